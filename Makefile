@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The front door. CMake and Ninja do the work; CMakePresets.json names the builds. The products are
+# build/bin/kdl and build/lib/libkdl.{so,a}; the builds with sanitizers lie below build/ too.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SETUP ?= yes
+FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 300
+
+packages = $(if $(filter no,$(SETUP)),:,scripts/setup.sh $(1))
+ctest = ctest --parallel $(JOBS) --output-on-failure --no-tests=error
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format \
+        install clean packages packages-bench packages-lint
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@echo
+	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
+	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
+
+setup:  ## install the Debian 12 packages that building and testing need
+	@scripts/setup.sh build test
+
+build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a
+	@cmake --preset default --log-level=WARNING >/dev/null
+	@cmake --build --preset default --parallel $(JOBS)
+
+test: packages build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+	@$(ctest) --test-dir build/ci -L '^ci$$'
+
+test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
+	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(ctest) --test-dir build/ci -L '^long$$'
+	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(ctest) --test-dir build/tsan
+	@scripts/fuzz-long.sh $(FUZZ_SECONDS)
+
+demo: packages build  ## one C source, compiled for four vendors, packed, listed and verified
+	@scripts/demo.sh
+
+bench: packages-bench build  ## the benchmarks, against LLVM's own reader
+	@cmake --build --preset default --target bench
+
+lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
+	@scripts/lint.sh
+
+format:  ## let clang-format write the layout
+	@scripts/lint.sh --format
+
+install: build  ## into PREFIX, below DESTDIR if set
+	@cmake --install build --prefix $(PREFIX)
+
+clean:  ## remove build/
+	@rm -rf build
+
+build-asan build-tsan: build-%:
+	@cmake --preset $* --log-level=WARNING >/dev/null
+	@cmake --build --preset $* --parallel $(JOBS)
+
+build-fuzz:
+	@if { command -v clang-22 || command -v clang; } >/dev/null; then \
+	  cmake --preset fuzz --log-level=WARNING >/dev/null && \
+	  cmake --build --preset fuzz --parallel $(JOBS); \
+	else \
+	  rm -rf build/fuzz; \
+	  echo 'clang not found: the fuzz targets will be reported as skipped'; \
+	fi
+
+packages:
+	@$(call packages,build test)
+
+packages-bench:
+	@$(call packages,build test bench)
+
+packages-lint:
+	@$(call packages,build test lint)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What `make install` puts where, and how other projects find it: pkg-config's libkdl, and CMake's
+# find_package(kdl) with kdl::kdl, kdl::kdl_static, the command kdl::tool and kdl_embed().
+#
+# The link llvm-offload-binary -> kdl, under which the command takes that tool's place, is not
+# installed: it would shadow LLVM's own.
+include(CMakePackageConfigHelpers)
+include(${CMAKE_CURRENT_LIST_DIR}/kdlEmbed.cmake)
+
+# The same names in this build as for those who find the package.
+add_library(kdl::kdl ALIAS kdl_shared)
+add_library(kdl::kdl_static ALIAS kdl_static)
+add_executable(kdl::tool ALIAS kdl)
+set_target_properties(kdl PROPERTIES EXPORT_NAME tool)
+
+install(TARGETS kdl_shared kdl_static kdl EXPORT kdl
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kdl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/kdl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/completions/kdl.bash RENAME kdl
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_SOURCE_DIR}/completions/_kdl
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kdl)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/kdlConfig.cmake.in
+                              ${CMAKE_BINARY_DIR}/package/kdlConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/kdlConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(EXPORT kdl NAMESPACE kdl:: FILE kdlTargets.cmake DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/package/kdlConfig.cmake
+              ${CMAKE_BINARY_DIR}/package/kdlConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/kdlEmbed.cmake
+        DESTINATION ${package_dir})
+
+# Relative to the file itself, so that `cmake --install --prefix` and a moved tree stay right.
+file(RELATIVE_PATH KDL_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/libkdl.pc.in ${CMAKE_BINARY_DIR}/package/libkdl.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/libkdl.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

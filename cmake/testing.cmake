@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# How every test is registered, so that one ctest run can hold several builds of the suite: each
+# build puts KDL_TEST_PREFIX before its test names ("asan." in the asan preset).
+set(KDL_TEST_PREFIX "" CACHE STRING "Put before every test name of this build")
+set(KDL_SANITIZER_OPTIONS
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    UBSAN_OPTIONS=print_stacktrace=1
+    TSAN_OPTIONS=halt_on_error=1)
+
+# kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
+#              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
+# A test that cannot run here says why and returns 77: ctest then reports it as skipped.
+function(kdl_add_test)
+  cmake_parse_arguments(arg "SERIAL" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL ci)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  if(KDL_SANITIZE)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
+    list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
+  endif()
+  set(name ${KDL_TEST_PREFIX}${arg_NAME})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} COMMAND_EXPAND_LISTS)
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+                                          SKIP_RETURN_CODE 77)
+  if(arg_ENVIRONMENT)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  if(arg_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(arg_SKIP_REGEX)
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "${arg_SKIP_REGEX}")
+  endif()
+endfunction()
+
+# kdl_skip_test(unit.x "cmocka not found (Debian: libcmocka-dev)"): listed and reported as skipped.
+function(kdl_skip_test name reason)
+  kdl_add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}"
+               SKIP_REGEX "skipped: ")
+endfunction()

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# One C source, compiled by LLVM 22 for four vendors, packed into one file, listed and verified by
+# kdl, and read back by LLVM. Every command is shown as it is run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+work=$root/build/demo
+source=examples/saxpy/saxpy.c
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+  bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'
+else
+  bold='' dim='' plain=''
+fi
+
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+
+# Shows a command, long ones folded at their arguments, and runs it.
+run() {
+  local line="\$" word
+  for word in "$@"; do
+    if [ $((${#line} + ${#word})) -gt 98 ]; then
+      printf '%s%s \\%s\n' "$dim" "$line" "$plain"
+      line='   '
+    fi
+    line+=" $word"
+  done
+  printf '%s%s%s\n' "$dim" "$line" "$plain"
+  "$@"
+}
+
+for tool in clang-22 ld.lld-22 llvm-objdump-22; do
+  if ! command -v "$tool" >/dev/null; then
+    echo "demo: $tool not found (make setup installs it on Debian 12)" >&2
+    exit 1
+  fi
+done
+ptxas=$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas || true)
+
+rm -rf "$work"
+mkdir -p "$work"
+cp "$source" "$work"
+cd "$work"
+PATH=$root/build/bin:$PATH
+
+step "1. One source, $source, compiled for each target"
+common=(-std=gnu17 -O3 -ffreestanding -nostdlib)
+run clang-22 "${common[@]}" --target=nvptx64-nvidia-cuda -march=sm_80 -S saxpy.c -o sm_80.s
+images=("--image=file=sm_80.s,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda")
+if [ -n "$ptxas" ]; then
+  run "$ptxas" -arch=sm_90 sm_80.s -o sm_90.cubin
+  images+=("--image=file=sm_90.cubin,triple=nvptx64-nvidia-cuda,arch=sm_90,kind=cuda")
+fi
+for arch in gfx90a gfx942; do
+  run clang-22 "${common[@]}" --target=amdgcn-amd-amdhsa -mcpu=$arch -nogpulib saxpy.c -o $arch.o
+  images+=("--image=file=$arch.o,triple=amdgcn-amd-amdhsa,arch=$arch,kind=hip")
+done
+run clang-22 "${common[@]}" --target=spirv64-unknown-unknown -c saxpy.c -o saxpy.spv
+images+=("--image=file=saxpy.spv,triple=spirv64-unknown-unknown,arch=generic,kind=sycl")
+for level in v2 v3 v4; do
+  run clang-22 "${common[@]}" --target=x86_64-unknown-linux-gnu -march=x86-64-$level -fPIC \
+    -shared -fuse-ld=lld saxpy.c -o x86-64-$level.so
+  images+=("--image=file=x86-64-$level.so,triple=x86_64-unknown-linux-gnu,arch=x86-64-$level,kind=openmp")
+done
+
+step "2. All of them in one file, with an index of their kernels"
+run kdl pack --index -o saxpy.offload "${images[@]}"
+
+step "3. What the file holds"
+run kdl ls --kernels saxpy.offload
+
+step "4. Is every image what the file says it is?"
+run kdl verify saxpy.offload
+
+step "5. LLVM's own tool reads the same file"
+run llvm-objdump-22 --offloading saxpy.offload
+
+count=$(kdl ls --json saxpy.offload | grep -o '"index":' | wc -l)
+seen=$(llvm-objdump-22 --offloading saxpy.offload | grep -c '^OFFLOADING IMAGE')
+if [ "$count" != ${#images[@]} ] || [ "$seen" != ${#images[@]} ]; then
+  echo "demo: packed ${#images[@]} images; kdl lists $count and llvm-objdump $seen" >&2
+  exit 1
+fi
+step "Packed ${#images[@]} images; kdl and LLVM both list $count. The file: build/demo/saxpy.offload"

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * libkdl: the kernel dynamic linker.
+ *
+ * libkdl does for compute kernels what ld.so does for functions. A *library* is any fat binary: an
+ * OffloadBinary, a Clang offload bundle, a CUDA fatbin, an ELF file or archive that carries one of
+ * them, or a single device image. Opening it gives a flat list of *images*, one per compiled
+ * variant, without reading the images themselves.
+ *
+ *     kdl_library *lib;
+ *     if (kdl_open("saxpy.offload", NULL, &lib) != KDL_OK) {
+ *       fprintf(stderr, "%s\n", kdl_error_message());
+ *       return 1;
+ *     }
+ *     for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+ *       kdl_image_info info = {.size = sizeof info};
+ *       kdl_image_get(lib, i, &info);
+ *       printf("%zu %s %s\n", i, info.triple.data, info.arch.data);
+ *     }
+ *     kdl_close(lib);
+ *
+ * Conventions. Every function that can fail returns kdl_status; kdl_error_message() then tells the
+ * whole story to the calling thread: the file, the offset or key, what was found and what was
+ * expected. Option and result structs begin with `size`, which the caller sets to sizeof, so that
+ * they can grow. Out-parameters come last and are written only on success. Functions may be called
+ * from any thread; a library may be read by several threads at once, and must not be closed while
+ * one of them is using it.
+ */
+#ifndef KDL_KDL_H
+#define KDL_KDL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KDL_VERSION_MAJOR 0
+#define KDL_VERSION_MINOR 1
+#define KDL_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define KDL_API __attribute__((visibility("default")))
+#else
+#define KDL_API
+#endif
+
+/* The version of the library that was loaded, as "0.1.0"; compare with the KDL_VERSION_* macros. */
+KDL_API const char *kdl_version(void);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Errors                                                                                       */
+
+typedef enum kdl_status {
+  KDL_OK = 0,
+  KDL_BAD_FILE = 1,    /* the bytes are not what their format promises                          */
+  KDL_BAD_CALL = 2,    /* an argument is wrong                                                  */
+  KDL_NO_MATCH = 3,    /* nothing fits what was asked for                                       */
+  KDL_DEVICE = 4,      /* a device or its driver failed                                         */
+  KDL_IO = 5,          /* the operating system refused: no such file, full disk, no permission  */
+  KDL_NO_MEMORY = 6,   /* an allocation failed, or a documented limit was reached               */
+  KDL_UNSUPPORTED = 7, /* valid, but this build or this machine lacks what it takes to read it  */
+} kdl_status;
+
+/* "bad file", "bad call", ...: a few words for a status; never NULL. */
+KDL_API const char *kdl_status_name(kdl_status status);
+
+/* The story of the last failure on the calling thread; "" if there was none. Valid until the next
+ * libkdl call on this thread that fails. */
+KDL_API const char *kdl_error_message(void);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Libraries and their images                                                                   */
+
+typedef struct kdl_library kdl_library;
+
+/* Bytes with a length. `data` is followed by a NUL that `length` does not count, so that text can
+ * be printed with %s; a value may hold NULs of its own. `data` is never NULL. */
+typedef struct kdl_string {
+  const char *data;
+  size_t length;
+} kdl_string;
+
+typedef struct kdl_pair {
+  kdl_string key;
+  kdl_string value;
+} kdl_pair;
+
+/* What the bytes of an image are. Where a container declares a kind, it is a hint: producers are
+ * known to write 0 for SPIR-V, so the image's own first bytes decide. */
+typedef enum kdl_image_kind {
+  KDL_IMAGE_UNKNOWN = 0,
+  KDL_IMAGE_OBJECT,  /* an ELF file for a CPU: relocatable or shared           */
+  KDL_IMAGE_BITCODE, /* LLVM bitcode                                           */
+  KDL_IMAGE_CUBIN,   /* NVIDIA machine code                                    */
+  KDL_IMAGE_PTX,     /* NVIDIA assembly, compiled by the driver                */
+  KDL_IMAGE_LTOIR,   /* NVIDIA link-time IR                                    */
+  KDL_IMAGE_HSACO,   /* AMD code object                                        */
+  KDL_IMAGE_SPIRV,   /* SPIR-V module                                          */
+  KDL_IMAGE_ZEBIN,   /* Intel GPU machine code                                 */
+  KDL_IMAGE_FATBIN,  /* a CUDA fatbin, itself a container                      */
+  KDL_IMAGE_BUNDLE,  /* a Clang offload bundle, plain or compressed, likewise  */
+  KDL_IMAGE_OFFLOAD, /* an OffloadBinary, likewise                             */
+} kdl_image_kind;
+
+/* "cubin", "spirv", ...: the names `kdl ls` prints; "unknown" for values outside the enum. */
+KDL_API const char *kdl_image_kind_name(kdl_image_kind kind);
+
+/* Who asked for the image: LLVM's OffloadKind bits, kept as they stand in the file. */
+enum {
+  KDL_OFFLOAD_NONE = 0,
+  KDL_OFFLOAD_OPENMP = 1,
+  KDL_OFFLOAD_CUDA = 2,
+  KDL_OFFLOAD_HIP = 4,
+  KDL_OFFLOAD_SYCL = 8,
+};
+
+#define KDL_NO_PARENT ((size_t)-1)
+
+/* One image. Strings and pairs belong to the library and live until it is closed. */
+typedef struct kdl_image_info {
+  size_t size; /* set to sizeof(kdl_image_info) before the call */
+  size_t index;
+  size_t parent; /* the image this one is nested in, or KDL_NO_PARENT */
+  kdl_image_kind kind;
+  uint16_t offload_kind;
+  uint16_t declared_kind; /* LLVM's ImageKind number in the header; 0 where the format has none */
+  uint32_t flags;
+  kdl_string triple;    /* "" where unknown */
+  kdl_string arch;      /* "" where unknown */
+  kdl_string container; /* format and place, as "offload-binary v1 in .llvm.offloading" */
+  uint64_t
+      header_offset;   /* of the image's header, from the start of the file or its inflated part */
+  uint64_t byte_count; /* of the image, after decompression */
+  uint64_t stored_count; /* of the image as it lies in the container */
+  const kdl_pair *pairs; /* every metadata pair, triple and arch included, in file order */
+  size_t pair_count;
+} kdl_image_info;
+
+typedef struct kdl_open_opts {
+  size_t size;      /* sizeof(kdl_open_opts) */
+  const char *name; /* what to call the bytes in messages; default: the path, or "<memory>" */
+} kdl_open_opts;
+
+/* Opens the library in a file. Reads headers and metadata only; image bytes are mapped when asked
+ * for. The file may be replaced (renamed over) while open; if it is truncated, later calls fail
+ * with KDL_IO. `opts` may be NULL. */
+KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
+
+/* Opens the library in memory that the caller keeps, unchanged, until kdl_close. */
+KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
+                                   kdl_library **out_lib);
+
+/* Frees the library and every view it handed out. NULL is allowed. */
+KDL_API void kdl_close(kdl_library *lib);
+
+/* Nested images are listed after the image that holds them. */
+KDL_API size_t kdl_image_count(const kdl_library *lib);
+
+KDL_API kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info);
+
+/* The value of one metadata key, or NULL where the image does not have it. Of duplicate keys the
+ * last one counts, as in LLVM. */
+KDL_API const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key);
+
+/* The bytes of one image: a view into the mapped file or the caller's memory, or, for a compressed
+ * image, memory that the library inflates once and keeps. Fails with KDL_UNSUPPORTED where the
+ * codec is not available. The view has the alignment the container gives it, which may be 1. */
+KDL_API kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
+                                   size_t *out_size);
+
+/* Calls `visit` with the name of each kernel in the image, in the image's own order; a non-zero
+ * return stops the walk and is not an error. `kdl.kernel.NAME` keys answer where present; else the
+ * image is read. KDL_UNSUPPORTED where names of this kind of image cannot be read. */
+KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
+                                     int (*visit)(void *user, const kdl_string *name), void *user);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+/* Builds an OffloadBinary. The bytes equal those of LLVM's own writer for the same pairs in the
+ * same order. */
+typedef struct kdl_writer kdl_writer;
+
+enum { KDL_FORMAT_V1 = 1, KDL_FORMAT_V2 = 2 };
+
+/* Version 1 writes one binary per image, back to back, which every LLVM reads; version 2 writes
+ * one binary with an entry table, which LLVM 23 and later read. */
+KDL_API kdl_status kdl_writer_create(int format, kdl_writer **out_writer);
+KDL_API void kdl_writer_destroy(kdl_writer *writer);
+
+typedef struct kdl_writer_image {
+  size_t size;            /* sizeof(kdl_writer_image) */
+  uint16_t declared_kind; /* LLVM's ImageKind number; see kdl_llvm_image_kind */
+  uint16_t offload_kind;
+  uint32_t flags;
+  const kdl_pair *pairs; /* copied */
+  size_t pair_count;
+  const void *data; /* not copied: must live until the writer is destroyed */
+  size_t data_size;
+} kdl_writer_image;
+
+KDL_API kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image);
+
+/* Lays the file out into memory that the caller frees with free(). */
+KDL_API kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size);
+
+/* Lays the file out beside `path` and renames it there: after any failure the old file is whole. */
+KDL_API kdl_status kdl_writer_save(kdl_writer *writer, const char *path);
+
+/* LLVM's ImageKind number for a kind; AMD code objects, zebins and host ELF files are "object". */
+KDL_API uint16_t kdl_llvm_image_kind(kdl_image_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <kdl/embed.h>
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A bump allocator for what lives exactly as long as a library: metadata strings, pair arrays,
+ * labels. Nothing is freed singly. */
+#ifndef KDL_BASE_ARENA_H
+#define KDL_BASE_ARENA_H
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_arena_block kdl_arena_block;
+
+typedef struct kdl_arena {
+  kdl_arena_block *blocks;
+  uint8_t *next;
+  size_t left;
+  size_t used;  /* bytes handed out so far */
+  size_t limit; /* refuse to hand out more than this; 0 = no limit */
+} kdl_arena;
+
+/* NULL when out of memory or over the limit. Aligned for any pointer or 64-bit integer. */
+void *kdl_arena_alloc(kdl_arena *arena, size_t size);
+
+/* A NUL-terminated copy; `data` is NULL when out of memory. */
+kdl_string kdl_arena_string(kdl_arena *arena, const void *data, size_t length);
+
+/* A formatted string; NULL when out of memory. */
+const char *kdl_arena_format(kdl_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void kdl_arena_free(kdl_arena *arena);
+
+#endif

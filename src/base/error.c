@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char last_message[2048];
+static _Thread_local kdl_status last_status;
+
+kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args) {
+  vsnprintf(last_message, sizeof last_message, format, args);
+  last_status = status;
+  return status;
+}
+
+kdl_status(kdl_fail)(kdl_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_fail_va(status, format, args);
+  va_end(args);
+  return status;
+}
+
+void kdl_error_prefix(const char *format, ...) {
+  char story[sizeof last_message];
+  memcpy(story, last_message, sizeof story);
+  va_list args;
+  va_start(args, format);
+  int used = vsnprintf(last_message, sizeof last_message, format, args);
+  va_end(args);
+  size_t at = used < 0 ? 0 : (size_t)used;
+  for (const char *rest = ": "; *rest && at + 1 < sizeof last_message; ++rest)
+    last_message[at++] = *rest;
+  for (const char *rest = story; *rest && at + 1 < sizeof last_message; ++rest)
+    last_message[at++] = *rest;
+  last_message[at < sizeof last_message ? at : sizeof last_message - 1] = '\0';
+}
+
+kdl_status(kdl_error_status)(void) {
+  return last_status;
+}
+
+const char *kdl_error_message(void) {
+  return last_message;
+}
+
+const char *kdl_status_name(kdl_status status) {
+  switch (status) {
+  case KDL_OK:
+    return "ok";
+  case KDL_BAD_FILE:
+    return "bad file";
+  case KDL_BAD_CALL:
+    return "bad call";
+  case KDL_NO_MATCH:
+    return "nothing fits";
+  case KDL_DEVICE:
+    return "device or driver failed";
+  case KDL_IO:
+    return "operating system refused";
+  case KDL_NO_MEMORY:
+    return "out of memory or over a limit";
+  case KDL_UNSUPPORTED:
+    return "not supported by this build or machine";
+  }
+  return "unknown status";
+}

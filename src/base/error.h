@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The thread's last failure, as one line that teaches. */
+#ifndef KDL_BASE_ERROR_H
+#define KDL_BASE_ERROR_H
+
+#include <kdl/kdl.h>
+
+#include <stdarg.h>
+
+/* Records the story and returns `status`, so that a failing function ends in one statement. */
+kdl_status kdl_fail(kdl_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Puts `context: ` before the recorded story. */
+void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The status of the last failure on this thread, for callers of functions that return NULL. */
+kdl_status kdl_error_status(void);
+
+/* A recorded failure is never KDL_OK. Said where the calls are, so that compilers and analysers,
+ * which see one file at a time, know that a failing function left its out-parameters alone. */
+static inline kdl_status kdl_not_ok(kdl_status status) {
+  return status == KDL_OK ? KDL_BAD_CALL : status;
+}
+#define kdl_fail(...) kdl_not_ok(kdl_fail(__VA_ARGS__))
+#define kdl_error_status() kdl_not_ok(kdl_error_status())
+
+#endif

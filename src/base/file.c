@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/file.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kdl_status failed(const char *path, const char *step) {
+  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+}
+
+/* The file a path leads to: the end of a chain of links, or the path itself where nothing is there
+ * yet. malloc'ed. */
+static char *final_path(const char *path) {
+  char *resolved = realpath(path, NULL);
+  if (resolved || errno != ENOENT)
+    return resolved;
+  struct stat info;
+  if (lstat(path, &info) == 0) /* a link to nowhere: writing "through" it would surprise */
+    return NULL;
+  return strdup(path);
+}
+
+static kdl_status write_all(int fd, const char *path, const char *data, size_t size) {
+  while (size) {
+    ssize_t put = write(fd, data, size < SSIZE_MAX ? size : SSIZE_MAX);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return failed(path, "write");
+    data += put;
+    size -= (size_t)put;
+  }
+  return KDL_OK;
+}
+
+/* A new file under a name nobody else has, made as open() would have made `target`. */
+static int create_beside(const char *target, char **out_path) {
+  size_t room = strlen(target) + 32;
+  char *path = malloc(room);
+  if (!path)
+    return -1;
+  int fd = -1;
+  for (int tries = 0; fd < 0 && tries < 100; ++tries) {
+    uint64_t salt;
+    if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
+      break;
+    snprintf(path, room, "%s.%016" PRIx64 ".tmp", target, salt);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST)
+      break;
+  }
+  if (fd < 0) {
+    int reason = errno;
+    free(path);
+    errno = reason;
+    return -1;
+  }
+  *out_path = path;
+  return fd;
+}
+
+/* Changing the owner clears set-id bits, so the mode comes second. An ordinary user cannot give a
+ * file away; the group alone is then worth a try. */
+static void copy_ownership(int fd, const struct stat *old) {
+  if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+    errno = 0;
+  fchmod(fd, old->st_mode & 07777);
+}
+
+kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
+  char *target = final_path(path);
+  if (!target)
+    return failed(path, "write there");
+  struct stat old;
+  bool replaces = stat(target, &old) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) {
+    free(target);
+    return kdl_fail(KDL_IO,
+                    "%s: cannot write: found a directory, device, pipe or socket, expected a "
+                    "regular file",
+                    path);
+  }
+  char *beside = NULL;
+  int fd = create_beside(target, &beside);
+  kdl_status status = KDL_OK;
+  if (fd < 0) {
+    status = failed(path, "create a file beside it");
+  } else {
+    if (replaces)
+      copy_ownership(fd, &old);
+    status = write_all(fd, path, data, size);
+    if (status == KDL_OK && fsync(fd) != 0)
+      status = failed(path, "flush");
+    if (close(fd) != 0 && status == KDL_OK)
+      status = failed(path, "close");
+    if (status == KDL_OK && rename(beside, target) != 0)
+      status = failed(path, "rename into place");
+    if (status != KDL_OK)
+      unlink(beside);
+  }
+  free(beside);
+  free(target);
+  return status;
+}

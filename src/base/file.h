@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writing files so that nothing a user owns is lost. */
+#ifndef KDL_BASE_FILE_H
+#define KDL_BASE_FILE_H
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+
+/* Writes `size` bytes beside `path`, flushes them and renames the result over it. After any
+ * failure, a full disk included, the old file is whole and nothing is left beside it. A symbolic
+ * link is followed, so that the link stays; an existing file keeps its mode, and its owner and
+ * group where the caller may set them. */
+kdl_status kdl_file_save(const char *path, const void *data, size_t size);
+
+#endif

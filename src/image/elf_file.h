@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ELF over memory, for the images that are ELF files: sections, strings, symbols and notes of
+ * 32-bit and 64-bit files of either byte order. Every structure is checked when it is read, so a
+ * caller only walks; a damaged part that nobody asks for is not noticed.
+ */
+#ifndef KDL_IMAGE_ELF_FILE_H
+#define KDL_IMAGE_ELF_FILE_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  KDL_ELF_TYPE_REL = 1,
+
+  KDL_ELF_SECTION_PROGBITS = 1,
+  KDL_ELF_SECTION_SYMTAB = 2,
+  KDL_ELF_SECTION_STRTAB = 3,
+  KDL_ELF_SECTION_NOTE = 7,
+  KDL_ELF_SECTION_NOBITS = 8,
+  KDL_ELF_SECTION_DYNSYM = 11,
+
+  KDL_ELF_SYMBOL_OBJECT = 1,
+  KDL_ELF_SYMBOL_FUNC = 2,
+  KDL_ELF_SYMBOL_IFUNC = 10,
+  KDL_ELF_BIND_GLOBAL = 1,
+  KDL_ELF_BIND_WEAK = 2,
+};
+
+/* The longest name that is read. Mangled C++ kernel names of 10 KiB are real. */
+enum { KDL_ELF_LIMIT_NAME = 1 << 16 };
+
+typedef struct kdl_elf {
+  const uint8_t *data;
+  size_t size;
+  bool is_64;
+  bool is_big_endian;
+  uint8_t os_abi;
+  uint8_t abi_version;
+  uint16_t type;
+  uint16_t machine;
+  uint32_t flags;
+  uint64_t section_table;
+  uint64_t section_count;
+  uint64_t segment_table;
+  uint64_t segment_count;
+  uint64_t section_names; /* the index of the string table */
+} kdl_elf;
+
+/* Contents lie at [offset, offset + size) of the file; a NOBITS section has none. */
+typedef struct kdl_elf_section {
+  uint32_t name;
+  uint32_t type;
+  uint32_t link;
+  uint64_t offset;
+  uint64_t size;
+  uint64_t alignment;
+  uint64_t entry_size;
+} kdl_elf_section;
+
+typedef struct kdl_elf_symbol {
+  uint32_t name; /* for kdl_elf_symbol_name */
+  uint8_t type;
+  uint8_t binding;
+  uint8_t other;
+  bool is_defined;
+} kdl_elf_symbol;
+
+typedef struct kdl_elf_symbols {
+  kdl_elf_section table;
+  kdl_elf_section strings;
+  uint64_t count;
+} kdl_elf_symbols;
+
+typedef struct kdl_elf_note {
+  const char *owner; /* NULL after the last note */
+  size_t owner_length;
+  uint32_t type;
+  const uint8_t *data;
+  size_t size;
+} kdl_elf_note;
+
+/* A walk over the notes; starts as { .elf = elf }. */
+typedef struct kdl_elf_notes {
+  const kdl_elf *elf;
+  uint64_t next; /* section or segment */
+  uint64_t offset;
+  uint64_t end;
+  uint64_t alignment;
+} kdl_elf_notes;
+
+kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf);
+
+uint16_t kdl_elf_load_u16(const kdl_elf *elf, const uint8_t *at);
+uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at);
+
+kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_section);
+
+/* The first section of that name; *out_found says whether there is one. */
+kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_section *out_section,
+                                bool *out_found);
+
+/* The name of a section, NUL-terminated in place. */
+kdl_status kdl_elf_section_name(const kdl_elf *elf, const kdl_elf_section *section,
+                                const char **out_name, size_t *out_length);
+
+/* The first symbol table of the given type (SYMTAB or DYNSYM); `count` is 0 where there is none. */
+kdl_status kdl_elf_open_symbols(const kdl_elf *elf, uint32_t type, kdl_elf_symbols *out_symbols);
+kdl_elf_symbol kdl_elf_read_symbol(const kdl_elf *elf, const kdl_elf_symbols *symbols,
+                                   uint64_t index);
+kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbols,
+                               const kdl_elf_symbol *symbol, const char **out_name,
+                               size_t *out_length);
+
+/* Notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
+kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note);
+bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ELF files for CPUs. The triple is what the header tells, with "unknown" for the vendor; the arch
+ * is known for x86-64 only, from the ISA level that linkers keep in a GNU property (x86-64 psABI,
+ * "Program Property"). Kernels are what a dynamic loader would find by name.
+ */
+#include "base/bytes.h"
+#include "image/elf_file.h"
+#include "image/readers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  machine_x86_64 = 62,
+  note_gnu_property = 5,
+  visibility_mask = 3,
+  visibility_default = 0,
+  visibility_protected = 3,
+};
+
+static const uint32_t property_x86_isa_needed = 0xc0008002;
+
+typedef struct {
+  uint16_t machine;
+  uint8_t bits;
+  bool is_big_endian;
+  const char *name;
+  const char *linux_environment;
+} machine_row;
+
+static const machine_row machines[] = {
+    {3, 32, false, "i386", "gnu"},
+    {8, 32, true, "mips", "gnu"},
+    {8, 32, false, "mipsel", "gnu"},
+    {8, 64, true, "mips64", "gnuabi64"},
+    {8, 64, false, "mips64el", "gnuabi64"},
+    {20, 32, true, "powerpc", "gnu"},
+    {21, 64, true, "powerpc64", "gnu"},
+    {21, 64, false, "powerpc64le", "gnu"},
+    {22, 64, true, "s390x", "gnu"},
+    {40, 32, false, "arm", "gnueabihf"},
+    {43, 64, true, "sparcv9", "gnu"},
+    {machine_x86_64, 64, false, "x86_64", "gnu"},
+    {machine_x86_64, 32, false, "x86_64", "gnux32"},
+    {183, 64, false, "aarch64", "gnu"},
+    {183, 64, true, "aarch64_be", "gnu"},
+    {243, 32, false, "riscv32", "gnu"},
+    {243, 64, false, "riscv64", "gnu"},
+    {258, 64, false, "loongarch64", "gnu"},
+};
+
+static const struct {
+  uint8_t os_abi;
+  const char *name;
+} systems[] = {
+    {2, "netbsd"},
+    {9, "freebsd"},
+    {12, "openbsd"},
+};
+
+static void print_triple(const kdl_elf *elf, kdl_image_target *target) {
+  const machine_row *row = machines;
+  const machine_row *end = machines + sizeof machines / sizeof *machines;
+  while (row < end && (row->machine != elf->machine || row->bits != (elf->is_64 ? 64 : 32) ||
+                       row->is_big_endian != elf->is_big_endian))
+    ++row;
+  if (row == end)
+    return;
+  for (size_t i = 0; i < sizeof systems / sizeof *systems; ++i) {
+    if (elf->os_abi == systems[i].os_abi) {
+      snprintf(target->triple, sizeof target->triple, "%s-unknown-%s", row->name, systems[i].name);
+      return;
+    }
+  }
+  /* 0 is what nearly everything has, whatever the system; 3 is GNU. */
+  snprintf(target->triple, sizeof target->triple, "%s-unknown-linux-%s", row->name,
+           row->linux_environment);
+}
+
+/* Properties are a type, a size and data padded to the width of an address. */
+static kdl_status read_isa_needed(const kdl_elf *elf, const kdl_elf_note *note,
+                                  uint32_t *out_levels) {
+  size_t padding = elf->is_64 ? 7 : 3;
+  for (size_t at = 0; at < note->size;) {
+    const uint8_t *property = note->data + at;
+    size_t left = note->size - at;
+    size_t size = left < 8 ? 0 : kdl_elf_load_u32(elf, property + 4);
+    if (left < 8 || size > left - 8)
+      return kdl_image_malformed((uint64_t)(property - elf->data), "GNU property",
+                                 "found one of %zu bytes, expected it inside the %zu that are left",
+                                 size + 8, left);
+    if (kdl_elf_load_u32(elf, property) == property_x86_isa_needed && size >= 4)
+      *out_levels |= kdl_elf_load_u32(elf, property + 8);
+    size_t used = (8 + size + padding) & ~padding;
+    at += used < left ? used : left;
+  }
+  return KDL_OK;
+}
+
+static kdl_status print_x86_level(const kdl_elf *elf, kdl_image_target *target) {
+  uint32_t levels = 0;
+  kdl_elf_notes notes = {.elf = elf};
+  kdl_elf_note note;
+  kdl_status status;
+  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
+    if (kdl_elf_note_is(&note, "GNU", note_gnu_property))
+      status = read_isa_needed(elf, &note, &levels);
+    if (status != KDL_OK)
+      return status;
+  }
+  /* Bit 0 is the baseline, bits 1 to 3 are x86-64-v2 to v4. */
+  static const char *const names[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  size_t level = levels & 8 ? 3 : levels & 4 ? 2 : levels & 2 ? 1 : 0;
+  snprintf(target->arch, sizeof target->arch, "%s", names[level]);
+  return status;
+}
+
+kdl_status kdl_host_elf_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  kdl_elf elf;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status != KDL_OK)
+    return status;
+  print_triple(&elf, target);
+  return elf.machine == machine_x86_64 ? print_x86_level(&elf, target) : KDL_OK;
+}
+
+static bool is_callable_by_name(const kdl_elf_symbol *symbol) {
+  unsigned visibility = symbol->other & visibility_mask;
+  return symbol->is_defined &&
+         (symbol->type == KDL_ELF_SYMBOL_FUNC || symbol->type == KDL_ELF_SYMBOL_IFUNC) &&
+         (symbol->binding == KDL_ELF_BIND_GLOBAL || symbol->binding == KDL_ELF_BIND_WEAK) &&
+         (visibility == visibility_default || visibility == visibility_protected);
+}
+
+/* What the C runtime puts into every shared object. */
+static bool is_runtime(const char *name) {
+  return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
+}
+
+kdl_status kdl_host_elf_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user) {
+  kdl_elf elf;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status != KDL_OK)
+    return status;
+  kdl_elf_symbols symbols;
+  status = kdl_elf_open_symbols(
+      &elf, elf.type == KDL_ELF_TYPE_REL ? KDL_ELF_SECTION_SYMTAB : KDL_ELF_SECTION_DYNSYM,
+      &symbols);
+  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
+    kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
+    if (!is_callable_by_name(&symbol))
+      continue;
+    const char *name;
+    size_t length;
+    status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
+    if (status == KDL_OK && !is_runtime(name) && visit(user, name, length))
+      break;
+  }
+  return status;
+}

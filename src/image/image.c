@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "image/image.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "image/readers.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kinds                                                                                        */
+
+typedef struct {
+  const char *name;
+  uint16_t llvm_number; /* LLVM's object::ImageKind */
+  kdl_target_reader *read_target;
+  kdl_kernel_reader *read_kernels;
+  const char *no_reader; /* why a reader is missing */
+} kind_row;
+
+static const char is_container[] = "it is a container: its images tell, not itself";
+
+static const kind_row kinds[] = {
+    [KDL_IMAGE_UNKNOWN] = {"unknown", 0, NULL, NULL, "its format is not known"},
+    [KDL_IMAGE_OBJECT] = {"object", 1, kdl_host_elf_read_target, kdl_host_elf_read_kernels, NULL},
+    [KDL_IMAGE_BITCODE] = {"bitcode", 2, kdl_llvm_bitcode_read_target,
+                           kdl_llvm_bitcode_read_kernels, NULL},
+    [KDL_IMAGE_CUBIN] = {"cubin", 3, kdl_cubin_read_target, kdl_cubin_read_kernels, NULL},
+    [KDL_IMAGE_PTX] = {"ptx", 5, kdl_ptx_read_target, kdl_ptx_read_kernels, NULL},
+    [KDL_IMAGE_LTOIR] = {"ltoir", 0, NULL, NULL,
+                         "NVIDIA documents no way to read its link-time IR but nvJitLink"},
+    [KDL_IMAGE_HSACO] = {"hsaco", 1, kdl_amdgpu_read_target, kdl_amdgpu_read_kernels, NULL},
+    [KDL_IMAGE_SPIRV] = {"spirv", 6, kdl_spirv_read_target, kdl_spirv_read_kernels, NULL},
+    [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels, NULL},
+    [KDL_IMAGE_FATBIN] = {"fatbin", 4, NULL, NULL, is_container},
+    [KDL_IMAGE_BUNDLE] = {"bundle", 0, NULL, NULL, is_container},
+    [KDL_IMAGE_OFFLOAD] = {"offload", 0, NULL, NULL, is_container},
+};
+
+static const kind_row *row_of(kdl_image_kind kind) {
+  size_t index = (size_t)kind;
+  return &kinds[index < sizeof kinds / sizeof *kinds ? index : KDL_IMAGE_UNKNOWN];
+}
+
+const char *kdl_image_kind_name(kdl_image_kind kind) {
+  return row_of(kind)->name;
+}
+
+uint16_t kdl_llvm_image_kind(kdl_image_kind kind) {
+  return row_of(kind)->llvm_number;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sniffing                                                                                     */
+
+/* By the first four bytes, as a little-endian word: every image of every library is sniffed. */
+static const struct {
+  uint32_t word;
+  kdl_image_kind kind;
+} magics[] = {
+    {0xad10ff10, KDL_IMAGE_OFFLOAD}, {0x424f4343, KDL_IMAGE_BUNDLE}, /* "CCOB" */
+    {0xba55ed50, KDL_IMAGE_FATBIN},  {0xdec04342, KDL_IMAGE_BITCODE},
+    {0x0b17c0de, KDL_IMAGE_BITCODE}, /* in the wrapper that Apple's tools want */
+    {0x07230203, KDL_IMAGE_SPIRV},   {0x03022307, KDL_IMAGE_SPIRV}, /* big-endian */
+};
+
+static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {
+  static const struct {
+    uint16_t machine;
+    kdl_image_kind kind;
+  } device_machines[] = {
+      {190, KDL_IMAGE_CUBIN}, /* EM_CUDA */
+      {205, KDL_IMAGE_ZEBIN}, /* EM_INTELGT */
+      {224, KDL_IMAGE_HSACO}, /* EM_AMDGPU */
+  };
+  const uint8_t little_endian = 1;
+  if (size >= 20 && head[5] == little_endian) {
+    for (size_t i = 0; i < sizeof device_machines / sizeof *device_machines; ++i) {
+      if (kdl_load_u16(head + 18) == device_machines[i].machine)
+        return device_machines[i].kind;
+    }
+  }
+  return KDL_IMAGE_OBJECT;
+}
+
+kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
+  static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
+  if (size >= 4) {
+    uint32_t word = kdl_load_u32(head);
+    if (word == 0x464c457f) /* "\x7fELF" */
+      return elf_kind(head, size);
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; ++i) {
+      if (word == magics[i].word)
+        return magics[i].kind;
+    }
+  }
+  if (size >= sizeof bundle - 1 && memcmp(head, bundle, sizeof bundle - 1) == 0)
+    return KDL_IMAGE_BUNDLE;
+  return kdl_ptx_begins(head, size) ? KDL_IMAGE_PTX : KDL_IMAGE_UNKNOWN;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+kdl_status(kdl_image_malformed)(uint64_t offset, const char *field, const char *format, ...) {
+  char story[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(story, sizeof story, format, args);
+  va_end(args);
+  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, story);
+}
+
+kdl_status kdl_target_append(char field[64], const char *what, const char *text, size_t length,
+                             uint64_t offset) {
+  size_t used = strlen(field);
+  if (length > 63 - used)
+    return kdl_image_malformed(offset, what, "found %zu bytes, expected at most 63", used + length);
+  for (size_t i = 0; i < length; ++i) {
+    if (text[i] <= ' ' || text[i] > '~')
+      return kdl_image_malformed(offset, what, "found byte 0x%02x in it, expected printable text",
+                                 (unsigned char)text[i]);
+  }
+  memcpy(field + used, text, length);
+  field[used + length] = '\0';
+  return KDL_OK;
+}
+
+kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
+                                 kdl_image_target *out_target) {
+  const kind_row *row = row_of(kind);
+  if (!row->read_target)
+    return kdl_fail(KDL_UNSUPPORTED, "%s image: its target cannot be read: %s", row->name,
+                    row->no_reader);
+  kdl_image_target target = {0};
+  kdl_status status = row->read_target(data, size, &target);
+  if (status == KDL_OK)
+    *out_target = target;
+  return status;
+}
+
+/* Names lie apart from one another, or share a tail in a string table; names that add up to many
+ * times the image are there to exhaust whoever collects them. */
+enum { names_per_image = 8 };
+
+typedef struct {
+  kdl_visit_name *visit;
+  void *user;
+  uint64_t left;
+  bool exhausted;
+} name_budget;
+
+static int visit_within_budget(void *user, const char *name, size_t length) {
+  name_budget *budget = user;
+  if (length > budget->left) {
+    budget->exhausted = true;
+    return 1;
+  }
+  budget->left -= length;
+  return budget->visit(budget->user, name, length);
+}
+
+kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_name *visit, void *user) {
+  const kind_row *row = row_of(kind);
+  if (!row->read_kernels)
+    return kdl_fail(KDL_UNSUPPORTED, "%s image: its kernels cannot be read: %s", row->name,
+                    row->no_reader);
+  name_budget budget = {visit, user, (uint64_t)size * names_per_image, false};
+  kdl_status status = row->read_kernels(data, size, visit_within_budget, &budget);
+  if (status == KDL_OK && budget.exhausted)
+    return kdl_fail(KDL_BAD_FILE,
+                    "found kernel names that overlap so much that together they are more than %d "
+                    "times as long as the image, expected names that lie apart",
+                    names_per_image);
+  return status;
+}

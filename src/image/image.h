@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What one device image says of itself: its kind from the first bytes, its target and its kernels
+ * from the whole. Pure functions over memory: no allocation, no I/O, no trust in any length or
+ * offset. Image bytes need no alignment.
+ */
+#ifndef KDL_IMAGE_IMAGE_H
+#define KDL_IMAGE_IMAGE_H
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many first bytes kdl_image_sniff needs: what decides is in the first 24, but for PTX, which
+ * may begin with a comment. The longest that a compiler writes is nvcc's, of 154 bytes. */
+enum { KDL_SNIFF_SIZE = 256 };
+
+/* The kind of an image by its first bytes: magic, ELF machine, or the `.version` directive that
+ * PTX must begin with, after blanks and comments; KDL_IMAGE_UNKNOWN where they say nothing. `size`
+ * may be less than the image has; a larger one than KDL_SNIFF_SIZE helps only where a PTX file
+ * opens with a longer comment. */
+kdl_image_kind kdl_image_sniff(const void *head, size_t size);
+
+/* The target an image was built for, as far as the image itself tells. */
+typedef struct kdl_image_target {
+  char triple[64];        /* "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa", ...; "" where unknown   */
+  char arch[64];          /* "sm_90a", "gfx90a:sramecc+:xnack-", "x86-64-v3", ...; "" likewise   */
+  uint16_t offload_kind;  /* what a packer would use: CUDA for cubin and PTX, HIP for hsaco, ... */
+  uint32_t version_major; /* PTX ISA, SPIR-V version, AMD code object version; 0 where none      */
+  uint32_t version_minor;
+  uint32_t generic_version; /* of an AMD generic target; 0 where the target is not generic       */
+} kdl_image_target;
+
+/* Reads the target from the image. KDL_BAD_FILE where the image contradicts its own format, with a
+ * story that names offset, field, found and expected (the caller prefixes the file). */
+kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
+                                 kdl_image_target *out_target);
+
+/* Calls `visit` for each kernel the image defines; non-zero stops. KDL_UNSUPPORTED where this kind
+ * of image does not tell. Names are not NUL-terminated in the image: `length` counts. */
+typedef int kdl_visit_name(void *user, const char *name, size_t length);
+kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t size,
+                                  kdl_visit_name *visit, void *user);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * PTX: text that begins with `.version`, then `.target` (PTX ISA, "PTX Module Directives"). A NUL
+ * ends it: drivers want one, and containers pad with them.
+ */
+#include "image/readers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *text;
+  size_t size;
+  size_t at;
+} scanner;
+
+/* A directive with its dot, a word, or one other character; empty at the end. A string is one
+ * token with its quotes. */
+typedef struct {
+  const char *text;
+  size_t length;
+  size_t offset;
+} token;
+
+static scanner scan(const void *data, size_t size) {
+  const char *end = size ? memchr(data, 0, size) : NULL;
+  return (scanner){data, end ? (size_t)(end - (const char *)data) : size, 0};
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '%';
+}
+
+static bool looks_at(const scanner *s, const char *text) {
+  size_t length = strlen(text);
+  return s->size - s->at >= length && memcmp(s->text + s->at, text, length) == 0;
+}
+
+/* Past blanks and comments; to the end where a comment does not end. */
+static void skip_blanks(scanner *s) {
+  while (s->at < s->size) {
+    const char *rest = s->text + s->at;
+    if (is_blank(*rest)) {
+      ++s->at;
+      continue;
+    }
+    const char *end;
+    if (looks_at(s, "//"))
+      end = memchr(rest, '\n', s->size - s->at);
+    else if (looks_at(s, "/*"))
+      end = memmem(rest + 2, s->size - s->at - 2, "*/", 2);
+    else
+      return;
+    s->at = end ? (size_t)(end - s->text) + (*end == '*' ? 2 : 1) : s->size;
+  }
+}
+
+static token next(scanner *s) {
+  skip_blanks(s);
+  size_t start = s->at;
+  if (s->at < s->size) {
+    char first = s->text[s->at++];
+    if (first == '"') {
+      while (s->at < s->size && s->text[s->at] != '"')
+        s->at += s->text[s->at] == '\\' ? 2 : 1;
+      s->at = s->at < s->size ? s->at + 1 : s->size;
+    } else if (first == '.' || is_word(first)) {
+      while (s->at < s->size && is_word(s->text[s->at]))
+        ++s->at;
+    }
+  }
+  return (token){s->text + start, s->at - start, start};
+}
+
+static bool is(token t, const char *text) {
+  return t.length == strlen(text) && memcmp(t.text, text, t.length) == 0;
+}
+
+static bool is_name(token t) {
+  return t.length && is_word(t.text[0]) && !(t.text[0] >= '0' && t.text[0] <= '9');
+}
+
+static kdl_status unexpected(token t, const char *field, const char *expected) {
+  if (t.length == 0)
+    return kdl_image_malformed(t.offset, field, "found the end of the text, expected %s", expected);
+  if (t.text[0] == '.' || is_word(t.text[0]))
+    return kdl_image_malformed(t.offset, field, "found \"%.*s\", expected %s",
+                               t.length < 40 ? (int)t.length : 40, t.text, expected);
+  return kdl_image_malformed(t.offset, field, "found byte 0x%02x, expected %s",
+                             (unsigned char)t.text[0], expected);
+}
+
+/* A number of up to four digits, after `skip` other characters. */
+static bool number(token t, size_t skip, uint32_t *out_number) {
+  if (t.length <= skip || t.length > skip + 4)
+    return false;
+  uint32_t value = 0;
+  for (size_t i = skip; i < t.length; ++i) {
+    if (t.text[i] < '0' || t.text[i] > '9')
+      return false;
+    value = value * 10 + (uint32_t)(t.text[i] - '0');
+  }
+  *out_number = value;
+  return true;
+}
+
+/* MAJOR.MINOR, which is a word and a directive to the scanner; *out_found is what stands there. */
+static bool read_version(scanner *s, uint32_t *out_major, uint32_t *out_minor, token *out_found) {
+  *out_found = next(s);
+  token minor = next(s);
+  return number(*out_found, 0, out_major) && number(minor, 1, out_minor) && minor.text[0] == '.';
+}
+
+/* The number is looked at too: the GNU assembler knows a `.version "TEXT"`. */
+bool kdl_ptx_begins(const void *head, size_t size) {
+  scanner s = scan(head, size);
+  uint32_t major, minor;
+  token found;
+  return is(next(&s), ".version") && read_version(&s, &major, &minor, &found);
+}
+
+/* The first of the comma-separated specifiers that is an architecture; others are modes. */
+static kdl_status read_arch(scanner *s, kdl_image_target *target) {
+  for (;;) {
+    token specifier = next(s);
+    if (!is_name(specifier))
+      return unexpected(specifier, ".target", "an architecture such as sm_90");
+    if (specifier.length > 3 && memcmp(specifier.text, "sm_", 3) == 0)
+      return kdl_target_append(target->arch, ".target", specifier.text, specifier.length,
+                               specifier.offset);
+    token comma = next(s);
+    if (!is(comma, ","))
+      return unexpected(comma, ".target", "an architecture such as sm_90");
+  }
+}
+
+kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_target *target) {
+  scanner s = scan(data, size);
+  token t = next(&s);
+  if (!is(t, ".version"))
+    return unexpected(t, "PTX", "the directive .version");
+  if (!read_version(&s, &target->version_major, &target->version_minor, &t))
+    return unexpected(t, ".version", "MAJOR.MINOR");
+  t = next(&s);
+  if (!is(t, ".target"))
+    return unexpected(t, "PTX", "the directive .target");
+  kdl_status status = read_arch(&s, target);
+  if (status != KDL_OK)
+    return status;
+  /* Other directives that may follow .target concern debugging; absent means 32 bits. */
+  uint32_t bits = 32;
+  do
+    t = next(&s);
+  while (is(t, ",") || is_name(t));
+  if (is(t, ".address_size")) {
+    t = next(&s);
+    if (!number(t, 0, &bits) || (bits != 32 && bits != 64))
+      return unexpected(t, ".address_size", "32 or 64");
+  }
+  snprintf(target->triple, sizeof target->triple, "%s",
+           bits == 64 ? "nvptx64-nvidia-cuda" : "nvptx-nvidia-cuda");
+  target->offload_kind = KDL_OFFLOAD_CUDA;
+  return KDL_OK;
+}
+
+/* After an entry's name: whether a body follows its parameters and directives, or the `;` that
+ * makes it a declaration. A .pragma before the body has a `;` of its own. */
+static bool has_body(scanner *s) {
+  bool in_pragma = false;
+  for (token t = next(s); t.length; t = next(s)) {
+    if (is(t, "{"))
+      return true;
+    if (is(t, ";") && !in_pragma)
+      return false;
+    in_pragma = is(t, ".pragma") || (in_pragma && !is(t, ";"));
+  }
+  return false;
+}
+
+kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                void *user) {
+  scanner s = scan(data, size);
+  for (token t = next(&s); t.length; t = next(&s)) {
+    if (!is(t, ".entry"))
+      continue;
+    token name = next(&s);
+    if (!is_name(name))
+      return unexpected(name, ".entry", "the name of a kernel");
+    if (has_body(&s) && visit(user, name.text, name.length))
+      break;
+  }
+  return KDL_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The two readers of each kind of image, and what they share. */
+#ifndef KDL_IMAGE_READERS_H
+#define KDL_IMAGE_READERS_H
+
+#include "base/error.h"
+#include "image/image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fills what the image tells into *target, which is all zero. */
+typedef kdl_status kdl_target_reader(const uint8_t *data, size_t size, kdl_image_target *target);
+typedef kdl_status kdl_kernel_reader(const uint8_t *data, size_t size, kdl_visit_name *visit,
+                                     void *user);
+
+kdl_target_reader kdl_amdgpu_read_target;
+kdl_kernel_reader kdl_amdgpu_read_kernels;
+kdl_target_reader kdl_cubin_read_target;
+kdl_kernel_reader kdl_cubin_read_kernels;
+kdl_target_reader kdl_host_elf_read_target;
+kdl_kernel_reader kdl_host_elf_read_kernels;
+kdl_target_reader kdl_llvm_bitcode_read_target;
+kdl_kernel_reader kdl_llvm_bitcode_read_kernels;
+kdl_target_reader kdl_ptx_read_target;
+kdl_kernel_reader kdl_ptx_read_kernels;
+kdl_target_reader kdl_spirv_read_target;
+kdl_kernel_reader kdl_spirv_read_kernels;
+kdl_target_reader kdl_zebin_read_target;
+kdl_kernel_reader kdl_zebin_read_kernels;
+
+/* Whether text begins with PTX's `.version`, after blanks and whole comments. */
+bool kdl_ptx_begins(const void *head, size_t size);
+
+/* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE. The text after the field says what was
+ * found and what was expected. */
+kdl_status kdl_image_malformed(uint64_t offset, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define kdl_image_malformed(...) kdl_not_ok(kdl_image_malformed(__VA_ARGS__))
+
+/* Appends text from the image to a field of the target. The text must be printable, so that a
+ * hostile image cannot steer a terminal, and must fit. */
+kdl_status kdl_target_append(char field[64], const char *what, const char *text, size_t length,
+                             uint64_t offset);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "container/container.h"
+
+#include "base/error.h"
+#include "image/image.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char kernel_prefix[] = "kdl.kernel.";
+
+/* ------------------------------------------------------------------------------------------ */
+/* Building the list                                                                            */
+
+kdl_status(kdl_container_no_memory)(const kdl_container *container) {
+  return kdl_fail(KDL_NO_MEMORY,
+                  "%s: out of memory, or more than %d MiB of metadata: found %zu bytes so far",
+                  container->name, KDL_LIMIT_METADATA >> 20, container->arena.used);
+}
+
+void kdl_container_adopt(kdl_container *container, kdl_source *source) {
+  source->next = container->sources;
+  container->sources = source;
+}
+
+kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *packed,
+                                 kdl_codec codec, uint64_t inflated_size, kdl_region *out_region) {
+  const char *name = kdl_arena_format(&container->arena, "%s (inflated from 0x%" PRIx64 ")",
+                                      packed->source->name, packed->base);
+  if (!name)
+    return kdl_container_no_memory(container);
+  kdl_source *stream;
+  kdl_status status = kdl_source_open_stream(codec, packed, inflated_size, name, &stream);
+  if (status != KDL_OK)
+    return status;
+  kdl_container_adopt(container, stream);
+  *out_region = (kdl_region){stream, 0, stream->size};
+  return KDL_OK;
+}
+
+const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key) {
+  size_t length = strlen(key);
+  for (size_t i = count; i-- > 0;) {
+    if (pairs[i].key.length == length && memcmp(pairs[i].key.data, key, length) == 0)
+      return &pairs[i].value;
+  }
+  return NULL;
+}
+
+bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
+                            const char *key, const void *value, size_t length) {
+  if (length == 0)
+    return true;
+  kdl_string copy = kdl_arena_string(&container->arena, value, length);
+  if (!copy.data)
+    return false;
+  pairs[(*count)++] = (kdl_pair){{key, strlen(key)}, copy};
+  return true;
+}
+
+const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char *triple,
+                                           const char *arch, uint32_t *out_count) {
+  kdl_pair *pairs = kdl_arena_alloc(&container->arena, 2 * sizeof *pairs);
+  if (!pairs)
+    return NULL;
+  *out_count = 0;
+  bool fits =
+      kdl_container_put_pair(container, pairs, out_count, "triple", triple, strlen(triple)) &&
+      kdl_container_put_pair(container, pairs, out_count, "arch", arch, strlen(arch));
+  return fits ? pairs : NULL;
+}
+
+/* One pass over the pairs finds what every image is asked for. */
+static bool read_known_keys(kdl_image *image) {
+  bool indexed = false;
+  image->triple = image->arch = (kdl_string){"", 0};
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    const kdl_pair *pair = &image->pairs[i];
+    if (pair->key.length == 6 && memcmp(pair->key.data, "triple", 6) == 0)
+      image->triple = pair->value;
+    else if (pair->key.length == 4 && memcmp(pair->key.data, "arch", 4) == 0)
+      image->arch = pair->value;
+    else if (pair->key.length >= sizeof kernel_prefix &&
+             memcmp(pair->key.data, kernel_prefix, sizeof kernel_prefix - 1) == 0)
+      indexed = true;
+  }
+  return indexed;
+}
+
+static bool starts_with(kdl_string text, const char *prefix) {
+  size_t length = strlen(prefix);
+  return text.length >= length && memcmp(text.data, prefix, length) == 0;
+}
+
+/* What the header's word and the triple say, for images that are not looked at. */
+static kdl_image_kind declared_kind(const kdl_image *image) {
+  static const kdl_image_kind by_number[] = {
+      KDL_IMAGE_UNKNOWN, KDL_IMAGE_OBJECT, KDL_IMAGE_BITCODE, KDL_IMAGE_CUBIN,
+      KDL_IMAGE_FATBIN,  KDL_IMAGE_PTX,    KDL_IMAGE_SPIRV,
+  };
+  kdl_image_kind kind = image->declared_kind < sizeof by_number / sizeof *by_number
+                            ? by_number[image->declared_kind]
+                            : KDL_IMAGE_UNKNOWN;
+  if (kind == KDL_IMAGE_OBJECT && starts_with(image->triple, "amdgcn"))
+    return KDL_IMAGE_HSACO;
+  if (kind == KDL_IMAGE_OBJECT && starts_with(image->triple, "nvptx"))
+    return KDL_IMAGE_CUBIN;
+  if (kind == KDL_IMAGE_UNKNOWN && starts_with(image->triple, "spirv"))
+    return KDL_IMAGE_SPIRV;
+  return kind;
+}
+
+static bool is_container(kdl_image_kind kind) {
+  return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
+}
+
+static kdl_status append(kdl_container *container, const kdl_image *image) {
+  if (container->count == KDL_LIMIT_IMAGES)
+    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
+                    container->name, KDL_LIMIT_IMAGES);
+  if (container->count == container->capacity) {
+    uint32_t capacity = container->capacity ? container->capacity * 2 : 16;
+    kdl_image *images = realloc(container->images, capacity * sizeof *images);
+    if (!images)
+      return kdl_container_no_memory(container);
+    container->images = images;
+    container->capacity = capacity;
+  }
+  container->images[container->count++] = *image;
+  return KDL_OK;
+}
+
+static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, uint32_t index) {
+  const kdl_image *image = &container->images[index];
+  kdl_scope inner = {index, outer->depth + 1,
+                     kdl_arena_format(&container->arena, " in image %" PRIu32, index)};
+  if (!inner.place)
+    return kdl_container_no_memory(container);
+  kdl_region region = {image->source, image->offset, image->size};
+  return kdl_container_walk(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
+}
+
+/* Whether the image's first bytes can be seen without inflating what lies before them. */
+static bool is_near(const kdl_image *image, size_t look) {
+  return image->source->codec == KDL_CODEC_NONE ||
+         image->offset + look <= image->source->ready_size;
+}
+
+kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
+                             const kdl_image *proto) {
+  kdl_image image = *proto;
+  image.parent = scope->parent;
+  bool indexed = read_known_keys(&image);
+  if (image.kind == KDL_IMAGE_UNKNOWN)
+    image.kind = declared_kind(&image);
+  size_t look = image.size < KDL_SNIFF_SIZE ? (size_t)image.size : KDL_SNIFF_SIZE;
+  bool is_plain = image.kind != KDL_IMAGE_UNKNOWN && !is_container(image.kind);
+  if (!indexed && look && image.codec == KDL_CODEC_NONE && (is_near(&image, look) || !is_plain)) {
+    const uint8_t *head = kdl_source_peek(image.source, image.offset, look);
+    if (!head)
+      return kdl_error_status();
+    kdl_image_kind seen = kdl_image_sniff(head, look);
+    if (seen != KDL_IMAGE_UNKNOWN)
+      image.kind = seen;
+    else if (is_container(image.kind))
+      image.kind = KDL_IMAGE_UNKNOWN;
+  }
+  kdl_status status = append(container, &image);
+  if (status == KDL_OK && !indexed && image.codec == KDL_CODEC_NONE && is_container(image.kind))
+    status = walk_nested(container, scope, container->count - 1);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding out what a region is                                                                 */
+
+static kdl_status add_bare_image(kdl_container *container, const kdl_scope *scope,
+                                 const kdl_region *region, kdl_image_kind kind) {
+  const void *data;
+  kdl_status status = kdl_source_view(region->source, region->base, region->size, &data);
+  if (status != KDL_OK)
+    return status;
+  kdl_image_target target;
+  status = kdl_image_read_target(kind, data, (size_t)region->size, &target);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s", region->source->name);
+    return status;
+  }
+  kdl_image image = {
+      .source = region->source,
+      .offset = region->base,
+      .stored_size = region->size,
+      .size = region->size,
+      .kind = kind,
+      .declared_kind = kdl_llvm_image_kind(kind),
+      .offload_kind = target.offload_kind,
+      .header_offset = region->base,
+      .label = kdl_arena_format(&container->arena, "bare image%s", scope->place),
+  };
+  image.pairs =
+      kdl_container_target_pairs(container, target.triple, target.arch, &image.pair_count);
+  if (!image.label || !image.pairs)
+    return kdl_container_no_memory(container);
+  return kdl_container_add(container, scope, &image);
+}
+
+static bool is_archive(const uint8_t *head, size_t size) {
+  return size >= 8 && (memcmp(head, "!<arch>\n", 8) == 0 || memcmp(head, "!<thin>\n", 8) == 0);
+}
+
+kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
+                              const kdl_region *region, kdl_unknown what_if_unknown) {
+  if (scope->depth >= KDL_LIMIT_DEPTH)
+    return kdl_malformed(region, 0, "nesting",
+                         "found containers more than %d deep, expected at most that",
+                         KDL_LIMIT_DEPTH);
+  size_t look = region->size < KDL_SNIFF_SIZE ? (size_t)region->size : KDL_SNIFF_SIZE;
+  const uint8_t *head = kdl_region_peek(region, 0, look);
+  if (!head)
+    return kdl_error_status();
+  if (is_archive(head, look))
+    return kdl_parse_archive(container, scope, region);
+  kdl_image_kind kind = kdl_image_sniff(head, look);
+  bool found = false;
+  kdl_status status = KDL_OK;
+  switch (kind) {
+  case KDL_IMAGE_OFFLOAD:
+    return kdl_parse_offload_binary(container, scope, region);
+  case KDL_IMAGE_BUNDLE:
+    return kdl_parse_clang_bundle(container, scope, region);
+  case KDL_IMAGE_FATBIN:
+    return kdl_parse_cuda_fatbin(container, scope, region);
+  case KDL_IMAGE_OBJECT:
+    status = kdl_parse_elf(container, scope, region, &found);
+    break;
+  case KDL_IMAGE_BITCODE:
+    status = kdl_parse_bitcode(container, scope, region, &found);
+    break;
+  case KDL_IMAGE_UNKNOWN:
+    if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
+      return KDL_OK;
+    return kdl_malformed(region, 0, "format",
+                         "found %s%s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
+                         "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
+                         look ? "unknown first bytes" : "an empty file",
+                         look >= 4 && memcmp(head, "HIPK", 4) == 0
+                             ? " (a marker of rocm-kpack: the code is in a .kpack file beside)"
+                             : "");
+  default:
+    break;
+  }
+  if (status != KDL_OK || found)
+    return status;
+  return add_bare_image(container, scope, region, kind);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening and closing                                                                          */
+
+static kdl_status open_source(kdl_source *source, kdl_container **out_container) {
+  kdl_container *container = calloc(1, sizeof *container);
+  if (!container) {
+    kdl_status status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", source->name);
+    kdl_source_close(source);
+    return status;
+  }
+  container->arena.limit = KDL_LIMIT_METADATA;
+  container->name = source->name;
+  kdl_container_adopt(container, source);
+  kdl_scope top = {KDL_PARENT_NONE, 0, ""};
+  kdl_region whole = {source, 0, source->size};
+  kdl_status status = kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
+  if (status != KDL_OK) {
+    kdl_container_close(container);
+    return status;
+  }
+  *out_container = container;
+  return KDL_OK;
+}
+
+kdl_status kdl_container_open_file(const char *path, const char *name,
+                                   kdl_container **out_container) {
+  kdl_source *source;
+  kdl_status status = kdl_source_open_file(path, name ? name : path, &source);
+  return status == KDL_OK ? open_source(source, out_container) : status;
+}
+
+kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
+                                     kdl_container **out_container) {
+  kdl_source *source;
+  kdl_status status = kdl_source_open_memory(data, size, name ? name : "<memory>", &source);
+  return status == KDL_OK ? open_source(source, out_container) : status;
+}
+
+void kdl_container_close(kdl_container *container) {
+  if (!container)
+    return;
+  for (uint32_t i = 0; i < container->count; ++i) {
+    if (container->images[i].inflated)
+      munmap((void *)(uintptr_t)container->images[i].inflated,
+             container->images[i].size + container->images[i].trailer);
+  }
+  while (container->sources) {
+    kdl_source *source = container->sources;
+    container->sources = source->next;
+    kdl_source_close(source);
+  }
+  free(container->images);
+  kdl_arena_free(&container->arena);
+  free(container);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bytes                                                                                        */
+
+static kdl_status inflate_image(kdl_image *image, const void *packed) {
+  if (image->size > KDL_LIMIT_INFLATED)
+    return kdl_fail(KDL_BAD_FILE,
+                    "found an image of %" PRIu64 " bytes inflated, expected at most %" PRIu64,
+                    image->size, KDL_LIMIT_INFLATED);
+  size_t total = (size_t)image->size + image->trailer;
+  uint8_t *memory =
+      mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %zu bytes to inflate into", total);
+  kdl_status status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
+  for (size_t i = (size_t)image->size; i < total && status == KDL_OK; ++i) {
+    if (memory[i] != 0)
+      status = kdl_fail(KDL_BAD_FILE,
+                        "found 0x%02x as inflated byte %zu, expected a NUL after %" PRIu64 " bytes",
+                        memory[i], i, image->size);
+  }
+  if (status == KDL_OK)
+    image->inflated = memory;
+  else
+    munmap(memory, total);
+  return status;
+}
+
+kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                               size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  const void *stored = "";
+  if (image->size == 0) {
+    *out_data = stored;
+    *out_size = 0;
+    return KDL_OK;
+  }
+  kdl_status status = kdl_source_view(image->source, image->offset, image->stored_size, &stored);
+  if (status != KDL_OK)
+    return status;
+  if (image->codec != KDL_CODEC_NONE) {
+    pthread_mutex_lock(&image->source->lock);
+    if (!image->inflated)
+      status = inflate_image(image, stored);
+    stored = image->inflated;
+    pthread_mutex_unlock(&image->source->lock);
+    if (status != KDL_OK) {
+      kdl_error_prefix("%s: offset 0x%" PRIx64 ": image %" PRIu32, image->source->name,
+                       image->offset, index);
+      return status;
+    }
+  }
+  *out_data = stored;
+  *out_size = (size_t)image->size;
+  return KDL_OK;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A container, whatever its format, as a flat list of images.
+ *
+ * Opening walks headers only. Each format is one parser that takes a region of bytes and appends
+ * images with kdl_container_add; an image whose own first bytes are those of a container is walked
+ * in turn, and its images follow it with `parent` set. Metadata is copied, so that nothing but
+ * image bytes refers to the file afterwards.
+ */
+#ifndef KDL_CONTAINER_CONTAINER_H
+#define KDL_CONTAINER_CONTAINER_H
+
+#include "base/arena.h"
+#include "container/codec.h"
+#include "container/source.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Documented limits for untrusted input: docs/formats.md. */
+enum {
+  KDL_LIMIT_IMAGES = 1 << 20,
+  KDL_LIMIT_PAIRS = 1 << 16,              /* per image */
+  KDL_LIMIT_KEY = 4096,                   /* bytes */
+  KDL_LIMIT_VALUE = 1 << 20,              /* bytes */
+  KDL_LIMIT_METADATA = 256 * 1024 * 1024, /* bytes, whole container */
+  KDL_LIMIT_DEPTH = 4,                    /* containers within containers */
+};
+#define KDL_LIMIT_INFLATED ((uint64_t)1 << 36)
+
+#define KDL_PARENT_NONE UINT32_MAX
+
+typedef struct kdl_image {
+  kdl_source *source; /* the stored bytes lie here ... */
+  uint64_t offset;
+  uint64_t stored_size;
+  uint64_t size;    /* ... and are this long once inflated */
+  uint32_t trailer; /* zeros after the inflated image that are not part of it: a fatbin's PTX has a
+                       NUL */
+  kdl_codec codec;
+  kdl_image_kind kind;
+  uint16_t declared_kind; /* LLVM's ImageKind number, or 0 */
+  uint16_t offload_kind;
+  uint32_t flags;
+  uint32_t parent; /* index, or KDL_PARENT_NONE */
+  uint32_t pair_count;
+  const kdl_pair *pairs; /* triple and arch included */
+  kdl_string triple;
+  kdl_string arch;
+  uint64_t header_offset;
+  const char *label;       /* format and place, for people */
+  const uint8_t *inflated; /* once asked for; guarded by source->lock */
+} kdl_image;
+
+typedef struct kdl_container {
+  kdl_arena arena;
+  kdl_source *sources; /* the first one opened is last */
+  kdl_image *images;
+  uint32_t count;
+  uint32_t capacity;
+  const char *name;
+} kdl_container;
+
+kdl_status kdl_container_open_file(const char *path, const char *name,
+                                   kdl_container **out_container);
+kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
+                                     kdl_container **out_container);
+void kdl_container_close(kdl_container *container);
+
+/* The image's bytes, inflated where needed; see kdl_image_bytes. */
+kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                               size_t *out_size);
+
+/* The last pair with that key, or NULL. */
+const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);
+
+/* ------------------------------------------------------------------------------------------ */
+/* For parsers                                                                                  */
+
+/* Where a parser stands: what the images it finds are nested in, and how to describe the place. */
+typedef struct kdl_scope {
+  uint32_t parent; /* image index, or KDL_PARENT_NONE */
+  uint32_t depth;
+  const char *place; /* " in a.o .llvm.offloading", or "" at the top of a file */
+} kdl_scope;
+
+/* Appends an image. `proto->pairs` must already be in the container's arena; triple and arch are
+ * taken from them. Unless the metadata carries a kernel index, the image's first bytes are looked
+ * at: they decide its kind, and a nested container is walked at once. Where a look would inflate
+ * what lies before it, a kind that is known already stands. The callee copies *proto. */
+kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
+                             const kdl_image *proto);
+
+/* Records the reason why memory ran out or the metadata limit was reached. */
+kdl_status kdl_container_no_memory(const kdl_container *container);
+#define kdl_container_no_memory(container) kdl_not_ok(kdl_container_no_memory(container))
+
+/* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
+ * strings are left out. */
+const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char *triple,
+                                           const char *arch, uint32_t *out_count);
+
+/* Appends a pair to an array that has room for it. The value is copied; an empty one is left out.
+ * `key` must be a literal. False when out of memory. */
+bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
+                            const char *key, const void *value, size_t length);
+
+/* Takes ownership of a source opened by a parser. */
+void kdl_container_adopt(kdl_container *container, kdl_source *source);
+
+/* The compressed bytes of `packed` as a region that is inflated as far as it is read. */
+kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *packed,
+                                 kdl_codec codec, uint64_t inflated_size, kdl_region *out_region);
+
+/* Finds out what a region is and walks it. `what_if_unknown` decides for a region that is neither a
+ * container nor a known image: an error naming what was expected, or silence. */
+typedef enum kdl_unknown { KDL_UNKNOWN_IS_ERROR, KDL_UNKNOWN_IS_IGNORED } kdl_unknown;
+kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
+                              const kdl_region *region, kdl_unknown what_if_unknown);
+
+/* One parser per format. Each walks its whole region: members that follow one another are taken
+ * one by one to its end. */
+kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *scope,
+                                    const kdl_region *region);
+kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *scope,
+                                  const kdl_region *region);
+kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
+                                 const kdl_region *region);
+kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
+                             const kdl_region *region);
+/* An ELF file's offload sections; *out_found says whether there were any. */
+kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const kdl_region *region,
+                         bool *out_found);
+/* A bitcode host module's embedded objects; *out_found likewise. */
+kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_scope *scope,
+                             const kdl_region *region, bool *out_found);
+
+#endif

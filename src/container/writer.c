@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Writes OffloadBinary version 1 (one binary per image, back to back) and version 2 (one binary, an
+ * entry table, images without padding between them). The layout is LLVM's own, down to the padding.
+ */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "container/container.h"
+#include "container/string_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { header_size = 32, entry_size = 40 };
+
+struct kdl_writer {
+  int format;
+  kdl_writer_image *images;
+  size_t count;
+  size_t capacity;
+  kdl_arena arena;
+};
+
+/* One binary: a run of images that share a header and a string table. */
+typedef struct {
+  int format;
+  const kdl_writer_image *images;
+  size_t count;
+  kdl_string_table strings;
+  uint64_t table_offset;
+  uint64_t images_offset;
+  uint64_t size;
+} binary;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Collecting                                                                                   */
+
+kdl_status kdl_writer_create(int format, kdl_writer **out_writer) {
+  if (format != KDL_FORMAT_V1 && format != KDL_FORMAT_V2)
+    return kdl_fail(KDL_BAD_CALL, "kdl_writer_create: found format %d, expected 1 or 2", format);
+  kdl_writer *writer = calloc(1, sizeof *writer);
+  if (!writer)
+    return kdl_fail(KDL_NO_MEMORY, "kdl_writer_create: out of memory");
+  writer->format = format;
+  *out_writer = writer;
+  return KDL_OK;
+}
+
+void kdl_writer_destroy(kdl_writer *writer) {
+  if (!writer)
+    return;
+  kdl_arena_free(&writer->arena);
+  free(writer->images);
+  free(writer);
+}
+
+static kdl_status check_pair(const kdl_writer *writer, size_t index, const kdl_pair *pair) {
+  if (memchr(pair->key.data, 0, pair->key.length))
+    return kdl_fail(KDL_BAD_CALL, "image %zu: a key holds a NUL, which the format cannot carry",
+                    index);
+  if (writer->format == KDL_FORMAT_V1 && memchr(pair->value.data, 0, pair->value.length))
+    return kdl_fail(KDL_BAD_CALL,
+                    "image %zu: the value of \"%s\" holds a NUL, which version 1 cannot carry; "
+                    "write version 2",
+                    index, pair->key.data);
+  if (pair->key.length > KDL_LIMIT_KEY || pair->value.length > KDL_LIMIT_VALUE)
+    return kdl_fail(KDL_BAD_CALL,
+                    "image %zu: found a key of %zu bytes with a value of %zu, expected at most %d "
+                    "and %d",
+                    index, pair->key.length, pair->value.length, KDL_LIMIT_KEY, KDL_LIMIT_VALUE);
+  return KDL_OK;
+}
+
+static kdl_status copy_pairs(kdl_writer *writer, kdl_writer_image *image) {
+  if (image->pair_count > KDL_LIMIT_PAIRS)
+    return kdl_fail(KDL_BAD_CALL, "image %zu: found %zu pairs, expected at most %d", writer->count,
+                    image->pair_count, KDL_LIMIT_PAIRS);
+  kdl_pair *pairs = kdl_arena_alloc(&writer->arena, image->pair_count * sizeof *pairs);
+  if (!pairs)
+    return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    const kdl_pair *from = &image->pairs[i];
+    kdl_status status = check_pair(writer, writer->count, from);
+    if (status != KDL_OK)
+      return status;
+    pairs[i].key = kdl_arena_string(&writer->arena, from->key.data, from->key.length);
+    pairs[i].value = kdl_arena_string(&writer->arena, from->value.data, from->value.length);
+    if (!pairs[i].key.data || !pairs[i].value.data)
+      return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
+  }
+  image->pairs = pairs;
+  return KDL_OK;
+}
+
+kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
+  if (image->size != sizeof *image)
+    return kdl_fail(KDL_BAD_CALL, "kdl_writer_add: image.size is %zu, expected %zu", image->size,
+                    sizeof *image);
+  if (writer->count == writer->capacity) {
+    size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
+    kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
+    if (!images)
+      return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
+    writer->images = images;
+    writer->capacity = capacity;
+  }
+  kdl_writer_image *slot = &writer->images[writer->count];
+  *slot = *image;
+  kdl_status status = copy_pairs(writer, slot);
+  if (status == KDL_OK)
+    ++writer->count;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Laying out                                                                                   */
+
+static uint64_t pair_stride(int format) {
+  return format == KDL_FORMAT_V1 ? 16 : 24;
+}
+
+static kdl_status plan(binary *out, int format, const kdl_writer_image *images, size_t count) {
+  *out = (binary){.format = format, .images = images, .count = count};
+  uint64_t pairs = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < images[i].pair_count; ++k) {
+      if (!kdl_string_table_add(&out->strings, images[i].pairs[k].key) ||
+          !kdl_string_table_add(&out->strings, images[i].pairs[k].value))
+        return kdl_fail(KDL_NO_MEMORY, "writing an OffloadBinary: out of memory");
+    }
+    pairs += images[i].pair_count;
+    bytes += images[i].data_size;
+  }
+  kdl_string_table_layout(&out->strings);
+  out->table_offset = header_size + count * entry_size + pairs * pair_stride(format);
+  out->images_offset = kdl_align8(out->table_offset + out->strings.size);
+  out->size = kdl_align8(out->images_offset + bytes);
+  return KDL_OK;
+}
+
+/* `out` holds binary->size zero bytes. */
+static void emit(const binary *plan, uint8_t *out) {
+  static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
+  memcpy(out, magic, sizeof magic);
+  kdl_store_u32(out + 4, (uint32_t)plan->format);
+  kdl_store_u64(out + 8, plan->size);
+  kdl_store_u64(out + 16, header_size);
+  kdl_store_u64(out + 24, plan->format == KDL_FORMAT_V1 ? entry_size : plan->count);
+
+  uint64_t map = header_size + plan->count * entry_size;
+  uint64_t image_offset = plan->images_offset;
+  const kdl_table_entry *string = plan->strings.entries;
+  for (size_t i = 0; i < plan->count; ++i) {
+    const kdl_writer_image *image = &plan->images[i];
+    uint8_t *entry = out + header_size + i * entry_size;
+    kdl_store_u16(entry, image->declared_kind);
+    kdl_store_u16(entry + 2, image->offload_kind);
+    kdl_store_u32(entry + 4, image->flags);
+    kdl_store_u64(entry + 8, map);
+    kdl_store_u64(entry + 16, image->pair_count);
+    kdl_store_u64(entry + 24, image_offset);
+    kdl_store_u64(entry + 32, image->data_size);
+    for (size_t k = 0; k < image->pair_count; ++k, map += pair_stride(plan->format)) {
+      kdl_store_u64(out + map, plan->table_offset + (string++)->offset);
+      kdl_store_u64(out + map + 8, plan->table_offset + (string++)->offset);
+      if (plan->format != KDL_FORMAT_V1)
+        kdl_store_u64(out + map + 16, image->pairs[k].value.length);
+    }
+    if (image->data_size)
+      memcpy(out + image_offset, image->data, image->data_size);
+    image_offset += image->data_size;
+  }
+  kdl_string_table_write(&plan->strings, out + plan->table_offset);
+}
+
+static kdl_status append(const kdl_writer *writer, size_t first, size_t count, uint8_t **data,
+                         size_t *size) {
+  binary layout;
+  kdl_status status = plan(&layout, writer->format, writer->images + first, count);
+  if (status == KDL_OK) {
+    uint8_t *grown = layout.size > SIZE_MAX - *size ? NULL : realloc(*data, *size + layout.size);
+    if (grown) {
+      memset(grown + *size, 0, layout.size);
+      emit(&layout, grown + *size);
+      *data = grown;
+      *size += layout.size;
+    } else {
+      status =
+          kdl_fail(KDL_NO_MEMORY, "writing an OffloadBinary of %" PRIu64 " bytes: out of memory",
+                   layout.size);
+    }
+  }
+  kdl_string_table_free(&layout.strings);
+  return status;
+}
+
+kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size) {
+  uint8_t *data = NULL;
+  size_t size = 0;
+  kdl_status status = KDL_OK;
+  if (writer->count == 0)
+    return kdl_fail(KDL_BAD_CALL, "writing an OffloadBinary: found no image, expected one or more");
+  if (writer->format == KDL_FORMAT_V1) {
+    for (size_t i = 0; i < writer->count && status == KDL_OK; ++i)
+      status = append(writer, i, 1, &data, &size);
+  } else {
+    status = append(writer, 0, writer->count, &data, &size);
+  }
+  if (status != KDL_OK) {
+    free(data);
+    return status;
+  }
+  *out_data = data;
+  *out_size = size;
+  return KDL_OK;
+}
+
+kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
+  void *data;
+  size_t size;
+  kdl_status status = kdl_writer_finish(writer, &data, &size);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s", path);
+    return status;
+  }
+  status = kdl_file_save(path, data, size);
+  free(data);
+  return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The public face of a container. */
+#include "base/error.h"
+#include "container/container.h"
+#include "image/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(x) #x
+#define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
+static const char kernel_prefix[] = "kdl.kernel.";
+
+struct kdl_library {
+  kdl_container *container;
+};
+
+const char *kdl_version(void) {
+  return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
+}
+
+static kdl_status check_opts(const kdl_open_opts *opts) {
+  if (opts && opts->size != sizeof *opts)
+    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.size is %zu, expected %zu", opts->size,
+                    sizeof *opts);
+  return KDL_OK;
+}
+
+static kdl_status wrap(kdl_container *container, kdl_library **out_lib) {
+  kdl_library *lib = calloc(1, sizeof *lib);
+  if (!lib) {
+    kdl_container_close(container);
+    return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+  }
+  lib->container = container;
+  *out_lib = lib;
+  return KDL_OK;
+}
+
+kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib) {
+  kdl_status status = check_opts(opts);
+  kdl_container *container;
+  if (status == KDL_OK)
+    status = kdl_container_open_file(path, opts ? opts->name : NULL, &container);
+  return status == KDL_OK ? wrap(container, out_lib) : status;
+}
+
+kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
+                           kdl_library **out_lib) {
+  kdl_status status = check_opts(opts);
+  kdl_container *container;
+  if (status == KDL_OK)
+    status = kdl_container_open_memory(data, size, opts ? opts->name : NULL, &container);
+  return status == KDL_OK ? wrap(container, out_lib) : status;
+}
+
+void kdl_close(kdl_library *lib) {
+  if (!lib)
+    return;
+  kdl_container_close(lib->container);
+  free(lib);
+}
+
+size_t kdl_image_count(const kdl_library *lib) {
+  return lib->container->count;
+}
+
+static kdl_status check_index(const kdl_library *lib, size_t index) {
+  if (index < lib->container->count)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "%s: image %zu does not exist, expected less than %u",
+                  lib->container->name, index, (unsigned)lib->container->count);
+}
+
+kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
+  kdl_status status = check_index(lib, index);
+  if (status != KDL_OK)
+    return status;
+  if (out_info->size != sizeof *out_info)
+    return kdl_fail(KDL_BAD_CALL, "kdl_image_get: info.size is %zu, expected %zu", out_info->size,
+                    sizeof *out_info);
+  const kdl_image *image = &lib->container->images[index];
+  *out_info = (kdl_image_info){
+      .size = sizeof *out_info,
+      .index = index,
+      .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
+      .kind = image->kind,
+      .offload_kind = image->offload_kind,
+      .declared_kind = image->declared_kind,
+      .flags = image->flags,
+      .triple = image->triple,
+      .arch = image->arch,
+      .container = {image->label, strlen(image->label)},
+      .header_offset = image->header_offset,
+      .byte_count = image->size,
+      .stored_count = image->stored_size,
+      .pairs = image->pairs,
+      .pair_count = image->pair_count,
+  };
+  return KDL_OK;
+}
+
+const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key) {
+  if (check_index(lib, index) != KDL_OK)
+    return NULL;
+  const kdl_image *image = &lib->container->images[index];
+  return kdl_find_value(image->pairs, image->pair_count, key);
+}
+
+kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
+                           size_t *out_size) {
+  kdl_status status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_bytes(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernel names                                                                                 */
+
+typedef struct {
+  int (*visit)(void *user, const kdl_string *name);
+  void *user;
+  char *buffer; /* names in an image end where they end; ours end in NUL */
+  size_t capacity;
+  bool out_of_memory;
+} name_visitor;
+
+static int visit_raw_name(void *user, const char *name, size_t length) {
+  name_visitor *visitor = user;
+  if (length >= visitor->capacity) {
+    size_t capacity = (length + 1) * 2;
+    char *buffer = realloc(visitor->buffer, capacity);
+    if (!buffer) {
+      visitor->out_of_memory = true;
+      return 1;
+    }
+    visitor->buffer = buffer;
+    visitor->capacity = capacity;
+  }
+  memcpy(visitor->buffer, name, length);
+  visitor->buffer[length] = '\0';
+  kdl_string text = {visitor->buffer, length};
+  return visitor->visit(visitor->user, &text);
+}
+
+/* True where the metadata carries the names, and the image need not be read. */
+static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
+  bool indexed = false;
+  size_t prefix = sizeof kernel_prefix - 1;
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    const kdl_string *key = &image->pairs[i].key;
+    if (key->length <= prefix || memcmp(key->data, kernel_prefix, prefix) != 0)
+      continue;
+    indexed = true;
+    kdl_string name = {key->data + prefix, key->length - prefix};
+    if (visitor->visit(visitor->user, &name) != 0)
+      break;
+  }
+  return indexed;
+}
+
+kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
+                             int (*visit)(void *user, const kdl_string *name), void *user) {
+  kdl_status status = check_index(lib, index);
+  if (status != KDL_OK)
+    return status;
+  const kdl_image *image = &lib->container->images[index];
+  name_visitor visitor = {.visit = visit, .user = user};
+  if (visit_indexed_names(image, &visitor))
+    return KDL_OK;
+  const void *data;
+  size_t size;
+  status = kdl_container_bytes(lib->container, (uint32_t)index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
+  free(visitor.buffer);
+  if (status == KDL_OK && visitor.out_of_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", lib->container->name, index);
+  return status;
+}

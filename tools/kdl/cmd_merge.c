@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl merge: the images of several files in one OffloadBinary. */
+#include "base/error.h"
+#include "command.h"
+#include "input.h"
+#include "output.h"
+#include "report.h"
+#include "rewrite.h"
+
+#include <stdlib.h>
+
+static kdl_status add_all(const cli_input *input, int format, kdl_writer *writer, size_t *added) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(input->lib, i, &image);
+    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
+      continue;
+    status = cli_image_copy(input, i, format, writer);
+    ++*added;
+  }
+  return status;
+}
+
+static kdl_status merge(const cli_args *args, int format, const char *output) {
+  cli_input *inputs = calloc(args->operand_count, sizeof *inputs);
+  if (!inputs)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu files", args->operand_count);
+  size_t opened = 0;
+  size_t added = 0;
+  kdl_writer *writer = NULL;
+  kdl_status status = kdl_writer_create(format, &writer);
+  for (; opened < args->operand_count && status == KDL_OK; ++opened) {
+    status = cli_input_open(args->operands[opened], &inputs[opened]);
+    if (status != KDL_OK)
+      break;
+    status = add_all(&inputs[opened], format, writer, &added);
+  }
+  if (status == KDL_OK && added == 0)
+    status = kdl_fail(KDL_NO_MATCH, "%s%s: found no image to merge", args->operands[0],
+                      args->operand_count > 1 ? " and the other files" : "");
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  for (size_t i = 0; i < opened; ++i)
+    cli_input_close(&inputs[i]);
+  free(inputs);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  if (!output)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  int format;
+  kdl_status status = cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &format);
+  if (status == KDL_OK)
+    status = merge(args, format, output);
+  return cli_finish(status);
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+    {"format", 0, CLI_ONCE, "v1|v2", "the OffloadBinary version; default: v1"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_merge = {
+    .name = "merge",
+    .usage = "kdl merge -o OUT [--format=v1|v2] FILE...",
+    .summary = "put the images of several files into one OffloadBinary",
+    .details = "Images keep their order and their metadata; compressed ones are inflated. What is "
+               "nested in an image stays inside it.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files to read; `-` is standard input. Pipes are read into memory, regular files are mapped. */
+#ifndef KDL_TOOL_INPUT_H
+#define KDL_TOOL_INPUT_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cli_bytes {
+  const void *data;
+  size_t size;
+  void *owned; /* a mapping, or malloc'ed */
+  bool mapped;
+} cli_bytes;
+
+/* The whole of a file. The caller frees *out_bytes. */
+kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes);
+void cli_bytes_free(cli_bytes *bytes);
+
+typedef struct cli_input {
+  kdl_library *lib;
+  const char *name; /* for messages */
+  cli_bytes bytes;  /* of a pipe */
+} cli_input;
+
+/* Opens a library. The caller closes *out_input. */
+kdl_status cli_input_open(const char *path, cli_input *out_input);
+void cli_input_close(cli_input *input);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * JSON, written as it comes, indented by two. The output is always valid UTF-8: bytes that are not,
+ * or that hold a NUL, are written as {"hex": "00ff"}; a key of that sort becomes "hex:00ff".
+ */
+#ifndef KDL_TOOL_JSON_H
+#define KDL_TOOL_JSON_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct cli_json {
+  FILE *file;
+  unsigned depth;
+  bool has_items; /* at this depth, so that a comma is due */
+  bool after_key;
+} cli_json;
+
+void cli_json_begin_object(cli_json *json);
+void cli_json_end_object(cli_json *json);
+void cli_json_begin_array(cli_json *json);
+void cli_json_end_array(cli_json *json);
+
+void cli_json_key(cli_json *json, const char *key);
+void cli_json_key_bytes(cli_json *json, kdl_string key);
+
+void cli_json_text(cli_json *json, const char *text);
+void cli_json_bytes(cli_json *json, kdl_string bytes);
+void cli_json_number(cli_json *json, uint64_t number);
+void cli_json_null(cli_json *json);
+
+#endif

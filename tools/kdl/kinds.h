@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The names of offload kinds and image kinds on the command line. */
+#ifndef KDL_TOOL_KINDS_H
+#define KDL_TOOL_KINDS_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for any name cli_offload_kind_name returns. */
+enum { CLI_KIND_ROOM = 8 };
+
+/* "cuda", "hip", ...; "0x20" in `room` for a value nobody has named. */
+const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]);
+
+/* A name as above, or a number. */
+bool cli_offload_kind_parse(const char *text, uint16_t *out_kind);
+
+/* A number below 65536, decimal or 0x. */
+bool cli_number_parse(const char *text, uint16_t *out_number);
+
+/* A name that `kdl ls` prints, or one of LLVM's: o, bc, fatbin, s, spv. */
+bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind);
+
+/* LLVM's ImageKind number as its packager derives it: bitcode by its magic, else from the file's
+ * extension, else 0. LLVM 22 writes 0 for "spv"; later versions, and this, write 6. */
+uint16_t cli_declared_kind(const char *path, const void *data, size_t size);
+
+/* LLVM's name of an ImageKind number, which its extraction uses as an extension; "" for 0. */
+const char *cli_declared_kind_name(uint16_t number);
+
+/* What a file that holds such an image is called, without the dot. */
+const char *cli_image_kind_extension(kdl_image_kind kind);
+
+/* Whether images of a kind hold images, which are listed too and tell their kernels. */
+bool cli_image_kind_is_container(kdl_image_kind kind);
+
+/* The names above, for messages. */
+extern const char cli_offload_kind_names[];
+extern const char cli_image_kind_names[];
+
+#endif

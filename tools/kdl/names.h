@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A set of names that keeps the order in which they came. */
+#ifndef KDL_TOOL_NAMES_H
+#define KDL_TOOL_NAMES_H
+
+#include "base/arena.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Before the name of a kernel in the key that indexes it. */
+#define CLI_KERNEL_PREFIX "kdl.kernel."
+
+typedef struct cli_names {
+  kdl_string *items; /* in the order they came */
+  size_t *sorted;    /* indices of items */
+  size_t count;
+  size_t capacity;
+  kdl_arena arena;
+} cli_names;
+
+/* Adds a copy unless it is there. False when out of memory. */
+bool cli_names_add(cli_names *names, const char *text, size_t length);
+bool cli_names_has(const cli_names *names, kdl_string name);
+void cli_names_free(cli_names *names);
+
+/* The kernels that an image's own bytes define, those of images nested in it included.
+ * KDL_UNSUPPORTED where its kind does not tell. The caller frees *out_names. */
+kdl_status cli_names_read_kernels(const void *data, size_t size, cli_names *out_names);
+
+#endif

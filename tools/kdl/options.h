@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The command line of one subcommand: options anywhere, `--` ends them, `-` is an operand. As in
+ * LLVM's tools, long options take one dash or two, and a value follows as `=VALUE` or as the next
+ * word. */
+#ifndef KDL_TOOL_OPTIONS_H
+#define KDL_TOOL_OPTIONS_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum cli_arity {
+  CLI_FLAG, /* no value */
+  CLI_ONCE, /* one value; a second is refused */
+  CLI_MANY, /* one value each time */
+} cli_arity;
+
+typedef struct cli_option {
+  const char *name; /* a table ends with a NULL name */
+  char letter;      /* 0 where there is none */
+  cli_arity arity;
+  const char *value; /* what the help calls the value */
+  const char *help;
+} cli_option;
+
+typedef struct cli_setting {
+  const cli_option *option;
+  const char *value;
+} cli_setting;
+
+typedef struct cli_args {
+  cli_setting *settings;
+  size_t setting_count;
+  const char **operands;
+  size_t operand_count;
+  bool help; /* --help or -h was given; nothing else has been checked then */
+} cli_args;
+
+struct cli_command;
+
+/* Reads the words after the subcommand's name. The caller frees *out_args with cli_args_free, also
+ * after a failure. */
+kdl_status cli_args_parse(const struct cli_command *command, int count, char **words,
+                          cli_args *out_args);
+void cli_args_free(cli_args *args);
+
+bool cli_args_has(const cli_args *args, const char *name);
+
+/* The value given to an option, or NULL. */
+const char *cli_args_value(const cli_args *args, const char *name);
+
+/* The next value of an option that may be repeated, or NULL after the last; *cursor starts at 0. */
+const char *cli_args_next(const cli_args *args, const char *name, size_t *cursor);
+
+/* What `kdl NAME --help` prints. */
+void cli_command_help(const struct cli_command *command);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "output.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static kdl_status write_stdout(const void *data, size_t size) {
+  fwrite(data, 1, size, stdout);
+  return cli_output_flush();
+}
+
+/* A device or pipe cannot be replaced by a renamed file, only written to. */
+static kdl_status write_through(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "w");
+  if (!file)
+    return kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
+  errno = 0;
+  fwrite(data, 1, size, file);
+  int failed = ferror(file);
+  if (fclose(file) != 0 || failed)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
+kdl_status cli_output_save(const char *path, const void *data, size_t size) {
+  if (strcmp(path, "-") == 0)
+    return write_stdout(data, size);
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return write_through(path, data, size);
+  return kdl_file_save(path, data, size);
+}
+
+kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
+  void *data;
+  size_t size;
+  kdl_status status = kdl_writer_finish(writer, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = cli_output_save(path, data, size);
+  free(data);
+  return status;
+}
+
+kdl_status cli_output_flush(void) {
+  errno = 0;
+  int failed = ferror(stdout);
+  if (fflush(stdout) == 0 && !failed)
+    return KDL_OK;
+  return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", errno ? strerror(errno) : "earlier error");
+}

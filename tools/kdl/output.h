@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files to write; `-` is standard output. */
+#ifndef KDL_TOOL_OUTPUT_H
+#define KDL_TOOL_OUTPUT_H
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+
+/* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
+kdl_status cli_output_save(const char *path, const void *data, size_t size);
+
+/* Lays out what a writer has collected, and saves it. */
+kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
+
+/* Flushes standard output; KDL_IO where something printed did not arrive. */
+kdl_status cli_output_flush(void);
+
+#endif

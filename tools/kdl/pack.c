@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "pack.h"
+
+#include "base/error.h"
+#include "image/image.h"
+#include "input.h"
+#include "kinds.h"
+#include "names.h"
+#include "output.h"
+#include "report.h"
+#include "terms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char grammar[] = "file=F,triple=T,arch=A,kind=K,key=value,... where kind is the "
+                              "offload kind and image_kind overrides what the extension says";
+
+typedef struct {
+  const cli_pack_rules *rules;
+  kdl_writer *writer;
+  cli_bytes *files; /* kept until the writer is done */
+  size_t file_count;
+} packer;
+
+/* What the image being packed will carry. */
+typedef struct {
+  kdl_pair *pairs;
+  size_t count;
+  kdl_arena arena;
+} metadata;
+
+static bool is_key(const cli_term *term, const char *key) {
+  return strcmp(term->key.data, key) == 0;
+}
+
+static size_t value_position(const cli_term *term) {
+  return term->position + term->key.length + 1;
+}
+
+static kdl_status no_memory(const char *path) {
+  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kinds                                                                                        */
+
+static kdl_status parse_offload_kind(const cli_terms *terms, uint16_t *out_kind) {
+  const cli_term *term = cli_terms_find(terms, "kind");
+  *out_kind = KDL_OFFLOAD_NONE;
+  if (!term || cli_offload_kind_parse(term->value.data, out_kind))
+    return KDL_OK;
+  return cli_terms_fail(terms, value_position(term), "found the offload kind '%s', expected %s",
+                        term->value.data, cli_offload_kind_names);
+}
+
+static kdl_image_kind sniff(const cli_bytes *bytes) {
+  return kdl_image_sniff(bytes->data, bytes->size < KDL_SNIFF_SIZE ? bytes->size : KDL_SNIFF_SIZE);
+}
+
+/* Readers do not look into an image that is indexed, so there the kind must be right also where
+ * LLVM has no name for the extension. */
+static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
+                                   const cli_bytes *bytes, uint16_t *out_kind) {
+  const cli_term *term = cli_terms_find(terms, "image_kind");
+  kdl_image_kind kind;
+  if (!term && pack->rules->index && sniff(bytes) != KDL_IMAGE_UNKNOWN)
+    *out_kind = kdl_llvm_image_kind(sniff(bytes));
+  else if (!term)
+    *out_kind = cli_declared_kind(path, bytes->data, bytes->size);
+  else if (cli_image_kind_parse(term->value.data, &kind))
+    *out_kind = kdl_llvm_image_kind(kind);
+  else if (!cli_number_parse(term->value.data, out_kind))
+    return cli_terms_fail(terms, value_position(term),
+                          "found the image kind '%s', expected %s, or LLVM's number",
+                          term->value.data, cli_image_kind_names);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Metadata                                                                                     */
+
+static bool add_pair(metadata *out, const char *key, size_t key_length, const char *value) {
+  kdl_pair *pair = &out->pairs[out->count++];
+  pair->key = kdl_arena_string(&out->arena, key, key_length);
+  pair->value = kdl_arena_string(&out->arena, value, strlen(value));
+  return pair->key.data && pair->value.data;
+}
+
+/* Adds what the image says of itself where the command line is silent. An image that does not tell
+ * is packed as it is: LLVM's packager does the same. */
+static kdl_status fill_target(const packer *pack, const cli_terms *terms, const char *path,
+                              const cli_bytes *bytes, metadata *out, uint16_t *offload_kind) {
+  bool no_triple = !cli_terms_find(terms, "triple");
+  bool no_arch = !cli_terms_find(terms, "arch");
+  if (!no_triple && !no_arch)
+    return KDL_OK;
+  kdl_image_target target = {.triple = ""};
+  kdl_image_kind kind = sniff(bytes);
+  kdl_status status = kdl_image_read_target(kind, bytes->data, bytes->size, &target);
+  if (no_triple && (status != KDL_OK || !target.triple[0])) {
+    cli_warning("%s: no triple is given, and the image (%s) does not tell%s%s", path,
+                kdl_image_kind_name(kind), status == KDL_OK ? "" : ": ",
+                status == KDL_OK ? "" : kdl_error_message());
+    return KDL_OK;
+  }
+  if (status != KDL_OK)
+    return KDL_OK;
+  no_arch = no_arch && target.arch[0];
+  if ((no_triple && !add_pair(out, "triple", 6, target.triple)) ||
+      (no_arch && !add_pair(out, "arch", 4, target.arch)))
+    return no_memory(path);
+  if (no_triple && !cli_terms_find(terms, "kind"))
+    *offload_kind = target.offload_kind;
+  if (pack->rules->verbose && (no_triple || no_arch))
+    cli_note("%s: read from the image:%s%s%s%s", path, no_triple ? " triple=" : "",
+             no_triple ? target.triple : "", no_arch ? " arch=" : "", no_arch ? target.arch : "");
+  return KDL_OK;
+}
+
+/* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
+ * from the image. */
+static kdl_status add_index(const cli_terms *terms, const char *path, const cli_names *kernels,
+                            metadata *out) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    const char *key = kdl_arena_format(&out->arena, CLI_KERNEL_PREFIX "%s", kernels->items[i].data);
+    if (!key)
+      return no_memory(path);
+    if (!cli_terms_find(terms, key) && !add_pair(out, key, strlen(key), "rev=1"))
+      return no_memory(path);
+  }
+  return KDL_OK;
+}
+
+static kdl_status read_kernels(const packer *pack, const char *path, const cli_bytes *bytes,
+                               cli_names *out_kernels) {
+  *out_kernels = (cli_names){.count = 0};
+  if (!pack->rules->index)
+    return KDL_OK;
+  kdl_status status = cli_names_read_kernels(bytes->data, bytes->size, out_kernels);
+  if (status == KDL_UNSUPPORTED) {
+    cli_warning("%s: not indexed: %s", path, kdl_error_message());
+    *out_kernels = (cli_names){.count = 0};
+    return KDL_OK;
+  }
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", path);
+  else if (pack->rules->verbose)
+    cli_note("%s: indexed %zu kernel%s", path, out_kernels->count,
+             out_kernels->count == 1 ? "" : "s");
+  return status;
+}
+
+static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, const char *path,
+                                   const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
+  cli_names kernels;
+  kdl_status status = read_kernels(pack, path, bytes, &kernels);
+  if (status != KDL_OK)
+    return status;
+  enum { filled = 2 };
+  out->pairs = calloc(terms->count + filled + kernels.count, sizeof *out->pairs);
+  if (!out->pairs)
+    status = no_memory(path);
+  for (size_t i = 0; i < terms->count && status == KDL_OK; ++i) {
+    const cli_term *term = &terms->items[i];
+    if (!is_key(term, "file") && !is_key(term, "kind") && !is_key(term, "image_kind"))
+      out->pairs[out->count++] = (kdl_pair){term->key, term->value};
+  }
+  if (status == KDL_OK && pack->rules->fill_target)
+    status = fill_target(pack, terms, path, bytes, out, offload_kind);
+  if (status == KDL_OK)
+    status = add_index(terms, path, &kernels, out);
+  cli_names_free(&kernels);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *path) {
+  cli_bytes *files = realloc(pack->files, (pack->file_count + 1) * sizeof *files);
+  if (!files)
+    return no_memory(path);
+  pack->files = files;
+  cli_bytes *bytes = &files[pack->file_count];
+  kdl_status status = cli_bytes_read(path, bytes);
+  if (status != KDL_OK)
+    return status;
+  ++pack->file_count;
+  kdl_writer_image image = {
+      .size = sizeof image,
+      .data = bytes->data,
+      .data_size = bytes->size,
+  };
+  metadata pairs = {.count = 0};
+  status = parse_offload_kind(terms, &image.offload_kind);
+  if (status == KDL_OK)
+    status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
+  if (status == KDL_OK)
+    status = collect_metadata(pack, terms, path, bytes, &image.offload_kind, &pairs);
+  if (status == KDL_OK) {
+    image.pairs = pairs.pairs;
+    image.pair_count = pairs.count;
+    status = kdl_writer_add(pack->writer, &image);
+  }
+  free(pairs.pairs);
+  kdl_arena_free(&pairs.arena);
+  return status;
+}
+
+/* As in LLVM, one --image may name several files: all get the same metadata. */
+static kdl_status pack_image(packer *pack, const char *text) {
+  cli_terms terms;
+  kdl_status status = cli_terms_parse("image", grammar, text, &terms);
+  const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
+  if (status == KDL_OK && (!file || !file->value.length))
+    status = cli_terms_fail(&terms, 0, "found no file=F");
+  for (char *names = file ? (char *)file->value.data : NULL; names && status == KDL_OK;) {
+    char *path = strsep(&names, ",");
+    status = pack_file(pack, &terms, path);
+  }
+  cli_terms_free(&terms);
+  return status;
+}
+
+kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const char *output) {
+  packer pack = {.rules = rules};
+  kdl_status status = kdl_writer_create(rules->format, &pack.writer);
+  size_t cursor = 0;
+  const char *text;
+  while (status == KDL_OK && (text = cli_args_next(args, "image", &cursor)))
+    status = pack_image(&pack, text);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, pack.writer);
+  kdl_writer_destroy(pack.writer);
+  for (size_t i = 0; i < pack.file_count; ++i)
+    cli_bytes_free(&pack.files[i]);
+  free(pack.files);
+  return status;
+}

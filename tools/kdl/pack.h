@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* --image=file=F,triple=T,arch=A,kind=K,key=value...: from the command line to a writer. */
+#ifndef KDL_TOOL_PACK_H
+#define KDL_TOOL_PACK_H
+
+#include "options.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+typedef struct cli_pack_rules {
+  int format;
+  bool fill_target; /* ask the image for triple and arch where they are not given */
+  bool index;       /* add a kdl.kernel.NAME key per kernel */
+  bool verbose;
+} cli_pack_rules;
+
+/* Packs every --image of the command line and saves the result. */
+kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const char *output);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the user is told on standard error, and the exit code that goes with it. */
+#ifndef KDL_TOOL_REPORT_H
+#define KDL_TOOL_REPORT_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* One table for the whole tool. */
+enum {
+  CLI_EXIT_FINE = 0,
+  CLI_EXIT_BAD_FILE = 1, /* also: the operating system refused, or this build cannot read it */
+  CLI_EXIT_BAD_CALL = 2,
+  CLI_EXIT_NO_MATCH = 3,
+  CLI_EXIT_DEVICE = 4,
+};
+
+int cli_exit_code(kdl_status status);
+
+/* "kdl", "kdl ls", "llvm-offload-binary": what messages start with. */
+void cli_report_set_name(const char *program, const char *command);
+const char *cli_report_name(void);
+
+/* Whether a stream is a terminal that wants colours: NO_COLOR is empty or unset, TERM is not
+ * "dumb". */
+bool cli_stream_has_colour(FILE *stream);
+
+/* One line each, "NAME: warning: ..."; control characters are shown, not sent. */
+void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints the story of a failure; returns its exit code. Says nothing where status is KDL_OK. */
+int cli_finish(kdl_status status);
+
+#endif

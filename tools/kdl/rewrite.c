@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "rewrite.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
+  if (!text)
+    *out_format = otherwise;
+  else if (strcmp(text, "v1") == 0)
+    *out_format = KDL_FORMAT_V1;
+  else if (strcmp(text, "v2") == 0)
+    *out_format = KDL_FORMAT_V2;
+  else
+    return kdl_fail(KDL_BAD_CALL,
+                    "--format: found '%s', expected v1 (every LLVM reads it) or v2 (LLVM 23 and "
+                    "later)",
+                    text);
+  return KDL_OK;
+}
+
+int cli_image_format(const kdl_image_info *image) {
+  static const char prefix[] = "offload-binary v";
+  if (strncmp(image->container.data, prefix, sizeof prefix - 1) != 0)
+    return 0;
+  return atoi(image->container.data + sizeof prefix - 1);
+}
+
+int cli_library_format(const kdl_library *lib) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(lib, i, &image);
+    if (image.parent == KDL_NO_PARENT && cli_image_format(&image) > 1)
+      return KDL_FORMAT_V2;
+  }
+  return KDL_FORMAT_V1;
+}
+
+/* Flags are OffloadBinary's own: what other formats keep there means something else. Bit 0 says
+ * "metadata only" from version 2 on and nothing before; an image that has bytes must not get it. */
+static uint32_t flags_for(const kdl_image_info *image, int format) {
+  if (cli_image_format(image) == 0)
+    return 0;
+  if (format >= KDL_FORMAT_V2 && image->byte_count)
+    return image->flags & ~1u;
+  return image->flags;
+}
+
+kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
+                              kdl_writer_image *out_image) {
+  kdl_image_info info = {.size = sizeof info};
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_image_get(input->lib, index, &info);
+  if (status == KDL_OK)
+    status = kdl_image_bytes(input->lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  *out_image = (kdl_writer_image){
+      .size = sizeof *out_image,
+      .declared_kind =
+          cli_image_format(&info) ? info.declared_kind : kdl_llvm_image_kind(info.kind),
+      .offload_kind = info.offload_kind,
+      .flags = flags_for(&info, format),
+      .pairs = info.pairs,
+      .pair_count = info.pair_count,
+      .data = data,
+      .data_size = size,
+  };
+  return KDL_OK;
+}
+
+kdl_status cli_image_add(const cli_input *input, const kdl_writer_image *image,
+                         kdl_writer *writer) {
+  kdl_status status = kdl_writer_add(writer, image);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", input->name);
+  return status;
+}
+
+kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(input, index, format, &image);
+  return status == KDL_OK ? cli_image_add(input, &image, writer) : status;
+}

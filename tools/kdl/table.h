@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Aligned columns on standard output. On a terminal the table is cut to its width, the columns
+ * that matter least first; elsewhere nothing is ever cut.
+ */
+#ifndef KDL_TOOL_TABLE_H
+#define KDL_TOOL_TABLE_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cli_column {
+  const char *title;
+  bool right;       /* numbers */
+  int shrinks;      /* may be cut to fit a terminal: the highest number first; 0 never */
+  const char *tint; /* "31" and the like, or NULL; used where colours are */
+} cli_column;
+
+typedef struct cli_table cli_table;
+
+/* `columns` must outlive the table. NULL when out of memory. */
+cli_table *cli_table_create(const cli_column *columns, size_t count);
+void cli_table_destroy(cli_table *table);
+
+/* The next cell of the current row; a full row starts the next one. An empty cell shows as "-".
+ * Failures to allocate are remembered and reported by cli_table_print. */
+void cli_table_add(cli_table *table, kdl_string text);
+
+/* A line below the current row, indented, never cut. */
+void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
+
+kdl_status cli_table_print(const cli_table *table);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Text that came out of a file: it may hold anything, and a terminal or a JSON reader must not
+ * notice. */
+#ifndef KDL_TOOL_TEXT_H
+#define KDL_TOOL_TEXT_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The length of the UTF-8 sequence that starts at `text`, 1 to 4, with its code point; 0 where the
+ * bytes are not valid UTF-8 (overlong forms and surrogates included). `size` is at least 1. */
+size_t cli_text_decode(const char *text, size_t size, uint32_t *out_code);
+
+bool cli_text_is_utf8(kdl_string text);
+
+/* A malloc'ed copy that is safe to print: what the locale cannot print in a column of its own is
+ * written as \xNN. NULL when out of memory. */
+char *cli_text_printable(kdl_string text);
+
+/* Prints a printable copy and `end` on standard output. */
+kdl_status cli_text_print(kdl_string text, const char *end);
+
+/* Columns that a printable text takes. */
+size_t cli_text_width(const char *printable);
+
+/* The longest start of a printable text that takes at most `columns`, in bytes. */
+size_t cli_text_fit(const char *printable, size_t columns);
+
+/* Offers `candidate` for a mistyped `word`: *nearest and *best change where it is nearer than what
+ * they hold, and near enough to be what was meant. *best starts at SIZE_MAX. */
+void cli_text_nearest(const char *word, size_t length, const char *candidate, const char **nearest,
+                      size_t *best);
+
+#endif

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# completion_bash.sh SOURCE KDL: what bash offers after some half-typed command lines, and that it
+# offers every command that kdl has.
+set -euo pipefail
+source=$1 kdl=$2
+compopt() { :; } # exists only while bash completes
+# shellcheck source=/dev/null
+. "$source/completions/kdl.bash"
+cd "$source/tests/product/consumer"
+
+# offers 'kdl words...' EXPECTED: the last word is completed; words at '=' are split as bash does.
+offers() {
+  local expected=$2 found
+  COMP_LINE=$1
+  read -ra COMP_WORDS <<<"${1//=/ = }"
+  [[ $1 == *' ' ]] && COMP_WORDS+=('')
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  COMPREPLY=()
+  _kdl || true
+  found=${COMPREPLY[*]}
+  if [ "$found" != "$expected" ]; then
+    echo "completion: '$1': found '$found', expected '$expected'" >&2
+    exit 1
+  fi
+}
+
+commands=$("$kdl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+offers 'kdl ' "${commands//$'\n'/ } --help --version"
+offers 'kdl ex' 'extract'
+offers 'kdl help ver' 'verify'
+offers 'kdl ls --j' '--json'
+offers 'kdl ls cons' 'consumer.c'
+offers 'kdl ls -l ma' 'main.c'
+offers 'kdl pack --f' '--format='
+offers 'kdl pack --format=' 'v1 v2'
+offers 'kdl merge --format=v2' 'v2'
+offers 'kdl pack -o cons' 'consumer.c'
+offers 'kdl pack --image=' 'file= triple= arch= kind= image_kind='
+offers 'kdl pack --image=im' 'image_kind='
+offers 'kdl thin x --keep=' 'triple= arch= kind= image_kind='
+offers 'kdl annotate --r' '--remove='
+offers 'kdl nonsense --' ''
+echo "completion: bash offers what it should"

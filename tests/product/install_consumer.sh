@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# install_consumer.sh SOURCE BUILD WORK: installs into a fresh prefix, then builds and runs a small
+# program against it the way its users would: through pkg-config and through find_package, as C99,
+# C17 and C++17, shared and static, with libraries embedded both ways.
+set -euo pipefail
+source=$1 build=$2 work=$3
+consumer=$source/tests/product/consumer
+prefix=$work/prefix
+
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+command -v pkg-config >/dev/null || {
+  echo "skipped: pkg-config not found (Debian: pkg-config)"
+  exit 77
+}
+
+rm -rf "$work"
+mkdir -p "$work"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+libdir=$(dirname "$(find "$prefix" -name libkdl.so)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
+kdl=$prefix/bin/kdl
+
+version=$(pkg-config --modversion libkdl)
+expected_files="bin/kdl
+include/kdl/embed.h
+include/kdl/kdl.h
+LIB/cmake/kdl/kdlConfig.cmake
+LIB/cmake/kdl/kdlConfigVersion.cmake
+LIB/cmake/kdl/kdlEmbed.cmake
+LIB/cmake/kdl/kdlTargets-CONFIG.cmake
+LIB/cmake/kdl/kdlTargets.cmake
+LIB/libkdl.a
+LIB/libkdl.so
+LIB/libkdl.so.0
+LIB/libkdl.so.$version
+LIB/pkgconfig/libkdl.pc
+share/bash-completion/completions/kdl
+share/doc/libkdl/LICENSE
+share/man/man1/kdl.1
+share/zsh/site-functions/_kdl"
+files=$(cd "$prefix" && find . -type f -o -type l | sed "s,^\./,,; s,^${libdir#"$prefix"/}/,LIB/," |
+  sed 's,kdlTargets-[a-z]*\.cmake,kdlTargets-CONFIG.cmake,')
+diff <(sort <<<"$expected_files") <(sort <<<"$files") ||
+  fail "installed files (>) differ from what is expected (<)"
+
+# What the consumer embeds: a library of two images, as a file and in an object whose section
+# linkers would drop, as Clang's -fembed-offload-object makes it.
+cd "$work"
+printf first >first.bin
+printf second >second.bin
+"$kdl" pack -o two.offload \
+  --image=file=first.bin,triple=nvptx64-nvidia-cuda,arch=sm_90,kind=cuda \
+  --image=file=second.bin,triple=amdgcn-amd-amdhsa,arch=gfx942,kind=hip
+cat >excluded.s <<'ASM'
+  .section .llvm.offloading,"e",@0x6fff4c0b
+  .p2align 3
+  .incbin "two.offload"
+  .section .note.GNU-stack,"",@progbits
+ASM
+cc -c excluded.s -o excluded.o
+want="version=$version images=2 arch=sm_90,gfx942"
+
+check() {
+  local name=$1 output
+  shift
+  output=$("$@") || fail "$name: exit code $?"
+  [ "$output" = "$want" ] || fail "$name: found '$output', expected '$want'"
+  echo "install: $name: $output"
+}
+
+flags=(-Wall -Wextra -Wpedantic -Werror "-DTWO_OFFLOAD=\"$work/two.offload\"")
+read -ra cflags <<<"$(pkg-config --cflags libkdl)"
+read -ra libs <<<"$(pkg-config --libs libkdl)"
+read -ra static_libs <<<"$(pkg-config --static --libs libkdl)"
+for std in c99 c17; do
+  cc -std=$std "${flags[@]}" "${cflags[@]}" "$consumer/consumer.c" "${libs[@]}" -o pc-$std
+  check "pkg-config $std" ./pc-$std
+done
+c++ -std=c++17 "${flags[@]}" "${cflags[@]}" -x c++ "$consumer/consumer.c" -x none "${libs[@]}" \
+  -o pc-c++17
+check "pkg-config c++17" ./pc-c++17
+readelf -d pc-c99 | grep -q 'NEEDED.*libkdl\.so\.0' || fail "the program does not need libkdl.so.0"
+cc -std=c17 -static "${flags[@]}" "${cflags[@]}" "$consumer/consumer.c" "${static_libs[@]}" \
+  -o pc-static 2>static.log || fail "static: $(cat static.log)"
+check "pkg-config --static" env -u LD_LIBRARY_PATH ./pc-static
+
+cmake -S "$consumer" -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+  -DTWO_OFFLOAD="$work/two.offload" -DEXCLUDED_O="$work/excluded.o" --log-level=WARNING
+cmake --build cmake >cmake.log || fail "$(cat cmake.log)"
+unset LD_LIBRARY_PATH
+for program in app_c99 app_c17 app_cxx17 app_static; do
+  check "find_package $program" cmake/$program
+done
+for program in app_c17 app_object; do
+  archs=$("$kdl" ls --archs cmake/$program | tr '\n' ' ')
+  [ "$archs" = "sm_90 gfx942 " ] ||
+    fail "kdl ls --archs $program: found '$archs', expected sm_90 and gfx942"
+done
+if cmake -S "$consumer" -B wrong -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWRONG_CALL=ON \
+  >wrong.log 2>&1; then
+  fail "kdl_embed took a FILE without SYMBOL"
+fi
+grep -q 'expected FILE with SYMBOL, or OBJECT alone' <(tr -s ' \n' ' ' <wrong.log) ||
+  fail "kdl_embed without SYMBOL: found $(cat wrong.log)"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tool tests. A test is a file NAME.test in this folder; its RUN lines find `kdl` and LLVM's
+tools on PATH. CTest runs each as tools.NAME.
+
+Substitutions beyond lit's own:
+  %golden   the folder of golden files, tests/golden
+  %inputs   the folder of this suite's own input files, tests/tools/Inputs
+
+Features, for REQUIRES lines; each is true where it can be used here:
+  zstd zlib lz4             containers compressed so can be read by this build
+  sanitizer                 kdl is built with one
+  PROGRAM                   the program is on PATH: see `programs` below
+"""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "kdl"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.kdl_work_dir
+
+# NVIDIA's installer puts nvcc and ptxas where no PATH has them.
+path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
+        "/usr/local/cuda/bin"]
+config.environment["PATH"] = os.pathsep.join(p for p in path if p)
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+# What a developer's shell sets must not change what the tests see.
+config.environment["LC_ALL"] = "C"
+config.environment.pop("NO_COLOR", None)
+
+config.substitutions.append(("%golden", os.path.join(config.kdl_source_dir, "tests", "golden")))
+config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
+
+programs = """
+    ar as clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc ld ld.lld
+    llvm-ar llvm-objcopy llvm-objdump llvm-offload-binary nvcc obj2yaml objcopy ptxas python3
+    readelf strip yaml2obj
+""".split()
+for program in programs:
+    if shutil.which(program, path=config.environment["PATH"]):
+        config.available_features.add(program)
+config.available_features.update(codec for codec in config.kdl_codecs if codec)
+if config.kdl_sanitize:
+    config.available_features.add("sanitizer")

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writing: the bytes are those of independent writers, and saving never loses a file. */
+#include "support.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Reads every image of a library back into a writer. */
+static void copy_library(kdl_library *lib, kdl_writer *writer) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info info = image_at(lib, i);
+    if (info.parent != KDL_NO_PARENT)
+      continue;
+    kdl_writer_image image = {.size = sizeof image,
+                              .declared_kind = info.declared_kind,
+                              .offload_kind = info.offload_kind,
+                              .flags = info.flags,
+                              .pairs = info.pairs,
+                              .pair_count = info.pair_count};
+    assert_ok(kdl_image_bytes(lib, i, &image.data, &image.data_size));
+    assert_ok(kdl_writer_add(writer, &image));
+  }
+}
+
+static void expect_same_bytes(const char *golden, int format) {
+  kdl_library *lib = open_golden(golden);
+  kdl_writer *writer;
+  assert_ok(kdl_writer_create(format, &writer));
+  copy_library(lib, writer);
+  void *data;
+  size_t size;
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  size_t golden_size;
+  uint8_t *expected = read_golden(golden, &golden_size);
+  assert_int_equal(size, golden_size);
+  assert_memory_equal(data, expected, size);
+  free(expected);
+  free(data);
+  kdl_writer_destroy(writer);
+  kdl_close(lib);
+}
+
+static void writes_what_others_write(void **state) {
+  (void)state;
+  expect_same_bytes("offload/v1_one.offload", KDL_FORMAT_V1);
+  expect_same_bytes("offload/v1_three.offload", KDL_FORMAT_V1);
+  expect_same_bytes("offload/v1_odd.offload", KDL_FORMAT_V1);
+  expect_same_bytes("offload/v1_nested.offload", KDL_FORMAT_V1);
+  expect_same_bytes("offload/v2_three.offload", KDL_FORMAT_V2);
+  expect_same_bytes("offload/v2_odd.offload", KDL_FORMAT_V2);
+  expect_same_bytes("offload/v2_metadata_only.offload", KDL_FORMAT_V2);
+}
+
+static void refuses_what_the_format_cannot_carry(void **state) {
+  (void)state;
+  kdl_writer *writer;
+  assert_fails(kdl_writer_create(3, &writer), KDL_BAD_CALL,
+               "kdl_writer_create: found format 3, expected 1 or 2");
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  void *data;
+  size_t size;
+  assert_fails(kdl_writer_finish(writer, &data, &size), KDL_BAD_CALL,
+               "writing an OffloadBinary: found no image, expected one or more");
+  kdl_pair blob = {{"symbols", 7}, {"a\0b", 3}};
+  kdl_writer_image image = {.size = sizeof image, .pairs = &blob, .pair_count = 1};
+  assert_fails(kdl_writer_add(writer, &image), KDL_BAD_CALL,
+               "image 0: the value of \"symbols\" holds a NUL, which version 1 cannot carry; write "
+               "version 2");
+  blob.key = (kdl_string){"a\0b", 3};
+  assert_fails(kdl_writer_add(writer, &image), KDL_BAD_CALL,
+               "image 0: a key holds a NUL, which the format cannot carry");
+  image.size = 8;
+  assert_int_equal(kdl_writer_add(writer, &image), KDL_BAD_CALL);
+  kdl_writer_destroy(writer);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Saving                                                                                       */
+
+static int make_folder(void **state) {
+  char *folder = strdup("/tmp/kdl-test-XXXXXX");
+  *state = mkdtemp(folder);
+  return *state && chdir(folder) == 0 ? 0 : -1;
+}
+
+static size_t entries_here(void) {
+  DIR *folder = opendir(".");
+  size_t count = 0;
+  for (struct dirent *entry; (entry = readdir(folder));)
+    count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+static int remove_folder(void **state) {
+  DIR *folder = opendir(".");
+  for (struct dirent *entry; (entry = readdir(folder));)
+    if (entry->d_name[0] != '.')
+      remove(entry->d_name);
+  closedir(folder);
+  int status = chdir("/") == 0 && rmdir(*state) == 0 ? 0 : -1;
+  free(*state);
+  return status;
+}
+
+static void expect_content(const char *path, const char *text) {
+  size_t size;
+  uint8_t *data = read_file(path, &size);
+  assert_int_equal(size, strlen(text));
+  assert_memory_equal(data, text, size);
+  free(data);
+}
+
+static void a_full_disk_loses_nothing(void **state) {
+  (void)state;
+  assert_ok(kdl_file_save("f", "precious", 8));
+  struct rlimit old;
+  getrlimit(RLIMIT_FSIZE, &old);
+  struct rlimit small = {4096, old.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  char *big = calloc(1, 1 << 16);
+  kdl_status status = kdl_file_save("f", big, 1 << 16);
+  setrlimit(RLIMIT_FSIZE, &old);
+  free(big);
+  assert_fails(status, KDL_IO, "f: cannot write: File too large");
+  expect_content("f", "precious");
+  assert_int_equal(entries_here(), 1);
+}
+
+static void keeps_mode_and_link(void **state) {
+  (void)state;
+  assert_ok(kdl_file_save("f", "old", 3));
+  assert_int_equal(chmod("f", 0640), 0);
+  assert_int_equal(symlink("f", "link"), 0);
+  assert_ok(kdl_file_save("link", "new!", 4));
+  struct stat info;
+  assert_int_equal(lstat("link", &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  assert_int_equal(stat("f", &info), 0);
+  assert_int_equal(info.st_mode & 07777, 0640);
+  expect_content("f", "new!");
+}
+
+static void new_files_follow_the_umask(void **state) {
+  (void)state;
+  mode_t old = umask(027);
+  assert_ok(kdl_file_save("f", "x", 1));
+  umask(old);
+  struct stat info;
+  assert_int_equal(stat("f", &info), 0);
+  assert_int_equal(info.st_mode & 07777, 0640);
+}
+
+static void refuses_bad_places(void **state) {
+  (void)state;
+  assert_fails(kdl_file_save("no/such/folder", "x", 1), KDL_IO,
+               "no/such/folder: cannot create a file beside it: No such file or directory");
+  assert_int_equal(kdl_file_save(".", "x", 1), KDL_IO);
+  assert_int_equal(symlink("nowhere", "dangling"), 0);
+  assert_int_equal(kdl_file_save("dangling", "x", 1), KDL_IO);
+  assert_int_equal(entries_here(), 1);
+}
+
+int main(void) {
+#define in_folder(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes_what_others_write),
+      cmocka_unit_test(refuses_what_the_format_cannot_carry),
+      in_folder(a_full_disk_loses_nothing),
+      in_folder(keeps_mode_and_link),
+      in_folder(new_files_follow_the_umask),
+      in_folder(refuses_bad_places),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

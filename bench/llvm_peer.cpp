@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm_peer.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Object/OffloadBinary.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace llvm::object;
+
+size_t llvm_peer_create(const void *data, size_t size) {
+  size_t count = 0;
+  for (size_t offset = 0; offset < size;) {
+    StringRef rest(static_cast<const char *>(data) + offset, size - offset);
+    Expected<std::unique_ptr<OffloadBinary>> binary =
+        OffloadBinary::create(MemoryBufferRef(rest, "bench"));
+    if (!binary) {
+      consumeError(binary.takeError());
+      return 0;
+    }
+    if ((*binary)->getImage().empty() || (*binary)->getTriple().empty() ||
+        (*binary)->getArch().empty())
+      return 0;
+    offset += (*binary)->getSize();
+    ++count;
+  }
+  return count;
+}
+
+static size_t extract(MemoryBufferRef buffer) {
+  SmallVector<OffloadFile> binaries;
+  if (Error error = extractOffloadBinaries(buffer, binaries)) {
+    consumeError(std::move(error));
+    return 0;
+  }
+  return binaries.size();
+}
+
+size_t llvm_peer_extract(const void *data, size_t size) {
+  return extract(MemoryBufferRef(StringRef(static_cast<const char *>(data), size), "bench"));
+}
+
+size_t llvm_peer_extract_file(const char *path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
+  return buffer ? extract(**buffer) : 0;
+}
+
+const char *llvm_peer_version(void) {
+  return LLVM_VERSION_STRING;
+}

@@ -359,9 +359,10 @@ static kdl_status list_unread(kdl_container *container, const kdl_scope *scope,
 
 static kdl_status check_entries(const kdl_region *stored, const layout *binary,
                                 uint64_t declared_entry_size) {
-  if (binary->version == 1 && declared_entry_size < entry_size)
-    return kdl_malformed(stored, 24, "EntrySize", "found %" PRIu64 ", expected at least %d",
-                         declared_entry_size, entry_size);
+  if (binary->version == 1 &&
+      (declared_entry_size < entry_size || declared_entry_size > binary->size - header_size))
+    return kdl_malformed(stored, 24, "EntrySize", "found %" PRIu64 ", expected from %d to %" PRIu64,
+                         declared_entry_size, entry_size, binary->size - header_size);
   uint64_t smallest = binary->version >= 3 ? header_size_v3 : header_size;
   if (binary->entries_offset < smallest || binary->entries_offset > binary->size)
     return kdl_malformed(stored, 16, binary->version == 1 ? "EntryOffset" : "EntriesOffset",

@@ -144,7 +144,7 @@ static const damage damages[] = {
      "is "
      "0xa8"},
     {"offload/v1_one.offload", 24, 8, 7,
-     "t: offset 0x18: EntrySize: found 7, expected at least 40"},
+     "t: offset 0x18: EntrySize: found 7, expected from 40 to 136"},
     {"offload/v1_one.offload", 40, 8, UINT64_MAX - 7,
      "t: offset 0x28: StringOffset: found 0xfffffffffffffff8, expected at most Size 0xa8"},
     {"offload/v1_one.offload", 48, 8, 0x1000000000000001,

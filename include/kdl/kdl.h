@@ -177,6 +177,100 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
                                      int (*visit)(void *user, const kdl_string *name), void *user);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+/* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
+ * the process; the same description gives the same device. */
+typedef struct kdl_device kdl_device;
+
+/* How many devices this machine has, in the default order: discrete GPUs, integrated ones, the CPU.
+ * The first call asks the drivers, each of which may be missing or broken without harm; it creates
+ * no context. A GPU that two drivers show is one device with two routes, its vendor's own first. */
+KDL_API size_t kdl_device_count(void);
+
+/* NULL where `index` is not less than kdl_device_count(). */
+KDL_API kdl_device *kdl_device_at(size_t index);
+
+/* The device that `text` means: "cuda", "cuda:1", "host" or a number for one that is here; a spec as
+ * "cuda:sm_90 driver=13.0", a known name as "mi300x", or "@FILE" from `kdl devices --json` for one
+ * that may be anywhere. No driver is loaded for the latter three. KDL_BAD_CALL with the grammar
+ * where it means none, KDL_NO_MATCH where nothing here fits. */
+KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
+
+/* The spec of the device's preferred route, as one line of text. */
+KDL_API const char *kdl_device_spec_text(const kdl_device *device);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Choosing                                                                                     */
+
+typedef enum kdl_policy {
+  KDL_POLICY_BEST = 0,   /* variant_priority, then how well the image fits, then file order */
+  KDL_POLICY_FIRST,      /* file order: what LLVM does                                      */
+  KDL_POLICY_CAPABILITY, /* how well the image fits, then variant_priority, then file order */
+} kdl_policy;
+
+typedef struct kdl_select_opts {
+  size_t size; /* sizeof(kdl_select_opts) */
+  kdl_policy policy;
+  const char *variant_tag; /* images with this tag go before all others; NULL: none does */
+} kdl_select_opts;
+
+/* Options that are NULL come from KDL_POLICY and KDL_VARIANT_TAG; in programs that run with more
+ * rights than their user, every KDL_ variable is ignored. */
+
+typedef struct kdl_choice {
+  size_t size; /* set to sizeof(kdl_choice) before the call */
+  size_t image;
+  kdl_image_kind kind;
+  const char *device; /* spec of the route that takes the image */
+  const char *fit;    /* "exact", "family", "PTX", ...: how it fits */
+  const void *data;   /* the image, as kdl_image_bytes gives it */
+  size_t data_size;
+} kdl_choice;
+
+/* Chooses an image for a kernel on a device, for programs that keep their own launcher. `kernel`
+ * may be NULL: then images need not hold anything. KDL_NO_MATCH where none fits; the message names
+ * the nearest one and what would help. */
+KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
+                              const kdl_select_opts *opts, kdl_choice *out_choice);
+
+typedef struct kdl_reason {
+  const char *code;  /* "xnack_mismatch": stable, for programs */
+  const char *words; /* "built for gfx90a:xnack+; the device has xnack off" */
+  const char *fix;   /* "rebuild without xnack or run with HSA_XNACK=1"; "" where nothing helps */
+} kdl_reason;
+
+typedef struct kdl_verdict {
+  size_t size; /* sizeof(kdl_verdict) as the library knows it */
+  size_t image;
+  size_t place;       /* 0 is the first in rank order */
+  int chosen;         /* 1 for the one that kdl_select gives */
+  int eligible;       /* 1 where it may run and holds the kernel */
+  uint64_t rank;      /* larger fits better; 0 where it may not run */
+  uint32_t priority;  /* variant_priority */
+  const char *device; /* spec of the route it was matched with */
+  const char *fit;
+  const kdl_reason *reasons;
+  size_t reason_count;
+} kdl_verdict;
+
+/* Calls `visit` with every image in rank order, the refused ones last; a non-zero return stops. What
+ * it is given is valid during the call. KDL_OK also where nothing fits. */
+KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                               const kdl_select_opts *opts,
+                               int (*visit)(void *user, const kdl_verdict *verdict), void *user);
+
+/* The best device of this machine that has an image for the kernel: the first in the default order,
+ * or the one that KDL_DEVICE names. */
+KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel,
+                                  const kdl_select_opts *opts, kdl_device **out_device);
+
+/* Calls `visit` with the index of every image that holds the kernel, whatever it runs on, for
+ * libraries with tables of their own; a non-zero return stops. */
+KDL_API kdl_status kdl_variants(kdl_library *lib, const char *kernel,
+                                int (*visit)(void *user, size_t image), void *user);
+
+/* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
 /* Builds an OffloadBinary. The bytes equal those of LLVM's own writer for the same pairs in the

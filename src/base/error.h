@@ -23,7 +23,9 @@ kdl_status kdl_error_status(void);
 /* A recorded failure is never KDL_OK. Said where the calls are, so that compilers and analysers,
  * which see one file at a time, know that a failing function left its out-parameters alone. */
 static inline kdl_status kdl_not_ok(kdl_status status) {
-  return status == KDL_OK ? KDL_BAD_CALL : status;
+  if (status == KDL_OK)
+    return KDL_BAD_CALL;
+  return status;
 }
 #define kdl_fail(...) kdl_not_ok(kdl_fail(__VA_ARGS__))
 #define kdl_error_status() kdl_not_ok(kdl_error_status())

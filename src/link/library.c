@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The public face of a container. */
+#include "link/library.h"
+
 #include "base/error.h"
-#include "container/container.h"
 #include "image/image.h"
 
 #include <stdlib.h>
@@ -11,10 +12,6 @@
 #define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
 
 static const char kernel_prefix[] = "kdl.kernel.";
-
-struct kdl_library {
-  kdl_container *container;
-};
 
 const char *kdl_version(void) {
   return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
@@ -34,6 +31,7 @@ static kdl_status wrap(kdl_container *container, kdl_library **out_lib) {
     return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
   lib->container = container;
+  pthread_mutex_init(&lib->lock, NULL);
   *out_lib = lib;
   return KDL_OK;
 }
@@ -58,8 +56,85 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *o
 void kdl_close(kdl_library *lib) {
   if (!lib)
     return;
+  for (kdl_library_selector *node = atomic_load(&lib->selectors); node;) {
+    kdl_library_selector *next = node->next;
+    kdl_selector_destroy(node->selector);
+    free(node->variant_tag);
+    free(node);
+    node = next;
+  }
+  kdl_catalog_destroy(atomic_load(&lib->catalog));
   kdl_container_close(lib->container);
+  pthread_mutex_destroy(&lib->lock);
   free(lib);
+}
+
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
+  kdl_catalog *catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire);
+  kdl_status status = KDL_OK;
+  if (!catalog) {
+    pthread_mutex_lock(&lib->lock);
+    catalog = atomic_load_explicit(&lib->catalog, memory_order_relaxed);
+    if (!catalog) {
+      status = kdl_catalog_create(lib->container, &catalog);
+      if (status == KDL_OK)
+        atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
+    }
+    pthread_mutex_unlock(&lib->lock);
+  }
+  *out_catalog = catalog;
+  return status;
+}
+
+static kdl_selector *find_selector(kdl_library *lib, const kdl_query *query) {
+  kdl_library_selector *node = atomic_load_explicit(&lib->selectors, memory_order_acquire);
+  for (; node; node = node->next) {
+    bool same_tag = node->variant_tag ? query->variant_tag.data &&
+                                            strcmp(node->variant_tag, query->variant_tag.data) == 0
+                                      : !query->variant_tag.data;
+    if (node->route == query->device && node->policy == query->policy && same_tag)
+      return node->selector;
+  }
+  return NULL;
+}
+
+static kdl_selector *add_selector(kdl_library *lib, kdl_catalog *catalog, const kdl_query *query) {
+  kdl_library_selector *node = calloc(1, sizeof *node);
+  if (!node)
+    return NULL;
+  kdl_query own = *query;
+  if (query->variant_tag.data) {
+    node->variant_tag = strdup(query->variant_tag.data);
+    own.variant_tag.data = node->variant_tag;
+  }
+  node->route = query->device;
+  node->policy = query->policy;
+  if ((query->variant_tag.data && !node->variant_tag) ||
+      kdl_selector_create(catalog, &own, &node->selector) != KDL_OK) {
+    free(node->variant_tag);
+    free(node);
+    return NULL;
+  }
+  node->next = atomic_load_explicit(&lib->selectors, memory_order_relaxed);
+  atomic_store_explicit(&lib->selectors, node, memory_order_release);
+  return node->selector;
+}
+
+kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
+                               kdl_selector **out_selector) {
+  *out_selector = find_selector(lib, query);
+  if (*out_selector)
+    return KDL_OK;
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(lib, &catalog);
+  if (status != KDL_OK)
+    return status;
+  pthread_mutex_lock(&lib->lock);
+  *out_selector = find_selector(lib, query);
+  if (!*out_selector)
+    *out_selector = add_selector(lib, catalog, query);
+  pthread_mutex_unlock(&lib->lock);
+  return *out_selector ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
 }
 
 size_t kdl_image_count(const kdl_library *lib) {

@@ -9,6 +9,7 @@
 #include "support.h"
 
 #include "base/bytes.h"
+#include "container/codec.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -149,6 +150,10 @@ static void a_gigabyte_of_strings_is_refused(void **state) {
 }
 
 int main(void) {
+  /* What the codecs' libraries take is not the file's doing: have them here before any child. */
+  kdl_codec_check(KDL_CODEC_ZSTD);
+  kdl_codec_check(KDL_CODEC_ZLIB);
+  kdl_codec_check(KDL_CODEC_LZ4);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_bad_file_is_refused),
       cmocka_unit_test(a_gigabyte_of_strings_is_refused),

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "device/discover.h"
+
+#include "base/error.h"
+#include "device/discover_backends.h"
+#include "device/spec_json.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef void discover_function(const kdl_driver_resolver *resolver, kdl_found_list *list);
+
+static discover_function *const functions[KDL_BACKEND_COUNT] = {
+    [KDL_BACKEND_HOST] = kdl_discover_host,     [KDL_BACKEND_CUDA] = kdl_discover_cuda,
+    [KDL_BACKEND_HIP] = kdl_discover_hip,       [KDL_BACKEND_LEVEL_ZERO] = kdl_discover_level_zero,
+    [KDL_BACKEND_OPENCL] = kdl_discover_opencl,
+};
+
+/* What vendors read to limit, reorder or divide what a process sees. */
+static const struct {
+  kdl_backend backend;
+  const char *name;
+} variables[] = {
+    {KDL_BACKEND_CUDA, "CUDA_VISIBLE_DEVICES"},
+    {KDL_BACKEND_CUDA, "CUDA_DEVICE_ORDER"},
+    {KDL_BACKEND_HIP, "ROCR_VISIBLE_DEVICES"},
+    {KDL_BACKEND_HIP, "HIP_VISIBLE_DEVICES"},
+    {KDL_BACKEND_HIP, "CUDA_VISIBLE_DEVICES"},
+    {KDL_BACKEND_HIP, "GPU_DEVICE_ORDINAL"},
+    {KDL_BACKEND_HIP, "HSA_XNACK"},
+    {KDL_BACKEND_HIP, "HSA_OVERRIDE_GFX_VERSION"},
+    {KDL_BACKEND_LEVEL_ZERO, "ZE_AFFINITY_MASK"},
+    {KDL_BACKEND_LEVEL_ZERO, "ZE_FLAT_DEVICE_HIERARCHY"},
+    {KDL_BACKEND_OPENCL, "OCL_ICD_VENDORS"},
+    {KDL_BACKEND_OPENCL, "OCL_ICD_FILENAMES"},
+    {KDL_BACKEND_OPENCL, "POCL_DEVICES"},
+    {KDL_BACKEND_OPENCL, "CUDA_VISIBLE_DEVICES"},
+    {KDL_BACKEND_OPENCL, "GPU_DEVICE_ORDINAL"},
+};
+
+static void note_variables(kdl_driver_report *report) {
+  kdl_out out = {report->limits, sizeof report->limits, 0};
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i) {
+    const char *value = getenv(variables[i].name);
+    if (variables[i].backend != report->backend || !value)
+      continue;
+    char text[64];
+    kdl_spec_set_text(text, sizeof text, value, strlen(value));
+    kdl_out_format(&out, "%s%s=%s", out.used ? " " : "", variables[i].name, text);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* One thread for each driver                                                                   */
+
+/* Shared by the thread that asks a driver and the one that waits for it. Whoever lets go last frees
+ * it, so that a driver which answers too late writes into memory that is still there. */
+typedef struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  atomic_int holders;
+  bool done;
+  kdl_driver_resolver resolver;
+  kdl_found_list list;
+} job;
+
+static void let_go(job *task) {
+  if (atomic_fetch_sub(&task->holders, 1) != 1)
+    return;
+  pthread_cond_destroy(&task->changed);
+  pthread_mutex_destroy(&task->lock);
+  free(task->list.specs);
+  free(task);
+}
+
+static void ask(job *task) {
+  functions[task->list.report.backend](&task->resolver, &task->list);
+}
+
+static void *run_job(void *argument) {
+  job *task = argument;
+  ask(task);
+  pthread_mutex_lock(&task->lock);
+  task->done = true;
+  pthread_cond_signal(&task->changed);
+  pthread_mutex_unlock(&task->lock);
+  let_go(task);
+  return NULL;
+}
+
+/* Waits on the clock that nobody sets. */
+static job *create_job(const kdl_driver_resolver *resolver, kdl_backend backend) {
+  job *task = calloc(1, sizeof *task);
+  if (!task)
+    return NULL;
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&task->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  pthread_mutex_init(&task->lock, NULL);
+  atomic_init(&task->holders, 1);
+  task->resolver = *resolver;
+  task->list.report.backend = backend;
+  return task;
+}
+
+/* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
+static void start_job(job *task) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  bool started = false;
+  if (task->list.report.backend != KDL_BACKEND_HOST && pthread_attr_init(&attributes) == 0) {
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    atomic_fetch_add(&task->holders, 1);
+    started = pthread_create(&thread, &attributes, run_job, task) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!started)
+      atomic_fetch_sub(&task->holders, 1);
+  }
+  if (!started) {
+    ask(task);
+    task->done = true;
+  }
+}
+
+static bool wait_for(job *task, const struct timespec *deadline) {
+  pthread_mutex_lock(&task->lock);
+  int error = 0;
+  while (!task->done && error != ETIMEDOUT)
+    error = pthread_cond_timedwait(&task->changed, &task->lock, deadline);
+  bool done = task->done;
+  pthread_mutex_unlock(&task->lock);
+  return done;
+}
+
+static struct timespec deadline_in(unsigned milliseconds) {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  at.tv_sec += milliseconds / 1000;
+  at.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+  if (at.tv_nsec >= 1000000000) {
+    at.tv_nsec -= 1000000000;
+    ++at.tv_sec;
+  }
+  return at;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices from routes                                                                          */
+
+/* Two OpenCL platforms are two drivers. */
+static bool same_driver(const kdl_device_spec *a, const kdl_device_spec *b) {
+  return a->backend == b->backend && strcmp(a->platform, b->platform) == 0;
+}
+
+static bool same_uuid(const kdl_device_spec *a, const kdl_device_spec *b) {
+  return a->uuid.known && b->uuid.known && memcmp(a->uuid.bytes, b->uuid.bytes, 16) == 0;
+}
+
+bool kdl_device_spec_same(const kdl_device_spec *a, const kdl_device_spec *b) {
+  /* One driver shows the parts of a divided GPU, which share an address, as several devices. */
+  if (same_driver(a, b))
+    return false;
+  if (same_uuid(a, b))
+    return true;
+  return a->pci.known && b->pci.known && a->pci.domain == b->pci.domain &&
+         a->pci.bus == b->pci.bus && a->pci.device == b->pci.device &&
+         a->pci.function == b->pci.function;
+}
+
+typedef struct {
+  kdl_device_spec *spec;
+  size_t device; /* the index of the device's first route */
+} route;
+
+/* A device takes one route of each driver; of several parts with one address, the UUID decides. */
+static bool may_join(const route *routes, size_t count, size_t device,
+                     const kdl_device_spec *spec) {
+  for (size_t i = 0; i < count; ++i) {
+    if (routes[i].device == device && same_driver(routes[i].spec, spec))
+      return false;
+  }
+  return true;
+}
+
+static size_t find_device(const route *routes, size_t count, const kdl_device_spec *spec) {
+  size_t by_address = count;
+  for (size_t i = 0; i < count; ++i) {
+    if (!kdl_device_spec_same(routes[i].spec, spec) ||
+        !may_join(routes, count, routes[i].device, spec))
+      continue;
+    if (same_uuid(routes[i].spec, spec))
+      return routes[i].device;
+    if (by_address == count)
+      by_address = routes[i].device;
+  }
+  return by_address;
+}
+
+/* Devices by class, then backend, then number; routes of one device by backend. Routes come in the
+ * order of their backends, so their places settle the rest. */
+static int compare_routes(const void *left, const void *right, void *all) {
+  const route *a = left;
+  const route *b = right;
+  const kdl_device_spec *first_a = ((const route *)all)[a->device].spec;
+  const kdl_device_spec *first_b = ((const route *)all)[b->device].spec;
+  int classes = (int)kdl_device_spec_class(first_a) - (int)kdl_device_spec_class(first_b);
+  if (classes)
+    return classes;
+  if (a->device != b->device)
+    return a->device < b->device ? -1 : 1;
+  return a->spec < b->spec ? -1 : a->spec > b->spec;
+}
+
+static kdl_status arrange(kdl_discovery *found, kdl_device_spec *specs, size_t count) {
+  route *routes = calloc(count ? count : 1, sizeof *routes);
+  route *sorted = calloc(count ? count : 1, sizeof *sorted);
+  found->routes = calloc(count ? count : 1, sizeof *found->routes);
+  found->devices = calloc(count ? count : 1, sizeof *found->devices);
+  bool whole = routes && sorted && found->routes && found->devices;
+  for (size_t i = 0; whole && i < count; ++i) {
+    routes[i] = (route){&specs[i], find_device(routes, i, &specs[i])};
+    sorted[i] = routes[i];
+  }
+  if (whole)
+    qsort_r(sorted, count, sizeof *sorted, compare_routes, routes);
+  for (size_t i = 0; whole && i < count; ++i) {
+    found->routes[i] = *sorted[i].spec;
+    if (i == 0 || sorted[i].device != sorted[i - 1].device)
+      found->devices[found->device_count++].first = i;
+    ++found->devices[found->device_count - 1].count;
+  }
+  found->route_count = count;
+  free(routes);
+  free(sorted);
+  return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", count);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All together                                                                                 */
+
+static void take_specs(kdl_found_list *all, const kdl_found_list *from, bool *whole) {
+  for (size_t i = 0; i < from->count; ++i) {
+    kdl_device_spec *spec = kdl_found_add(all);
+    if (spec)
+      *spec = from->specs[i];
+    else
+      *whole = false;
+  }
+}
+
+static kdl_status collect(job **jobs, unsigned timeout_ms, kdl_discovery *found) {
+  kdl_found_list all = {.specs = NULL};
+  bool whole = true;
+  struct timespec deadline = deadline_in(timeout_ms);
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    if (!jobs[i])
+      continue;
+    kdl_driver_report *report = &found->reports[found->report_count++];
+    if (wait_for(jobs[i], &deadline)) {
+      *report = jobs[i]->list.report;
+      report->device_count = jobs[i]->list.count;
+      take_specs(&all, &jobs[i]->list, &whole);
+    } else {
+      report->backend = (kdl_backend)i;
+      kdl_driver_say(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
+    }
+    note_variables(report);
+    let_go(jobs[i]);
+  }
+  kdl_status status = whole ? arrange(found, all.specs, all.count)
+                            : kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
+  free(all.specs);
+  return status;
+}
+
+kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {
+  static const kdl_discover_opts defaults = {0};
+  opts = opts ? opts : &defaults;
+  const kdl_driver_resolver *resolver = opts->resolver ? opts->resolver : &kdl_driver_system;
+  kdl_discovery *found = calloc(1, sizeof *found);
+  if (!found)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
+  job *jobs[KDL_BACKEND_COUNT] = {NULL};
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    if (!opts->backends || opts->backends >> i & 1)
+      jobs[i] = create_job(resolver, (kdl_backend)i);
+    if (jobs[i])
+      start_job(jobs[i]);
+  }
+  unsigned timeout_ms = opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS;
+  kdl_status status = collect(jobs, timeout_ms, found);
+  if (status == KDL_OK)
+    *out_found = found;
+  else
+    kdl_discovery_free(found);
+  return status;
+}
+
+void kdl_discovery_free(kdl_discovery *found) {
+  if (!found)
+    return;
+  free(found->routes);
+  free(found->devices);
+  free(found);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
+ * kernels of ours and are passed over. */
+#include "device/discover_backends.h"
+#include "device/level_zero_abi.h"
+#include "target/intel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
+#include "device/level_zero_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+} ze_api;
+
+static const kdl_driver_symbol symbols[] = {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {#name, offsetof(ze_api, field), KDL_DRIVER_##need},
+#include "device/level_zero_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+};
+
+static const char *const libraries[] = {"libze_loader.so.1", NULL};
+
+enum { most_drivers = 16, most_devices = 256, most_memories = 16 };
+
+static void say_error(kdl_driver_report *report, const char *call, int error) {
+  bool none = error == KDL_ZE_UNINITIALIZED;
+  kdl_driver_say(report, none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, "%s: error 0x%x%s", call,
+                 (unsigned)error, none ? ": the loader found no driver that works" : "");
+}
+
+/* False where nothing could be initialised. The two ways are not to be mixed, so the second is for
+ * loaders and drivers that do not know the first. */
+static bool init_drivers(const ze_api *ze, void **drivers, uint32_t *out_count,
+                         kdl_driver_report *report) {
+  kdl_ze_init_driver_type gpus = {.type = KDL_ZE_INIT_DRIVER_TYPE, .flags = KDL_ZE_INIT_GPU};
+  uint32_t count = most_drivers;
+  if (ze->init_drivers && ze->init_drivers(&count, drivers, &gpus) == KDL_ZE_SUCCESS && count) {
+    *out_count = count < most_drivers ? count : most_drivers;
+    return true;
+  }
+  const char *call = "zeInit";
+  int error = ze->init(KDL_ZE_INIT_GPU);
+  count = most_drivers;
+  if (error == KDL_ZE_SUCCESS) {
+    call = "zeDriverGet";
+    error = ze->driver_get(&count, drivers);
+  }
+  if (error != KDL_ZE_SUCCESS) {
+    say_error(report, call, error);
+    return false;
+  }
+  *out_count = count < most_drivers ? count : most_drivers;
+  return true;
+}
+
+/* The interface calls the number opaque; Intel's driver, the only one there is, packs three in it.
+ */
+static void driver_version(const ze_api *ze, void *driver, char text[KDL_SPEC_DRIVER]) {
+  kdl_ze_driver_properties properties = {.type = KDL_ZE_DRIVER_PROPERTIES};
+  text[0] = '\0';
+  if (ze->driver_properties(driver, &properties) == KDL_ZE_SUCCESS && properties.version)
+    snprintf(text, KDL_SPEC_DRIVER, "%u.%u.%u", properties.version >> 24,
+             properties.version >> 16 & 0xff, properties.version & 0xffff);
+}
+
+static void set_arch(uint32_t number, kdl_device_spec *spec) {
+  kdl_intel_ip ip;
+  char text[16];
+  snprintf(text, sizeof text, "0x%08x", number);
+  if (number && kdl_intel_parse(kdl_text_of(text), &ip, NULL))
+    snprintf(spec->arch, sizeof spec->arch, "%u.%u.%u", ip.architecture, ip.release, ip.revision);
+  else
+    snprintf(spec->arch, sizeof spec->arch, "spirv64");
+}
+
+static void describe_modules(const ze_api *ze, void *device, kdl_device_spec *spec) {
+  static const struct {
+    uint32_t flag;
+    const char *token;
+  } tokens[] = {
+      {KDL_ZE_MODULE_FP16, "fp16"},
+      {KDL_ZE_MODULE_FP64, "fp64"},
+      {KDL_ZE_MODULE_INT64_ATOMICS, "int64_atomics"},
+      {KDL_ZE_MODULE_DP4A, "int8_dot"},
+  };
+  kdl_ze_module_properties modules = {.type = KDL_ZE_MODULE_PROPERTIES};
+  if (ze->module_properties(device, &modules) != KDL_ZE_SUCCESS)
+    return;
+  spec->il = modules.spirv_version;
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; ++i) {
+    if (modules.flags & tokens[i].flag)
+      kdl_spec_add_token(spec->features, sizeof spec->features, tokens[i].token);
+  }
+}
+
+static void describe_groups(const ze_api *ze, void *device, kdl_device_spec *spec) {
+  kdl_ze_compute_properties groups = {.type = KDL_ZE_COMPUTE_PROPERTIES};
+  if (ze->compute_properties(device, &groups) != KDL_ZE_SUCCESS)
+    return;
+  spec->max_block = groups.max_total_group_size;
+  spec->shared = groups.max_shared_local_memory;
+  for (uint32_t i = 0; i < groups.subgroup_size_count && i < 8; ++i) {
+    uint32_t size = groups.subgroup_sizes[i];
+    if ((size & (size - 1)) == 0)
+      spec->subgroups |= size;
+  }
+}
+
+static void describe_memory(const ze_api *ze, void *device, kdl_device_spec *spec) {
+  kdl_ze_memory_properties *memories = calloc(most_memories, sizeof *memories);
+  if (!memories)
+    return;
+  for (size_t i = 0; i < most_memories; ++i)
+    memories[i].type = KDL_ZE_MEMORY_PROPERTIES;
+  uint32_t count = most_memories;
+  if (ze->memory_properties(device, &count, memories) == KDL_ZE_SUCCESS) {
+    for (uint32_t i = 0; i < count && i < most_memories; ++i)
+      spec->memory += memories[i].total_size;
+  }
+  free(memories);
+}
+
+static void describe(const ze_api *ze, void *device, const kdl_ze_device_properties *properties,
+                     kdl_device_spec *spec) {
+  kdl_spec_set_text(spec->name, sizeof spec->name, properties->name,
+                    strnlen(properties->name, sizeof properties->name));
+  kdl_spec_set_uuid(&spec->uuid, properties->uuid);
+  if (properties->flags & KDL_ZE_FLAG_INTEGRATED)
+    spec->device_class = KDL_DEVICE_INTEGRATED;
+  spec->units = properties->slices * properties->subslices_per_slice;
+  kdl_ze_pci_properties pci = {.type = KDL_ZE_PCI_PROPERTIES};
+  if (ze->pci_properties && ze->pci_properties(device, &pci) == KDL_ZE_SUCCESS)
+    kdl_spec_set_pci(&spec->pci, pci.domain, pci.bus, pci.device, pci.function);
+  describe_modules(ze, device, spec);
+  describe_groups(ze, device, spec);
+  describe_memory(ze, device, spec);
+}
+
+static void add_device(const ze_api *ze, void *device, uint32_t ordinal, const char *driver,
+                       kdl_found_list *list) {
+  kdl_ze_ip_version ip = {.type = KDL_ZE_IP_VERSION};
+  kdl_ze_device_properties properties = {.type = KDL_ZE_DEVICE_PROPERTIES, .next = &ip};
+  int error = ze->device_properties(device, &properties);
+  if (error == KDL_ZE_SUCCESS && properties.device_type != KDL_ZE_TYPE_GPU)
+    return;
+  kdl_device_spec *spec = kdl_found_add(list);
+  if (!spec)
+    return;
+  if (error != KDL_ZE_SUCCESS) {
+    kdl_found_drop(list, "device %u does not tell its properties: error 0x%x", ordinal,
+                   (unsigned)error);
+    return;
+  }
+  spec->ordinal.value = ordinal;
+  snprintf(spec->driver, sizeof spec->driver, "%s", driver);
+  set_arch(ip.ip_version, spec);
+  describe(ze, device, &properties, spec);
+}
+
+/* Ordinals count through the devices of all drivers. */
+static uint32_t add_devices(const ze_api *ze, void *driver, uint32_t ordinal,
+                            kdl_found_list *list) {
+  void **devices = calloc(most_devices, sizeof *devices);
+  uint32_t count = devices ? most_devices : 0;
+  if (devices && ze->device_get(driver, &count, devices) != KDL_ZE_SUCCESS)
+    count = 0;
+  char version[KDL_SPEC_DRIVER];
+  driver_version(ze, driver, version);
+  for (uint32_t i = 0; i < count && i < most_devices; ++i)
+    add_device(ze, devices[i], ordinal++, version, list);
+  free(devices);
+  return ordinal;
+}
+
+void kdl_discover_level_zero(const kdl_driver_resolver *resolver, kdl_found_list *list) {
+  ze_api ze;
+  void *drivers[most_drivers];
+  uint32_t count;
+  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &ze,
+                       &list->report) ||
+      !init_drivers(&ze, drivers, &count, &list->report))
+    return;
+  uint32_t ordinal = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    ordinal = add_devices(&ze, drivers[i], ordinal, list);
+  kdl_found_finish(list);
+}

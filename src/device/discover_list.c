@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "device/discover_backends.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+kdl_device_spec *kdl_found_add(kdl_found_list *list) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? list->capacity * 2 : 8;
+    kdl_device_spec *specs = realloc(list->specs, capacity * sizeof *specs);
+    if (!specs)
+      return NULL;
+    list->specs = specs;
+    list->capacity = capacity;
+  }
+  kdl_device_spec *spec = &list->specs[list->count++];
+  *spec = (kdl_device_spec){
+      .backend = list->report.backend,
+      .device_class = KDL_DEVICE_DISCRETE,
+      .ordinal = {.known = true},
+  };
+  return spec;
+}
+
+void kdl_found_drop(kdl_found_list *list, const char *format, ...) {
+  --list->count;
+  kdl_driver_report *report = &list->report;
+  kdl_out out = {report->words, sizeof report->words, strlen(report->words)};
+  char words[128];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(words, sizeof words, format, args);
+  va_end(args);
+  kdl_out_format(&out, "%s%s", out.used ? "; " : "", words);
+}
+
+void kdl_found_finish(kdl_found_list *list) {
+  kdl_driver_report *report = &list->report;
+  if (list->count || report->state != KDL_DRIVER_USABLE)
+    return;
+  report->state = KDL_DRIVER_NO_DEVICE;
+  if (!report->words[0])
+    kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "it shows no device");
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Whatever OpenCL platforms are installed. A platform that fails leaves the others alone. */
+#include "device/discover_backends.h"
+#include "device/opencl_abi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
+#include "device/opencl_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+} cl_api;
+
+static const kdl_driver_symbol symbols[] = {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {#name, offsetof(cl_api, field), KDL_DRIVER_##need},
+#include "device/opencl_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+};
+
+static const char *const libraries[] = {"libOpenCL.so.1", NULL};
+
+enum { most_platforms = 32, most_devices = 256, most_text = 16384, most_subgroup_sizes = 16 };
+
+/* A device, and the text that most questions about it are answered from. */
+typedef struct {
+  const cl_api *cl;
+  void *id;
+  char *extensions; /* with a blank before and behind each */
+} subject;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Asking                                                                                       */
+
+/* A number of 1, 4 or 8 bytes, as the device gives it; 0 where it does not. */
+static uint64_t ask_number(const subject *device, uint32_t what) {
+  uint64_t number = 0;
+  size_t size = 0;
+  if (device->cl->device_info(device->id, what, sizeof number, &number, &size) != KDL_CL_SUCCESS)
+    return 0;
+  return size == 4 ? (uint32_t)number : number;
+}
+
+/* Whether the device gave exactly `size` bytes. */
+static bool ask_bytes(const subject *device, uint32_t what, void *value, size_t size) {
+  size_t given = 0;
+  return device->cl->device_info(device->id, what, size, value, &given) == KDL_CL_SUCCESS &&
+         given == size;
+}
+
+/* Text in `room`, always terminated; "" where there is none or it does not fit. */
+static const char *ask_text(const subject *device, uint32_t what, char *room, size_t size) {
+  size_t given = 0;
+  if (device->cl->device_info(device->id, what, size - 1, room, &given) != KDL_CL_SUCCESS ||
+      given >= size)
+    given = 0;
+  room[given] = '\0';
+  return room;
+}
+
+static bool has_extension(const subject *device, const char *name) {
+  char word[96];
+  snprintf(word, sizeof word, " %s ", name);
+  return strstr(device->extensions, word) != NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Describing                                                                                   */
+
+/* The newest of "SPIR-V_1.2 SPIR-V_1.0 ..."; 0 where there is none: PoCL and NVIDIA take OpenCL C
+ * only. */
+static uint32_t newest_il(const subject *device) {
+  char text[1024];
+  uint32_t newest = 0;
+  const char *at = ask_text(device, KDL_CL_DEVICE_IL_VERSION, text, sizeof text);
+  while ((at = strstr(at, "SPIR-V_")) != NULL) {
+    at += strlen("SPIR-V_");
+    unsigned major;
+    unsigned minor;
+    if (sscanf(at, "%4u.%4u", &major, &minor) == 2 && KDL_VERSION_OF(major, minor) > newest)
+      newest = KDL_VERSION_OF(major, minor);
+  }
+  return newest;
+}
+
+static void describe_features(const subject *device, kdl_device_spec *spec) {
+  static const struct {
+    const char *extension;
+    const char *token;
+  } tokens[] = {
+      {"cl_khr_fp16", "fp16"},
+      {"cl_khr_fp64", "fp64"},
+      {"cl_khr_int64_base_atomics", "int64_atomics"},
+      {"cl_khr_integer_dot_product", "int8_dot"},
+      {"cl_khr_subgroups", "subgroups"},
+      {"cl_intel_subgroups", "subgroups"},
+      {"cl_intel_subgroup_matrix_multiply_accumulate", "xmx_intel"},
+  };
+  char *features = spec->features;
+  size_t size = sizeof spec->features;
+  for (size_t i = 0; i < sizeof tokens / sizeof *tokens; ++i) {
+    if (has_extension(device, tokens[i].extension))
+      kdl_spec_add_token(features, size, tokens[i].token);
+  }
+  if (ask_number(device, KDL_CL_DEVICE_MAX_NUM_SUB_GROUPS))
+    kdl_spec_add_token(features, size, "subgroups");
+  if (ask_number(device, KDL_CL_DEVICE_IMAGE_SUPPORT))
+    kdl_spec_add_token(features, size, "images");
+  char version[128];
+  ask_text(device, KDL_CL_DEVICE_VERSION, version, sizeof version);
+  /* Part of OpenCL 2, a choice in OpenCL 3. */
+  if (strncmp(version, "OpenCL 2.", 9) == 0 ||
+      ask_number(device, KDL_CL_DEVICE_GENERIC_ADDRESS_SPACE))
+    kdl_spec_add_token(features, size, "generic_pointer");
+  char profile[64];
+  ask_text(device, KDL_CL_DEVICE_PROFILE, profile, sizeof profile);
+  if (strcmp(profile, "EMBEDDED_PROFILE") != 0 || has_extension(device, "cles_khr_int64"))
+    kdl_spec_add_token(features, size, "int64");
+}
+
+static void describe_subgroups(const subject *device, kdl_device_spec *spec) {
+  if (has_extension(device, "cl_nv_device_attribute_query"))
+    spec->subgroups |= (uint32_t)ask_number(device, KDL_CL_DEVICE_WARP_SIZE_NV);
+  if (has_extension(device, "cl_amd_device_attribute_query"))
+    spec->subgroups |= (uint32_t)ask_number(device, KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+  if (!has_extension(device, "cl_intel_required_subgroup_size"))
+    return;
+  size_t sizes[most_subgroup_sizes] = {0};
+  size_t given = 0;
+  if (device->cl->device_info(device->id, KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes,
+                              &given) != KDL_CL_SUCCESS)
+    return;
+  for (size_t i = 0; i < most_subgroup_sizes && i < given / sizeof *sizes; ++i) {
+    if (sizes[i] <= UINT32_MAX && (sizes[i] & (sizes[i] - 1)) == 0)
+      spec->subgroups |= (uint32_t)sizes[i];
+  }
+}
+
+/* What tells that another driver shows the same device. */
+static void describe_identity(const subject *device, kdl_device_spec *spec) {
+  uint8_t uuid[16];
+  if (has_extension(device, "cl_khr_device_uuid") &&
+      ask_bytes(device, KDL_CL_DEVICE_UUID, uuid, sizeof uuid))
+    kdl_spec_set_uuid(&spec->uuid, uuid);
+  kdl_cl_pci_bus_info pci;
+  kdl_cl_topology_amd topology;
+  if (has_extension(device, "cl_khr_pci_bus_info") &&
+      ask_bytes(device, KDL_CL_DEVICE_PCI_BUS_INFO, &pci, sizeof pci)) {
+    kdl_spec_set_pci(&spec->pci, pci.domain, pci.bus, pci.device, pci.function);
+  } else if (has_extension(device, "cl_nv_device_attribute_query")) {
+    uint32_t slot = (uint32_t)ask_number(device, KDL_CL_DEVICE_PCI_SLOT_NV);
+    kdl_spec_set_pci(&spec->pci, (uint32_t)ask_number(device, KDL_CL_DEVICE_PCI_DOMAIN_NV),
+                     (uint32_t)ask_number(device, KDL_CL_DEVICE_PCI_BUS_NV), slot >> 3, slot & 7);
+  } else if (has_extension(device, "cl_amd_device_attribute_query") &&
+             ask_bytes(device, KDL_CL_DEVICE_TOPOLOGY_AMD, &topology, sizeof topology) &&
+             topology.type == 1) {
+    kdl_spec_set_pci(&spec->pci, 0, topology.bus, topology.device, topology.function);
+  }
+}
+
+static kdl_device_class class_of(const subject *device) {
+  uint64_t type = ask_number(device, KDL_CL_DEVICE_TYPE);
+  if (type & KDL_CL_TYPE_CPU)
+    return KDL_DEVICE_CPU;
+  if (type & KDL_CL_TYPE_ACCELERATOR)
+    return KDL_DEVICE_ACCELERATOR;
+  bool shares_memory = has_extension(device, "cl_nv_device_attribute_query")
+                           ? ask_number(device, KDL_CL_DEVICE_INTEGRATED_NV)
+                           : ask_number(device, KDL_CL_DEVICE_HOST_UNIFIED_MEMORY);
+  return shares_memory ? KDL_DEVICE_INTEGRATED : KDL_DEVICE_DISCRETE;
+}
+
+static void describe_name(const subject *device, kdl_device_spec *spec) {
+  char text[256];
+  ask_text(device, KDL_CL_DEVICE_NAME, text, sizeof text);
+  /* AMD's name is the arch; the board has the name people know. */
+  char board[256] = "";
+  if (has_extension(device, "cl_amd_device_attribute_query"))
+    ask_text(device, KDL_CL_DEVICE_BOARD_NAME_AMD, board, sizeof board);
+  const char *name = board[0] ? board : text;
+  kdl_spec_set_text(spec->name, sizeof spec->name, name, strlen(name));
+  ask_text(device, KDL_CL_DRIVER_VERSION, text, sizeof text);
+  kdl_spec_set_text(spec->driver, sizeof spec->driver, text, strlen(text));
+}
+
+static void describe(const subject *device, kdl_device_spec *spec) {
+  snprintf(spec->arch, sizeof spec->arch, "spirv%d",
+           ask_number(device, KDL_CL_DEVICE_ADDRESS_BITS) == 32 ? 32 : 64);
+  spec->il = newest_il(device);
+  spec->device_class = class_of(device);
+  spec->memory = ask_number(device, KDL_CL_DEVICE_GLOBAL_MEM_SIZE);
+  spec->units = (uint32_t)ask_number(device, KDL_CL_DEVICE_MAX_COMPUTE_UNITS);
+  spec->max_block = (uint32_t)ask_number(device, KDL_CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  spec->shared = ask_number(device, KDL_CL_DEVICE_LOCAL_MEM_SIZE);
+  describe_name(device, spec);
+  describe_features(device, spec);
+  describe_subgroups(device, spec);
+  describe_identity(device, spec);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Platforms and devices                                                                        */
+
+static void add_device(subject *device, const char *platform, uint32_t ordinal,
+                       kdl_found_list *list) {
+  kdl_device_spec *spec = kdl_found_add(list);
+  if (!spec)
+    return;
+  spec->ordinal.value = ordinal;
+  kdl_spec_set_text(spec->platform, sizeof spec->platform, platform, strlen(platform));
+  if (!ask_number(device, KDL_CL_DEVICE_AVAILABLE)) {
+    kdl_found_drop(list, "device %u is not available", ordinal);
+    return;
+  }
+  device->extensions[0] = ' ';
+  ask_text(device, KDL_CL_DEVICE_EXTENSIONS, device->extensions + 1, most_text - 2);
+  strcat(device->extensions, " ");
+  describe(device, spec);
+}
+
+/* Ordinals count through the devices of all platforms. Custom devices run no kernels of ours. */
+static uint32_t add_platform(const cl_api *cl, void *platform, uint32_t ordinal, char *text,
+                             kdl_found_list *list) {
+  void **devices = calloc(most_devices, sizeof *devices);
+  if (!devices)
+    return ordinal;
+  uint32_t count = 0;
+  uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
+  if (cl->devices(platform, types, most_devices, devices, &count) != KDL_CL_SUCCESS)
+    count = 0;
+  char name[KDL_SPEC_NAME] = "";
+  size_t given = 0;
+  if (cl->platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
+      KDL_CL_SUCCESS)
+    name[0] = '\0';
+  for (uint32_t i = 0; i < count && i < most_devices; ++i)
+    add_device(&(subject){cl, devices[i], text}, name, ordinal++, list);
+  free(devices);
+  return ordinal;
+}
+
+void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *list) {
+  cl_api cl;
+  kdl_driver_report *report = &list->report;
+  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &cl, report))
+    return;
+  void *platforms[most_platforms];
+  uint32_t count = 0;
+  int error = cl.platforms(most_platforms, platforms, &count);
+  if (error == KDL_CL_PLATFORM_NOT_FOUND || (error == KDL_CL_SUCCESS && count == 0)) {
+    kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "no OpenCL platform is installed");
+    return;
+  }
+  if (error != KDL_CL_SUCCESS) {
+    kdl_driver_say(report, KDL_DRIVER_FAILED, "clGetPlatformIDs: error %d", error);
+    return;
+  }
+  char *text = malloc(most_text);
+  uint32_t ordinal = 0;
+  for (uint32_t i = 0; text && i < count && i < most_platforms; ++i)
+    ordinal = add_platform(&cl, platforms[i], ordinal, text, list);
+  free(text);
+  kdl_found_finish(list);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The two layouts of hipDeviceProp_t, as far as they are read: the device's name and its target ID,
+ * which hipDeviceGetAttribute does not give. Members between them are counted out from the public
+ * hip_runtime_api.h of ROCm 6 (R0600) and ROCm 5.2 (R0000).
+ */
+#ifndef KDL_DEVICE_HIP_PROPERTIES_H
+#define KDL_DEVICE_HIP_PROPERTIES_H
+
+#include <stddef.h>
+
+typedef struct kdl_hip_properties_r0600 {
+  char name[256];
+  char between[904];
+  char gcn_arch_name[256];
+  char rest[56];
+} kdl_hip_properties_r0600;
+
+typedef struct kdl_hip_properties_r0000 {
+  char name[256];
+  char between[140];
+  char gcn_arch_name[256];
+  char rest[140];
+} kdl_hip_properties_r0000;
+
+_Static_assert(offsetof(kdl_hip_properties_r0600, gcn_arch_name) == 1160, "hipDeviceProp_tR0600");
+_Static_assert(sizeof(kdl_hip_properties_r0600) == 1472, "hipDeviceProp_tR0600");
+_Static_assert(offsetof(kdl_hip_properties_r0000, gcn_arch_name) == 396, "hipDeviceProp_tR0000");
+_Static_assert(sizeof(kdl_hip_properties_r0000) == 792, "hipDeviceProp_tR0000");
+
+/* What is handed to the runtime: aligned as its struct is, and with room for what a later version
+ * may add behind. */
+typedef union kdl_hip_properties {
+  kdl_hip_properties_r0600 r0600;
+  kdl_hip_properties_r0000 r0000;
+  max_align_t aligned;
+  char room[4096];
+} kdl_hip_properties;
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Choosing, explaining and listing variants: one ranking per route of the device, read three ways.
+ */
+#include "base/environment.h"
+#include "base/error.h"
+#include "link/device.h"
+#include "link/library.h"
+#include "select/explain.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was asked, with the environment's answers filled in. */
+typedef struct {
+  kdl_catalog *catalog;
+  kdl_device *device;
+  kdl_policy policy;
+  kdl_string kernel;
+  kdl_string variant_tag;
+} request;
+
+/* The ranking on one route. */
+typedef struct {
+  kdl_query query;
+  kdl_candidate *candidates;
+  size_t count;
+  size_t eligible;
+  const char *line; /* the route's spec */
+} ranking;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Requests                                                                                     */
+
+static kdl_status read_policy(kdl_policy *out_policy) {
+  const char *name = kdl_environment("KDL_POLICY");
+  *out_policy = KDL_POLICY_BEST;
+  if (name && !kdl_policy_parse(kdl_text_of(name), out_policy))
+    return kdl_fail(KDL_BAD_CALL,
+                    "KDL_POLICY: found \"%s\", expected one of: best, first, capability", name);
+  return KDL_OK;
+}
+
+static kdl_status make_request(kdl_library *lib, kdl_device *device, const char *kernel,
+                               const kdl_select_opts *opts, request *out_request) {
+  const char *tag = kdl_environment("KDL_VARIANT_TAG");
+  request made = {.device = device};
+  kdl_status status = KDL_OK;
+  if (opts && opts->size != sizeof *opts)
+    return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.size is %zu, expected %zu", opts->size,
+                    sizeof *opts);
+  if (opts && (unsigned)opts->policy >= KDL_POLICY_COUNT)
+    return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.policy is %d, expected 0 to %d",
+                    (int)opts->policy, KDL_POLICY_COUNT - 1);
+  if (opts) {
+    made.policy = opts->policy;
+    tag = opts->variant_tag;
+  } else {
+    status = read_policy(&made.policy);
+  }
+  if (tag)
+    made.variant_tag = kdl_text_of(tag);
+  if (kernel)
+    made.kernel = kdl_text_of(kernel);
+  if (status == KDL_OK)
+    status = kdl_library_catalog(lib, &made.catalog);
+  *out_request = made;
+  return status;
+}
+
+static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
+  ranking made = {
+      .query = {&asked->device->routes[route], asked->policy, asked->kernel, asked->variant_tag},
+      .count = kdl_catalog_count(asked->catalog),
+      .line = asked->device->lines[route],
+  };
+  made.candidates = calloc(made.count + 1, sizeof *made.candidates);
+  if (!made.candidates)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", made.count);
+  made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
+  *out_ranking = made;
+  return KDL_OK;
+}
+
+/* The first route that an image fits, or the first of all where none does. */
+static kdl_status rank(const request *asked, ranking *out_ranking) {
+  kdl_status status = rank_route(asked, 0, out_ranking);
+  for (size_t i = 1;
+       status == KDL_OK && out_ranking->eligible == 0 && i < asked->device->route_count; ++i) {
+    ranking other;
+    status = rank_route(asked, i, &other);
+    if (status == KDL_OK && other.eligible) {
+      free(out_ranking->candidates);
+      *out_ranking = other;
+    } else if (status == KDL_OK) {
+      free(other.candidates);
+    }
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Words                                                                                        */
+
+static void debug_ranking(const request *asked, const ranking *made) {
+  if (!kdl_debug_on(KDL_DEBUG_SELECT))
+    return;
+  kdl_debug(KDL_DEBUG_SELECT, "%s for %s, policy %s",
+            made->query.kernel.data ? made->query.kernel.data : "any kernel", made->line,
+            kdl_policy_name(made->query.policy));
+  for (size_t i = 0; i < made->count; ++i) {
+    const kdl_candidate *candidate = &made->candidates[i];
+    const kdl_image *image = kdl_catalog_image(asked->catalog, candidate->image);
+    kdl_explanation why;
+    kdl_explain_candidate(asked->catalog, &made->query, candidate, &why);
+    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s %s): %s%s", candidate->image,
+              kdl_image_kind_name(image->kind), image->arch.data,
+              candidate->eligible ? (i == 0 ? "chosen, " : "fits, ") : "",
+              why.reason_count ? why.reasons[0].words : why.fit);
+  }
+}
+
+/* The story where nothing fits: the nearest image, what is wrong with it, and what would help. */
+static kdl_status nothing_fits(const request *asked, const ranking *made) {
+  const char *kernel = made->query.kernel.data ? made->query.kernel.data : "any kernel";
+  if (made->count == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, made->line);
+  const kdl_candidate *nearest = &made->candidates[0];
+  const kdl_image *image = kdl_catalog_image(asked->catalog, nearest->image);
+  kdl_explanation why;
+  kdl_explain_candidate(asked->catalog, &made->query, nearest, &why);
+  const kdl_explained_reason *reason = &why.reasons[0];
+  return kdl_fail(
+      KDL_NO_MATCH,
+      "%s: none of %zu images fits %s; the nearest is image %" PRIu32 " (%s %s): %s%s%s", kernel,
+      made->count, made->line, nearest->image, kdl_image_kind_name(image->kind), image->arch.data,
+      reason->words, reason->fix[0] ? "; to mend it: " : "", reason->fix);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The public functions                                                                         */
+
+/* The remembered choice on the first route that has one; *out_selection is NULL where none has. */
+static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out_route,
+                             const kdl_selection **out_selection) {
+  kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
+  *out_selection = NULL;
+  for (size_t i = 0; i < asked->device->route_count; ++i) {
+    kdl_query query = {.device = &asked->device->routes[i],
+                       .policy = asked->policy,
+                       .variant_tag = asked->variant_tag};
+    kdl_selector *selector;
+    const kdl_selection *selection;
+    kdl_status status = kdl_library_choices(lib, &query, &selector);
+    if (status == KDL_OK)
+      status = kdl_selector_find(selector, &kernel, &selection);
+    if (status != KDL_OK)
+      return status;
+    if (selection->count) {
+      *out_route = i;
+      *out_selection = selection;
+      return KDL_OK;
+    }
+  }
+  return KDL_OK;
+}
+
+/* The long way, for those who want to know. */
+static kdl_status tell(const request *asked, bool nothing_fitted) {
+  ranking made;
+  kdl_status status = rank(asked, &made);
+  if (status != KDL_OK)
+    return status;
+  debug_ranking(asked, &made);
+  if (nothing_fitted)
+    status = nothing_fits(asked, &made);
+  free(made.candidates);
+  return status;
+}
+
+kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
+                      const kdl_select_opts *opts, kdl_choice *out_choice) {
+  request asked;
+  size_t route = 0;
+  const kdl_selection *selection;
+  if (out_choice->size != sizeof *out_choice)
+    return kdl_fail(KDL_BAD_CALL, "kdl_select: choice.size is %zu, expected %zu", out_choice->size,
+                    sizeof *out_choice);
+  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  if (status == KDL_OK)
+    status = remembered(lib, &asked, &route, &selection);
+  if (status == KDL_OK && (!selection || kdl_debug_on(KDL_DEBUG_SELECT)))
+    status = tell(&asked, !selection);
+  if (status != KDL_OK)
+    return status;
+  size_t index = selection->images[0];
+  kdl_choice choice = {
+      .size = sizeof choice,
+      .image = index,
+      .kind = kdl_catalog_image(asked.catalog, index)->kind,
+      .device = device->lines[route],
+      .fit = kdl_match_fit(kdl_catalog_rule(asked.catalog, index), &device->routes[route].rule),
+  };
+  status = kdl_image_bytes(lib, index, &choice.data, &choice.data_size);
+  if (status == KDL_OK)
+    *out_choice = choice;
+  return status;
+}
+
+static int visit_candidate(const request *asked, const ranking *made, size_t place,
+                           int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  const kdl_candidate *candidate = &made->candidates[place];
+  const kdl_image_rule *rule = kdl_catalog_rule(asked->catalog, candidate->image);
+  kdl_explanation why;
+  kdl_explain_candidate(asked->catalog, &made->query, candidate, &why);
+  kdl_reason reasons[KDL_EXPLAIN_REASONS];
+  for (size_t i = 0; i < why.reason_count; ++i)
+    reasons[i] = (kdl_reason){why.reasons[i].code, why.reasons[i].words, why.reasons[i].fix};
+  kdl_verdict verdict = {
+      .size = sizeof verdict,
+      .image = candidate->image,
+      .place = place,
+      .chosen = place == 0 && candidate->eligible,
+      .eligible = candidate->eligible,
+      .rank = candidate->reasons ? 0 : rule->rank,
+      .priority = rule->priority,
+      .device = made->line,
+      .fit = why.fit,
+      .reasons = reasons,
+      .reason_count = why.reason_count,
+  };
+  return visit(user, &verdict);
+}
+
+kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                       const kdl_select_opts *opts,
+                       int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  request asked;
+  ranking made;
+  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  if (status == KDL_OK)
+    status = rank(&asked, &made);
+  if (status != KDL_OK)
+    return status;
+  debug_ranking(&asked, &made);
+  for (size_t i = 0; i < made.count; ++i) {
+    if (visit_candidate(&asked, &made, i, visit, user) != 0)
+      break;
+  }
+  free(made.candidates);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                          kdl_device **out_device) {
+  const char *wanted = kdl_environment("KDL_DEVICE");
+  if (wanted) {
+    kdl_status status = kdl_device_find(wanted, out_device);
+    if (status != KDL_OK)
+      kdl_error_prefix("KDL_DEVICE");
+    return status;
+  }
+  for (size_t i = 0; i < kdl_device_count(); ++i) {
+    request asked;
+    size_t route;
+    const kdl_selection *selection;
+    kdl_status status = make_request(lib, kdl_device_at(i), kernel, opts, &asked);
+    if (status == KDL_OK)
+      status = remembered(lib, &asked, &route, &selection);
+    if (status != KDL_OK)
+      return status;
+    if (selection) {
+      *out_device = asked.device;
+      return KDL_OK;
+    }
+  }
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: none of this machine's %zu devices has an image; `kdl explain` says why, "
+                  "device by device",
+                  kernel ? kernel : "any kernel", kdl_device_count());
+}
+
+kdl_status kdl_variants(kdl_library *lib, const char *kernel,
+                        int (*visit)(void *user, size_t image), void *user) {
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(lib, &catalog);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (kdl_catalog_holds(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_HELD &&
+        visit(user, i) != 0)
+      break;
+  }
+  return KDL_OK;
+}

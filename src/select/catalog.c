@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "select/catalog.h"
+
+#include "base/error.h"
+#include "image/image.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
+
+typedef enum { kernels_unread, kernels_known, kernels_unreadable } kernel_state;
+
+typedef struct {
+  _Atomic kernel_state state; /* written last, so that a reader who sees it sees the rest */
+  bool indexed;
+  const char *trouble;
+  kdl_string *names;
+  size_t count;
+  size_t capacity;
+} kernel_list;
+
+typedef struct {
+  uint16_t major, minor;
+  uint8_t generic;
+} image_version;
+
+struct kdl_catalog {
+  kdl_container *container;
+  kdl_preference orders[KDL_POLICY_COUNT]; /* by file order, the rules are where the images are */
+  kernel_list *kernels;
+  image_version *versions;
+  kdl_arena arena;
+  pthread_mutex_t lock; /* held while names are read */
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+static bool is_kernel_key(kdl_string key) {
+  return key.length > prefix_length && memcmp(key.data, KDL_KERNEL_PREFIX, prefix_length) == 0;
+}
+
+static bool has_index(const kdl_image *image) {
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    if (is_kernel_key(image->pairs[i].key))
+      return true;
+  }
+  return false;
+}
+
+/* Versions stand in the image's own header and nowhere in the container. They are looked up where
+ * that costs one look: not in compressed images, and not where an index promises that the image is
+ * left alone. An image that contradicts its format keeps version 0, and fails when it is loaded. */
+static image_version read_version(kdl_container *container, uint32_t index, bool indexed) {
+  const kdl_image *image = &container->images[index];
+  bool tells = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
+               image->kind == KDL_IMAGE_HSACO;
+  const void *data;
+  size_t size;
+  kdl_image_target target;
+  if (!tells || indexed || image->codec != KDL_CODEC_NONE ||
+      kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
+      kdl_image_read_target(image->kind, data, size, &target) != KDL_OK)
+    return (image_version){0};
+  return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor, 0};
+}
+
+kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
+  const kdl_image *image = &catalog->container->images[index];
+  return (kdl_image_desc){
+      .kind = image->kind,
+      .triple = image->triple,
+      .arch = image->arch,
+      .pairs = image->pairs,
+      .pair_count = image->pair_count,
+      .version_major = catalog->versions[index].major,
+      .version_minor = catalog->versions[index].minor,
+      .generic_version = catalog->versions[index].generic,
+  };
+}
+
+static bool compile_rules(kdl_catalog *catalog) {
+  kdl_container *container = catalog->container;
+  kdl_image_rule *rules = calloc(container->count + 1, sizeof *rules);
+  bool fits = rules != NULL;
+  for (uint32_t i = 0; fits && i < container->count; ++i) {
+    catalog->kernels[i].indexed = has_index(&container->images[i]);
+    catalog->versions[i] = read_version(container, i, catalog->kernels[i].indexed);
+    kdl_image_desc desc = kdl_catalog_desc(catalog, i);
+    kdl_image_compile(&desc, &rules[i]);
+  }
+  for (size_t i = 0; fits && i < KDL_POLICY_COUNT; ++i)
+    fits = kdl_preference_create(rules, container->count, (kdl_policy)i, &catalog->orders[i]);
+  free(rules);
+  return fits;
+}
+
+kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog) {
+  kdl_catalog *catalog = calloc(1, sizeof *catalog);
+  if (catalog) {
+    catalog->container = container;
+    pthread_mutex_init(&catalog->lock, NULL);
+    catalog->kernels = calloc(container->count + 1, sizeof *catalog->kernels);
+    catalog->versions = calloc(container->count + 1, sizeof *catalog->versions);
+  }
+  if (!catalog || !catalog->kernels || !catalog->versions || !compile_rules(catalog)) {
+    kdl_catalog_destroy(catalog);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %" PRIu32 " images",
+                    container->name, container->count);
+  }
+  *out_catalog = catalog;
+  return KDL_OK;
+}
+
+void kdl_catalog_destroy(kdl_catalog *catalog) {
+  if (!catalog)
+    return;
+  for (size_t i = 0; catalog->kernels && i < catalog->container->count; ++i)
+    free(catalog->kernels[i].names);
+  kdl_arena_free(&catalog->arena);
+  pthread_mutex_destroy(&catalog->lock);
+  free(catalog->versions);
+  free(catalog->kernels);
+  for (size_t i = 0; i < KDL_POLICY_COUNT; ++i)
+    kdl_preference_destroy(&catalog->orders[i]);
+  free(catalog);
+}
+
+size_t kdl_catalog_count(const kdl_catalog *catalog) {
+  return catalog->container->count;
+}
+
+const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
+  return &catalog->container->images[index];
+}
+
+const kdl_preference *kdl_catalog_order(const kdl_catalog *catalog, kdl_policy policy) {
+  return &catalog->orders[policy];
+}
+
+const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
+  return &catalog->orders[KDL_POLICY_FIRST].rules[index];
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef struct {
+  kdl_catalog *catalog;
+  kernel_list *list;
+  bool out_of_memory;
+} name_collector;
+
+static bool append_name(kernel_list *list, kdl_string name) {
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity ? list->capacity * 2 : 8;
+    kdl_string *names = realloc(list->names, capacity * sizeof *names);
+    if (!names)
+      return false;
+    list->names = names;
+    list->capacity = capacity;
+  }
+  list->names[list->count++] = name;
+  return true;
+}
+
+static int collect_name(void *user, const char *name, size_t length) {
+  name_collector *collector = user;
+  kdl_string copy = kdl_arena_string(&collector->catalog->arena, name, length);
+  collector->out_of_memory = !copy.data || !append_name(collector->list, copy);
+  return collector->out_of_memory;
+}
+
+static bool collect_index(const kdl_image *image, kernel_list *list) {
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string key = image->pairs[i].key;
+    if (!is_kernel_key(key))
+      continue;
+    kdl_string name = {key.data + prefix_length, key.length - prefix_length};
+    if (!append_name(list, name))
+      return false;
+  }
+  return true;
+}
+
+static int compare_names(const void *left, const void *right) {
+  const kdl_string *a = left;
+  const kdl_string *b = right;
+  if (a->length != b->length)
+    return a->length < b->length ? -1 : 1;
+  return memcmp(a->data, b->data, a->length);
+}
+
+/* Called with the lock held. */
+static void read_names(kdl_catalog *catalog, size_t index) {
+  kernel_list *list = &catalog->kernels[index];
+  const kdl_image *image = &catalog->container->images[index];
+  name_collector collector = {catalog, list, false};
+  kdl_status status = KDL_OK;
+  if (list->indexed) {
+    collector.out_of_memory = !collect_index(image, list);
+  } else {
+    const void *data;
+    size_t size;
+    status = kdl_container_bytes(catalog->container, (uint32_t)index, &data, &size);
+    if (status == KDL_OK)
+      status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
+  }
+  if (collector.out_of_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
+  if (status != KDL_OK) {
+    const char *copy = kdl_arena_format(&catalog->arena, "%s", kdl_error_message());
+    list->trouble = copy ? copy : "out of memory";
+  } else if (list->count) {
+    qsort(list->names, list->count, sizeof *list->names, compare_names);
+  }
+  atomic_store_explicit(&list->state, status == KDL_OK ? kernels_known : kernels_unreadable,
+                        memory_order_release);
+}
+
+static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
+  kernel_list *list = &catalog->kernels[index];
+  if (atomic_load_explicit(&list->state, memory_order_acquire) == kernels_unread) {
+    pthread_mutex_lock(&catalog->lock);
+    if (atomic_load_explicit(&list->state, memory_order_relaxed) == kernels_unread)
+      read_names(catalog, index);
+    pthread_mutex_unlock(&catalog->lock);
+  }
+  return list;
+}
+
+kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  const kernel_list *list = kernels_of(catalog, index);
+  if (list->trouble)
+    return KDL_KERNEL_UNREADABLE;
+  bool held =
+      list->count && bsearch(&kernel, list->names, list->count, sizeof kernel, compare_names);
+  return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+}
+
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
+  const kernel_list *list = kernels_of(catalog, index);
+  return list->trouble ? list->trouble : "";
+}
+
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
+  const kernel_list *list = kernels_of(catalog, index);
+  *out_count = list->trouble ? 0 : list->count;
+  return *out_count ? list->names : NULL;
+}
+
+const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t index,
+                                         kdl_string kernel) {
+  const kdl_image *image = &catalog->container->images[index];
+  for (size_t i = image->pair_count; i-- > 0;) {
+    kdl_string key = image->pairs[i].key;
+    if (key.length == prefix_length + kernel.length && is_kernel_key(key) &&
+        memcmp(key.data + prefix_length, kernel.data, kernel.length) == 0)
+      return &image->pairs[i].value;
+  }
+  return NULL;
+}

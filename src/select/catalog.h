@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The choosing side of a container: every image compiled into its rule, and which kernels it holds.
+ *
+ * Rules are compiled once, when the catalog is made. Kernel names come from the `kdl.kernel.NAME`
+ * keys where an image has them, and then not a byte of the image is read; otherwise they are read
+ * from the image when somebody first asks, and kept.
+ */
+#ifndef KDL_SELECT_CATALOG_H
+#define KDL_SELECT_CATALOG_H
+
+#include "container/container.h"
+#include "select/choose.h"
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct kdl_catalog kdl_catalog;
+
+/* The container must outlive the catalog. */
+kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
+void kdl_catalog_destroy(kdl_catalog *catalog);
+
+size_t kdl_catalog_count(const kdl_catalog *catalog);
+const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index);
+
+/* Every image's rule, in the order of a policy. */
+const kdl_preference *kdl_catalog_order(const kdl_catalog *catalog, kdl_policy policy);
+
+/* One image's rule. */
+const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index);
+
+/* The description a rule was compiled from, for explanations. */
+kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
+
+typedef enum kdl_presence {
+  KDL_KERNEL_HELD,
+  KDL_KERNEL_ABSENT,
+  KDL_KERNEL_UNREADABLE, /* the image does not tell, or is damaged; kdl_catalog_trouble says which
+                          */
+} kdl_presence;
+
+/* Whether an image holds a kernel. Any thread. */
+kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel);
+
+/* Why the kernels of an image cannot be read; "" where they can. */
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
+
+/* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
+
+/* The value of an image's `kdl.kernel.NAME` key, or NULL. */
+const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t index,
+                                         kdl_string kernel);
+
+/* The prefix of the keys that carry a kernel. */
+#define KDL_KERNEL_PREFIX "kdl.kernel."
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "select/explain.h"
+
+#include "target/explain.h"
+#include "target/text.h"
+
+#include <stdio.h>
+
+static kdl_device_desc describe(const kdl_device_spec *spec) {
+  return (kdl_device_desc){
+      .family = kdl_device_spec_family(spec),
+      .arch = kdl_text_of(spec->arch),
+      .features = kdl_text_of(spec->features),
+      .os_off = kdl_text_of(spec->os_off),
+      .refused = kdl_text_of(spec->refused),
+      .driver = kdl_device_spec_driver(spec),
+      .ptx = spec->ptx,
+      .spirv = spec->il,
+  };
+}
+
+static kdl_explained_reason *add(kdl_explanation *explanation, const char *code) {
+  kdl_explained_reason *reason = &explanation->reasons[explanation->reason_count++];
+  reason->code = code;
+  reason->words[0] = reason->fix[0] = '\0';
+  return reason;
+}
+
+/* The kernel's own limits have words of their own; the rest is between image and device. */
+static void explain_bit(const kdl_mismatch *mismatch, const kdl_kernel_key *key,
+                        const kdl_query *query, unsigned bit, kdl_explained_reason *reason) {
+  size_t length = 0;
+  if (key)
+    length = kdl_kernel_reason_words(key, &query->device->limits, bit, reason->words,
+                                     sizeof reason->words);
+  if (length == 0)
+    kdl_reason_words(mismatch, bit, reason->words, sizeof reason->words);
+  kdl_reason_fix(mismatch, bit, reason->fix, sizeof reason->fix);
+}
+
+static void explain_reasons(const kdl_catalog *catalog, const kdl_query *query,
+                            const kdl_candidate *candidate, kdl_explanation *explanation) {
+  kdl_image_desc image = kdl_catalog_desc(catalog, candidate->image);
+  kdl_device_desc device = describe(&query->device->spec);
+  kdl_mismatch mismatch = {&image, kdl_catalog_rule(catalog, candidate->image), &device,
+                           &query->device->rule};
+  const kdl_string *value =
+      query->kernel.data ? kdl_catalog_kernel_key(catalog, candidate->image, query->kernel) : NULL;
+  kdl_kernel_key key;
+  bool has_key = value && kdl_kernel_parse(*value, &key, NULL);
+  for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
+    if (!(candidate->reasons >> bit & 1) || explanation->reason_count == KDL_EXPLAIN_REASONS)
+      continue;
+    kdl_explained_reason *reason = add(explanation, kdl_reason_get(bit)->code);
+    explain_bit(&mismatch, has_key ? &key : NULL, query, bit, reason);
+  }
+}
+
+void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
+                           const kdl_candidate *candidate, kdl_explanation *out_explanation) {
+  out_explanation->fit = "";
+  out_explanation->reason_count = 0;
+  if (candidate->reasons) {
+    explain_reasons(catalog, query, candidate, out_explanation);
+    return;
+  }
+  out_explanation->fit =
+      kdl_match_fit(kdl_catalog_rule(catalog, candidate->image), &query->device->rule);
+  if (candidate->presence == KDL_KERNEL_ABSENT) {
+    kdl_explained_reason *reason = add(out_explanation, "no_kernel");
+    snprintf(reason->words, sizeof reason->words, "does not hold the kernel %.200s",
+             query->kernel.data);
+  } else if (candidate->presence == KDL_KERNEL_UNREADABLE) {
+    kdl_explained_reason *reason = add(out_explanation, "kernels_unreadable");
+    snprintf(reason->words, sizeof reason->words, "its kernels cannot be read: %.250s",
+             kdl_catalog_trouble(catalog, candidate->image));
+  }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Every image of a library in the order in which a device would take them, the refused ones with
+ * their reasons behind. Choosing for a kernel, falling back to the next image and explaining all
+ * read this one list.
+ */
+#ifndef KDL_SELECT_RANKING_H
+#define KDL_SELECT_RANKING_H
+
+#include "device/spec.h"
+#include "select/catalog.h"
+#include "select/choose.h"
+#include "target/kernel_key.h"
+
+#include <stdbool.h>
+
+/* A device as selection sees it. */
+typedef struct kdl_select_device {
+  kdl_device_spec spec;
+  kdl_device_rule rule;
+  kdl_device_limits limits;
+} kdl_select_device;
+
+/* From a spec that was parsed or discovered. */
+kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device);
+
+typedef struct kdl_query {
+  const kdl_select_device *device;
+  kdl_policy policy;
+  kdl_string kernel;      /* data NULL: any; images need not hold it */
+  kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
+} kdl_query;
+
+typedef struct kdl_candidate {
+  uint32_t image;
+  uint32_t place;   /* in the order of the policy */
+  uint64_t reasons; /* KDL_REASON bits; 0 = may run */
+  kdl_presence presence;
+  bool tagged;
+  bool eligible; /* may run, and holds the kernel */
+} kdl_candidate;
+
+/* Fills `out_candidates`, which has room for every image of the catalog: the eligible ones first,
+ * best first; then the others, those nearest to running first. Returns how many are eligible. Reads
+ * kernel names of images that may run, and of no others; allocates nothing itself. */
+size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates);
+
+#endif

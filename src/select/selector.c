@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "select/selector.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+enum { smallest_table = 16 };
+
+/* FNV-1a, finished so that the low bits depend on every byte. */
+kdl_kernel_id kdl_kernel_id_of(kdl_string name) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < name.length; ++i)
+    hash = (hash ^ (unsigned char)name.data[i]) * 0x100000001b3u;
+  hash ^= hash >> 32;
+  return (kdl_kernel_id){name, hash ? hash : 1};
+}
+
+static kdl_selector_table *make_table(size_t slots, kdl_selector_table *older) {
+  kdl_selector_table *table = calloc(1, sizeof *table + slots * sizeof *table->slots);
+  if (table) {
+    table->mask = slots - 1;
+    table->older = older;
+  }
+  return table;
+}
+
+kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
+                               kdl_selector **out_selector) {
+  kdl_selector *selector = calloc(1, sizeof *selector);
+  kdl_selector_table *table = make_table(smallest_table, NULL);
+  if (!selector || !table) {
+    free(selector);
+    free(table);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
+  }
+  selector->catalog = catalog;
+  selector->query = *query;
+  pthread_mutex_init(&selector->lock, NULL);
+  atomic_init(&selector->table, table);
+  *out_selector = selector;
+  return KDL_OK;
+}
+
+void kdl_selector_destroy(kdl_selector *selector) {
+  if (!selector)
+    return;
+  kdl_selector_table *table = atomic_load(&selector->table);
+  for (size_t i = 0; i <= table->mask; ++i)
+    free(atomic_load(&table->slots[i]));
+  while (table) {
+    kdl_selector_table *older = table->older;
+    free(table);
+    table = older;
+  }
+  pthread_mutex_destroy(&selector->lock);
+  free(selector);
+}
+
+static void put(kdl_selector_table *table, kdl_selection *selection) {
+  size_t at = selection->hash & table->mask;
+  while (atomic_load_explicit(&table->slots[at], memory_order_relaxed))
+    at = (at + 1) & table->mask;
+  atomic_store_explicit(&table->slots[at], selection, memory_order_release);
+}
+
+/* At most half full, so that a walk ends soon. Called with the lock held. */
+static kdl_selector_table *table_with_room(kdl_selector *selector) {
+  kdl_selector_table *table = atomic_load_explicit(&selector->table, memory_order_relaxed);
+  if ((selector->used + 1) * 2 <= table->mask + 1)
+    return table;
+  kdl_selector_table *larger = make_table((table->mask + 1) * 2, table);
+  if (!larger)
+    return NULL;
+  for (size_t i = 0; i <= table->mask; ++i) {
+    kdl_selection *selection = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+    if (selection)
+      put(larger, selection);
+  }
+  atomic_store_explicit(&selector->table, larger, memory_order_release);
+  return larger;
+}
+
+static kdl_selection *make_selection(const kdl_selector *selector, const kdl_kernel_id *kernel) {
+  size_t images = kdl_catalog_count(selector->catalog);
+  kdl_candidate *candidates = calloc(images + 1, sizeof *candidates);
+  if (!candidates)
+    return NULL;
+  kdl_query query = selector->query;
+  if (kernel->name.length) /* else any kernel */
+    query.kernel = kernel->name;
+  size_t eligible = kdl_rank(selector->catalog, &query, candidates);
+  kdl_selection *made =
+      malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1);
+  if (made) {
+    char *name = (char *)(made->images + eligible);
+    memcpy(name, kernel->name.data, kernel->name.length);
+    name[kernel->name.length] = '\0';
+    made->hash = kernel->hash;
+    made->name = (kdl_string){name, kernel->name.length};
+    made->count = eligible;
+    for (size_t i = 0; i < eligible; ++i)
+      made->images[i] = candidates[i].image;
+  }
+  free(candidates);
+  return made;
+}
+
+kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                            const kdl_selection **out_selection) {
+  pthread_mutex_lock(&selector->lock);
+  const kdl_selection *selection = kdl_selector_peek(selector, kernel);
+  if (!selection) {
+    kdl_selector_table *table = table_with_room(selector);
+    kdl_selection *made = table ? make_selection(selector, kernel) : NULL;
+    if (made) {
+      put(table, made);
+      ++selector->used;
+    }
+    selection = made;
+  }
+  pthread_mutex_unlock(&selector->lock);
+  *out_selection = selection;
+  return selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
+}

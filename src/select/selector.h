@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The choices of one library on one device, remembered. Images are matched when the selector is
+ * made; each kernel is ranked when it is first asked for; afterwards a choice is a lookup that
+ * takes no lock.
+ */
+#ifndef KDL_SELECT_SELECTOR_H
+#define KDL_SELECT_SELECTOR_H
+
+#include "select/ranking.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct kdl_selector kdl_selector;
+
+/* A kernel's name with its hash, computed once by whoever asks often. The empty name means any
+ * kernel: images need not hold anything. */
+typedef struct kdl_kernel_id {
+  kdl_string name;
+  uint64_t hash; /* never 0 */
+} kdl_kernel_id;
+
+kdl_kernel_id kdl_kernel_id_of(kdl_string name);
+
+/* The images that take a kernel, best first, and how many. Lives as long as the selector. */
+typedef struct kdl_selection {
+  uint64_t hash;
+  kdl_string name;
+  size_t count;
+  uint32_t images[];
+} kdl_selection;
+
+/* `query.kernel` must be unset. The catalog and the query's device must outlive the selector, and
+ * so must the variant tag. */
+kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
+                               kdl_selector **out_selector);
+void kdl_selector_destroy(kdl_selector *selector);
+
+/* The hash table: slots are filled once and never change; a larger table replaces a full one, and
+ * the old one stays until the selector goes, for those who are still reading it. */
+typedef struct kdl_selector_table {
+  struct kdl_selector_table *older;
+  size_t mask;
+  _Atomic(kdl_selection *) slots[];
+} kdl_selector_table;
+
+struct kdl_selector {
+  _Atomic(kdl_selector_table *) table;
+  kdl_catalog *catalog;
+  kdl_query query;
+  size_t used;
+  pthread_mutex_t lock; /* held while a selection is added */
+};
+
+/* Ranks the kernel and adds it; the slow half of kdl_selector_find. */
+kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                            const kdl_selection **out_selection);
+
+/* What is known already, or NULL. */
+static inline const kdl_selection *kdl_selector_peek(const kdl_selector *selector,
+                                                     const kdl_kernel_id *kernel) {
+  const kdl_selector_table *table = atomic_load_explicit(&selector->table, memory_order_acquire);
+  for (size_t at = kernel->hash & table->mask;; at = (at + 1) & table->mask) {
+    const kdl_selection *found = atomic_load_explicit(&table->slots[at], memory_order_acquire);
+    if (!found || (found->hash == kernel->hash && found->name.length == kernel->name.length &&
+                   memcmp(found->name.data, kernel->name.data, found->name.length) == 0))
+      return found;
+  }
+}
+
+static inline kdl_status kdl_selector_find(kdl_selector *selector, const kdl_kernel_id *kernel,
+                                           const kdl_selection **out_selection) {
+  *out_selection = kdl_selector_peek(selector, kernel);
+  return *out_selection ? KDL_OK : kdl_selector_add(selector, kernel, out_selection);
+}
+
+#endif

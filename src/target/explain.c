@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "target/explain.h"
+
+#include "target/aarch64.h"
+#include "target/amdgcn.h"
+#include "target/intel.h"
+#include "target/metadata.h"
+#include "target/nvptx.h"
+#include "target/requirements.h"
+#include "target/x86.h"
+
+typedef const kdl_mismatch *in;
+
+static void say(kdl_out *out, kdl_string text) {
+  kdl_out_format(out, "%.*s", text.length > 64 ? 64 : (int)text.length, text.data);
+}
+
+static void built_for(in m, kdl_out *out) {
+  kdl_out_format(out, "built for ");
+  say(out, m->image->arch);
+}
+
+static void capability(kdl_out *out, uint32_t arch) {
+  kdl_out_format(out, "%u.%u", arch >> 8 & 0xff, arch & 0xff);
+}
+
+static void the_device_is(in m, kdl_out *out) {
+  const kdl_device_desc *device = m->device;
+  kdl_amdgcn_id id;
+  kdl_intel_ip ip;
+  kdl_out_format(out, "; the device is ");
+  if (device->family == KDL_FAMILY_NVPTX)
+    capability(out, m->device_rule->arch);
+  else if (device->family == KDL_FAMILY_AMDGCN && kdl_amdgcn_parse(device->arch, &id, NULL))
+    kdl_out_format(out, "%s", id.processor->name);
+  else if (device->family == KDL_FAMILY_INTEL && kdl_intel_parse(device->arch, &ip, NULL))
+    kdl_out_intel(out, ip);
+  else
+    say(out, device->arch);
+}
+
+static void version(kdl_out *out, uint32_t number) {
+  kdl_out_format(out, "%u.%u", number >> 16, number & 0xffff);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What an image is                                                                             */
+
+static void words_container(in m, kdl_out *out) {
+  kdl_out_format(out, "it is a container (%s); the images in it are listed on their own",
+                 kdl_image_kind_name(m->image->kind));
+}
+
+static void words_unknown_arch(in m, kdl_out *out) {
+  kdl_string arch = m->image->arch;
+  kdl_parse_error error = {0, "a triple or an arch that names its target"};
+  kdl_nvptx_arch nvptx;
+  kdl_amdgcn_id amdgcn;
+  kdl_intel_ip intel;
+  kdl_feature_set set;
+  switch ((kdl_target_family)m->image_rule->family) {
+  case KDL_FAMILY_NVPTX:
+    kdl_nvptx_parse(arch, &nvptx, &error);
+    break;
+  case KDL_FAMILY_AMDGCN:
+    kdl_amdgcn_parse(arch, &amdgcn, &error);
+    break;
+  case KDL_FAMILY_INTEL:
+    kdl_intel_parse(arch, &intel, &error);
+    break;
+  case KDL_FAMILY_X86_64:
+    kdl_x86_parse(arch, &set, &error);
+    break;
+  case KDL_FAMILY_AARCH64:
+    kdl_aarch64_parse(arch, &set, &error);
+    break;
+  default:
+    break;
+  }
+  kdl_out_format(out, "arch ");
+  kdl_out_quoted(out, arch);
+  kdl_out_format(out, ", ");
+  kdl_out_parse_error(out, arch, error);
+}
+
+static void words_kind_mismatch(in m, kdl_out *out) {
+  kdl_out_format(out, "the image is %s, which contradicts its %s ",
+                 kdl_image_kind_name((kdl_image_kind)m->image_rule->kind),
+                 m->image->triple.length ? "triple" : "arch");
+  kdl_out_quoted(out, m->image->triple.length ? m->image->triple : m->image->arch);
+}
+
+static kdl_metadata metadata_of(in m) {
+  kdl_metadata metadata;
+  kdl_metadata_read(m->image->pairs, m->image->pair_count,
+                    kdl_family_class((kdl_target_family)m->image_rule->family), &metadata);
+  return metadata;
+}
+
+static void words_malformed_key(in m, kdl_out *out) {
+  kdl_metadata metadata = metadata_of(m);
+  const char *join = "";
+  for (int key = 0; key < KDL_KEY_COUNT; ++key) {
+    kdl_parse_error error;
+    if (!(metadata.malformed & 1u << key) || !kdl_key_get((kdl_key)key)->must_check)
+      continue;
+    kdl_metadata_check((kdl_key)key, metadata.value[key], &error);
+    kdl_out_format(out, "%s%s=", join, kdl_key_get((kdl_key)key)->name);
+    kdl_out_quoted(out, metadata.value[key]);
+    kdl_out_format(out, ", ");
+    kdl_out_parse_error(out, metadata.value[key], error);
+    join = "; ";
+  }
+}
+
+static void words_unknown_feature(in m, kdl_out *out) {
+  kdl_metadata metadata = metadata_of(m);
+  kdl_target_family family = (kdl_target_family)m->image_rule->family;
+  kdl_string token = kdl_metadata_unknown_token(metadata.value[KDL_KEY_REQUIRES_FEATURES],
+                                                kdl_family_class(family));
+  kdl_out_format(out, "requires_features names ");
+  kdl_out_quoted(out, token);
+  if (token.data && kdl_feature_is_known(token))
+    kdl_out_format(out, ", which means nothing on this target (%s)", kdl_family_name(family));
+  else
+    kdl_out_format(out, ", which is no token this version knows");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Whose it is                                                                                  */
+
+static void words_other_family(in m, kdl_out *out) {
+  kdl_target_family family = (kdl_target_family)m->image_rule->family;
+  kdl_out_format(out, "built for %ss", kdl_family_name(family));
+  if (m->image->arch.length) {
+    kdl_out_format(out, " (");
+    say(out, m->image->arch);
+    kdl_out_format(out, ")");
+  }
+  kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",
+                 kdl_family_name(m->device->family));
+  say(out, m->device->arch);
+  kdl_out_format(out, ")");
+}
+
+static void words_wrong_arch(in m, kdl_out *out) {
+  if (m->image_rule->family != m->device_rule->family) {
+    words_other_family(m, out);
+    return;
+  }
+  built_for(m, out);
+  the_device_is(m, out);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* NVIDIA                                                                                       */
+
+static void words_other_major(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, "; a cubin runs on compute capability %u.x only",
+                 m->image_rule->arch_lo >> 8 & 0xff);
+  the_device_is(m, out);
+}
+
+static void words_newer_minor(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, "; runs on compute capability ");
+  capability(out, m->image_rule->arch_lo);
+  kdl_out_format(out, " and later %u.x only", m->image_rule->arch_lo >> 8 & 0xff);
+  the_device_is(m, out);
+}
+
+static void words_arch_specific(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, "; runs on compute capability ");
+  capability(out, m->image_rule->arch_lo);
+  kdl_out_format(out, " only");
+  the_device_is(m, out);
+}
+
+static void words_tegra(in m, kdl_out *out) {
+  built_for(m, out);
+  if (m->image_rule->arch_lo == m->image_rule->arch_hi) {
+    kdl_out_format(out, ", a Tegra part, whose cubins run nowhere else");
+    the_device_is(m, out);
+    return;
+  }
+  the_device_is(m, out);
+  kdl_out_format(out, ", a Tegra part, which runs cubins built for it only");
+}
+
+static void words_ptx_arch(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, "; runs on compute capability ");
+  capability(out, m->image_rule->arch_lo);
+  kdl_out_format(out, " and later");
+  the_device_is(m, out);
+}
+
+/* What the image says of its PTX, or else the least that its target implies. */
+static uint32_t ptx_of(in m) {
+  uint32_t said = KDL_VERSION_OF(m->image->version_major, m->image->version_minor);
+  kdl_nvptx_arch arch;
+  uint32_t implied = kdl_nvptx_parse(m->image->arch, &arch, NULL) ? kdl_nvptx_first_ptx(&arch) : 0;
+  return said > implied ? said : implied;
+}
+
+static void words_ptx_isa(in m, kdl_out *out) {
+  uint32_t cuda = kdl_nvptx_cuda_of_ptx(ptx_of(m));
+  kdl_out_format(out, "PTX ISA ");
+  version(out, ptx_of(m));
+  if (cuda) {
+    kdl_out_format(out, " needs a driver of CUDA ");
+    version(out, cuda);
+    kdl_out_format(out, " or later");
+  }
+  kdl_out_format(out, "; the driver");
+  if (m->device_rule->driver) {
+    kdl_out_format(out, ", of CUDA ");
+    version(out, m->device_rule->driver);
+    kdl_out_format(out, ",");
+  }
+  kdl_out_format(out, " knows PTX ISA up to ");
+  version(out, m->device_rule->ptx);
+}
+
+static void words_min_sm(in m, kdl_out *out) {
+  kdl_out_format(out, "min_sm=");
+  say(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
+  kdl_out_format(out, " asks for compute capability ");
+  capability(out, m->image_rule->min_lo);
+  kdl_out_format(out, " or later");
+  the_device_is(m, out);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* AMD                                                                                          */
+
+static void words_not_in_generic(in m, kdl_out *out) {
+  kdl_amdgcn_id image;
+  kdl_amdgcn_id device;
+  if (!kdl_amdgcn_parse(m->image->arch, &image, NULL) ||
+      !kdl_amdgcn_parse(m->device->arch, &device, NULL))
+    return;
+  kdl_out_format(out, "built for %s, which covers", image.processor->name);
+  const kdl_amdgcn_processor *row;
+  for (size_t i = 0; (row = kdl_amdgcn_at(i)) && !kdl_amdgcn_is_generic(row); ++i) {
+    if (row->generic == image.processor->generic)
+      kdl_out_format(out, " %s", row->name);
+  }
+  the_device_is(m, out);
+  const kdl_amdgcn_processor *generic = kdl_amdgcn_generic(device.processor->generic);
+  kdl_out_format(out, ", which belongs to %s", generic ? generic->name : "no generic processor");
+}
+
+static void words_generic_version(in m, kdl_out *out) {
+  kdl_amdgcn_id device;
+  if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
+    return;
+  built_for(m, out);
+  kdl_out_format(out, " version %u; %s needs version %u or later",
+                 m->image->generic_version ? m->image->generic_version : 1u, device.processor->name,
+                 device.processor->generic_version);
+}
+
+static void words_code_object(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, ", which needs code object version 6; the image has version %u",
+                 m->image->version_major);
+}
+
+static void words_setting(in m, kdl_out *out, const char *name, unsigned device_on) {
+  bool on = !kdl_feature_has(m->device_rule->lacks, device_on);
+  kdl_out_format(out, "needs %s%c; ", name, on ? '+' : '-');
+  built_for(m, out);
+}
+
+static void words_xnack(in m, kdl_out *out) {
+  words_setting(m, out, "xnack", KDL_NEED_XNACK_ON);
+}
+
+static void words_sramecc(in m, kdl_out *out) {
+  words_setting(m, out, "sramecc", KDL_NEED_SRAMECC_ON);
+}
+
+static void words_driver(in m, kdl_out *out) {
+  kdl_out_format(out, "%s needs ROCm 6.4 or later; the driver is of ROCm ",
+                 m->image_rule->form == KDL_FORM_AMDGCNSPIRV ? "amdgcnspirv"
+                                                             : "a generic processor");
+  version(out, m->device_rule->driver);
+}
+
+static void words_min_gfx(in m, kdl_out *out) {
+  kdl_amdgcn_id device;
+  kdl_out_format(out, "min_gfx=");
+  say(out, metadata_of(m).value[KDL_KEY_MIN_GFX]);
+  the_device_is(m, out);
+  if (kdl_amdgcn_parse(m->device->arch, &device, NULL) && device.processor->line[0]) {
+    kdl_out_format(out, ":%s", device.processor->line);
+    if (device.processor->generation)
+      kdl_out_format(out, "%u", device.processor->generation);
+  }
+}
+
+static void words_min_gfx_family(in m, kdl_out *out) {
+  words_min_gfx(m, out);
+  kdl_out_format(out, ", of another family");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* SPIR-V, Intel, and what any device may lack                                                   */
+
+static void words_ip(in m, kdl_out *out) {
+  kdl_intel_ip ip;
+  kdl_out_format(out, "built for IP version ");
+  if (kdl_intel_parse(m->image->arch, &ip, NULL))
+    kdl_out_intel(out, ip);
+  the_device_is(m, out);
+}
+
+static void words_spirv_version(in m, kdl_out *out) {
+  kdl_out_format(out, "SPIR-V");
+  if (m->image->version_major)
+    kdl_out_format(out, " %u.%u", m->image->version_major, m->image->version_minor);
+  if (m->device_rule->spirv) {
+    kdl_out_format(out, "; the driver takes SPIR-V up to ");
+    version(out, m->device_rule->spirv);
+  } else {
+    kdl_out_format(out, "; the driver takes no SPIR-V");
+  }
+}
+
+static void words_spirv_environment(in m, kdl_out *out) {
+  kdl_feature_set needs = m->image_rule->needs;
+  if (kdl_feature_has(needs, KDL_NEED_SHADER))
+    kdl_out_format(out, "it is a shader for a graphics interface; the driver runs kernels");
+  else
+    kdl_out_format(out, "it has %d-bit addresses; the device is ",
+                   kdl_feature_has(needs, KDL_NEED_ADDRESS_32) ? 32 : 64);
+  if (!kdl_feature_has(needs, KDL_NEED_SHADER))
+    say(out, m->device->arch);
+}
+
+static void words_kind(in m, kdl_out *out) {
+  const char *join = "";
+  kdl_out_format(out, "the image is %s; the device's driver loads ",
+                 kdl_image_kind_name((kdl_image_kind)m->image_rule->kind));
+  for (unsigned kind = 1; kind <= KDL_IMAGE_OFFLOAD; ++kind) {
+    if (!kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + kind)) {
+      kdl_out_format(out, "%s%s", join, kdl_image_kind_name((kdl_image_kind)kind));
+      join = ", ";
+    }
+  }
+}
+
+enum missing { lacking, switched_off, not_permitted };
+
+static kdl_feature_set missing_tokens(in m, enum missing why) {
+  kdl_feature_class which = kdl_family_class(m->device->family);
+  const kdl_device_rule *device = m->device_rule;
+  kdl_feature_set set =
+      kdl_feature_tokens(which, kdl_feature_common(m->image_rule->needs, device->lacks));
+  if (why == switched_off)
+    return kdl_feature_common(set, device->os_off);
+  if (why == not_permitted)
+    return kdl_feature_common(set, device->refused);
+  for (int i = 0; i < 2; ++i)
+    set.word[i] &= ~device->os_off.word[i] & ~device->refused.word[i];
+  return set;
+}
+
+static void needs_tokens(in m, kdl_out *out, enum missing why) {
+  kdl_out_format(out, "needs ");
+  kdl_out_features(out, kdl_family_class(m->device->family), missing_tokens(m, why));
+}
+
+static void words_missing(in m, kdl_out *out) {
+  needs_tokens(m, out, lacking);
+  kdl_out_format(out, ", which the device lacks");
+}
+
+static void words_os_disabled(in m, kdl_out *out) {
+  needs_tokens(m, out, switched_off);
+  kdl_out_format(out, ", which the CPU has and the operating system does not enable");
+}
+
+static void words_amx(in m, kdl_out *out) {
+  needs_tokens(m, out, not_permitted);
+  kdl_out_format(out, "; the kernel refused permission (arch_prctl ARCH_REQ_XCOMP_PERM)");
+}
+
+static void (*const words[KDL_REASON_COUNT])(in, kdl_out *) = {
+    [KDL_REASON_CONTAINER] = words_container,
+    [KDL_REASON_UNKNOWN_ARCH] = words_unknown_arch,
+    [KDL_REASON_KIND_MISMATCH] = words_kind_mismatch,
+    [KDL_REASON_MALFORMED_KEY] = words_malformed_key,
+    [KDL_REASON_UNKNOWN_FEATURE] = words_unknown_feature,
+    [KDL_REASON_WRONG_VENDOR] = words_other_family,
+    [KDL_REASON_WRONG_ARCH] = words_wrong_arch,
+    [KDL_REASON_OTHER_MAJOR] = words_other_major,
+    [KDL_REASON_NEWER_MINOR] = words_newer_minor,
+    [KDL_REASON_ARCH_SPECIFIC_EXACT] = words_arch_specific,
+    [KDL_REASON_FAMILY_MISMATCH] = words_newer_minor,
+    [KDL_REASON_TEGRA_EXACT] = words_tegra,
+    [KDL_REASON_PTX_TOO_NEW_ARCH] = words_ptx_arch,
+    [KDL_REASON_PTX_ISA_UNKNOWN] = words_ptx_isa,
+    [KDL_REASON_NOT_IN_GENERIC] = words_not_in_generic,
+    [KDL_REASON_GENERIC_VERSION_OLD] = words_generic_version,
+    [KDL_REASON_CODE_OBJECT_VERSION] = words_code_object,
+    [KDL_REASON_XNACK_MISMATCH] = words_xnack,
+    [KDL_REASON_SRAMECC_MISMATCH] = words_sramecc,
+    [KDL_REASON_DRIVER_TOO_OLD] = words_driver,
+    [KDL_REASON_IP_VERSION] = words_ip,
+    [KDL_REASON_SPIRV_VERSION] = words_spirv_version,
+    [KDL_REASON_SPIRV_ENVIRONMENT] = words_spirv_environment,
+    [KDL_REASON_KIND_NOT_LOADABLE] = words_kind,
+    [KDL_REASON_MIN_SM] = words_min_sm,
+    [KDL_REASON_MIN_GFX_FAMILY] = words_min_gfx_family,
+    [KDL_REASON_MIN_GFX_OLDER] = words_min_gfx,
+    [KDL_REASON_MISSING_FEATURES] = words_missing,
+    [KDL_REASON_OS_DISABLED] = words_os_disabled,
+    [KDL_REASON_AMX_PERMISSION] = words_amx,
+};
+
+static kdl_out start(char *buffer, size_t size) {
+  if (size)
+    buffer[0] = '\0';
+  return (kdl_out){buffer, size, 0};
+}
+
+size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
+  kdl_out out = start(buffer, size);
+  if (reason < KDL_REASON_COUNT && words[reason])
+    words[reason](mismatch, &out);
+  else if (reason < KDL_REASON_COUNT)
+    kdl_out_format(&out, "%s", kdl_reason_get(reason)->words);
+  return out.used;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What would help                                                                              */
+
+static void fix_xnack(in m, kdl_out *out) {
+  bool built_on = kdl_feature_has(m->image_rule->needs, KDL_NEED_XNACK_ON);
+  kdl_out_format(out, "rebuild without xnack or run with HSA_XNACK=%d", built_on);
+}
+
+static void fix_ptx_isa(in m, kdl_out *out) {
+  uint32_t cuda = kdl_nvptx_cuda_of_ptx(ptx_of(m));
+  if (!cuda)
+    return;
+  kdl_out_format(out, "update the driver to CUDA ");
+  version(out, cuda);
+  kdl_out_format(out, " or build the PTX with an older toolkit");
+}
+
+/* Adds what runs on the device: its own cubin, or PTX that is plain. */
+static void fix_nvptx(in m, kdl_out *out) {
+  uint32_t arch = m->device_rule->arch;
+  unsigned number = (arch >> 8 & 0xff) * 10 + (arch & 0xff);
+  kdl_out_format(out, "add a cubin for sm_%u or plain PTX for compute_%u or earlier", number,
+                 number);
+}
+
+static void fix_amdgcn(in m, kdl_out *out) {
+  kdl_amdgcn_id device;
+  if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
+    return;
+  const kdl_amdgcn_processor *generic = kdl_amdgcn_generic(device.processor->generic);
+  kdl_out_format(out, "add an image for %s", device.processor->name);
+  kdl_out_format(out, generic ? ", %s or amdgcnspirv" : " or amdgcnspirv",
+                 generic ? generic->name : "");
+}
+
+static void fix_arch(in m, kdl_out *out) {
+  if (m->device->family == KDL_FAMILY_AMDGCN && m->image_rule->family == KDL_FAMILY_AMDGCN)
+    fix_amdgcn(m, out);
+}
+
+static void fix_unknown_arch(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "pack the image again with its arch, or update libkdl");
+}
+
+static void fix_malformed(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "correct the key with kdl annotate");
+}
+
+static void fix_code_object(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "rebuild with -mcode-object-version=6");
+}
+
+static void fix_sramecc(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "rebuild without sramecc");
+}
+
+static void fix_rocm(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "update to ROCm 6.4 or add an image for the processor itself");
+}
+
+static void fix_ip(in m, kdl_out *out) {
+  kdl_out_format(out, "add SPIR-V or native code for ");
+  say(out, m->device->arch);
+}
+
+static void fix_os(in m, kdl_out *out) {
+  (void)m;
+  kdl_out_format(out, "enable the feature in the kernel or the hypervisor");
+}
+
+static void fix_tokens(in m, kdl_out *out) {
+  kdl_out_format(out, "add an image that does without ");
+  kdl_out_features(out, kdl_family_class(m->device->family), missing_tokens(m, lacking));
+}
+
+static void (*const fixes[KDL_REASON_COUNT])(in, kdl_out *) = {
+    [KDL_REASON_UNKNOWN_ARCH] = fix_unknown_arch,
+    [KDL_REASON_MALFORMED_KEY] = fix_malformed,
+    [KDL_REASON_WRONG_ARCH] = fix_arch,
+    [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
+    [KDL_REASON_NEWER_MINOR] = fix_nvptx,
+    [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
+    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,
+    [KDL_REASON_TEGRA_EXACT] = fix_nvptx,
+    [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,
+    [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
+    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,
+    [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
+    [KDL_REASON_CODE_OBJECT_VERSION] = fix_code_object,
+    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,
+    [KDL_REASON_SRAMECC_MISMATCH] = fix_sramecc,
+    [KDL_REASON_DRIVER_TOO_OLD] = fix_rocm,
+    [KDL_REASON_IP_VERSION] = fix_ip,
+    [KDL_REASON_MISSING_FEATURES] = fix_tokens,
+    [KDL_REASON_OS_DISABLED] = fix_os,
+};
+
+size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
+  kdl_out out = start(buffer, size);
+  if (reason < KDL_REASON_COUNT && fixes[reason])
+    fixes[reason](mismatch, &out);
+  return out.used;
+}

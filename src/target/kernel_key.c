@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "target/kernel_key.h"
+
+static const struct {
+  const char *name;
+  const char *grammar;
+} fields[KDL_KERNEL_FIELD_COUNT] = {
+    [KDL_KERNEL_SIG] = {"sig", "types separated by spaces: iN uN fN bf16 ptr<T> bytes<N:align>"},
+    [KDL_KERNEL_BLOCK] = {"block", "one to three numbers joined by 'x': 256x1x1"},
+    [KDL_KERNEL_TILE] = {"tile", "one to three numbers joined by 'x': 256x1x1"},
+    [KDL_KERNEL_SHARED] = {"shared", "a number of bytes"},
+    [KDL_KERNEL_HIDDEN] = {"hidden", "a number of pointers up to 16"},
+    [KDL_KERNEL_COOP] = {"coop", "0 or 1"},
+    [KDL_KERNEL_CLUSTER] = {"cluster", "one to three numbers joined by 'x': 2x1x1"},
+    [KDL_KERNEL_SUBGROUP] = {"subgroup", "8, 16, 32 or 64"},
+    [KDL_KERNEL_MIN_MEMORY] = {"min_memory",
+                               "a number of bytes, or with KB, MB, GB, KiB, MiB, GiB"},
+    [KDL_KERNEL_REV] = {"rev", "an unsigned number up to 4294967295"},
+};
+
+static const char field_grammar[] = "name=value; fields are separated by ';'";
+
+bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
+  static const char prefix[] = "kdl.kernel.";
+  if (!kdl_text_starts(key, prefix) || key.length == sizeof prefix - 1)
+    return false;
+  *out_name = kdl_text_from(key, sizeof prefix - 1);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Signatures                                                                                   */
+
+enum { max_depth = 4, max_align = 4096 };
+
+static size_t skip_spaces(kdl_string text, size_t at) {
+  while (at < text.length && text.data[at] == ' ')
+    ++at;
+  return at;
+}
+
+static bool expect(kdl_string text, size_t *at, char c) {
+  if (*at >= text.length || text.data[*at] != c)
+    return false;
+  ++*at;
+  return true;
+}
+
+/* The bits behind a letter, where the letter allows that many. */
+static bool read_width(kdl_string text, size_t *at, uint32_t most, kdl_param *param) {
+  uint32_t bits;
+  size_t start = *at;
+  if (!kdl_text_number(text, at, &bits) || bits < 8 || bits > most || bits & (bits - 1)) {
+    *at = start;
+    return false;
+  }
+  param->size = param->align = bits / 8;
+  return true;
+}
+
+static bool read_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param);
+
+static bool read_pointer(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
+  *at += 4;
+  param->kind = KDL_PARAM_PTR;
+  kdl_param element;
+  if (kdl_text_starts(kdl_text_from(text, *at), "void>"))
+    *at += 4;
+  else if (depth == max_depth || !read_type(text, at, depth + 1, &element))
+    return false;
+  return expect(text, at, '>');
+}
+
+static bool read_bytes(kdl_string text, size_t *at, kdl_param *param) {
+  *at += 6;
+  param->kind = KDL_PARAM_BYTES;
+  size_t start = *at;
+  if (!kdl_text_number(text, at, &param->size) || !param->size) {
+    *at = start;
+    return false;
+  }
+  if (!expect(text, at, ':'))
+    return false;
+  start = *at;
+  if (!kdl_text_number(text, at, &param->align) || !param->align || param->align > max_align ||
+      param->align & (param->align - 1)) {
+    *at = start;
+    return false;
+  }
+  return expect(text, at, '>');
+}
+
+/* On failure *at stands where the text goes wrong. */
+static bool read_type(kdl_string text, size_t *at, unsigned depth, kdl_param *param) {
+  *param = (kdl_param){0};
+  kdl_string rest = kdl_text_from(text, *at);
+  if (kdl_text_starts(rest, "ptr<"))
+    return read_pointer(text, at, depth, param);
+  if (kdl_text_starts(rest, "bytes<"))
+    return read_bytes(text, at, param);
+  if (kdl_text_starts(rest, "bf16")) {
+    *at += 4;
+    *param = (kdl_param){.kind = KDL_PARAM_FLOAT, .size = 2, .align = 2};
+    return true;
+  }
+  char letter = rest.length ? rest.data[0] : 0;
+  if (letter != 'i' && letter != 'u' && letter != 'f')
+    return false;
+  param->kind = letter == 'i' ? KDL_PARAM_INT : letter == 'u' ? KDL_PARAM_UINT : KDL_PARAM_FLOAT;
+  ++*at;
+  return read_width(text, at, letter == 'f' ? 64 : 128, param);
+}
+
+bool kdl_signature_next(kdl_string sig, size_t *at, kdl_param *out_param,
+                        kdl_parse_error *out_error) {
+  size_t start = skip_spaces(sig, *at);
+  size_t end = start;
+  if (start == sig.length) {
+    *at = sig.length;
+    return false;
+  }
+  if (!read_type(sig, &end, 0, out_param) || (end < sig.length && sig.data[end] != ' '))
+    return kdl_parse_fail(out_error, end, fields[KDL_KERNEL_SIG].grammar);
+  out_param->text = (kdl_string){sig.data + start, end - start};
+  *at = end;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Fields                                                                                       */
+
+typedef struct {
+  kdl_string text; /* the whole value of the key */
+  size_t at;
+  size_t end; /* of the field's value */
+} cursor;
+
+static kdl_string within(const cursor *c) {
+  return (kdl_string){c->text.data, c->end};
+}
+
+static bool read_number(cursor *c, uint32_t least, uint32_t most, uint32_t *out_number) {
+  size_t start = c->at;
+  if (!kdl_text_number(within(c), &c->at, out_number))
+    return false;
+  if (*out_number < least || *out_number > most) {
+    c->at = start;
+    return false;
+  }
+  return true;
+}
+
+static bool read_extent(cursor *c, uint32_t out_extent[3]) {
+  for (int i = 0; i < 3; ++i) {
+    if (i && !expect(within(c), &c->at, 'x'))
+      break;
+    if (!read_number(c, 1, UINT32_MAX, &out_extent[i]))
+      return false;
+  }
+  return true;
+}
+
+static bool read_size(cursor *c, uint64_t *out_size) {
+  static const struct {
+    const char *suffix;
+    uint64_t unit;
+  } units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+               {"KB", 1000},     {"MB", 1000000},  {"GB", 1000000000}};
+  uint64_t number = 0;
+  size_t start = c->at;
+  for (; c->at < c->end && kdl_is_digit(c->text.data[c->at]); ++c->at) {
+    uint64_t digit = (uint64_t)(c->text.data[c->at] - '0');
+    if (number > (UINT64_MAX - digit) / 10)
+      return false;
+    number = number * 10 + digit;
+  }
+  if (c->at == start)
+    return false;
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+    if (kdl_text_starts(kdl_text_from(within(c), c->at), units[i].suffix)) {
+      if (number > UINT64_MAX / units[i].unit)
+        return false;
+      number *= units[i].unit;
+      c->at += strlen(units[i].suffix);
+      break;
+    }
+  }
+  *out_size = number;
+  return true;
+}
+
+static bool read_sig(cursor *c, kdl_kernel_key *key) {
+  kdl_param param;
+  kdl_parse_error error;
+  key->sig = (kdl_string){c->text.data + c->at, c->end - c->at};
+  size_t at = 0;
+  while (kdl_signature_next(key->sig, &at, &param, &error))
+    ++key->param_count;
+  c->at += at == key->sig.length ? at : error.position;
+  return at == key->sig.length;
+}
+
+static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
+  switch (field) {
+  case KDL_KERNEL_SIG:
+    return read_sig(c, key);
+  case KDL_KERNEL_BLOCK:
+    return read_extent(c, key->block);
+  case KDL_KERNEL_TILE:
+    return read_extent(c, key->tile);
+  case KDL_KERNEL_SHARED:
+    return read_size(c, &key->shared);
+  case KDL_KERNEL_HIDDEN:
+    return read_number(c, 0, 16, &key->hidden);
+  case KDL_KERNEL_COOP:
+    return read_number(c, 0, 1, &key->coop);
+  case KDL_KERNEL_CLUSTER:
+    return read_extent(c, key->cluster);
+  case KDL_KERNEL_SUBGROUP: {
+    size_t start = c->at;
+    if (read_number(c, 8, 64, &key->subgroup) && !(key->subgroup & (key->subgroup - 1)))
+      return true;
+    c->at = start;
+    return false;
+  }
+  case KDL_KERNEL_MIN_MEMORY:
+    return read_size(c, &key->min_memory);
+  case KDL_KERNEL_REV:
+    return read_number(c, 0, UINT32_MAX, &key->rev);
+  case KDL_KERNEL_FIELD_COUNT:
+    break;
+  }
+  c->at = c->end;
+  return true;
+}
+
+static kdl_kernel_field find_field(kdl_string name) {
+  int field = 0;
+  while (field < KDL_KERNEL_FIELD_COUNT && !kdl_text_is(name, fields[field].name))
+    ++field;
+  return (kdl_kernel_field)field;
+}
+
+/* One field from c->at to the next ';': its name, and the bounds of its value in the cursor. */
+static bool read_name(cursor *c, kdl_string *out_name, kdl_parse_error *out_error) {
+  c->at = skip_spaces(c->text, c->at);
+  size_t end = kdl_text_find(c->text, c->at, ";");
+  size_t equals = c->at;
+  while (equals < end && ((c->text.data[equals] >= 'a' && c->text.data[equals] <= 'z') ||
+                          c->text.data[equals] == '_'))
+    ++equals;
+  if (equals == c->at || equals == end || c->text.data[equals] != '=')
+    return kdl_parse_fail(out_error, equals, field_grammar);
+  *out_name = (kdl_string){c->text.data + c->at, equals - c->at};
+  c->at = equals + 1;
+  c->end = end;
+  while (c->end > c->at && c->text.data[c->end - 1] == ' ')
+    --c->end;
+  return true;
+}
+
+bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error *out_error) {
+  kdl_kernel_key key = {.text = value, .block = {1, 1, 1}, .tile = {1, 1, 1}, .cluster = {1, 1, 1}};
+  cursor c = {value, 0, 0};
+  for (;;) {
+    kdl_string name;
+    if (!read_name(&c, &name, out_error))
+      return false;
+    kdl_kernel_field field = find_field(name);
+    if (field != KDL_KERNEL_FIELD_COUNT && kdl_kernel_has(&key, field))
+      return kdl_parse_fail(out_error, (size_t)(name.data - value.data), "each field once");
+    if (!read_value(&c, field, &key) || c.at != c.end)
+      return kdl_parse_fail(out_error, c.at, fields[field].grammar);
+    key.present |= field == KDL_KERNEL_FIELD_COUNT ? 0 : 1u << field;
+    c.at = skip_spaces(value, c.end);
+    if (c.at == value.length)
+      break;
+    ++c.at; /* the ';' */
+  }
+  *out_key = key;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing and comparing                                                                       */
+
+static void out_signature(kdl_out *out, kdl_string sig) {
+  kdl_param param;
+  const char *join = "";
+  for (size_t at = 0; kdl_signature_next(sig, &at, &param, NULL); join = " ")
+    kdl_out_format(out, "%s%.*s", join, (int)param.text.length, param.text.data);
+}
+
+static void out_extent(kdl_out *out, const uint32_t extent[3]) {
+  kdl_out_format(out, "%ux%ux%u", extent[0], extent[1], extent[2]);
+}
+
+static void out_value(kdl_out *out, const kdl_kernel_key *key, kdl_kernel_field field) {
+  switch (field) {
+  case KDL_KERNEL_SIG:
+    out_signature(out, key->sig);
+    break;
+  case KDL_KERNEL_BLOCK:
+    out_extent(out, key->block);
+    break;
+  case KDL_KERNEL_TILE:
+    out_extent(out, key->tile);
+    break;
+  case KDL_KERNEL_CLUSTER:
+    out_extent(out, key->cluster);
+    break;
+  case KDL_KERNEL_SHARED:
+    kdl_out_format(out, "%llu", (unsigned long long)key->shared);
+    break;
+  case KDL_KERNEL_MIN_MEMORY:
+    kdl_out_format(out, "%llu", (unsigned long long)key->min_memory);
+    break;
+  case KDL_KERNEL_HIDDEN:
+    kdl_out_format(out, "%u", key->hidden);
+    break;
+  case KDL_KERNEL_COOP:
+    kdl_out_format(out, "%u", key->coop);
+    break;
+  case KDL_KERNEL_SUBGROUP:
+    kdl_out_format(out, "%u", key->subgroup);
+    break;
+  case KDL_KERNEL_REV:
+    kdl_out_format(out, "%u", key->rev);
+    break;
+  case KDL_KERNEL_FIELD_COUNT:
+    break;
+  }
+}
+
+void kdl_out_kernel(kdl_out *out, const kdl_kernel_key *key) {
+  const char *join = "";
+  for (int field = 0; field < KDL_KERNEL_FIELD_COUNT; ++field) {
+    if (!kdl_kernel_has(key, (kdl_kernel_field)field))
+      continue;
+    kdl_out_format(out, "%s%s=", join, fields[field].name);
+    out_value(out, key, (kdl_kernel_field)field);
+    join = "; ";
+  }
+  cursor c = {key->text, 0, 0};
+  kdl_string name;
+  while (c.at < key->text.length && read_name(&c, &name, NULL)) {
+    if (find_field(name) == KDL_KERNEL_FIELD_COUNT) {
+      kdl_out_format(out, "%s%.*s", join, (int)(c.end - (size_t)(name.data - key->text.data)),
+                     name.data);
+      join = "; ";
+    }
+    c.at = kdl_text_find(key->text, c.end, ";") + 1;
+  }
+}
+
+bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b) {
+  if (a->rev != b->rev || a->param_count != b->param_count)
+    return false;
+  kdl_param left;
+  kdl_param right;
+  size_t at = 0;
+  size_t other = 0;
+  while (kdl_signature_next(a->sig, &at, &left, NULL) &&
+         kdl_signature_next(b->sig, &other, &right, NULL)) {
+    if (!kdl_text_equal(left.text, right.text))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Why an image may not run on a device. */
+#ifndef KDL_TARGET_REASONS_H
+#define KDL_TARGET_REASONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum kdl_reason_bit {
+#define KDL_REASON_ROW(id, code, distance, words) KDL_REASON_##id,
+#include "target/reasons.def"
+#undef KDL_REASON_ROW
+  KDL_REASON_COUNT,
+};
+
+#define KDL_REASON(id) ((uint64_t)1 << KDL_REASON_##id)
+
+typedef struct kdl_reason_row {
+  const char *code;  /* "other_major": stable, for programs */
+  const char *words; /* in general; target/explain.h has them with the values of a case */
+  unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
+} kdl_reason_row;
+
+/* NULL where the bit is none. */
+const kdl_reason_row *kdl_reason_get(unsigned bit);
+
+/* The sum of the distances: of several images that do not run, the one with the least is nearest.
+ */
+unsigned kdl_reasons_distance(uint64_t reasons);
+
+#endif

@@ -267,20 +267,19 @@ static uint64_t load(const uint8_t *at, uint8_t width) {
   return width == 8 ? kdl_load_u64(at) : kdl_load_u32(at);
 }
 
-/* Where the bundle of version 1 at the start of `data` ends: at the next one, or at the end. Four
- * bytes of magic turn up in compressed data by chance, so the fields after them must fit too. */
+/* Where the bundle of version 1 at the start of `data` ends: at the next compressed one, or at the
+ * end. Four bytes of magic turn up in compressed data by chance, so the fields after them must fit
+ * too. A plain magic tells nothing: that of the bundle inside may stand unpacked in the stream. */
 static size_t find_end_v1(const uint8_t *data, size_t size) {
   const uint8_t *at = data + packed_magic_size;
   const uint8_t *end = data + size;
   while ((at = memmem(at, (size_t)(end - at), packed_magic, packed_magic_size)) != NULL) {
     if (end - at >= packed_header_size_v1 && kdl_load_u16(at + 4) >= 1 &&
         kdl_load_u16(at + 4) <= newest_version && kdl_load_u16(at + 6) < codec_count)
-      break;
+      return (size_t)(at - data);
     ++at;
   }
-  size_t limit = at ? (size_t)(at - data) : size;
-  const uint8_t *plain = memmem(data, limit, plain_magic, plain_magic_size);
-  return plain ? (size_t)(plain - data) : limit;
+  return size;
 }
 
 static kdl_status measure_v1(const kdl_region *bundle, uint64_t *out_total) {

@@ -53,7 +53,7 @@ kdl_status kdl_source_open_owned(void *data, size_t size, const char *name,
 }
 
 kdl_status kdl_source_open_file(const char *path, const char *name, kdl_source **out_source) {
-  kdl_source *source;
+  kdl_source *source = NULL; /* gcc 12 at -O3 loses sight of what new_source does */
   kdl_status status = new_source(name, &source);
   if (status != KDL_OK)
     return status;
@@ -141,11 +141,11 @@ static kdl_status continue_stream(kdl_source *source, uint64_t end) {
 }
 
 static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
-  if (end <= source->ready_size)
-    return KDL_OK;
   if (source->has_failed)
     return kdl_fail(KDL_BAD_FILE, "%s: the compressed data could not be inflated before",
                     source->name);
+  if (end <= source->ready_size)
+    return KDL_OK;
   /* Asked for again each time: it may lie in a file that has been truncated since. */
   const void *packed;
   kdl_status status =
@@ -174,7 +174,7 @@ static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length
     want = length;
   if (want > source->size - offset)
     want = (size_t)(source->size - offset);
-  if (want > source->window_capacity) {
+  if (!source->window || want > source->window_capacity) {
     uint8_t *window = realloc(source->window, want);
     if (!window)
       return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %zu bytes of headers", source->name,

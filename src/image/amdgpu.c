@@ -227,7 +227,8 @@ static kdl_status next_key(kdl_msgpack *reader, const char *wanted, bool *out_is
   if (status != KDL_OK)
     return status;
   if (key.type != KDL_MSGPACK_STRING)
-    return kdl_image_malformed(key.offset, "AMDGPU metadata", "found a key that is not a string");
+    return kdl_image_malformed(key.offset, "AMDGPU metadata",
+                               "found a key that is not a string, expected one");
   *out_is_wanted = kdl_msgpack_is(&key, wanted);
   return KDL_OK;
 }

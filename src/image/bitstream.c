@@ -127,10 +127,9 @@ static kdl_status define_abbrev(kdl_bitstream *stream, uint64_t *out_abbrev) {
       is_valid = false;
   }
   if (stream->overrun || !is_valid)
-    return malformed(stream,
-                     "found an abbreviation of %" PRIu64
-                     " operands that is not defined as the format allows",
-                     count);
+    return kdl_image_malformed(
+        stream->base + *out_abbrev / 8, "bitstream",
+        "found an abbreviation of %" PRIu64 " operands, not defined as the format allows", count);
   return KDL_OK;
 }
 

@@ -219,14 +219,19 @@ static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* LLVM 23 may put the sub-architecture into the triple: amdgpu9.00-amd-amdhsa. */
+static bool is_amdgpu(const char *triple) {
+  return starts_with(triple, "amdgcn") || starts_with(triple, "amdgpu");
+}
+
 static kdl_status finish_target(const function_target *functions, kdl_image_target *target) {
   if (starts_with(target->triple, "nvptx"))
     target->offload_kind = KDL_OFFLOAD_CUDA;
-  else if (starts_with(target->triple, "amdgcn"))
+  else if (is_amdgpu(target->triple))
     target->offload_kind = KDL_OFFLOAD_HIP;
   if (functions->cpus_differ || !functions->cpu[0])
     return KDL_OK;
-  bool has_target_id = starts_with(target->triple, "amdgcn");
+  bool has_target_id = is_amdgpu(target->triple);
   char arch[96];
   int length = snprintf(arch, sizeof arch, "%s", functions->cpu);
   if (has_target_id && functions->sramecc)
@@ -372,7 +377,7 @@ static kdl_status walk_module(kdl_bitcode *bitcode, kdl_bitblock *module, kernel
 }
 
 static bool is_device_triple(const char *triple) {
-  static const char *const prefixes[] = {"nvptx", "amdgcn", "r600", "spir"};
+  static const char *const prefixes[] = {"nvptx", "amdgcn", "amdgpu", "r600", "spir"};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; ++i) {
     if (starts_with(triple, prefixes[i]))
       return true;

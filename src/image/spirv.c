@@ -41,7 +41,7 @@ static uint32_t word(const module *m, uint64_t index) {
 }
 
 static kdl_status open_module(const uint8_t *data, size_t size, module *m) {
-  if (size < header_words * 4)
+  if (size < (size_t)header_words * 4)
     return kdl_image_malformed(0, "SPIR-V header", "found %zu bytes, expected at least %d", size,
                                header_words * 4);
   *m = (module){.data = data, .word_count = size / 4, .at = header_words};

@@ -15,6 +15,7 @@ mkdir -p "$work" "$findings"
 if [ -f "$here/$target.dict" ]; then
   set -- "-dict=$here/$target.dict" "$@"
 fi
-exec "$program" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+# libFuzzer's own exit code for a crash, 77, is what ctest here takes for "skipped".
+exec "$program" -error_exitcode=1 -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
   -malloc_limit_mb=256 -print_final_stats=1 -artifact_prefix="$findings/$target-" "$@" \
   "$work" "$here/corpus/$target"

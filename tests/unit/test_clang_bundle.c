@@ -1,87 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading Clang offload bundles, plain and compressed: IDs, layouts, and how damage is refused. */
-#include "packers.h"
+/* Reading Clang offload bundles, plain and compressed: IDs, layouts, files, missing codecs. */
+#include "bundle_builder.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-
-/* ------------------------------------------------------------------------------------------ */
-/* Building                                                                                     */
-
-typedef struct {
-  const char *id;
-  const char *image;
-} entry_spec;
-
-/* A plain bundle with its code objects aligned to `align`; malloc'ed. */
-static uint8_t *make_bundle(const entry_spec *entries, size_t count, size_t align,
-                            size_t *out_size) {
-  size_t table = 32;
-  size_t images = 0;
-  for (size_t i = 0; i < count; ++i) {
-    table += 24 + strlen(entries[i].id);
-    images += strlen(entries[i].image) + align;
-  }
-  uint8_t *data = calloc(1, table + images + align);
-  assert_non_null(data);
-  memcpy(data, magic, 24);
-  kdl_store_u64(data + 24, count);
-  size_t at = 32;
-  size_t end = table;
-  for (size_t i = 0; i < count; ++i) {
-    size_t id_length = strlen(entries[i].id);
-    size_t size = strlen(entries[i].image);
-    size_t offset = (end + align - 1) / align * align;
-    kdl_store_u64(data + at, offset);
-    kdl_store_u64(data + at + 8, size);
-    kdl_store_u64(data + at + 16, id_length);
-    memcpy(data + at + 24, entries[i].id, id_length);
-    memcpy(data + offset, entries[i].image, size);
-    at += 24 + id_length;
-    if (size)
-      end = offset + size;
-  }
-  *out_size = end;
-  return data;
-}
-
-enum { method_zlib = 0, method_zstd = 1 };
-
-/* The header of a compressed bundle before `packed`; malloc'ed. */
-static uint8_t *make_compressed(unsigned version, unsigned method, const void *packed,
-                                size_t packed_size, uint64_t inflated_size, size_t *out_size) {
-  static const uint8_t header_sizes[] = {0, 20, 24, 32};
-  size_t header_size = header_sizes[version];
-  size_t total = header_size + packed_size;
-  uint8_t *data = calloc(1, total);
-  assert_non_null(data);
-  memcpy(data, "CCOB", 4);
-  kdl_store_u16(data + 4, (uint16_t)version);
-  kdl_store_u16(data + 6, (uint16_t)method);
-  if (version == 1) {
-    kdl_store_u32(data + 8, (uint32_t)inflated_size);
-  } else if (version == 2) {
-    kdl_store_u32(data + 8, (uint32_t)total);
-    kdl_store_u32(data + 12, (uint32_t)inflated_size);
-  } else {
-    kdl_store_u64(data + 8, total);
-    kdl_store_u64(data + 16, inflated_size);
-  }
-  memcpy(data + header_size, packed, packed_size);
-  *out_size = total;
-  return data;
-}
-
-static uint8_t *compress(unsigned version, unsigned method, const uint8_t *bundle, size_t size,
-                         size_t *out_size) {
-  size_t packed_size;
-  uint8_t *packed =
-      pack(method == method_zstd ? KDL_CODEC_ZSTD : KDL_CODEC_ZLIB, bundle, size, &packed_size);
-  uint8_t *data = make_compressed(version, method, packed, packed_size, size, out_size);
-  free(packed);
-  return data;
-}
 
 static void assert_image(const kdl_library *lib, size_t index, kdl_image_kind kind,
                          uint16_t offload_kind, const char *triple, const char *arch,
@@ -284,8 +205,8 @@ static void reads_bundles_back_to_back(void **state) {
   enum { page = 4096, parts = 7 };
   uint8_t *all = calloc(1, (parts + 1) * 4 * page);
   size_t size = 0;
-  /* Versions 0, 2, 1, 3, 1, 0, 1, where 0 is plain; padded to pages or not at all. */
-  static const unsigned versions[parts] = {0, 2, 1, 3, 1, 0, 1};
+  /* Version 0 stands for plain. The parts are padded to pages or not at all. */
+  static const unsigned versions[parts] = {0, 2, 0, 3, 1, 2, 1};
   for (size_t i = 0; i < parts; ++i) {
     size_t part_size = plain_size;
     uint8_t *part = versions[i] ? compress(versions[i], i % 2 ? method_zstd : method_zlib, plain,
@@ -338,6 +259,84 @@ static void is_not_misled_by_a_magic_in_the_data(void **state) {
   free(bundle);
 }
 
+/* Opening inflates no more than the table and what comes with it: an image further on is taken for
+ * what the one before it is, as long as the triple is the same. */
+static void does_not_inflate_to_look_at_far_images(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  enum { far = 200 * 1024 };
+  char *large = malloc(far + 1);
+  memset(large, 'x', far);
+  memcpy(large, "BC\xc0\xde", 4);
+  large[far] = '\0';
+  const entry_spec entries[] = {{"hip-amdgcn-amd-amdhsa--gfx90a", large},
+                                {"hip-amdgcn-amd-amdhsa--gfx906", ".version 8.0 not bitcode"},
+                                {"hip-nvptx64-nvidia-cuda--sm_90", ".version 8.0 and so on"}};
+  size_t bundle_size;
+  uint8_t *bundle = make_bundle(entries, 2, 8, &bundle_size);
+  size_t size;
+  uint8_t *data = compress(3, method_zstd, bundle, bundle_size, &size);
+  kdl_library *lib;
+  assert_ok(try_open(data, size, &lib));
+  assert_string_equal(kdl_image_kind_name(image_at(lib, 0).kind), "bitcode");
+  assert_string_equal(kdl_image_kind_name(image_at(lib, 1).kind), "bitcode");
+  kdl_close(lib);
+  free(data);
+  free(bundle);
+  bundle = make_bundle(entries, 3, 8, &bundle_size);
+  data = compress(3, method_zstd, bundle, bundle_size, &size);
+  assert_ok(try_open(data, size, &lib));
+  assert_string_equal(kdl_image_kind_name(image_at(lib, 2).kind), "ptx");
+  kdl_close(lib);
+  free(data);
+  free(bundle);
+  free(large);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+/* The packed bytes are mapped when the file is opened and read when an image is asked for; in
+ * between the file may shrink. */
+static void refuses_a_file_truncated_while_open(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  enum { image_size = 1 << 20 };
+  char *image = malloc(image_size + 1);
+  uint32_t noise = 1;
+  for (size_t i = 0; i < image_size; ++i) {
+    noise = noise * 1664525 + 1013904223;
+    image[i] = (char)(noise >> 24 | 1); /* make_bundle takes strings */
+  }
+  image[image_size] = '\0';
+  entry_spec entry = {"hip-amdgcn-amd-amdhsa--gfx906", image};
+  size_t bundle_size;
+  uint8_t *bundle = make_bundle(&entry, 1, 4096, &bundle_size);
+  size_t size;
+  uint8_t *data = compress(3, method_zstd, bundle, bundle_size, &size);
+  assert_in_range(size, image_size / 2, 2 * image_size);
+  char path[] = "/tmp/kdl-test-bundle-XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  assert_int_equal(write(file, data, size), size);
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .name = "t"};
+  assert_ok(kdl_open(path, &opts, &lib));
+  assert_int_equal(ftruncate(file, 8192), 0);
+  char expected[256];
+  snprintf(expected, sizeof expected,
+           "t: the file now has 8192 bytes, expected %zu: it was truncated while open", size);
+  const void *bytes;
+  size_t count;
+  assert_fails(kdl_image_bytes(lib, 0, &bytes, &count), KDL_IO, expected);
+  kdl_close(lib);
+  close(file);
+  unlink(path);
+  free(data);
+  free(bundle);
+  free(image);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Machines that cannot inflate                                                                 */
 
@@ -386,6 +385,7 @@ static void lists_an_offload_binary_without_the_codec(void **state) {
   (void)state;
   char report[2048];
   without_libraries(report_offload_binary, report, sizeof report);
+  strchr(report, '\n')[1] = '\0'; /* a plain one follows */
   size_t size;
   uint8_t *data = read_golden("offload/v3_zstd.offload", &size);
   char listing[256];
@@ -395,262 +395,6 @@ static void lists_an_offload_binary_without_the_codec(void **state) {
            (size_t)kdl_load_u64(data + 8) - 40, (size_t)kdl_load_u64(data + 32) - 40);
   assert_unread(report, listing);
   free(data);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Bombs                                                                                        */
-
-enum { gigabyte = 1 << 30, table_size = 4096 };
-
-/* A table with one image of `image_size` zeros, as zstd that inflates to `real` bytes and says
- * `declared`. */
-static uint8_t *make_bomb(uint64_t image_size, uint64_t real, uint64_t declared, size_t *out_size) {
-  entry_spec entry = {"hip-amdgcn-amd-amdhsa--gfx906", "\x7f"
-                                                       "ELF"};
-  size_t bundle_size;
-  uint8_t *bundle = make_bundle(&entry, 1, table_size, &bundle_size);
-  kdl_store_u64(bundle + 32 + 8, image_size);
-  size_t packed_size;
-  uint8_t *packed = zstd_bomb(bundle, bundle_size, real, &packed_size);
-  uint8_t *data = make_compressed(3, method_zstd, packed, packed_size, declared, out_size);
-  free(packed);
-  free(bundle);
-  return data;
-}
-
-static kdl_library *open_small(const uint8_t *data, size_t size) {
-  size_t before = resident_bytes();
-  kdl_library *lib;
-  assert_ok(try_open(data, size, &lib));
-  assert_in_range(resident_bytes(), 0, before + (1 << 20));
-  return lib;
-}
-
-static void opens_a_gigabyte_in_little_memory(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZSTD);
-  size_t size;
-  uint8_t *data = make_bomb(gigabyte - table_size, gigabyte, gigabyte, &size);
-  assert_in_range(size, 0, 64 * 1024);
-  kdl_library *lib = open_small(data, size);
-  assert_int_equal(kdl_image_count(lib), 1);
-  assert_int_equal(image_at(lib, 0).byte_count, gigabyte - table_size);
-  kdl_close(lib);
-  free(data);
-}
-
-static void refuses_a_bomb_declared_smaller(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZSTD);
-  size_t size;
-  uint8_t *data = make_bomb(4096, gigabyte, 2 * table_size, &size);
-  kdl_library *lib = open_small(data, size);
-  const void *bytes;
-  size_t count;
-  size_t before = resident_bytes();
-  assert_fails(kdl_image_bytes(lib, 0, &bytes, &count), KDL_BAD_FILE,
-               "t (inflated from 0x20): zstd stream: found more than 8192 inflated bytes, expected "
-               "that");
-  assert_fails(kdl_image_bytes(lib, 0, &bytes, &count), KDL_BAD_FILE,
-               "t (inflated from 0x20): the compressed data could not be inflated before");
-  assert_in_range(resident_bytes(), 0, before + (1 << 20));
-  kdl_close(lib);
-  free(data);
-}
-
-static void refuses_a_bomb_declared_larger(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZSTD);
-  size_t size;
-  uint8_t *data = make_bomb(gigabyte - table_size, 2 * table_size, gigabyte, &size);
-  kdl_library *lib = open_small(data, size);
-  const void *bytes;
-  size_t count;
-  assert_fails(kdl_image_bytes(lib, 0, &bytes, &count), KDL_BAD_FILE,
-               "t (inflated from 0x20): zstd stream: found its end after 8192 inflated bytes, "
-               "expected at least 1073741824");
-  kdl_close(lib);
-  free(data);
-}
-
-/* Many bundles that each ask for the largest window: none may keep it. */
-static void keeps_nothing_of_many_bundles(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZSTD);
-  size_t size;
-  uint8_t *one = make_bomb(64, 1 << 20, 1 << 20, &size);
-  one[32 + 5] = (27 - 10) << 3;
-  enum { copies = 500 };
-  uint8_t *all = malloc(copies * size);
-  for (size_t i = 0; i < copies; ++i)
-    memcpy(all + i * size, one, size);
-  size_t before = resident_bytes();
-  kdl_library *lib;
-  assert_ok(try_open(all, copies * size, &lib));
-  assert_in_range(resident_bytes(), 0, before + (8 << 20));
-  assert_int_equal(kdl_image_count(lib), copies);
-  kdl_close(lib);
-  free(all);
-  free(one);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Damage                                                                                       */
-
-static const struct {
-  const char *golden;
-  size_t offset;
-  unsigned width;
-  uint64_t value;
-  const char *message;
-} damages[] = {
-    {"bundle/plain.hipfb", 24, 8, UINT64_MAX,
-     "t: offset 0x18: number of bundle entries: found 18446744073709551615, expected at most 274"},
-    {"bundle/plain.hipfb", 24, 8, 4,
-     "t: offset 0xe3: bundle entry ID length: found 1152921504606846976, expected at most 4096"},
-    {"bundle/plain.hipfb", 0x30, 8, 6565,
-     "t: offset 0x30: bundle entry ID length: found 6565, expected at most 4096"},
-    {"bundle/plain.hipfb", 0x56, 8, 0,
-     "t: offset 0x56: code object offset: found 0x0, expected from 0xcc, the end of what lies "
-     "before it, to 0x19dc"},
-    {"bundle/plain.hipfb", 0x56, 8, UINT64_MAX,
-     "t: offset 0x56: code object offset: found 0xffffffffffffffff, expected from 0xcc, the end of "
-     "what lies before it, to 0x19dc"},
-    {"bundle/plain.hipfb", 0x5e, 8, UINT64_MAX,
-     "t: offset 0x5e: code object size: found 18446744073709551615, expected at most 6416, the "
-     "bytes from its offset to the end"},
-    {"bundle/plain.hipfb", 0x94, 8, 0x100,
-     "t: offset 0x94: code object offset: found 0x100, expected from 0xe74, the end of what lies "
-     "before it, to 0x19dc"},
-    {"bundle/plain.hipfb", 0x9c, 8, 2921,
-     "t: offset 0x9c: code object size: found 2921, expected at most 2920, the bytes from its "
-     "offset to the end"},
-    {"bundle/v3.ccob", 4, 2, 4,
-     "t: offset 0x4: compressed bundle version: found 4, expected 1 to 3"},
-    {"bundle/v3.ccob", 6, 2, 2,
-     "t: offset 0x6: compression method: found 2, expected 0 (zlib) or 1 (zstd)"},
-    {"bundle/v3.ccob", 8, 8, 31,
-     "t: offset 0x8: total size: found 31, expected from 32 to 1259, the bytes that are there"},
-    {"bundle/v3.ccob", 8, 8, UINT64_MAX,
-     "t: offset 0x8: total size: found 18446744073709551615, expected from 32 to 1259, the bytes "
-     "that are there"},
-    {"bundle/v3.ccob", 16, 8, 31,
-     "t: offset 0x10: uncompressed size: found 31, expected from 32 to 68719476736"},
-    {"bundle/v3.ccob", 16, 8, UINT64_MAX,
-     "t: offset 0x10: uncompressed size: found 18446744073709551615, expected from 32 to "
-     "68719476736"},
-    {"bundle/v2.ccob", 8, 4, 1252,
-     "t: offset 0x8: total size: found 1252, expected from 24 to 1251, the bytes that are there"},
-};
-
-static void names_each_damaged_field(void **state) {
-  (void)state;
-  for (size_t i = 0; i < COUNT(damages); ++i) {
-    size_t size;
-    uint8_t *data = read_golden(damages[i].golden, &size);
-    if (damages[i].width == 2)
-      kdl_store_u16(data + damages[i].offset, (uint16_t)damages[i].value);
-    else if (damages[i].width == 4)
-      kdl_store_u32(data + damages[i].offset, (uint32_t)damages[i].value);
-    else
-      kdl_store_u64(data + damages[i].offset, damages[i].value);
-    kdl_library *lib;
-    assert_fails(try_open(data, size, &lib), KDL_BAD_FILE, damages[i].message);
-    free(data);
-  }
-}
-
-static void refuses_a_stream_that_holds_no_bundle(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZLIB);
-  static const uint8_t other[64] = "something else";
-  size_t size;
-  uint8_t *data = compress(3, method_zlib, other, sizeof other, &size);
-  kdl_library *lib;
-  assert_fails(try_open(data, size, &lib), KDL_BAD_FILE,
-               "t (inflated from 0x20): offset 0x0: bundle magic: found 73 6f 6d 65 ..., expected "
-               "\"__CLANG_OFFLOAD_BUNDLE__\"");
-  free(data);
-}
-
-static void refuses_what_follows(void **state) {
-  (void)state;
-  size_t size;
-  uint8_t *data = read_golden("bundle/plain.hipfb", &size);
-  data = realloc(data, size + 64);
-  memset(data + size, 0, 64);
-  memset(data + size + 16, 0x5a, 48);
-  kdl_library *lib;
-  assert_fails(try_open(data, size + 64, &lib), KDL_BAD_FILE,
-               "t: offset 0x19ec: bundle magic: found 5a 5a 5a 5a ..., expected "
-               "\"__CLANG_OFFLOAD_BUNDLE__\"");
-  assert_fails(try_open(data, size + 17, &lib), KDL_BAD_FILE,
-               "t: offset 0x19ec: bundle header: found 1 bytes, expected at least 32");
-  free(data);
-}
-
-static const char *const goldens[] = {"bundle/plain.hipfb", "bundle/openmp.bc", "bundle/v2.ccob",
-                                      "bundle/v3.ccob"};
-
-static void refuses_every_truncation(void **state) {
-  (void)state;
-  for (size_t g = 0; g < COUNT(goldens); ++g) {
-    size_t size;
-    uint8_t *data = read_golden(goldens[g], &size);
-    for (size_t cut = 0; cut < size; ++cut)
-      assert_int_equal(open_and_read_all(data, cut), KDL_BAD_FILE);
-    free(data);
-  }
-}
-
-/* Version 1 has no total size, so a cut shows only where the stream is read. */
-static void survives_every_truncation_of_version_1(void **state) {
-  (void)state;
-  skip_without(KDL_CODEC_ZSTD);
-  size_t plain_size;
-  uint8_t *plain = read_golden("bundle/plain.hipfb", &plain_size);
-  size_t size;
-  uint8_t *data = compress(1, method_zstd, plain, plain_size, &size);
-  for (size_t cut = 0; cut < size; ++cut) {
-    kdl_library *lib;
-    uint8_t *exact = malloc(cut ? cut : 1);
-    memcpy(exact, data, cut);
-    if (try_open(exact, cut, &lib) == KDL_OK) {
-      const void *bytes;
-      size_t count;
-      assert_int_equal(kdl_image_bytes(lib, 1, &bytes, &count), KDL_BAD_FILE);
-      kdl_close(lib);
-    }
-    free(exact);
-  }
-  free(data);
-  free(plain);
-}
-
-/* Extreme values in every field of the headers: refused or read, never a step out of bounds. */
-static void survives_extreme_fields(void **state) {
-  (void)state;
-  static const uint64_t extremes[] = {0,          1,         7,          24,
-                                      32,         0xffff,    0x7fffffff, 0x80000000,
-                                      0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
-  size_t refused = 0;
-  for (size_t g = 0; g < COUNT(goldens); ++g) {
-    size_t size;
-    uint8_t *data = read_golden(goldens[g], &size);
-    for (size_t at = 0; at < 0xcc; ++at) {
-      for (unsigned width = 2; width <= 8; width *= 2) {
-        uint64_t kept = kdl_load_u64(data + at);
-        for (size_t e = 0; e < COUNT(extremes); ++e) {
-          memcpy(data + at, &extremes[e], width);
-          refused += open_and_read_all(data, size) != KDL_OK;
-        }
-        kdl_store_u64(data + at, kept);
-      }
-    }
-    assert_ok(open_and_read_all(data, size));
-    free(data);
-  }
-  assert_in_range(refused, 1000, SIZE_MAX);
 }
 
 int main(void) {
@@ -667,16 +411,8 @@ int main(void) {
       cmocka_unit_test(lists_empty_entries_except_the_host),
       cmocka_unit_test(reads_bundles_back_to_back),
       cmocka_unit_test(is_not_misled_by_a_magic_in_the_data),
-      cmocka_unit_test(opens_a_gigabyte_in_little_memory),
-      cmocka_unit_test(refuses_a_bomb_declared_smaller),
-      cmocka_unit_test(refuses_a_bomb_declared_larger),
-      cmocka_unit_test(keeps_nothing_of_many_bundles),
-      cmocka_unit_test(names_each_damaged_field),
-      cmocka_unit_test(refuses_a_stream_that_holds_no_bundle),
-      cmocka_unit_test(refuses_what_follows),
-      cmocka_unit_test(refuses_every_truncation),
-      cmocka_unit_test(survives_every_truncation_of_version_1),
-      cmocka_unit_test(survives_extreme_fields),
+      cmocka_unit_test(does_not_inflate_to_look_at_far_images),
+      cmocka_unit_test(refuses_a_file_truncated_while_open),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

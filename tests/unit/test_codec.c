@@ -123,10 +123,10 @@ static void inflates_lz4(void **state) {
 
 static void inflates_step_by_step(void **state) {
   (void)state;
+  skip_without_any(stream_codecs, COUNT(stream_codecs));
   enum { size = 500000 };
   uint8_t *text = make_text(size);
   for (size_t c = 0; c < COUNT(stream_codecs); ++c) {
-    skip_without(stream_codecs[c]);
     size_t packed_size;
     uint8_t *packed = pack(stream_codecs[c], text, size, &packed_size);
     uint8_t *out = malloc(size);
@@ -162,9 +162,9 @@ static void has_no_steps_for_lz4(void **state) {
 
 static void accepts_zeros_after_the_end(void **state) {
   (void)state;
+  skip_without_any(stream_codecs, COUNT(stream_codecs));
   uint8_t *text = make_text(1000);
   for (size_t c = 0; c < COUNT(stream_codecs); ++c) {
-    skip_without(stream_codecs[c]);
     size_t packed_size;
     uint8_t *packed = pack(stream_codecs[c], text, 1000, &packed_size);
     packed = realloc(packed, packed_size + 7);
@@ -329,16 +329,15 @@ static void stops_a_zlib_bomb_at_the_declared_size(void **state) {
 
 static void builds_true_bombs(void **state) {
   (void)state;
+  skip_without_any(codecs, COUNT(codecs));
   enum { total = 300001 };
   uint8_t *out = malloc(total);
   size_t size;
-  skip_without(KDL_CODEC_ZSTD);
   uint8_t *bomb = zstd_bomb("head", 4, total, &size);
   assert_ok(kdl_inflate(KDL_CODEC_ZSTD, bomb, size, out, total));
   assert_memory_equal(out, "head\0", 6);
   assert_int_equal(out[total - 1], 0);
   free(bomb);
-  skip_without(KDL_CODEC_LZ4);
   bomb = lz4_bomb(total, &size);
   memset(out, 1, total);
   assert_ok(kdl_inflate(KDL_CODEC_LZ4, bomb, size, out, total));
@@ -354,9 +353,9 @@ static void builds_true_bombs(void **state) {
  * the output. */
 static void survives_damage(void **state) {
   (void)state;
+  skip_without_any(codecs, COUNT(codecs));
   uint8_t *text = make_text(300);
   for (size_t c = 0; c < COUNT(codecs); ++c) {
-    skip_without(codecs[c]);
     size_t packed_size;
     uint8_t *packed = pack(codecs[c], text, 300, &packed_size);
     uint8_t *out = malloc(300);

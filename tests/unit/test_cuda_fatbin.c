@@ -376,7 +376,7 @@ static void lists_without_the_codec(void **state) {
 
 enum { gigabyte = 1 << 30 };
 
-static void open_bomb(uint32_t flag, uint8_t *packed, size_t packed_size, uint64_t declared,
+static void open_bomb(uint32_t flag, const uint8_t *packed, size_t packed_size, uint64_t declared,
                       const char *message) {
   entry_spec entry = {kind_cubin, flags_usual | flag, (uint32_t)packed_size, declared,
                       packed,     packed_size};

@@ -7,9 +7,8 @@
 static const golden_image goldens[] = {
     {"sm_75.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_75", KDL_OFFLOAD_CUDA, "fill saxpy "},
     {"sm_90a.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_90a", KDL_OFFLOAD_CUDA, "fill saxpy "},
-    {"sm_90a_wgmma.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_90a", KDL_OFFLOAD_CUDA, "fill saxpy "},
-    {"sm_100f_base.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_100", KDL_OFFLOAD_CUDA, "fill saxpy "},
-    {"sm_100f_tcgen05.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_100f", KDL_OFFLOAD_CUDA, "fill saxpy "},
+    {"sm_100f.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_100f", KDL_OFFLOAD_CUDA, "fill saxpy "},
+    {"sm_120.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_120", KDL_OFFLOAD_CUDA, "fill saxpy "},
     {"sm_75_cuda12.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_75", KDL_OFFLOAD_CUDA, "fill saxpy "},
     {"sm_90a_cuda12.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_90a", KDL_OFFLOAD_CUDA, "fill saxpy "},
     {"sm_100a_cuda12.cubin", KDL_IMAGE_CUBIN, CUDA, "sm_100a", KDL_OFFLOAD_CUDA, "fill saxpy "},
@@ -56,6 +55,20 @@ static void either_mark_makes_it_arch_specific(void **state) {
   assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_90", KDL_OFFLOAD_CUDA);
   kdl_store_u32(data + at_flags, 0x06005a0c);
   assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_90a", KDL_OFFLOAD_CUDA);
+  free(data);
+}
+
+/* The options count for the SM that e_flags name, and for no other. */
+static void family_is_read_from_the_options(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_cubin("sm_100f.cubin", &size);
+  uint8_t *option = memmem(data, size, "-arch sm_100f", 13);
+  assert_non_null(option);
+  option[11] = '3';
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_100", KDL_OFFLOAD_CUDA);
+  kdl_store_u32(data + at_flags, 0x06006702);
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_103f", KDL_OFFLOAD_CUDA);
   free(data);
 }
 
@@ -135,6 +148,7 @@ int main(void) {
       cmocka_unit_test(the_walk_stops_when_told),
       cmocka_unit_test(an_unknown_abi_leaves_the_arch_open),
       cmocka_unit_test(either_mark_makes_it_arch_specific),
+      cmocka_unit_test(family_is_read_from_the_options),
       cmocka_unit_test(a_sized_attribute_must_fit),
       cmocka_unit_test(no_sm_number_is_refused),
       cmocka_unit_test(a_section_table_outside_is_refused),

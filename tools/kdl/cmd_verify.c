@@ -39,10 +39,10 @@ typedef struct {
 
 typedef enum { LEVEL_ERROR, LEVEL_WARNING, LEVEL_NOTE } level;
 
-static void find(verification *verify, level how_bad, size_t index, const char *format, ...)
+static void report(verification *verify, level how_bad, size_t index, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static void find(verification *verify, level how_bad, size_t index, const char *format, ...) {
+static void report(verification *verify, level how_bad, size_t index, const char *format, ...) {
   static const struct {
     const char *name, *colour;
   } levels[] = {{"error", "\033[1;31m"}, {"warning", "\033[1;35m"}, {"note", "\033[1;36m"}};
@@ -76,10 +76,10 @@ static void check_kind(verification *verify, const subject *image) {
     return; /* 0 is what LLVM writes for kinds it has no number for */
   kdl_image_kind kind = sniff(image);
   if (kdl_llvm_image_kind(kind) != declared)
-    find(verify, LEVEL_WARNING, image->info.index,
-         "the header declares image kind %u (%s), the bytes are %s", declared,
-         *cli_declared_kind_name(declared) ? cli_declared_kind_name(declared) : "no known kind",
-         kind == KDL_IMAGE_UNKNOWN ? "of no known kind" : kdl_image_kind_name(kind));
+    report(verify, LEVEL_WARNING, image->info.index,
+           "the header declares image kind %u (%s), the bytes are %s", declared,
+           *cli_declared_kind_name(declared) ? cli_declared_kind_name(declared) : "no known kind",
+           kind == KDL_IMAGE_UNKNOWN ? "of no known kind" : kdl_image_kind_name(kind));
 }
 
 static void check_target(verification *verify, const subject *image) {
@@ -89,14 +89,14 @@ static void check_target(verification *verify, const subject *image) {
   if (status == KDL_UNSUPPORTED)
     return;
   if (status != KDL_OK) {
-    find(verify, LEVEL_ERROR, image->info.index, "damaged %s: %s", kdl_image_kind_name(kind),
-         kdl_error_message());
+    report(verify, LEVEL_ERROR, image->info.index, "damaged %s: %s", kdl_image_kind_name(kind),
+           kdl_error_message());
     return;
   }
   char reason[256];
   if (cli_target_contradicts(kind, image->info.triple.data, image->info.arch.data, &target, reason,
                              sizeof reason))
-    find(verify, LEVEL_ERROR, image->info.index, "%s", reason);
+    report(verify, LEVEL_ERROR, image->info.index, "%s", reason);
 }
 
 static kdl_string indexed_name(const kdl_pair *pair) {
@@ -115,13 +115,13 @@ static void check_index(verification *verify, const subject *image) {
       continue;
     cli_names_add(&indexed, name.data, name.length);
     if (!cli_names_has(&image->kernels, name))
-      find(verify, LEVEL_ERROR, image->info.index,
-           "the key " CLI_KERNEL_PREFIX "%s names a kernel the image does not define", name.data);
+      report(verify, LEVEL_ERROR, image->info.index,
+             "the key " CLI_KERNEL_PREFIX "%s names a kernel the image does not define", name.data);
   }
   for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {
     if (!cli_names_has(&indexed, image->kernels.items[i]))
-      find(verify, LEVEL_WARNING, image->info.index,
-           "it defines the kernel %s, which its index leaves out", image->kernels.items[i].data);
+      report(verify, LEVEL_WARNING, image->info.index,
+             "it defines the kernel %s, which its index leaves out", image->kernels.items[i].data);
   }
   cli_names_free(&indexed);
 }
@@ -132,8 +132,8 @@ static void check_kernels(verification *verify, subject *image) {
   if (status == KDL_OK)
     check_index(verify, image);
   else if (status != KDL_UNSUPPORTED)
-    find(verify, LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
-         kdl_error_message());
+    report(verify, LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
+           kdl_error_message());
 }
 
 static void check_pairs(verification *verify, const subject *image) {
@@ -141,14 +141,14 @@ static void check_pairs(verification *verify, const subject *image) {
   for (size_t i = 0; i < image->info.pair_count; ++i) {
     const kdl_string *key = &image->info.pairs[i].key;
     if (cli_names_has(&keys, *key))
-      find(verify, LEVEL_WARNING, image->info.index, "the key '%s' is there twice; the last counts",
-           key->data);
+      report(verify, LEVEL_WARNING, image->info.index,
+             "the key '%s' is there twice; the last counts", key->data);
     cli_names_add(&keys, key->data, key->length);
   }
   cli_names_free(&keys);
   if (cli_image_format(&image->info) && !image->info.triple.length)
-    find(verify, LEVEL_WARNING, image->info.index,
-         "it has no triple: no loader can tell its device");
+    report(verify, LEVEL_WARNING, image->info.index,
+           "it has no triple: no loader can tell its device");
 }
 
 static void check_image(verification *verify, subject *image) {
@@ -156,19 +156,19 @@ static void check_image(verification *verify, subject *image) {
   kdl_status status =
       kdl_image_bytes(verify->input->lib, image->info.index, &image->data, &image->size);
   if (status != KDL_OK) { /* what is valid but cannot be read here is no fault of the file */
-    find(verify, status == KDL_UNSUPPORTED ? LEVEL_WARNING : LEVEL_ERROR, image->info.index,
-         "its bytes cannot be had: %s", kdl_error_message());
+    report(verify, status == KDL_UNSUPPORTED ? LEVEL_WARNING : LEVEL_ERROR, image->info.index,
+           "its bytes cannot be had: %s", kdl_error_message());
     return;
   }
   bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
   if (image->size == 0) {
     if (!metadata_only)
-      find(verify, LEVEL_WARNING, image->info.index, "it has no bytes");
+      report(verify, LEVEL_WARNING, image->info.index, "it has no bytes");
     return;
   }
   if (verify->verbose && (uintptr_t)image->data % 8)
-    find(verify, LEVEL_NOTE, image->info.index,
-         "it is not aligned to 8 bytes; a loader that needs that copies it");
+    report(verify, LEVEL_NOTE, image->info.index,
+           "it is not aligned to 8 bytes; a loader that needs that copies it");
   check_kind(verify, image);
   check_target(verify, image);
   check_kernels(verify, image);
@@ -200,6 +200,8 @@ static int compare_targets(const subject *a, const subject *b) {
   if (!order)
     order = (a->info.offload_kind > b->info.offload_kind) -
             (a->info.offload_kind < b->info.offload_kind);
+  if (!order) /* PTX beside the machine code made from it is a pair, not a doublet */
+    order = (a->info.kind > b->info.kind) - (a->info.kind < b->info.kind);
   if (!order)
     order = strcmp(value_of(&a->info, "variant_tag").data, value_of(&b->info, "variant_tag").data);
   return order;
@@ -225,10 +227,10 @@ static void check_rival(verification *verify, const subject *const *group, const
   for (size_t i = 0; i < image->kernels.count; ++i) {
     kdl_string kernel = image->kernels.items[i];
     if (!reported && cli_names_has(seen, kernel)) {
-      find(verify, LEVEL_WARNING, image->info.index,
-           "image %zu has the same triple, arch, kind and variant_tag and also defines %s: only "
-           "the order of the file tells them apart",
-           first_with(group, kernel)->info.index, kernel.data);
+      report(verify, LEVEL_WARNING, image->info.index,
+             "image %zu has the same triple, arch, kinds and variant_tag and also defines %s: only "
+             "the order of the file tells them apart",
+             first_with(group, kernel)->info.index, kernel.data);
       reported = true;
     }
     cli_names_add(seen, kernel.data, kernel.length);
@@ -242,10 +244,10 @@ static void check_group(verification *verify, const subject *const *group, size_
     if (group[i]->kernels_known)
       check_rival(verify, group, group[i], &seen);
     else if (opaque)
-      find(verify, LEVEL_WARNING, group[i]->info.index,
-           "image %zu has the same triple, arch, kind and variant_tag, and neither tells its "
-           "kernels",
-           opaque->info.index);
+      report(verify, LEVEL_WARNING, group[i]->info.index,
+             "image %zu has the same triple, arch, kinds and variant_tag, and neither tells its "
+             "kernels",
+             opaque->info.index);
     else
       opaque = group[i];
   }
@@ -329,10 +331,10 @@ const cli_command cli_command_verify = {
     .name = "verify",
     .usage = "kdl verify [--verbose] FILE...",
     .summary = "check every image of a file against its metadata",
-    .details = "Errors: bytes that cannot be had, a damaged image, triple or arch that contradict "
-               "the image, an index that names kernels it lacks. Warnings: a wrong image kind, "
-               "repeated keys, no triple, an index with gaps, images nothing but their order tells "
-               "apart. Warnings leave the exit code at 0.",
+    .details = "Errors: a damaged image or stream, triple or arch that contradict the image, an "
+               "index that names kernels it lacks. Warnings: bytes that this build cannot unpack, "
+               "a wrong image kind, repeated keys, no triple, an index with gaps, images that only "
+               "their order tells apart. Warnings leave the exit code at 0.",
     .options = options,
     .min_operands = 1,
     .max_operands = CLI_ANY,

@@ -93,7 +93,8 @@ static int collect_string(void *user, const kdl_string *name) {
   return collect(user, name->data, name->length);
 }
 
-/* An image that is a container has what the images in it have, as far as they tell. */
+/* An image that is a container has what the images in it have. If one of them does not tell, the
+ * list would have gaps, and an index made from it would hide kernels. */
 static kdl_status read_nested(const void *data, size_t size, collector *kernels) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .name = "nested images"};
@@ -101,9 +102,10 @@ static kdl_status read_nested(const void *data, size_t size, collector *kernels)
   if (status != KDL_OK)
     return status;
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
-    status = kdl_image_kernels(lib, i, collect_string, kernels);
-    if (status == KDL_UNSUPPORTED)
-      status = KDL_OK;
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(lib, i, &image);
+    if (status == KDL_OK && !cli_image_kind_is_container(image.kind))
+      status = kdl_image_kernels(lib, i, collect_string, kernels);
   }
   kdl_close(lib);
   return status;

@@ -76,7 +76,7 @@ static kdl_status parse_option(const cli_command *command, const char *word, cha
     return kdl_fail(KDL_BAD_CALL, "--%s takes no value, found '%s'", option->name, value);
   if (option->arity != CLI_FLAG && !value) {
     if (!**next)
-      return kdl_fail(KDL_BAD_CALL, "'%s' needs a value: --%s=%s", word, option->name,
+      return kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected %s after it", word,
                       option->value);
     value = *(*next)++;
   }

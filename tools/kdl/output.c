@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +50,8 @@ kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
 }
 
 kdl_status cli_output_flush(void) {
-  errno = 0;
-  int failed = ferror(stdout);
-  if (fflush(stdout) == 0 && !failed)
-    return KDL_OK;
-  return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", errno ? strerror(errno) : "earlier error");
+  bool failed = ferror(stdout);
+  if (fflush(stdout) != 0)
+    return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", strerror(errno));
+  return failed ? kdl_fail(KDL_IO, "<stdout>: cannot write: earlier error") : KDL_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 
+#include "text.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +48,13 @@ static void say(const char *level, const char *colour, const char *message) {
   bool coloured = cli_stream_has_colour(stderr);
   fflush(stdout);
   fprintf(stderr, "%s: %s%s:%s ", name, coloured ? colour : "", level, coloured ? "\033[0m" : "");
-  for (const char *at = message; *at; ++at) {
-    unsigned char byte = (unsigned char)*at;
-    if ((byte < 0x20 && byte != '\n') || byte == 0x7f)
-      fprintf(stderr, "\\x%02x", byte);
-    else
-      putc(byte, stderr);
+  for (const char *line = message; *line;) {
+    size_t length = strcspn(line, "\n");
+    char *printable = cli_text_printable((kdl_string){line, length});
+    fprintf(stderr, "%s\n", printable ? printable : "(out of memory for the message)");
+    free(printable);
+    line += length + (line[length] == '\n');
   }
-  putc('\n', stderr);
 }
 
 static void say_va(const char *level, const char *colour, const char *format, va_list args) {

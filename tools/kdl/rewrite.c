@@ -25,7 +25,7 @@ int cli_image_format(const kdl_image_info *image) {
   static const char prefix[] = "offload-binary v";
   if (strncmp(image->container.data, prefix, sizeof prefix - 1) != 0)
     return 0;
-  return atoi(image->container.data + sizeof prefix - 1);
+  return (int)strtol(image->container.data + sizeof prefix - 1, NULL, 10);
 }
 
 int cli_library_format(const kdl_library *lib) {

@@ -122,7 +122,7 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
       continue;
     size_t need = strlen(quoted) + (used ? 2 : 0);
     if (used + need + sizeof ", ..." > room) {
-      strcpy(out + used, ", ...");
+      memcpy(out + used, ", ...", sizeof ", ...");
       return;
     }
     used += (size_t)sprintf(out + used, "%s%s", used ? ", " : "", quoted);

@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 300
 
 packages = $(if $(filter no,$(SETUP)),:,scripts/setup.sh $(1))
-ctest = ctest --parallel $(JOBS) --output-on-failure --no-tests=error
+ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -30,18 +30,18 @@ build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a
 	@cmake --build --preset default --parallel $(JOBS)
 
 test: packages build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
-	@$(ctest) --test-dir build/ci -L '^ci$$'
+	@$(call ctest,build/ci) -L '^ci$$'
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
-	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(ctest) --test-dir build/ci -L '^long$$'
-	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(ctest) --test-dir build/tsan
+	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(call ctest,build/ci) -L '^long$$'
+	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(call ctest,build/tsan)
 	@scripts/fuzz-long.sh $(FUZZ_SECONDS)
 
 demo: packages build  ## one C source, compiled for four vendors, packed, listed and verified
 	@scripts/demo.sh
 
 bench: packages-bench build  ## the benchmarks, against LLVM's own reader
-	@cmake --build --preset default --target bench
+	@for program in build/bin/bench_*; do $$program || exit 1; done
 
 lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
 	@scripts/lint.sh

@@ -196,8 +196,8 @@ static void report(const sample *at, size_t image_size, size_t blocks, double mi
 }
 
 int main(int argc, char **argv) {
-  size_t blocks = argc > 1 ? (size_t)atoi(argv[1]) : 60;
-  double milliseconds = argc > 2 ? atof(argv[2]) : 2;
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
+  double milliseconds = argc > 2 ? strtod(argv[2], NULL) : 2;
   printf("kdl bench open, libkdl %s: %zu interleaved blocks of about %g ms a case\n\n",
          kdl_version(), blocks, milliseconds);
   static const struct {

@@ -28,18 +28,18 @@ install(FILES ${PROJECT_SOURCE_DIR}/completions/_kdl
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kdl)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/kdlConfig.cmake.in
-                              ${CMAKE_BINARY_DIR}/package/kdlConfig.cmake
+                              ${PROJECT_BINARY_DIR}/package/kdlConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/kdlConfigVersion.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/kdlConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(EXPORT kdl NAMESPACE kdl:: FILE kdlTargets.cmake DESTINATION ${package_dir})
-install(FILES ${CMAKE_BINARY_DIR}/package/kdlConfig.cmake
-              ${CMAKE_BINARY_DIR}/package/kdlConfigVersion.cmake
+install(FILES ${PROJECT_BINARY_DIR}/package/kdlConfig.cmake
+              ${PROJECT_BINARY_DIR}/package/kdlConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/kdlEmbed.cmake
         DESTINATION ${package_dir})
 
 # Relative to the file itself, so that `cmake --install --prefix` and a moved tree stay right.
 file(RELATIVE_PATH KDL_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/libkdl.pc.in ${CMAKE_BINARY_DIR}/package/libkdl.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/package/libkdl.pc
+configure_file(${CMAKE_CURRENT_LIST_DIR}/libkdl.pc.in ${PROJECT_BINARY_DIR}/package/libkdl.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/libkdl.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

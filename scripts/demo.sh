@@ -16,7 +16,7 @@ fi
 
 step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
-# Shows a command, long ones folded at their arguments, and runs it.
+# Shows a command, folded where it is long, and runs it.
 run() {
   local line="\$" word
   for word in "$@"; do
@@ -27,7 +27,7 @@ run() {
     line+=" $word"
   done
   printf '%s%s%s\n' "$dim" "$line" "$plain"
-  "$@"
+  if [ $# = 1 ]; then eval "$1"; else "$@"; fi
 }
 
 for tool in clang-22 ld.lld-22 llvm-objdump-22; do
@@ -46,21 +46,21 @@ PATH=$root/build/bin:$PATH
 
 step "1. One source, $source, compiled for each target"
 common=(-std=gnu17 -O3 -ffreestanding -nostdlib)
-run clang-22 "${common[@]}" --target=nvptx64-nvidia-cuda -march=sm_80 -S saxpy.c -o sm_80.s
+run clang-22 -o sm_80.s "${common[@]}" --target=nvptx64-nvidia-cuda -march=sm_80 -S saxpy.c
 images=("--image=file=sm_80.s,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda")
 if [ -n "$ptxas" ]; then
   run "$ptxas" -arch=sm_90 sm_80.s -o sm_90.cubin
   images+=("--image=file=sm_90.cubin,triple=nvptx64-nvidia-cuda,arch=sm_90,kind=cuda")
 fi
 for arch in gfx90a gfx942; do
-  run clang-22 "${common[@]}" --target=amdgcn-amd-amdhsa -mcpu=$arch -nogpulib saxpy.c -o $arch.o
+  run clang-22 -o $arch.o "${common[@]}" --target=amdgcn-amd-amdhsa -mcpu=$arch -nogpulib saxpy.c
   images+=("--image=file=$arch.o,triple=amdgcn-amd-amdhsa,arch=$arch,kind=hip")
 done
-run clang-22 "${common[@]}" --target=spirv64-unknown-unknown -c saxpy.c -o saxpy.spv
+run clang-22 -o saxpy.spv "${common[@]}" --target=spirv64-unknown-unknown -c saxpy.c
 images+=("--image=file=saxpy.spv,triple=spirv64-unknown-unknown,arch=generic,kind=sycl")
 for level in v2 v3 v4; do
-  run clang-22 "${common[@]}" --target=x86_64-unknown-linux-gnu -march=x86-64-$level -fPIC \
-    -shared -fuse-ld=lld saxpy.c -o x86-64-$level.so
+  run clang-22 -o x86-64-$level.so "${common[@]}" --target=x86_64-unknown-linux-gnu \
+    -march=x86-64-$level -fPIC -shared -fuse-ld=lld saxpy.c
   images+=("--image=file=x86-64-$level.so,triple=x86_64-unknown-linux-gnu,arch=x86-64-$level,kind=openmp")
 done
 
@@ -74,7 +74,7 @@ step "4. Is every image what the file says it is?"
 run kdl verify saxpy.offload
 
 step "5. LLVM's own tool reads the same file"
-run llvm-objdump-22 --offloading saxpy.offload
+run "llvm-objdump-22 --offloading saxpy.offload | xargs -n 11"
 
 count=$(kdl ls --json saxpy.offload | grep -o '"index":' | wc -l)
 seen=$(llvm-objdump-22 --offloading saxpy.offload | grep -c '^OFFLOADING IMAGE')

@@ -34,11 +34,12 @@ printf '%s\n' "${targets[@]}" | xargs -P 2 -I '{}' bash -c 'fuzz {}'
 # libFuzzer's -print_final_stats: "stat::number_of_executed_units: 12345".
 stat_of() { sed -n "s/^stat::$1: *//p" "$2"; }
 
+compiler=$(sed -n 's/^set(CMAKE_C_COMPILER "\(.*\)")$/\1/p' build/fuzz/CMakeFiles/*/CMakeCCompiler.cmake)
 found=0
 {
   echo "date      $(date -u +%Y-%m-%d)"
   echo "commit    $(git rev-parse HEAD 2>/dev/null || echo none)"
-  echo "compiler  $(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' build/fuzz/CMakeCache.txt | xargs -I '{}' '{}' --version | head -1)"
+  echo "compiler  $("$compiler" --version | head -1)"
   echo "machine   $(uname -m), $(nproc) cores"
   echo "command   make test-long FUZZ_SECONDS=$seconds"
   echo
@@ -48,7 +49,7 @@ found=0
     ran=$(sed -n 's/^Done [0-9]* runs in \([0-9]*\) second.*/\1/p' "$log")
     crashes=$(find "$findings" -name "$target-*" | wc -l)
     found=$((found + crashes))
-    [ -n "$ran" ] || found=$((found + 1))
+    [ -n "$ran" ] || [ "$crashes" != 0 ] || found=$((found + 1))
     printf '%-24s %8s %12s %9s %8s %9s %s\n' "$target" "${ran:-stopped}" \
       "$(stat_of number_of_executed_units "$log")" "$(stat_of average_exec_per_sec "$log")" \
       "$(find "build/fuzz/corpus/$target" -type f | wc -l)" \

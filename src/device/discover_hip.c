@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
 #include "device/discover_backends.h"
-#include "device/hip_properties.h"
+#include "device/hip_abi.h"
 #include "target/amdgcn.h"
 
 #include <stdio.h>
@@ -23,26 +23,9 @@ static const kdl_driver_symbol symbols[] = {
 static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                         "/opt/rocm/lib/libamdhip64.so", NULL};
 
-/* hipDeviceAttribute_t: HIP's own numbers, not CUDA's; the same from ROCm 5 on. */
-enum {
-  cooperative_launch = 10,
-  is_integrated = 16,
-  l2_cache_size = 19,
-  max_threads_per_block = 56,
-  multiprocessor_count = 63,
-  pci_bus_id = 67,
-  pci_device_id = 68,
-  pci_domain_id = 69,
-  max_shared_memory_per_block = 74,
-  warp_size = 87,
-};
-
-/* hipError_t */
-enum { hip_success = 0, hip_error_no_device = 100 };
-
 static uint32_t attribute(const hip_api *hip, int device, int which) {
   int value = 0;
-  if (hip->attribute(&value, which, device) != hip_success || value < 0)
+  if (hip->attribute(&value, which, device) != KDL_HIP_SUCCESS || value < 0)
     return 0;
   return (uint32_t)value;
 }
@@ -52,9 +35,9 @@ static void say_error(const hip_api *hip, kdl_driver_report *report, const char 
   const char *words = hip->error_string ? hip->error_string(error) : NULL;
   if (name && words && strcmp(name, words) == 0) /* ROCm 5 has nothing to add */
     words = NULL;
-  kdl_driver_say(report, error == hip_error_no_device ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
-                 "%s: %s (%d)%s%s", call, name ? name : "error", error, words ? ": " : "",
-                 words ? words : "");
+  kdl_driver_say(
+      report, error == KDL_HIP_ERROR_NO_DEVICE ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
+      "%s: %s (%d)%s%s", call, name ? name : "error", error, words ? ": " : "", words ? words : "");
 }
 
 /* The target ID, "gfx90a:sramecc+:xnack-": the settings in it are those of this process. */
@@ -62,7 +45,7 @@ static bool read_properties(const hip_api *hip, int device, kdl_device_spec *spe
   kdl_hip_properties properties = {.room = {0}};
   bool is_new = hip->properties_r0600 != NULL;
   int (*get)(void *, int) = is_new ? hip->properties_r0600 : hip->properties_r0000;
-  if (get(&properties, device) != hip_success)
+  if (get(&properties, device) != KDL_HIP_SUCCESS)
     return false;
   const char *arch = is_new ? properties.r0600.gcn_arch_name : properties.r0000.gcn_arch_name;
   kdl_spec_set_text(spec->name, sizeof spec->name, properties.r0600.name,
@@ -73,22 +56,23 @@ static bool read_properties(const hip_api *hip, int device, kdl_device_spec *spe
 
 static void describe(const hip_api *hip, int device, kdl_device_spec *spec) {
   size_t memory;
-  if (hip->total_memory(&memory, device) == hip_success)
+  if (hip->total_memory(&memory, device) == KDL_HIP_SUCCESS)
     spec->memory = memory;
   uint8_t uuid[16];
   /* Sixteen letters of a serial number; GPUs without one all say "XX". */
-  if (hip->uuid && hip->uuid(uuid, device) == hip_success && memcmp(uuid, "XX", 3) != 0)
+  if (hip->uuid && hip->uuid(uuid, device) == KDL_HIP_SUCCESS && memcmp(uuid, "XX", 3) != 0)
     kdl_spec_set_uuid(&spec->uuid, uuid);
-  kdl_spec_set_pci(&spec->pci, attribute(hip, device, pci_domain_id),
-                   attribute(hip, device, pci_bus_id), attribute(hip, device, pci_device_id), 0);
-  if (attribute(hip, device, is_integrated))
+  kdl_spec_set_pci(&spec->pci, attribute(hip, device, KDL_HIP_PCI_DOMAIN_ID),
+                   attribute(hip, device, KDL_HIP_PCI_BUS_ID),
+                   attribute(hip, device, KDL_HIP_PCI_DEVICE_ID), 0);
+  if (attribute(hip, device, KDL_HIP_INTEGRATED))
     spec->device_class = KDL_DEVICE_INTEGRATED;
-  spec->units = attribute(hip, device, multiprocessor_count);
-  spec->subgroups = attribute(hip, device, warp_size);
-  spec->max_block = attribute(hip, device, max_threads_per_block);
-  spec->shared = attribute(hip, device, max_shared_memory_per_block);
-  spec->cooperative = attribute(hip, device, cooperative_launch) != 0;
-  spec->l2 = attribute(hip, device, l2_cache_size);
+  spec->units = attribute(hip, device, KDL_HIP_MULTIPROCESSOR_COUNT);
+  spec->subgroups = attribute(hip, device, KDL_HIP_WARP_SIZE);
+  spec->max_block = attribute(hip, device, KDL_HIP_MAX_THREADS_PER_BLOCK);
+  spec->shared = attribute(hip, device, KDL_HIP_MAX_SHARED_MEMORY_PER_BLOCK);
+  spec->cooperative = attribute(hip, device, KDL_HIP_COOPERATIVE_LAUNCH) != 0;
+  spec->l2 = attribute(hip, device, KDL_HIP_L2_CACHE_SIZE);
 }
 
 static void add_device(const hip_api *hip, int device, const char *driver, kdl_found_list *list) {
@@ -125,18 +109,18 @@ void kdl_discover_hip(const kdl_driver_resolver *resolver, kdl_found_list *list)
   int count = 0;
   const char *call = "hipInit";
   int error = hip.init(0);
-  if (error == hip_success) {
+  if (error == KDL_HIP_SUCCESS) {
     call = "hipGetDeviceCount";
     error = hip.device_count(&count);
   }
-  if (error != hip_success) {
+  if (error != KDL_HIP_SUCCESS) {
     say_error(&hip, report, call, error);
     return;
   }
   /* HIP_VERSION: 6.4.43482 is 60443482. */
   int version = 0;
   char driver[KDL_SPEC_DRIVER] = "";
-  if (hip.runtime_version(&version) == hip_success && version >= 10000000)
+  if (hip.runtime_version(&version) == KDL_HIP_SUCCESS && version >= 10000000)
     snprintf(driver, sizeof driver, "%d.%d.%d", version / 10000000, version / 100000 % 100,
              version % 100000);
   for (int i = 0; i < count; ++i)

@@ -26,8 +26,7 @@ kdl=$prefix/bin/kdl
 
 version=$(pkg-config --modversion libkdl)
 expected_files="bin/kdl
-include/kdl/embed.h
-include/kdl/kdl.h
+$(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake
 LIB/cmake/kdl/kdlEmbed.cmake

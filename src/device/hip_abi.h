@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The numbers and layouts of HIP that discovery uses, from hip_runtime_api.h. */
+#ifndef KDL_DEVICE_HIP_ABI_H
+#define KDL_DEVICE_HIP_ABI_H
+
+#include <stddef.h>
+
+/* hipError_t */
+enum { KDL_HIP_SUCCESS = 0, KDL_HIP_ERROR_NO_DEVICE = 100 };
+
+/* hipDeviceAttribute_t: HIP's own numbers, not CUDA's; the same from ROCm 5 on. */
+enum {
+  KDL_HIP_COOPERATIVE_LAUNCH = 10,
+  KDL_HIP_INTEGRATED = 16,
+  KDL_HIP_L2_CACHE_SIZE = 19,
+  KDL_HIP_MAX_THREADS_PER_BLOCK = 56,
+  KDL_HIP_MULTIPROCESSOR_COUNT = 63,
+  KDL_HIP_PCI_BUS_ID = 67,
+  KDL_HIP_PCI_DEVICE_ID = 68,
+  KDL_HIP_PCI_DOMAIN_ID = 69,
+  KDL_HIP_MAX_SHARED_MEMORY_PER_BLOCK = 74,
+  KDL_HIP_WARP_SIZE = 87,
+};
+
 /*
  * The two layouts of hipDeviceProp_t, as far as they are read: the device's name and its target ID,
  * which hipDeviceGetAttribute does not give. Members between them are counted out from the public
  * hip_runtime_api.h of ROCm 6 (R0600) and ROCm 5.2 (R0000).
  */
-#ifndef KDL_DEVICE_HIP_PROPERTIES_H
-#define KDL_DEVICE_HIP_PROPERTIES_H
-
-#include <stddef.h>
-
 typedef struct kdl_hip_properties_r0600 {
   char name[256];
   char between[904];

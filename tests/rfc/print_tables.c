@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What libkdl's tables say about the vocabulary, one tab-separated line per fact, for tables.py,
+ * which compares docs/metadata.md with it. */
+#include "target/amdgcn.h"
+#include "target/feature.h"
+#include "target/intel.h"
+#include "target/metadata.h"
+#include "target/target.h"
+
+#include <stdio.h>
+
+typedef struct {
+  kdl_target_family family;
+  char arch[32];
+} device;
+
+static bool has_token(const device *which, unsigned token) {
+  kdl_device_rule rule;
+  kdl_device_desc desc = {.family = which->family, .arch = kdl_text_of(which->arch)};
+  return kdl_device_compile(&desc, &rule, NULL) && !kdl_feature_has(rule.lacks, token);
+}
+
+static void print_has(const char *vendor, const device *which, const char *place) {
+  const char *name;
+  for (unsigned token = 0; (name = kdl_feature_name(KDL_CLASS_GPU, token)); ++token) {
+    if (has_token(which, token))
+      printf("%s\t%s\t%s\n", vendor, name, place);
+  }
+}
+
+static void print_nvidia(void) {
+  for (unsigned number = 20; number < 140; ++number) {
+    device which = {.family = KDL_FAMILY_NVPTX};
+    snprintf(which.arch, sizeof which.arch, "sm_%u", number);
+    print_has("nvidia", &which, which.arch + 3);
+  }
+}
+
+static void print_amd(void) {
+  const kdl_amdgcn_processor *row;
+  for (size_t i = 0; (row = kdl_amdgcn_at(i)) && !kdl_amdgcn_is_generic(row); ++i) {
+    device which = {.family = KDL_FAMILY_AMDGCN};
+    snprintf(which.arch, sizeof which.arch, "%s", row->name);
+    printf("family\t%s\t%s", row->name, row->line);
+    if (row->generation)
+      printf("%u", row->generation);
+    putchar('\n');
+    print_has("amd", &which, row->name);
+  }
+}
+
+/* Releases of which a product is known. */
+static void print_intel(void) {
+  for (uint32_t release = 12 << 8; release < 36 << 8; ++release) {
+    kdl_intel_ip ip = {(uint8_t)(release >> 8), (uint8_t)(release & 0xff), 0};
+    while (!kdl_intel_acronym(ip) && ip.revision < 63)
+      ++ip.revision;
+    if (!kdl_intel_acronym(ip))
+      continue;
+    device which = {.family = KDL_FAMILY_INTEL};
+    snprintf(which.arch, sizeof which.arch, "%u.%u.%u", ip.architecture, ip.release, ip.revision);
+    char place[16];
+    snprintf(place, sizeof place, "%u.%u", ip.architecture, ip.release);
+    printf("release\t%s\n", place);
+    print_has("intel", &which, place);
+  }
+}
+
+static void print_tokens(kdl_feature_class which, const char *name_of_class) {
+  for (unsigned token = 0; token < 128; ++token) {
+    const char *name = kdl_feature_name(which, token);
+    if (!name)
+      continue;
+    char implied[1024] = "";
+    kdl_out out = {implied, sizeof implied, 0};
+    kdl_feature_set set = {{0, 0}};
+    kdl_feature_add(&set, token);
+    kdl_feature_close(which, &set);
+    set.word[token / 64] &= ~((uint64_t)1 << (token % 64));
+    kdl_out_features(&out, which, set);
+    printf("%s\t%s\t%s\t%s\n", name_of_class, name, kdl_feature_meaning(which, token), implied);
+  }
+}
+
+int main(void) {
+  for (int key = 0; key < KDL_KEY_COUNT; ++key)
+    printf("key\t%s\t%s\n", kdl_key_get((kdl_key)key)->name,
+           kdl_key_get((kdl_key)key)->must_check ? "must-check" : "may-use");
+  print_tokens(KDL_CLASS_GPU, "gpu");
+  print_tokens(KDL_CLASS_X86, "x86");
+  print_tokens(KDL_CLASS_AARCH64, "aarch64");
+  print_nvidia();
+  print_amd();
+  print_intel();
+  return 0;
+}

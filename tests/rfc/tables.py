@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tables of docs/metadata.md against libkdl's own: keys, kernel fields, families, tokens.
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`. Every column comes from the tables
+in src/target, but for what a CPU's token means, which only the document says and --update keeps.
+
+    tables.py --source . --program build/bin/rfc_print_tables [--update]
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+STATES = {"0": "", "AVX_STATE": "AVX", "AVX512_STATE": "AVX-512", "AMX_STATE": "AMX",
+          "APX_STATE": "APX"}
+
+
+def rows_of(text, macro):
+    """The arguments of every MACRO(...) line."""
+    found = re.findall(rf"^{macro}\((.*)\)$", text, re.MULTILINE)
+    return [[part.strip().strip("\"'") for part in row.split(",")] for row in found]
+
+
+def read_facts(program):
+    facts = collections.defaultdict(list)
+    for line in subprocess.run([program], check=True, capture_output=True, text=True).stdout.splitlines():
+        kind, *fields = line.split("\t")
+        facts[kind].append(fields)
+    return facts
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(cell or "-" for cell in row) + " |" for row in rows]
+
+
+def code(words):
+    return " ".join(f"`{word}`" for word in words)
+
+
+def direct(implied):
+    """Of what each token implies, what no other of them implies in turn."""
+    return {token: [other for other in others if not any(other in implied[third] for third in others)]
+            for token, others in implied.items()}
+
+
+def capability_text(numbers):
+    """Compute capabilities from 2.0 to 13.9 in words."""
+    if not numbers:
+        return ""
+    first, last = min(numbers), max(numbers)
+    if len(numbers) != last - first + 1:
+        sys.exit(f"tables: compute capabilities with a gap: {numbers}")
+    dotted = f"{first // 10}.{first % 10}"
+    if last == 139:
+        return "all" if first == 20 else f"{dotted} and later"
+    if first == last:
+        return f"{dotted} only"
+    return f"{first // 10}.x to {last // 10}.x" if last % 10 == 9 else f"{dotted} to {last // 10}.{last % 10}"
+
+
+def family_text(having, families):
+    """Processors as families where all of a family have it."""
+    if set(having) == {name for names in families.values() for name in names}:
+        return "all"
+    words, rest = [], [name for name in having if name in families[""]]
+    for family, names in families.items():
+        some = [name for name in names if name in having] if family else []
+        if some:
+            words += [family] if some == names else some
+    return ", ".join(words + rest)
+
+
+def release_text(having, releases):
+    """Runs of known releases."""
+    if having == releases:
+        return "all"
+    runs = []
+    for place, release in enumerate(releases):
+        if release in having:
+            if runs and runs[-1][1] == place - 1:
+                runs[-1][1] = place
+            else:
+                runs.append([place, place])
+    text = [f"{releases[a]} and later" if b == len(releases) - 1 else
+            releases[a] if a == b else f"{releases[a]} to {releases[b]}" for a, b in runs]
+    return ", ".join(text)
+
+
+def gpu_rows(facts):
+    families = collections.defaultdict(list)
+    for name, family in facts["family"]:
+        families[family].append(name)
+    releases = [row[0] for row in facts["release"]]
+
+    def having(vendor, token):
+        return [place for name, place in facts[vendor] if name == token]
+    for token, meaning, _ in facts["gpu"]:
+        yield [f"`{token}`", meaning,
+               capability_text([int(number) for number in having("nvidia", token)]),
+               family_text(having("amd", token), families),
+               release_text(having("intel", token), releases)]
+
+
+def family_rows(facts):
+    families = collections.defaultdict(list)
+    for name, family in facts["family"]:
+        families[family or "none"].append(name)
+    order = ["gcn"] + [f"{line}{n}" for line in ("cdna", "rdna") for n in range(1, 5)] + ["none"]
+    if set(order) != set(families):
+        sys.exit(f"tables: families: found {sorted(families)}, expected {sorted(order)}")
+    return [[f"`{family}`" if family != "none" else family, " ".join(families[family])]
+            for family in order]
+
+
+def cpu_rows(facts, which, detection, meanings):
+    implied = direct({name: rest.split("+") if rest else [] for name, _, rest in facts[which]})
+    if [name for name, *_ in facts[which]] != list(detection):
+        sys.exit(f"tables: the {which} tokens of the program are not those of the .def file")
+    return [[f"`{name}`", meanings.get(f"`{name}`", ""), detection[name], code(implied[name])]
+            for name in detection]
+
+
+def x86_detection(source):
+    text = (source / "src/target/x86_features.def").read_text()
+    found = {}
+    for _, name, leaf, subleaf, register, bit, state in rows_of(text, "KDL_X86_FEATURE"):
+        where = f"{leaf[2:]}.{subleaf} E{register.upper()}X[{bit}]"
+        found[name] = where + (f", {STATES[state]} state" if STATES[state] else "")
+    return found
+
+
+def aarch64_detection(source):
+    text = (source / "src/target/aarch64_features.def").read_text()
+    vectors = {"0": "PR_SVE_GET_VL", "1": "HWCAP", "2": "HWCAP2"}
+    return {name: vectors[vector] + (f" bit {bit}" if vector != "0" else "")
+            for _, name, vector, bit in rows_of(text, "KDL_AARCH64_FEATURE")}
+
+
+def alias_rows(source):
+    text = (source / "src/target/feature.c").read_text()
+    for which, enum, place in (("x86_aliases", "X86", "x86-64"),
+                               ("aarch64_aliases", "AARCH64", "AArch64")):
+        body = re.search(rf"{which}\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
+        names = dict(row[:2] for row in rows_of(
+            (source / f"src/target/{enum.lower()}_features.def").read_text(), f"KDL_{enum}_FEATURE"))
+        for alias, identifier in re.findall(rf'{{"([^"]+)", "", KDL_{enum}_(\w+)}}', body):
+            yield [place, f"`{alias}`", f"`{names[identifier]}`"]
+
+
+def old_meanings(block):
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block[2:]]
+    return {row[0].strip(): row[1] for row in cells if len(row) > 1}
+
+
+def check_names(document, heading, expected, source_of):
+    """The first column of the table under a heading names exactly these."""
+    section = document.split(f"\n{heading}\n", 1)
+    if len(section) != 2:
+        sys.exit(f"tables: no section '{heading}'")
+    rows = re.findall(r"^\| `([^`|]+)` \|", re.split(r"\n#+ ", section[1])[0], re.MULTILINE)
+    if rows != expected:
+        sys.exit(f"tables: '{heading}' lists {rows}, {source_of} has {expected}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    source, page = options.source, options.source / "docs/metadata.md"
+    facts, document = read_facts(options.program), page.read_text()
+    if len(facts["gpu"]) < 20 or len(facts["x86"]) < 80 or len(facts["aarch64"]) < 50:
+        sys.exit("tables: the program printed too few tokens")
+
+    check_names(document, "### The five keys", [name for name, _ in facts["key"]], "metadata.c")
+    for name, tier in facts["key"]:
+        if not re.search(rf"^\| `{name}` \| {tier} \|", document, re.MULTILINE):
+            sys.exit(f"tables: {name} is not said to be {tier}")
+    fields = re.findall(r'\[KDL_KERNEL_\w+\] = {"(\w+)"',
+                        (source / "src/target/kernel_key.c").read_text())
+    check_names(document, "### Fields", fields, "kernel_key.c")
+    reasons = {row[1] for row in rows_of((source / "src/target/reasons.def").read_text(),
+                                         "KDL_REASON_ROW")}
+    named = re.findall(r"^\| `(\w+)` \| (?:an|a|the) ", document.split("## Reasons")[1]
+                       .split("\n## ")[0], re.MULTILINE)
+    if not named or set(named) - reasons:
+        sys.exit(f"tables: reasons that libkdl does not have: {sorted(set(named) - reasons)}")
+
+    def make(name, block):
+        if name == "families":
+            return table(["family", "processors"], family_rows(facts))
+        if name == "gpu":
+            return table(["token", "meaning", "NVIDIA", "AMD", "Intel"], gpu_rows(facts))
+        if name == "aliases":
+            return table(["target", "other name", "token"], alias_rows(source))
+        detection = {"x86": x86_detection, "aarch64": aarch64_detection}[name](source)
+        how = {"x86": "CPUID, and state in XCR0", "aarch64": "auxiliary vector"}[name]
+        return table(["token", "meaning", how, "implies"],
+                     cpu_rows(facts, name, detection, old_meanings(block)))
+
+    stale = []
+
+    def replace(match):
+        name, old = match.group(1), match.group(2).strip("\n").split("\n")
+        new = make(name, old)
+        for before, after in zip(old + [""] * len(new), new):
+            if before != after:
+                stale.append(f"table {name}: found    {before}\n{' ' * (7 + len(name))}expected {after}")
+        if len(old) > len(new):
+            stale.append(f"table {name}: {len(old) - len(new)} lines too many")
+        return f"<!-- table {name} -->\n" + "\n".join(new) + "\n<!-- end -->"
+
+    updated, count = re.subn(r"<!-- table (\w+) -->\n(.*?)<!-- end -->", replace, document,
+                             flags=re.DOTALL)
+    if count != 5:
+        sys.exit(f"tables: found {count} tables in {page}, expected 5")
+    unexplained = re.findall(r"^\| `([^`]+)` \| - \|", updated, re.MULTILINE)
+    if unexplained and not options.update:
+        sys.exit(f"tables: tokens without a meaning: {unexplained}")
+    if options.update:
+        page.write_text(updated)
+    elif stale:
+        sys.exit("tables: docs/metadata.md differs from src/target "
+                 "(tables.py --update rewrites it)\n" + "\n".join(stale[:10]))
+    print(f"tables: {count} tables, {len(facts['gpu'])} GPU, {len(facts['x86'])} x86-64 and "
+          f"{len(facts['aarch64'])} AArch64 tokens")
+
+
+main()

@@ -45,6 +45,18 @@ size_t llvm_peer_extract_file(const char *path) {
   return buffer ? extract(**buffer) : 0;
 }
 
+size_t llvm_peer_first_compatible(const char *const *triples, const char *const *archs,
+                                  size_t count, const char *device_triple,
+                                  const char *device_arch) {
+  OffloadFile::TargetID device(device_triple, device_arch);
+  for (size_t i = 0; i < count; ++i) {
+    OffloadFile::TargetID image(triples[i], archs[i]);
+    if (image == device || areTargetsCompatible(image, device))
+      return i;
+  }
+  return count;
+}
+
 const char *llvm_peer_version(void) {
   return LLVM_VERSION_STRING;
 }

@@ -19,6 +19,11 @@ size_t llvm_peer_extract(const void *data, size_t size);
 /* MemoryBuffer::getFile and extractOffloadBinaries. */
 size_t llvm_peer_extract_file(const char *path);
 
+/* The first image whose target equals the device's or that areTargetsCompatible accepts, or
+ * `count`: the loop that LLVM 22's users of it run. */
+size_t llvm_peer_first_compatible(const char *const *triples, const char *const *archs,
+                                  size_t count, const char *device_triple, const char *device_arch);
+
 /* "22.1.8" */
 const char *llvm_peer_version(void);
 

@@ -14,8 +14,9 @@
 
 typedef struct kdl_selector kdl_selector;
 
-/* A kernel's name with its hash, computed once by whoever asks often. The empty name means any
- * kernel: images need not hold anything. */
+/* A kernel's name with its hash, computed once by whoever asks often; cheapest with the name of the
+ * selection that the first answer was. The empty name means any kernel: images need not hold
+ * anything. */
 typedef struct kdl_kernel_id {
   kdl_string name;
   uint64_t hash; /* never 0 */
@@ -57,14 +58,18 @@ struct kdl_selector {
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
                             const kdl_selection **out_selection);
 
+/* Who asks with the name that a selection handed out is answered without comparing it. */
+static inline bool kdl_kernel_name_same(kdl_string a, kdl_string b) {
+  return a.data == b.data || (a.length == b.length && memcmp(a.data, b.data, a.length) == 0);
+}
+
 /* What is known already, or NULL. */
 static inline const kdl_selection *kdl_selector_peek(const kdl_selector *selector,
                                                      const kdl_kernel_id *kernel) {
   const kdl_selector_table *table = atomic_load_explicit(&selector->table, memory_order_acquire);
   for (size_t at = kernel->hash & table->mask;; at = (at + 1) & table->mask) {
     const kdl_selection *found = atomic_load_explicit(&table->slots[at], memory_order_acquire);
-    if (!found || (found->hash == kernel->hash && found->name.length == kernel->name.length &&
-                   memcmp(found->name.data, kernel->name.data, found->name.length) == 0))
+    if (!found || (found->hash == kernel->hash && kdl_kernel_name_same(found->name, kernel->name)))
       return found;
   }
 }

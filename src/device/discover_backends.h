@@ -22,7 +22,8 @@ kdl_device_spec *kdl_found_add(kdl_found_list *list);
 void kdl_found_drop(kdl_found_list *list, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Sets the state to "no device" where a driver that works has shown none. */
+/* Takes out devices that the rules do not know, and sets the state to "no device" where a driver
+ * that works has shown none. */
 void kdl_found_finish(kdl_found_list *list);
 
 void kdl_discover_host(const kdl_driver_resolver *resolver, kdl_found_list *list);

@@ -280,10 +280,9 @@ void kdl_discover_host(const kdl_driver_resolver *resolver, kdl_found_list *list
   if (!spec)
     return;
   spec->device_class = KDL_DEVICE_CPU;
-  if (!describe_this(spec)) {
+  if (describe_this(spec))
+    describe_machine(spec);
+  else
     kdl_found_drop(list, "images for this CPU's architecture are not supported");
-    kdl_found_finish(list);
-    return;
-  }
-  describe_machine(spec);
+  kdl_found_finish(list);
 }

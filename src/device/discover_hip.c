@@ -2,7 +2,6 @@
 /* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
 #include "device/discover_backends.h"
 #include "device/hip_abi.h"
-#include "target/amdgcn.h"
 
 #include <stdio.h>
 
@@ -83,13 +82,6 @@ static void add_device(const hip_api *hip, int device, const char *driver, kdl_f
   snprintf(spec->driver, sizeof spec->driver, "%s", driver);
   if (!read_properties(hip, device, spec)) {
     kdl_found_drop(list, "device %d does not tell its properties", device);
-    return;
-  }
-  kdl_amdgcn_id id;
-  if (!kdl_amdgcn_parse(kdl_text_of(spec->arch), &id, NULL)) {
-    char arch[64];
-    snprintf(arch, sizeof arch, "%.60s", spec->arch);
-    kdl_found_drop(list, "device %d is a '%s', which is not known here", device, arch);
     return;
   }
   describe(hip, device, spec);

@@ -162,7 +162,8 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
                                elf->section_count);
   uint64_t at = elf->section_table + index * pick(elf, section_size);
   const uint8_t *header = elf->data + at;
-  kdl_elf_section section = {
+  *out_section = (kdl_elf_section){
+      .header = at,
       .name = kdl_elf_load_u32(elf, header),
       .type = kdl_elf_load_u32(elf, header + 4),
       .link = word_at(elf, header, section_link),
@@ -171,15 +172,16 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
       .alignment = wide_at(elf, header, section_align),
       .entry_size = wide_at(elf, header, section_entry),
   };
-  if (section.type == 0 || section.type == KDL_ELF_SECTION_NOBITS)
-    section.offset = section.size = 0;
-  if (!kdl_in_range(section.offset, section.size, elf->size))
-    return kdl_image_malformed(at + pick(elf, section_offset), "sh_offset",
-                               "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                               ", expected them inside the image's 0x%zx bytes",
-                               section.size, section.offset, elf->size);
-  *out_section = section;
   return KDL_OK;
+}
+
+static kdl_status check_contents(const kdl_elf *elf, const kdl_elf_section *section) {
+  if (kdl_in_range(section->offset, section->size, elf->size))
+    return KDL_OK;
+  return kdl_image_malformed(section->header + pick(elf, section_offset), "sh_offset",
+                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                             ", expected them inside the image's 0x%zx bytes",
+                             section->size, section->offset, elf->size);
 }
 
 static kdl_status read_string(const kdl_elf *elf, const kdl_elf_section *strings, uint32_t offset,
@@ -201,19 +203,19 @@ static kdl_status read_string(const kdl_elf *elf, const kdl_elf_section *strings
   return KDL_OK;
 }
 
-static kdl_status read_section_names(const kdl_elf *elf, kdl_elf_section *out_names) {
-  kdl_status status = kdl_elf_read_section(elf, elf->section_names, out_names);
-  if (status == KDL_OK && out_names->type != KDL_ELF_SECTION_STRTAB)
-    return kdl_image_malformed(pick(elf, header_section_names), "e_shstrndx",
-                               "found a section of type %" PRIu32 ", expected a string table",
-                               out_names->type);
-  return status;
+static kdl_status read_strings(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_strings) {
+  kdl_status status = kdl_elf_read_section(elf, index, out_strings);
+  if (status == KDL_OK && out_strings->type != KDL_ELF_SECTION_STRTAB)
+    return kdl_image_malformed(out_strings->header + 4, "sh_type",
+                               "found %" PRIu32 " for the section of names, expected %d",
+                               out_strings->type, KDL_ELF_SECTION_STRTAB);
+  return status == KDL_OK ? check_contents(elf, out_strings) : status;
 }
 
 kdl_status kdl_elf_section_name(const kdl_elf *elf, const kdl_elf_section *section,
                                 const char **out_name, size_t *out_length) {
   kdl_elf_section names;
-  kdl_status status = read_section_names(elf, &names);
+  kdl_status status = read_strings(elf, elf->section_names, &names);
   return status == KDL_OK ? read_string(elf, &names, section->name, out_name, out_length) : status;
 }
 
@@ -223,7 +225,7 @@ kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_se
   if (elf->section_count == 0)
     return KDL_OK;
   kdl_elf_section names;
-  kdl_status status = read_section_names(elf, &names);
+  kdl_status status = read_strings(elf, elf->section_names, &names);
   size_t size = strlen(name) + 1;
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
     kdl_elf_section section;
@@ -232,7 +234,7 @@ kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_se
         memcmp(elf->data + names.offset + section.name, name, size) == 0) {
       *out_section = section;
       *out_found = true;
-      break;
+      return check_contents(elf, &section);
     }
   }
   return status;
@@ -244,17 +246,12 @@ kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_se
 static kdl_status check_symbols(const kdl_elf *elf, kdl_elf_symbols *symbols) {
   uint64_t stride = pick(elf, symbol_size);
   if (symbols->table.entry_size != stride)
-    return kdl_image_malformed(symbols->table.offset, "symbol table",
-                               "found entries of %" PRIu64 " bytes, expected %" PRIu64,
+    return kdl_image_malformed(symbols->table.header + pick(elf, section_entry), "sh_entsize",
+                               "found symbols of %" PRIu64 " bytes, expected %" PRIu64,
                                symbols->table.entry_size, stride);
   symbols->count = symbols->table.size / stride;
-  kdl_status status = kdl_elf_read_section(elf, symbols->table.link, &symbols->strings);
-  if (status == KDL_OK && symbols->strings.type != KDL_ELF_SECTION_STRTAB)
-    return kdl_image_malformed(symbols->table.offset, "symbol table",
-                               "found names in section %" PRIu32 " of type %" PRIu32
-                               ", expected a string table",
-                               symbols->table.link, symbols->strings.type);
-  return status;
+  kdl_status status = check_contents(elf, &symbols->table);
+  return status == KDL_OK ? read_strings(elf, symbols->table.link, &symbols->strings) : status;
 }
 
 kdl_status kdl_elf_open_symbols(const kdl_elf *elf, uint32_t type, kdl_elf_symbols *out_symbols) {
@@ -306,6 +303,9 @@ static kdl_status next_notes(kdl_elf_notes *notes) {
     if (status != KDL_OK)
       return status;
     if (section.type == KDL_ELF_SECTION_NOTE && section.size) {
+      status = check_contents(elf, &section);
+      if (status != KDL_OK)
+        return status;
       notes->offset = section.offset;
       notes->end = section.offset + section.size;
       notes->alignment = section.alignment;

@@ -20,7 +20,6 @@ enum {
   KDL_ELF_SECTION_SYMTAB = 2,
   KDL_ELF_SECTION_STRTAB = 3,
   KDL_ELF_SECTION_NOTE = 7,
-  KDL_ELF_SECTION_NOBITS = 8,
   KDL_ELF_SECTION_DYNSYM = 11,
 
   KDL_ELF_SYMBOL_OBJECT = 1,
@@ -50,8 +49,11 @@ typedef struct kdl_elf {
   uint64_t section_names; /* the index of the string table */
 } kdl_elf;
 
-/* Contents lie at [offset, offset + size) of the file; a NOBITS section has none. */
+/* Contents lie at [offset, offset + size) of the file. Only kdl_elf_find_section promises that this
+ * is inside the file: sections of vendors' own types may have a size without contents, as NOBITS
+ * sections do. */
 typedef struct kdl_elf_section {
+  uint64_t header; /* where its header lies, for messages */
   uint32_t name;
   uint32_t type;
   uint32_t link;

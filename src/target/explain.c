@@ -3,6 +3,7 @@
 
 #include "target/aarch64.h"
 #include "target/amdgcn.h"
+#include "target/explain_parts.h"
 #include "target/intel.h"
 #include "target/metadata.h"
 #include "target/nvptx.h"
@@ -11,13 +12,9 @@
 
 typedef const kdl_mismatch *in;
 
-static void say(kdl_out *out, kdl_string text) {
-  kdl_out_format(out, "%.*s", text.length > 64 ? 64 : (int)text.length, text.data);
-}
-
 static void built_for(in m, kdl_out *out) {
   kdl_out_format(out, "built for ");
-  say(out, m->image->arch);
+  kdl_say(out, m->image->arch);
 }
 
 static void capability(kdl_out *out, uint32_t arch) {
@@ -36,11 +33,7 @@ static void the_device_is(in m, kdl_out *out) {
   else if (device->family == KDL_FAMILY_INTEL && kdl_intel_parse(device->arch, &ip, NULL))
     kdl_out_intel(out, ip);
   else
-    say(out, device->arch);
-}
-
-static void version(kdl_out *out, uint32_t number) {
-  kdl_out_format(out, "%u.%u", number >> 16, number & 0xffff);
+    kdl_say(out, device->arch);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -53,7 +46,7 @@ static void words_container(in m, kdl_out *out) {
 
 static void words_unknown_arch(in m, kdl_out *out) {
   kdl_string arch = m->image->arch;
-  kdl_parse_error error = {0, "a triple or an arch that names its target"};
+  kdl_parse_error error = {0, ""};
   kdl_nvptx_arch nvptx;
   kdl_amdgcn_id amdgcn;
   kdl_intel_ip intel;
@@ -75,7 +68,11 @@ static void words_unknown_arch(in m, kdl_out *out) {
     kdl_aarch64_parse(arch, &set, &error);
     break;
   default:
-    break;
+    kdl_out_format(out, "no target is known for the triple ");
+    kdl_out_quoted(out, m->image->triple);
+    kdl_out_format(out, " and the arch ");
+    kdl_out_quoted(out, arch);
+    return;
   }
   kdl_out_format(out, "arch ");
   kdl_out_quoted(out, arch);
@@ -134,12 +131,12 @@ static void words_other_family(in m, kdl_out *out) {
   kdl_out_format(out, "built for %ss", kdl_family_name(family));
   if (m->image->arch.length) {
     kdl_out_format(out, " (");
-    say(out, m->image->arch);
+    kdl_say(out, m->image->arch);
     kdl_out_format(out, ")");
   }
   kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",
                  kdl_family_name(m->device->family));
-  say(out, m->device->arch);
+  kdl_say(out, m->device->arch);
   kdl_out_format(out, ")");
 }
 
@@ -170,6 +167,15 @@ static void words_newer_minor(in m, kdl_out *out) {
   the_device_is(m, out);
 }
 
+static void words_family(in m, kdl_out *out) {
+  built_for(m, out);
+  kdl_out_format(out, "; runs in its family only, compute capability %u.x from ",
+                 m->image_rule->arch_lo >> 8 & 0xff);
+  capability(out, m->image_rule->arch_lo);
+  kdl_out_format(out, " on");
+  the_device_is(m, out);
+}
+
 static void words_arch_specific(in m, kdl_out *out) {
   built_for(m, out);
   kdl_out_format(out, "; runs on compute capability ");
@@ -197,36 +203,28 @@ static void words_ptx_arch(in m, kdl_out *out) {
   the_device_is(m, out);
 }
 
-/* What the image says of its PTX, or else the least that its target implies. */
-static uint32_t ptx_of(in m) {
-  uint32_t said = KDL_VERSION_OF(m->image->version_major, m->image->version_minor);
-  kdl_nvptx_arch arch;
-  uint32_t implied = kdl_nvptx_parse(m->image->arch, &arch, NULL) ? kdl_nvptx_first_ptx(&arch) : 0;
-  return said > implied ? said : implied;
-}
-
 static void words_ptx_isa(in m, kdl_out *out) {
-  uint32_t cuda = kdl_nvptx_cuda_of_ptx(ptx_of(m));
+  uint32_t cuda = kdl_nvptx_cuda_of_ptx(kdl_mismatch_ptx(m));
   kdl_out_format(out, "PTX ISA ");
-  version(out, ptx_of(m));
+  kdl_say_version(out, kdl_mismatch_ptx(m));
   if (cuda) {
     kdl_out_format(out, " needs a driver of CUDA ");
-    version(out, cuda);
+    kdl_say_version(out, cuda);
     kdl_out_format(out, " or later");
   }
   kdl_out_format(out, "; the driver");
   if (m->device_rule->driver) {
     kdl_out_format(out, ", of CUDA ");
-    version(out, m->device_rule->driver);
+    kdl_say_version(out, m->device_rule->driver);
     kdl_out_format(out, ",");
   }
   kdl_out_format(out, " knows PTX ISA up to ");
-  version(out, m->device_rule->ptx);
+  kdl_say_version(out, m->device_rule->ptx);
 }
 
 static void words_min_sm(in m, kdl_out *out) {
   kdl_out_format(out, "min_sm=");
-  say(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
+  kdl_say(out, metadata_of(m).value[KDL_KEY_MIN_SM]);
   kdl_out_format(out, " asks for compute capability ");
   capability(out, m->image_rule->min_lo);
   kdl_out_format(out, " or later");
@@ -287,13 +285,13 @@ static void words_driver(in m, kdl_out *out) {
   kdl_out_format(out, "%s needs ROCm 6.4 or later; the driver is of ROCm ",
                  m->image_rule->form == KDL_FORM_AMDGCNSPIRV ? "amdgcnspirv"
                                                              : "a generic processor");
-  version(out, m->device_rule->driver);
+  kdl_say_version(out, m->device_rule->driver);
 }
 
 static void words_min_gfx(in m, kdl_out *out) {
   kdl_amdgcn_id device;
   kdl_out_format(out, "min_gfx=");
-  say(out, metadata_of(m).value[KDL_KEY_MIN_GFX]);
+  kdl_say(out, metadata_of(m).value[KDL_KEY_MIN_GFX]);
   the_device_is(m, out);
   if (kdl_amdgcn_parse(m->device->arch, &device, NULL) && device.processor->line[0]) {
     kdl_out_format(out, ":%s", device.processor->line);
@@ -324,7 +322,7 @@ static void words_spirv_version(in m, kdl_out *out) {
     kdl_out_format(out, " %u.%u", m->image->version_major, m->image->version_minor);
   if (m->device_rule->spirv) {
     kdl_out_format(out, "; the driver takes SPIR-V up to ");
-    version(out, m->device_rule->spirv);
+    kdl_say_version(out, m->device_rule->spirv);
   } else {
     kdl_out_format(out, "; the driver takes no SPIR-V");
   }
@@ -338,7 +336,7 @@ static void words_spirv_environment(in m, kdl_out *out) {
     kdl_out_format(out, "it has %d-bit addresses; the device is ",
                    kdl_feature_has(needs, KDL_NEED_ADDRESS_32) ? 32 : 64);
   if (!kdl_feature_has(needs, KDL_NEED_SHADER))
-    say(out, m->device->arch);
+    kdl_say(out, m->device->arch);
 }
 
 static void words_kind(in m, kdl_out *out) {
@@ -353,39 +351,42 @@ static void words_kind(in m, kdl_out *out) {
   }
 }
 
-enum missing { lacking, switched_off, not_permitted };
-
-static kdl_feature_set missing_tokens(in m, enum missing why) {
-  kdl_feature_class which = kdl_family_class(m->device->family);
-  const kdl_device_rule *device = m->device_rule;
-  kdl_feature_set set =
-      kdl_feature_tokens(which, kdl_feature_common(m->image_rule->needs, device->lacks));
-  if (why == switched_off)
-    return kdl_feature_common(set, device->os_off);
-  if (why == not_permitted)
-    return kdl_feature_common(set, device->refused);
-  for (int i = 0; i < 2; ++i)
-    set.word[i] &= ~device->os_off.word[i] & ~device->refused.word[i];
-  return set;
+/* The first few tell enough: a CPU's name may stand for fifty. */
+static void needs_tokens(in m, kdl_out *out, kdl_missing why) {
+  enum { shown = 8 };
+  kdl_feature_set all = kdl_mismatch_tokens(m, why);
+  kdl_feature_set first = {{0, 0}};
+  unsigned count = 0;
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    if (kdl_feature_has(all, bit) && count++ < shown)
+      kdl_feature_add(&first, bit);
+  }
+  kdl_out_format(out, "needs ");
+  kdl_out_features(out, kdl_family_class(m->device->family), first);
+  if (count > shown)
+    kdl_out_format(out, " and %u more", count - shown);
 }
 
-static void needs_tokens(in m, kdl_out *out, enum missing why) {
-  kdl_out_format(out, "needs ");
-  kdl_out_features(out, kdl_family_class(m->device->family), missing_tokens(m, why));
+static bool is_host(in m) {
+  return kdl_family_class(m->device->family) != KDL_CLASS_GPU;
 }
 
 static void words_missing(in m, kdl_out *out) {
-  needs_tokens(m, out, lacking);
+  if (is_host(m) && m->image->arch.length) {
+    built_for(m, out);
+    kdl_out_format(out, "; ");
+  }
+  needs_tokens(m, out, KDL_MISSING_LACKS);
   kdl_out_format(out, ", which the device lacks");
 }
 
 static void words_os_disabled(in m, kdl_out *out) {
-  needs_tokens(m, out, switched_off);
+  needs_tokens(m, out, KDL_MISSING_OFF);
   kdl_out_format(out, ", which the CPU has and the operating system does not enable");
 }
 
 static void words_amx(in m, kdl_out *out) {
-  needs_tokens(m, out, not_permitted);
+  needs_tokens(m, out, KDL_MISSING_REFUSED);
   kdl_out_format(out, "; the kernel refused permission (arch_prctl ARCH_REQ_XCOMP_PERM)");
 }
 
@@ -400,7 +401,7 @@ static void (*const words[KDL_REASON_COUNT])(in, kdl_out *) = {
     [KDL_REASON_OTHER_MAJOR] = words_other_major,
     [KDL_REASON_NEWER_MINOR] = words_newer_minor,
     [KDL_REASON_ARCH_SPECIFIC_EXACT] = words_arch_specific,
-    [KDL_REASON_FAMILY_MISMATCH] = words_newer_minor,
+    [KDL_REASON_FAMILY_MISMATCH] = words_family,
     [KDL_REASON_TEGRA_EXACT] = words_tegra,
     [KDL_REASON_PTX_TOO_NEW_ARCH] = words_ptx_arch,
     [KDL_REASON_PTX_ISA_UNKNOWN] = words_ptx_isa,
@@ -422,126 +423,11 @@ static void (*const words[KDL_REASON_COUNT])(in, kdl_out *) = {
     [KDL_REASON_AMX_PERMISSION] = words_amx,
 };
 
-static kdl_out start(char *buffer, size_t size) {
-  if (size)
-    buffer[0] = '\0';
-  return (kdl_out){buffer, size, 0};
-}
-
 size_t kdl_reason_words(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
-  kdl_out out = start(buffer, size);
+  kdl_out out = kdl_out_start(buffer, size);
   if (reason < KDL_REASON_COUNT && words[reason])
     words[reason](mismatch, &out);
   else if (reason < KDL_REASON_COUNT)
     kdl_out_format(&out, "%s", kdl_reason_get(reason)->words);
-  return out.used;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* What would help                                                                              */
-
-static void fix_xnack(in m, kdl_out *out) {
-  bool built_on = kdl_feature_has(m->image_rule->needs, KDL_NEED_XNACK_ON);
-  kdl_out_format(out, "rebuild without xnack or run with HSA_XNACK=%d", built_on);
-}
-
-static void fix_ptx_isa(in m, kdl_out *out) {
-  uint32_t cuda = kdl_nvptx_cuda_of_ptx(ptx_of(m));
-  if (!cuda)
-    return;
-  kdl_out_format(out, "update the driver to CUDA ");
-  version(out, cuda);
-  kdl_out_format(out, " or build the PTX with an older toolkit");
-}
-
-/* Adds what runs on the device: its own cubin, or PTX that is plain. */
-static void fix_nvptx(in m, kdl_out *out) {
-  uint32_t arch = m->device_rule->arch;
-  unsigned number = (arch >> 8 & 0xff) * 10 + (arch & 0xff);
-  kdl_out_format(out, "add a cubin for sm_%u or plain PTX for compute_%u or earlier", number,
-                 number);
-}
-
-static void fix_amdgcn(in m, kdl_out *out) {
-  kdl_amdgcn_id device;
-  if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
-    return;
-  const kdl_amdgcn_processor *generic = kdl_amdgcn_generic(device.processor->generic);
-  kdl_out_format(out, "add an image for %s", device.processor->name);
-  kdl_out_format(out, generic ? ", %s or amdgcnspirv" : " or amdgcnspirv",
-                 generic ? generic->name : "");
-}
-
-static void fix_arch(in m, kdl_out *out) {
-  if (m->device->family == KDL_FAMILY_AMDGCN && m->image_rule->family == KDL_FAMILY_AMDGCN)
-    fix_amdgcn(m, out);
-}
-
-static void fix_unknown_arch(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "pack the image again with its arch, or update libkdl");
-}
-
-static void fix_malformed(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "correct the key with kdl annotate");
-}
-
-static void fix_code_object(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "rebuild with -mcode-object-version=6");
-}
-
-static void fix_sramecc(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "rebuild without sramecc");
-}
-
-static void fix_rocm(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "update to ROCm 6.4 or add an image for the processor itself");
-}
-
-static void fix_ip(in m, kdl_out *out) {
-  kdl_out_format(out, "add SPIR-V or native code for ");
-  say(out, m->device->arch);
-}
-
-static void fix_os(in m, kdl_out *out) {
-  (void)m;
-  kdl_out_format(out, "enable the feature in the kernel or the hypervisor");
-}
-
-static void fix_tokens(in m, kdl_out *out) {
-  kdl_out_format(out, "add an image that does without ");
-  kdl_out_features(out, kdl_family_class(m->device->family), missing_tokens(m, lacking));
-}
-
-static void (*const fixes[KDL_REASON_COUNT])(in, kdl_out *) = {
-    [KDL_REASON_UNKNOWN_ARCH] = fix_unknown_arch,
-    [KDL_REASON_MALFORMED_KEY] = fix_malformed,
-    [KDL_REASON_WRONG_ARCH] = fix_arch,
-    [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
-    [KDL_REASON_NEWER_MINOR] = fix_nvptx,
-    [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
-    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,
-    [KDL_REASON_TEGRA_EXACT] = fix_nvptx,
-    [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,
-    [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
-    [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,
-    [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
-    [KDL_REASON_CODE_OBJECT_VERSION] = fix_code_object,
-    [KDL_REASON_XNACK_MISMATCH] = fix_xnack,
-    [KDL_REASON_SRAMECC_MISMATCH] = fix_sramecc,
-    [KDL_REASON_DRIVER_TOO_OLD] = fix_rocm,
-    [KDL_REASON_IP_VERSION] = fix_ip,
-    [KDL_REASON_MISSING_FEATURES] = fix_tokens,
-    [KDL_REASON_OS_DISABLED] = fix_os,
-};
-
-size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
-  kdl_out out = start(buffer, size);
-  if (reason < KDL_REASON_COUNT && fixes[reason])
-    fixes[reason](mismatch, &out);
   return out.used;
 }

@@ -3,7 +3,7 @@
 #include "target/requirements.h"
 
 static const kdl_reason_row reason_rows[] = {
-#define KDL_REASON_ROW(id, code, distance, words) {code, words, distance},
+#define KDL_REASON_ROW(id, code, distance, words, fix) {code, words, fix, distance},
 #include "target/reasons.def"
 #undef KDL_REASON_ROW
 };

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum kdl_reason_bit {
-#define KDL_REASON_ROW(id, code, distance, words) KDL_REASON_##id,
+#define KDL_REASON_ROW(id, code, distance, words, fix) KDL_REASON_##id,
 #include "target/reasons.def"
 #undef KDL_REASON_ROW
   KDL_REASON_COUNT,
@@ -18,6 +18,7 @@ enum kdl_reason_bit {
 typedef struct kdl_reason_row {
   const char *code;  /* "other_major": stable, for programs */
   const char *words; /* in general; target/explain.h has them with the values of a case */
+  const char *fix;   /* "" where nothing general helps */
   unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
 } kdl_reason_row;
 

@@ -62,16 +62,23 @@ def capability_text(numbers):
     return f"{first // 10}.x to {last // 10}.x" if last % 10 == 9 else f"{dotted} to {last // 10}.{last % 10}"
 
 
-def family_text(having, families):
+def family_text(having, families, processors):
     """Processors as families where all of a family have it."""
-    if set(having) == {name for names in families.values() for name in names}:
+    if having == processors:
         return "all"
-    words, rest = [], [name for name in having if name in families[""]]
-    for family, names in families.items():
-        some = [name for name in names if name in having] if family else []
-        if some:
-            words += [family] if some == names else some
-    return ", ".join(words + rest)
+    if having and having == processors[-len(having):]:
+        return f"{having[0]} and up"
+    words = []
+    for line, count in (("gcn", 0), ("cdna", 4), ("rdna", 4)):
+        whole = []
+        for family in [f"{line}{n + 1}" for n in range(count)] or [line]:
+            some = [name for name in families[family] if name in having]
+            if some == families[family]:
+                whole.append(family)
+            else:
+                words += some
+        words += [f"{whole[0]} to {whole[-1]}"] if len(whole) > 2 else whole
+    return ", ".join(words + [name for name in families[""] if name in having])
 
 
 def release_text(having, releases):
@@ -95,13 +102,14 @@ def gpu_rows(facts):
     for name, family in facts["family"]:
         families[family].append(name)
     releases = [row[0] for row in facts["release"]]
+    processors = [name for name, _ in facts["family"]]
 
     def having(vendor, token):
         return [place for name, place in facts[vendor] if name == token]
     for token, meaning, _ in facts["gpu"]:
         yield [f"`{token}`", meaning,
                capability_text([int(number) for number in having("nvidia", token)]),
-               family_text(having("amd", token), families),
+               family_text(having("amd", token), families, processors),
                release_text(having("intel", token), releases)]
 
 
@@ -157,11 +165,10 @@ def old_meanings(block):
 
 
 def check_names(document, heading, expected, source_of):
-    """The first column of the table under a heading names exactly these."""
-    section = document.split(f"\n{heading}\n", 1)
-    if len(section) != 2:
-        sys.exit(f"tables: no section '{heading}'")
-    rows = re.findall(r"^\| `([^`|]+)` \|", re.split(r"\n#+ ", section[1])[0], re.MULTILINE)
+    """The first column of the first table under a heading names exactly these."""
+    found = re.search(rf"^{heading}\n.*?^\|---[^\n]*\n((?:\|[^\n]*\n)+)", document,
+                      re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `([^`|]+)` \|", found.group(1), re.MULTILINE) if found else []
     if rows != expected:
         sys.exit(f"tables: '{heading}' lists {rows}, {source_of} has {expected}")
 
@@ -177,7 +184,7 @@ def main():
     if len(facts["gpu"]) < 20 or len(facts["x86"]) < 80 or len(facts["aarch64"]) < 50:
         sys.exit("tables: the program printed too few tokens")
 
-    check_names(document, "### The five keys", [name for name, _ in facts["key"]], "metadata.c")
+    check_names(document, "## The five keys", [name for name, _ in facts["key"]], "metadata.c")
     for name, tier in facts["key"]:
         if not re.search(rf"^\| `{name}` \| {tier} \|", document, re.MULTILINE):
             sys.exit(f"tables: {name} is not said to be {tier}")

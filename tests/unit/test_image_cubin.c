@@ -123,6 +123,32 @@ static void a_section_table_outside_is_refused(void **state) {
   free(data);
 }
 
+/* NCCL's cubins have sections of NVIDIA's own types (shared memory) that have a size and nothing in
+ * the file; a section whose contents are needed must have them. */
+static void sections_without_contents_are_no_error(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_cubin("sm_75.cubin", &size);
+  uint8_t *last =
+      data + kdl_load_u64(data + at_section_table) + 64 * (kdl_load_u16(data + 60) - 1u);
+  kdl_store_u32(last + 4, 0x7000000a);
+  kdl_store_u64(last + 32, (uint64_t)1 << 40);
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_75", KDL_OFFLOAD_CUDA);
+  assert_kernels(KDL_IMAGE_CUBIN, data, size, "fill saxpy ");
+  uint8_t *symbols = data + kdl_load_u64(data + at_section_table) + 64 * 3;
+  assert_int_equal(kdl_load_u32(symbols + 4), 2);
+  kdl_store_u64(symbols + 32, (uint64_t)24 << 40);
+  name_list list = {.length = 0};
+  char expected[160];
+  snprintf(expected, sizeof expected,
+           "offset 0x%zx: sh_offset: found 0x180000000000 bytes at 0x%llx, expected them inside "
+           "the image's 0x%zx bytes",
+           (size_t)(symbols + 24 - data), (unsigned long long)kdl_load_u64(symbols + 24), size);
+  assert_fails(kdl_image_read_kernels(KDL_IMAGE_CUBIN, data, size, collect_name, &list),
+               KDL_BAD_FILE, expected);
+  free(data);
+}
+
 /* Counts of 0xff00 and more are kept in section 0. */
 static void extended_section_numbering_is_read(void **state) {
   (void)state;
@@ -152,6 +178,7 @@ int main(void) {
       cmocka_unit_test(a_sized_attribute_must_fit),
       cmocka_unit_test(no_sm_number_is_refused),
       cmocka_unit_test(a_section_table_outside_is_refused),
+      cmocka_unit_test(sections_without_contents_are_no_error),
       cmocka_unit_test(extended_section_numbering_is_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

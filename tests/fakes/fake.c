@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "fake.h"
+
+#include <kdl/kdl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { most_devices = 64 };
+
+static kdl_backend shown;
+static kdl_device_spec devices[most_devices];
+static size_t device_count;
+
+void fake_call(const char *function) {
+  const char *path = getenv("KDL_FAKE_LOG");
+  FILE *log = path ? fopen(path, "a") : NULL;
+  if (!log)
+    return;
+  fprintf(log, "%s\n", function);
+  fclose(log);
+}
+
+/* The end of a spec: a ';' outside quotes, or the end of the text. */
+static size_t spec_length(const char *text) {
+  bool quoted = false;
+  size_t at = 0;
+  for (; text[at] && (quoted || text[at] != ';'); ++at) {
+    if (quoted && text[at] == '\\' && text[at + 1])
+      ++at;
+    else if (text[at] == '"')
+      quoted = !quoted;
+  }
+  return at;
+}
+
+/* A mistake in a test must not look like a machine without devices. */
+static void add_device(const char *text, size_t length) {
+  char line[KDL_SPEC_LINE];
+  snprintf(line, sizeof line, "%.*s", (int)length, text);
+  kdl_device_spec spec;
+  if (line[strspn(line, " \t\n")] == '\0')
+    return;
+  if (kdl_device_spec_parse(line, &spec) != KDL_OK || device_count == most_devices) {
+    fprintf(stderr, "KDL_FAKE_DEVICES: %s\n", kdl_error_message());
+    abort();
+  }
+  if (spec.backend == shown)
+    devices[device_count++] = spec;
+}
+
+const char *fake_setting(const char *name) {
+  static _Thread_local char value[64];
+  char prefix[64];
+  int length = snprintf(prefix, sizeof prefix, "%s.%s=", kdl_backend_name(shown), name);
+  const char *at = getenv("KDL_FAKE_SETTINGS");
+  while (at && strncmp(at, prefix, (size_t)length) != 0) {
+    at = strchr(at, ';');
+    at = at ? at + 1 : NULL;
+  }
+  if (!at)
+    return NULL;
+  at += length;
+  snprintf(value, sizeof value, "%.*s", (int)strcspn(at, ";"), at);
+  return value;
+}
+
+int fake_setting_number(const char *name) {
+  const char *value = fake_setting(name);
+  return value ? (int)strtol(value, NULL, 0) : 0;
+}
+
+int fake_init(kdl_backend backend, const char *function) {
+  fake_call(function);
+  shown = backend;
+  device_count = 0;
+  const char *text = getenv("KDL_FAKE_DEVICES");
+  while (text && *text) {
+    size_t length = spec_length(text);
+    add_device(text, length);
+    text += length + (text[length] == ';');
+  }
+  int delay = fake_setting_number("delay");
+  nanosleep(&(struct timespec){delay / 1000, (long)(delay % 1000) * 1000000}, NULL);
+  return fake_setting_number("init");
+}
+
+size_t fake_device_count(void) {
+  return device_count;
+}
+
+const kdl_device_spec *fake_device(size_t index) {
+  const char *mute = fake_setting("mute");
+  bool is_mute = mute && strtoul(mute, NULL, 10) == index;
+  return index < device_count && !is_mute ? &devices[index] : NULL;
+}

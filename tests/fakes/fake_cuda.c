@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* libcuda.so.1 */
+#include "device/cuda_abi.h"
+#include "fake.h"
+
+#include <stdio.h>
+
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
+#include "device/cuda_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+
+/* The first version of the interface, which counts in 32 bits: what dlsym finds under the bare
+ * name. Nobody should call it. */
+FAKE_EXPORT int cuDeviceTotalMem(unsigned *bytes, int device);
+
+enum { invalid_device = 101 };
+
+int cuInit(unsigned flags) {
+  return flags ? 1 : fake_init(KDL_BACKEND_CUDA, "cuInit");
+}
+
+/* 13.0 is 13000. */
+int cuDriverGetVersion(int *version) {
+  fake_call("cuDriverGetVersion");
+  const kdl_device_spec *first = fake_device(0);
+  uint32_t driver = first ? kdl_device_spec_driver(first) : 0;
+  *version = (int)((driver >> 16) * 1000 + (driver & 0xffff) * 10);
+  return KDL_CUDA_SUCCESS;
+}
+
+int cuDeviceGetCount(int *count) {
+  fake_call("cuDeviceGetCount");
+  *count = (int)fake_device_count();
+  return fake_setting_number("count");
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+  fake_call("cuDeviceGet");
+  *device = ordinal + 100; /* a handle is not an ordinal */
+  return fake_device((size_t)ordinal) ? KDL_CUDA_SUCCESS : invalid_device;
+}
+
+static const kdl_device_spec *spec_of(int device) {
+  return device < 100 ? NULL : fake_device((size_t)device - 100);
+}
+
+int cuDeviceGetName(char *name, int size, int device) {
+  fake_call("cuDeviceGetName");
+  const kdl_device_spec *spec = spec_of(device);
+  if (!spec)
+    return invalid_device;
+  snprintf(name, (size_t)size, "%s", spec->name);
+  return KDL_CUDA_SUCCESS;
+}
+
+#ifndef FAKE_INCOMPLETE
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  fake_call("cuDeviceTotalMem_v2");
+  const kdl_device_spec *spec = spec_of(device);
+  if (!spec)
+    return invalid_device;
+  *bytes = spec->memory;
+  return KDL_CUDA_SUCCESS;
+}
+#endif
+
+int cuDeviceTotalMem(unsigned *bytes, int device) {
+  fake_call("cuDeviceTotalMem");
+  const kdl_device_spec *spec = spec_of(device);
+  if (!spec)
+    return invalid_device;
+  *bytes = (unsigned)spec->memory;
+  return KDL_CUDA_SUCCESS;
+}
+
+static int copy_uuid(void *uuid, int device) {
+  const kdl_device_spec *spec = spec_of(device);
+  if (!spec)
+    return invalid_device;
+  memcpy(uuid, spec->uuid.bytes, sizeof spec->uuid.bytes);
+  return KDL_CUDA_SUCCESS;
+}
+
+#ifndef FAKE_OLD
+int cuDeviceGetUuid_v2(void *uuid, int device) {
+  fake_call("cuDeviceGetUuid_v2");
+  return copy_uuid(uuid, device);
+}
+#endif
+
+int cuDeviceGetUuid(void *uuid, int device) {
+  fake_call("cuDeviceGetUuid");
+  return copy_uuid(uuid, device);
+}
+
+/* "sm_120" has the compute capability 12.0. */
+static int capability(const kdl_device_spec *spec) {
+  int number = 0;
+  sscanf(spec->arch, "sm_%d", &number);
+  return number;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  fake_call("cuDeviceGetAttribute");
+  const kdl_device_spec *spec = spec_of(device);
+  if (!spec)
+    return invalid_device;
+  const struct {
+    int attribute;
+    uint64_t value;
+  } known[] = {
+      {KDL_CUDA_MAX_THREADS_PER_BLOCK, spec->max_block},
+      {KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK, spec->shared},
+      {KDL_CUDA_WARP_SIZE, spec->subgroups},
+      {KDL_CUDA_MULTIPROCESSOR_COUNT, spec->units},
+      {KDL_CUDA_INTEGRATED, spec->device_class == KDL_DEVICE_INTEGRATED},
+      {KDL_CUDA_PCI_BUS_ID, spec->pci.bus},
+      {KDL_CUDA_PCI_DEVICE_ID, spec->pci.device},
+      {KDL_CUDA_L2_CACHE_SIZE, spec->l2},
+      {KDL_CUDA_PCI_DOMAIN_ID, spec->pci.domain},
+      {KDL_CUDA_COMPUTE_CAPABILITY_MAJOR, (uint64_t)capability(spec) / 10},
+      {KDL_CUDA_COMPUTE_CAPABILITY_MINOR, (uint64_t)capability(spec) % 10},
+      {KDL_CUDA_COOPERATIVE_LAUNCH, spec->cooperative},
+      {KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, spec->shared_optin},
+      {KDL_CUDA_CLUSTER_LAUNCH, spec->cluster != 0},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+    if (known[i].attribute == attribute) {
+      *value = (int)known[i].value;
+      return KDL_CUDA_SUCCESS;
+    }
+  }
+  return 1;
+}
+
+static const struct {
+  int error;
+  const char *name;
+  const char *words;
+} errors[] = {
+    {KDL_CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "system has unsupported display driver / cuda driver combination"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+static int error_text(int error, bool words, const char **text) {
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; ++i) {
+    if (errors[i].error == error) {
+      *text = words ? errors[i].words : errors[i].name;
+      return KDL_CUDA_SUCCESS;
+    }
+  }
+  *text = NULL;
+  return 1;
+}
+
+int cuGetErrorName(int error, const char **text) {
+  return error_text(error, false, text);
+}
+
+int cuGetErrorString(int error, const char **text) {
+  return error_text(error, true, text);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the commands of a page's ```console blocks, in order, and compares what they print.
+
+    examples.py PAGE --images FOLDER --path BIN:BIN...
+
+Commands stand behind "$ "; a backslash continues one on the next line; the rest is what it prints,
+standard error included. They run in a new folder that holds copies of the images.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def commands_of(block):
+    """(command, expected output) pairs of a block."""
+    pairs = []
+    lines = iter(block.splitlines(keepends=True))
+    for line in lines:
+        if not line.startswith("$ "):
+            if not pairs:
+                sys.exit(f"examples: a block starts with output: {line}")
+            pairs[-1][1] += line
+            continue
+        command = line[2:]
+        while command.endswith("\\\n"):
+            command += next(lines)
+        pairs.append([command, ""])
+    return pairs
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("--images", type=pathlib.Path, required=True)
+    parser.add_argument("--path", required=True)
+    options = parser.parse_args()
+    path = options.path + os.pathsep + os.environ["PATH"]
+    blocks = re.findall(r"^```console\n(.*?)^```$", options.page.read_text(), re.DOTALL | re.MULTILINE)
+    pairs = [pair for block in blocks for pair in commands_of(block)]
+    if not pairs:
+        sys.exit(f"examples: no commands in {options.page}")
+    for tool in sorted({command.split()[0] for command, _ in pairs} | {"yaml2obj"}):
+        if not shutil.which(tool, path=path):
+            print(f"skipped: {tool} not found (Debian: clang-22, lld-22, llvm-22)")
+            sys.exit(77)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for image in options.images.iterdir():
+            if image.is_file():
+                shutil.copy(image, folder)
+        environment = {**os.environ, "PATH": path, "LC_ALL": "C"}
+        for command, expected in pairs:
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, text=True,
+                                  env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.stdout != expected or done.returncode:
+                print(f"examples: exit code {done.returncode} of: {command}", file=sys.stderr)
+                sys.stderr.writelines(difflib.unified_diff(
+                    expected.splitlines(True), done.stdout.splitlines(True), "page", "command"))
+                sys.exit(1)
+    print(f"examples: {len(pairs)} commands of {options.page.name}")
+
+
+main()

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What holds for every library and every device: sampled, with a fixed seed. */
+#include "support.h"
+
+#include "device/named.h"
+#include "select/selector.h"
+#include "target/llvm_rule.h"
+#include "target/text.h"
+
+#include <pthread.h>
+
+enum { rounds = 3000, most_images = 12 };
+
+static const struct {
+  kdl_image_kind kind;
+  const char *triple;
+  const char *archs[10];
+} pools[] = {
+    {KDL_IMAGE_CUBIN,
+     "nvptx64-nvidia-cuda",
+     {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_100f",
+      "sm_120"}},
+    {KDL_IMAGE_PTX,
+     "nvptx64-nvidia-cuda",
+     {"sm_52", "sm_70", "sm_80", "sm_90", "sm_90a", "sm_100f", "compute_75", "sm_120", "", "sm_9"}},
+    {KDL_IMAGE_HSACO,
+     "amdgcn-amd-amdhsa",
+     {"gfx90a", "gfx90a:xnack+", "gfx90a:xnack-", "gfx942", "gfx1100", "gfx1103", "gfx11-generic",
+      "gfx9-4-generic", "gfx90a:sramecc+:xnack-", "gfx906"}},
+    {KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", {"", "generic", "", "", "", "", "", "", "", ""}},
+    {KDL_IMAGE_OBJECT,
+     "x86_64-unknown-linux-gnu",
+     {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "znver4", "haswell", "x86-64-v4+avx512_bf16",
+      "x86-64-v3+avx_vnni", "sapphirerapids", "generic"}},
+};
+
+static uint64_t seed = 1;
+
+static unsigned pick(unsigned limit) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(seed >> 33) % limit;
+}
+
+typedef struct {
+  kdl_image_desc desc;
+  kdl_pair pair;
+  char priority[8];
+} sample;
+
+static void make_image(sample *out) {
+  unsigned pool = pick(sizeof pools / sizeof *pools);
+  *out = (sample){.desc = {.kind = pools[pool].kind,
+                           .triple = kdl_text_of(pools[pool].triple),
+                           .arch = kdl_text_of(pools[pool].archs[pick(10)])}};
+  if (pick(4) == 0) {
+    snprintf(out->priority, sizeof out->priority, "%u", pick(3));
+    out->pair = (kdl_pair){KDL_TEXT("variant_priority"), kdl_text_of(out->priority)};
+    out->desc.pairs = &out->pair;
+    out->desc.pair_count = 1;
+  }
+}
+
+static void compile(const sample *images, size_t count, kdl_image_rule *rules) {
+  for (size_t i = 0; i < count; ++i)
+    kdl_image_compile(&images[i].desc, &rules[i]);
+}
+
+static size_t choose(const kdl_image_rule *rules, size_t count, const kdl_device_rule *device,
+                     kdl_policy policy) {
+  kdl_preference order;
+  assert_true(kdl_preference_create(rules, count, policy, &order));
+  size_t index = kdl_choose(&order, device);
+  kdl_preference_destroy(&order);
+  return index;
+}
+
+static kdl_device_rule any_device(void) {
+  static size_t count;
+  while (kdl_named_device_at(count))
+    ++count;
+  kdl_device_spec spec;
+  kdl_device_rule rule;
+  assert_ok(kdl_device_spec_resolve(kdl_named_device_at(pick((unsigned)count))->name, &spec));
+  assert_ok(kdl_device_spec_compile(&spec, &rule));
+  return rule;
+}
+
+/* Of the chosen and any other image that runs, the chosen has the larger (priority, rank), or the
+ * same and the earlier place. */
+static void the_chosen_one_is_the_maximum(void **state) {
+  (void)state;
+  size_t chosen_at_all = 0;
+  for (int round = 0; round < rounds; ++round) {
+    sample images[most_images];
+    kdl_image_rule rules[most_images];
+    size_t count = pick(most_images) + 1;
+    for (size_t i = 0; i < count; ++i)
+      make_image(&images[i]);
+    compile(images, count, rules);
+    kdl_device_rule device = any_device();
+    size_t best = choose(rules, count, &device, KDL_POLICY_BEST);
+    for (size_t i = 0; i < count; ++i) {
+      kdl_match_result match = kdl_match(&rules[i], &device);
+      assert_int_equal(match.reasons == 0, match.rank != 0);
+      if (!match.rank)
+        continue;
+      assert_true(best < count);
+      if (i == best)
+        continue;
+      bool before = rules[best].priority != rules[i].priority
+                        ? rules[best].priority > rules[i].priority
+                    : rules[best].rank != rules[i].rank ? rules[best].rank > rules[i].rank
+                                                        : best < i;
+      assert_true(before);
+    }
+    chosen_at_all += best < count;
+  }
+  assert_true(chosen_at_all > rounds / 10);
+}
+
+static void shuffling_changes_nothing_but_ties(void **state) {
+  (void)state;
+  for (int round = 0; round < rounds; ++round) {
+    sample images[most_images];
+    kdl_image_rule rules[most_images], shuffled[most_images];
+    size_t count = pick(most_images) + 1;
+    for (size_t i = 0; i < count; ++i)
+      make_image(&images[i]);
+    compile(images, count, rules);
+    memcpy(shuffled, rules, sizeof rules);
+    for (size_t i = count; i > 1; --i) {
+      size_t other = pick((unsigned)i);
+      kdl_image_rule kept = shuffled[i - 1];
+      shuffled[i - 1] = shuffled[other];
+      shuffled[other] = kept;
+    }
+    kdl_device_rule device = any_device();
+    for (kdl_policy policy = KDL_POLICY_BEST; policy <= KDL_POLICY_CAPABILITY; policy += 2) {
+      size_t before = choose(rules, count, &device, policy);
+      size_t after = choose(shuffled, count, &device, policy);
+      assert_int_equal(before < count, after < count);
+      if (before < count) {
+        assert_int_equal(rules[before].priority, shuffled[after].priority);
+        assert_int_equal(rules[before].rank, shuffled[after].rank);
+      }
+    }
+  }
+}
+
+static void adding_an_image_never_makes_it_worse(void **state) {
+  (void)state;
+  for (int round = 0; round < rounds; ++round) {
+    sample images[most_images];
+    kdl_image_rule rules[most_images];
+    for (size_t i = 0; i < most_images; ++i)
+      make_image(&images[i]);
+    compile(images, most_images, rules);
+    kdl_device_rule device = any_device();
+    size_t before = choose(rules, most_images - 1, &device, KDL_POLICY_BEST);
+    size_t after = choose(rules, most_images, &device, KDL_POLICY_BEST);
+    if (before == most_images - 1)
+      continue; /* nothing fitted: whatever comes is better */
+    assert_true(after < most_images);
+    assert_true(rules[after].priority > rules[before].priority ||
+                (rules[after].priority == rules[before].priority &&
+                 rules[after].rank >= rules[before].rank));
+  }
+}
+
+/* LLVM 22's rule is about equal targets and AMD's features. Where the images of a file are such
+ * that only these decide, `first` takes the image LLVM takes. */
+static void first_is_what_llvm_takes(void **state) {
+  (void)state;
+  static const char *const amd[] = {"gfx90a", "gfx90a:xnack+",          "gfx90a:xnack-",
+                                    "gfx942", "gfx90a:sramecc+:xnack-", "gfx1100"};
+  static const char *const devices[] = {"gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack+",
+                                        "gfx942:sramecc+:xnack-", "gfx1100"};
+  size_t agreed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    kdl_image_rule rules[most_images];
+    const char *archs[most_images];
+    size_t count = pick(most_images) + 1;
+    const char *wanted = devices[pick(4)];
+    size_t llvm = count;
+    for (size_t i = 0; i < count; ++i) {
+      archs[i] = amd[pick(6)];
+      kdl_image_desc desc = {.kind = KDL_IMAGE_HSACO,
+                             .triple = KDL_TEXT("amdgcn-amd-amdhsa"),
+                             .arch = kdl_text_of(archs[i])};
+      kdl_image_compile(&desc, &rules[i]);
+      if (llvm == count && kdl_llvm_takes(desc.triple, desc.arch, desc.triple, kdl_text_of(wanted)))
+        llvm = i;
+    }
+    char line[64];
+    kdl_device_spec spec;
+    kdl_device_rule device;
+    snprintf(line, sizeof line, "hip:%s", wanted);
+    assert_ok(kdl_device_spec_parse(line, &spec));
+    assert_ok(kdl_device_spec_compile(&spec, &device));
+    assert_int_equal(choose(rules, count, &device, KDL_POLICY_FIRST), llvm);
+    agreed += llvm < count;
+  }
+  assert_true(agreed > rounds / 4);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Many threads, one selector                                                                   */
+
+enum { threads = 8, kernels = 100 };
+
+static kdl_selector *shared_selector;
+static char kernel_names[kernels][32];
+
+static void *ask_for_all(void *user) {
+  size_t start = *(size_t *)user;
+  for (size_t i = 0; i < kernels; ++i) {
+    size_t k = (start * 13 + i) % kernels;
+    kdl_kernel_id id = kdl_kernel_id_of(kdl_text_of(kernel_names[k]));
+    const kdl_selection *selection;
+    if (kdl_selector_find(shared_selector, &id, &selection) != KDL_OK || selection->count != 1 ||
+        selection->images[0] != k % 2 || strcmp(selection->name.data, kernel_names[k]) != 0)
+      return "wrong";
+  }
+  return NULL;
+}
+
+static void threads_agree(void **state) {
+  (void)state;
+  static kdl_pair pairs[2][kernels];
+  static char keys[kernels][64];
+  size_t counts[2] = {0, 0};
+  for (size_t k = 0; k < kernels; ++k) {
+    snprintf(kernel_names[k], sizeof kernel_names[k], "kernel%zu", k);
+    snprintf(keys[k], sizeof keys[k], "kdl.kernel.kernel%zu", k);
+    pairs[k % 2][counts[k % 2]++] = (kdl_pair){kdl_text_of(keys[k]), KDL_TEXT("rev=1")};
+  }
+  kdl_image images[2] = {{.kind = KDL_IMAGE_CUBIN,
+                          .triple = KDL_TEXT("nvptx64-nvidia-cuda"),
+                          .arch = KDL_TEXT("sm_90"),
+                          .pairs = pairs[0],
+                          .pair_count = (uint32_t)counts[0]}};
+  images[1] = images[0];
+  images[1].pairs = pairs[1];
+  images[1].pair_count = (uint32_t)counts[1];
+  kdl_container container = {.images = images, .count = 2, .name = "t"};
+  kdl_catalog *catalog;
+  kdl_device_spec spec;
+  kdl_select_device device;
+  assert_ok(kdl_catalog_create(&container, &catalog));
+  assert_ok(kdl_device_spec_parse("cuda:sm_90", &spec));
+  assert_ok(kdl_select_device_init(&spec, &device));
+  kdl_query query = {.device = &device};
+  assert_ok(kdl_selector_create(catalog, &query, &shared_selector));
+  pthread_t ids[threads];
+  size_t starts[threads];
+  for (size_t i = 0; i < threads; ++i) {
+    starts[i] = i;
+    assert_int_equal(pthread_create(&ids[i], NULL, ask_for_all, &starts[i]), 0);
+  }
+  for (size_t i = 0; i < threads; ++i) {
+    void *result;
+    assert_int_equal(pthread_join(ids[i], &result), 0);
+    assert_null(result);
+  }
+  kdl_selector_destroy(shared_selector);
+  kdl_catalog_destroy(catalog);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_chosen_one_is_the_maximum),
+      cmocka_unit_test(shuffling_changes_nothing_but_ties),
+      cmocka_unit_test(adding_an_image_never_makes_it_worse),
+      cmocka_unit_test(first_is_what_llvm_takes),
+      cmocka_unit_test(threads_agree),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,12 +7,30 @@
 
 #include <kdl/kdl.h>
 
+#include <stdatomic.h>
+
+typedef enum kdl_amx_permission {
+  KDL_AMX_UNASKED,
+  KDL_AMX_GRANTED,
+  KDL_AMX_REFUSED,
+} kdl_amx_permission;
+
 struct kdl_device {
-  kdl_device *next;          /* of those that were described */
-  bool here;                 /* found on this machine, not described */
-  size_t route_count;        /* at least 1 */
-  kdl_select_device *routes; /* the vendor's own driver before OpenCL */
-  char **lines;              /* each route's spec as text */
+  kdl_device *next;                    /* of those that were described */
+  bool here;                           /* found on this machine, not described */
+  size_t route_count;                  /* at least 1 */
+  kdl_select_device *routes;           /* the vendor's own driver before OpenCL */
+  char **lines;                        /* each route's spec as text */
+  kdl_amx_permission amx;              /* link/permission.h */
+  _Atomic(kdl_select_device *) denied; /* the host's route without what was refused, or NULL */
 };
+
+/* A route as it is now. */
+static inline const kdl_select_device *kdl_device_route(const kdl_device *device, size_t index) {
+  const kdl_select_device *denied = atomic_load_explicit(&device->denied, memory_order_acquire);
+  if (denied && device->routes[index].spec.backend == KDL_BACKEND_HOST)
+    return denied;
+  return &device->routes[index];
+}
 
 #endif

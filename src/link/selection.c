@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "link/device.h"
 #include "link/library.h"
+#include "link/permission.h"
 #include "select/explain.h"
 #include "target/text.h"
 
@@ -73,7 +74,8 @@ static kdl_status make_request(kdl_library *lib, kdl_device *device, const char 
 
 static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
   ranking made = {
-      .query = {&asked->device->routes[route], asked->policy, asked->kernel, asked->variant_tag},
+      .query = {kdl_device_route(asked->device, route), asked->policy, asked->kernel,
+                asked->variant_tag},
       .count = kdl_catalog_count(asked->catalog),
       .line = asked->device->lines[route],
   };
@@ -143,20 +145,29 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
 /* ------------------------------------------------------------------------------------------ */
 /* The public functions                                                                         */
 
+static kdl_status remembered_on(kdl_library *lib, const request *asked, size_t route,
+                                const kdl_kernel_id *kernel, const kdl_selection **out_selection) {
+  kdl_query query = {.device = kdl_device_route(asked->device, route),
+                     .policy = asked->policy,
+                     .variant_tag = asked->variant_tag};
+  kdl_selector *selector;
+  kdl_status status = kdl_library_choices(lib, &query, &selector);
+  return status == KDL_OK ? kdl_selector_find(selector, kernel, out_selection) : status;
+}
+
 /* The remembered choice on the first route that has one; *out_selection is NULL where none has. */
 static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out_route,
                              const kdl_selection **out_selection) {
   kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
   *out_selection = NULL;
   for (size_t i = 0; i < asked->device->route_count; ++i) {
-    kdl_query query = {.device = &asked->device->routes[i],
-                       .policy = asked->policy,
-                       .variant_tag = asked->variant_tag};
-    kdl_selector *selector;
     const kdl_selection *selection;
-    kdl_status status = kdl_library_choices(lib, &query, &selector);
-    if (status == KDL_OK)
-      status = kdl_selector_find(selector, &kernel, &selection);
+    kdl_status status;
+    do {
+      status = remembered_on(lib, asked, i, &kernel, &selection);
+    } while (status == KDL_OK && selection->count &&
+             !kdl_device_permit(asked->device, i,
+                                kdl_catalog_rule(asked->catalog, selection->images[0])));
     if (status != KDL_OK)
       return status;
     if (selection->count) {
@@ -202,7 +213,8 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
       .image = index,
       .kind = kdl_catalog_image(asked.catalog, index)->kind,
       .device = device->lines[route],
-      .fit = kdl_match_fit(kdl_catalog_rule(asked.catalog, index), &device->routes[route].rule),
+      .fit = kdl_match_fit(kdl_catalog_rule(asked.catalog, index),
+                           &kdl_device_route(device, route)->rule),
   };
   status = kdl_image_bytes(lib, index, &choice.data, &choice.data_size);
   if (status == KDL_OK)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "link/permission.h"
+
+#include "base/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool ask_linux_for_amx(void) {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+  const int request_state = 0x1023; /* ARCH_REQ_XCOMP_PERM */
+  const int tile_data = 18;
+  return syscall(SYS_arch_prctl, request_state, tile_data) == 0;
+#else
+  return false;
+#endif
+}
+
+bool (*kdl_ask_for_amx)(void) = ask_linux_for_amx;
+
+/* Every token that works on tiles. */
+static const char amx_tokens[] =
+    "amx_tile+amx_int8+amx_bf16+amx_fp16+amx_complex+amx_fp8+amx_tf32+amx_avx512";
+
+static bool needs_amx(const kdl_image_rule *rule) {
+  return rule->family == KDL_FAMILY_X86_64 && kdl_feature_has(rule->needs, KDL_X86_AMX_TILE);
+}
+
+/* The same device without what was refused; NULL when out of memory. */
+static kdl_select_device *without_amx(const kdl_select_device *route) {
+  kdl_device_spec spec = route->spec;
+  kdl_select_device *denied = malloc(sizeof *denied);
+  strcpy(spec.refused, amx_tokens);
+  if (denied && kdl_select_device_init(&spec, denied) != KDL_OK) {
+    free(denied);
+    return NULL;
+  }
+  return denied;
+}
+
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
+  if (!device->here || !needs_amx(rule) || device->routes[route].spec.backend != KDL_BACKEND_HOST)
+    return true;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  if (device->amx == KDL_AMX_UNASKED) {
+    device->amx = kdl_ask_for_amx() ? KDL_AMX_GRANTED : KDL_AMX_REFUSED;
+    kdl_debug(KDL_DEBUG_DEVICES, "asked for permission to use AMX: %s",
+              device->amx == KDL_AMX_GRANTED ? "granted" : "refused");
+    if (device->amx == KDL_AMX_REFUSED)
+      atomic_store_explicit(&device->denied, without_amx(&device->routes[route]),
+                            memory_order_release);
+  }
+  bool granted = device->amx == KDL_AMX_GRANTED;
+  pthread_mutex_unlock(&lock);
+  return granted;
+}

@@ -12,6 +12,8 @@
 
 static const char kernel_prefix[] = "kdl.kernel.";
 
+enum { longest_comment = 64 * 1024 };
+
 /* ------------------------------------------------------------------------------------------ */
 /* Building the list                                                                            */
 
@@ -224,6 +226,14 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
   if (is_archive(head, look))
     return kdl_parse_archive(container, scope, region);
   kdl_image_kind kind = kdl_image_sniff(head, look);
+  if (kind == KDL_IMAGE_UNKNOWN && what_if_unknown == KDL_UNKNOWN_IS_ERROR) {
+    /* Before a user's file is refused, a longer look: PTX may begin with a licence. */
+    look = region->size < longest_comment ? (size_t)region->size : (size_t)longest_comment;
+    head = kdl_region_peek(region, 0, look);
+    if (!head)
+      return kdl_error_status();
+    kind = kdl_image_sniff(head, look);
+  }
   bool found = false;
   kdl_status status = KDL_OK;
   switch (kind) {

@@ -66,7 +66,8 @@ static image_version read_version(kdl_container *container, uint32_t index, bool
       kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
       kdl_image_read_target(image->kind, data, size, &target) != KDL_OK)
     return (image_version){0};
-  return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor, 0};
+  return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor,
+                         (uint8_t)target.generic_version};
 }
 
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {

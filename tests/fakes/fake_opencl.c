@@ -28,7 +28,6 @@ static bool is_first(size_t index) {
   return true;
 }
 
-#ifndef FAKE_INCOMPLETE
 int32_t clGetPlatformIDs(uint32_t room, void **platforms, uint32_t *count) {
   int error = fake_init(KDL_BACKEND_OPENCL, "clGetPlatformIDs");
   if (error)
@@ -44,7 +43,6 @@ int32_t clGetPlatformIDs(uint32_t room, void **platforms, uint32_t *count) {
   *count = used;
   return used ? KDL_CL_SUCCESS : KDL_CL_PLATFORM_NOT_FOUND;
 }
-#endif
 
 static int32_t give(const void *bytes, size_t length, size_t room, void *value, size_t *size) {
   if (value && room < length)
@@ -60,6 +58,7 @@ static int32_t give_text(const char *text, size_t room, void *value, size_t *siz
   return give(text, strlen(text) + 1, room, value, size);
 }
 
+#ifndef FAKE_INCOMPLETE
 int32_t clGetPlatformInfo(void *platform, uint32_t what, size_t room, void *value, size_t *size) {
   fake_call("clGetPlatformInfo");
   const kdl_device_spec *first = fake_device(index_of(platform));
@@ -67,6 +66,7 @@ int32_t clGetPlatformInfo(void *platform, uint32_t what, size_t room, void *valu
     return invalid_platform;
   return give_text(first->platform, room, value, size);
 }
+#endif
 
 int32_t clGetDeviceIDs(void *platform, uint64_t types, uint32_t room, void **devices,
                        uint32_t *count) {

@@ -8,6 +8,10 @@ command -v zsh >/dev/null || {
   echo "skipped: zsh not found (Debian: zsh)"
   exit 77
 }
+zsh -f -c 'zmodload zsh/zpty && zpty probe true' 2>/dev/null || {
+  echo "skipped: no pseudo-terminal can be opened (is /dev/pts mounted?)"
+  exit 77
+}
 for command in $("$kdl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
   grep -q "^    '$command:" "$source/completions/_kdl" || {
     echo "completion: zsh does not offer '$command'" >&2

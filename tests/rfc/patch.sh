@@ -40,7 +40,7 @@ for format in "$("$llvm_config" --bindir)/clang-format" clang-format-22; do
   fi
 done
 
-"$cxx" -std=c++17 -O1 -Wall -Wextra -Wpedantic -Werror \
+"$cxx" -std=c++17 -O2 -Wall -Wextra -Wpedantic -Werror \
   -I"$work/llvm/include" -I"$source/tests/rfc" -isystem "$include" \
   "$source/tests/rfc/metadata_test.cpp" "$@" \
   -L"$("$llvm_config" --libdir)" -Wl,-rpath,"$("$llvm_config" --libdir)" -lLLVM-22 \

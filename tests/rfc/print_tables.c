@@ -82,6 +82,23 @@ static void print_tokens(kdl_feature_class which, const char *name_of_class) {
   }
 }
 
+static void print_detection(void) {
+  size_t count;
+  const kdl_x86_probe *x86 = kdl_x86_probes(&count);
+  for (size_t i = 0; i < count; ++i)
+    printf("x86_probe\t%s\t%x.%u E%cX[%u]\t%x\n", kdl_feature_name(KDL_CLASS_X86, x86[i].feature),
+           x86[i].leaf, x86[i].subleaf, x86[i].reg - 'a' + 'A', x86[i].bit, x86[i].xcr0);
+  const kdl_aarch64_probe *aarch64 = kdl_aarch64_probes(&count);
+  for (size_t i = 0; i < count; ++i)
+    printf("aarch64_probe\t%s\t%u\t%u\n", kdl_feature_name(KDL_CLASS_AARCH64, aarch64[i].feature),
+           aarch64[i].hwcap, aarch64[i].bit);
+}
+
+static void print_reasons(void) {
+  for (unsigned bit = 0; kdl_reason_get(bit); ++bit)
+    printf("reason\t%s\n", kdl_reason_get(bit)->code);
+}
+
 int main(void) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key)
     printf("key\t%s\t%s\n", kdl_key_get((kdl_key)key)->name,
@@ -89,6 +106,8 @@ int main(void) {
   print_tokens(KDL_CLASS_GPU, "gpu");
   print_tokens(KDL_CLASS_X86, "x86");
   print_tokens(KDL_CLASS_AARCH64, "aarch64");
+  print_detection();
+  print_reasons();
   print_nvidia();
   print_amd();
   print_intel();

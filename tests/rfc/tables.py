@@ -14,14 +14,7 @@ import re
 import subprocess
 import sys
 
-STATES = {"0": "", "AVX_STATE": "AVX", "AVX512_STATE": "AVX-512", "AMX_STATE": "AMX",
-          "APX_STATE": "APX"}
-
-
-def rows_of(text, macro):
-    """The arguments of every MACRO(...) line."""
-    found = re.findall(rf"^{macro}\((.*)\)$", text, re.MULTILINE)
-    return [[part.strip().strip("\"'") for part in row.split(",")] for row in found]
+STATES = {"0": "", "6": "AVX", "e6": "AVX-512", "60000": "AMX", "80000": "APX"}
 
 
 def read_facts(program):
@@ -126,37 +119,31 @@ def family_rows(facts):
 
 def cpu_rows(facts, which, detection, meanings):
     implied = direct({name: rest.split("+") if rest else [] for name, _, rest in facts[which]})
-    if [name for name, *_ in facts[which]] != list(detection):
-        sys.exit(f"tables: the {which} tokens of the program are not those of the .def file")
     return [[f"`{name}`", meanings.get(f"`{name}`", ""), detection[name], code(implied[name])]
-            for name in detection]
+            for name, *_ in facts[which]]
 
 
-def x86_detection(source):
-    text = (source / "src/target/x86_features.def").read_text()
-    found = {}
-    for _, name, leaf, subleaf, register, bit, state in rows_of(text, "KDL_X86_FEATURE"):
-        where = f"{leaf[2:]}.{subleaf} E{register.upper()}X[{bit}]"
-        found[name] = where + (f", {STATES[state]} state" if STATES[state] else "")
-    return found
+def x86_detection(facts):
+    return {name: where + (f", {STATES[state]} state" if STATES[state] else "")
+            for name, where, state in facts["x86_probe"]}
 
 
-def aarch64_detection(source):
-    text = (source / "src/target/aarch64_features.def").read_text()
+def aarch64_detection(facts):
     vectors = {"0": "PR_SVE_GET_VL", "1": "HWCAP", "2": "HWCAP2"}
     return {name: vectors[vector] + (f" bit {bit}" if vector != "0" else "")
-            for _, name, vector, bit in rows_of(text, "KDL_AARCH64_FEATURE")}
+            for name, vector, bit in facts["aarch64_probe"]}
 
 
-def alias_rows(source):
+def alias_rows(facts, source):
     text = (source / "src/target/feature.c").read_text()
-    for which, enum, place in (("x86_aliases", "X86", "x86-64"),
-                               ("aarch64_aliases", "AARCH64", "AArch64")):
-        body = re.search(rf"{which}\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
-        names = dict(row[:2] for row in rows_of(
-            (source / f"src/target/{enum.lower()}_features.def").read_text(), f"KDL_{enum}_FEATURE"))
-        for alias, identifier in re.findall(rf'{{"([^"]+)", "", KDL_{enum}_(\w+)}}', body):
-            yield [place, f"`{alias}`", f"`{names[identifier]}`"]
+    for which, place in (("x86", "x86-64"), ("aarch64", "AArch64")):
+        body = re.search(rf"{which}_aliases\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
+        names = {re.sub("[-_.]", "", name): name for name, *_ in facts[which]}
+        found = re.findall(rf'{{\s*"([^"]+)",\s*"",\s*KDL_{which.upper()}_(\w+)\s*}}', body)
+        if len(found) != body.count("{"):
+            sys.exit(f"tables: cannot read {which}_aliases in feature.c")
+        for alias, identifier in found:
+            yield [place, f"`{alias}`", f"`{names[identifier.lower().replace('_', '')]}`"]
 
 
 def old_meanings(block):
@@ -188,11 +175,10 @@ def main():
     for name, tier in facts["key"]:
         if not re.search(rf"^\| `{name}` \| {tier} \|", document, re.MULTILINE):
             sys.exit(f"tables: {name} is not said to be {tier}")
-    fields = re.findall(r'\[KDL_KERNEL_\w+\] = {"(\w+)"',
+    fields = re.findall(r'\[KDL_KERNEL_\w+\]\s*=\s*{\s*"(\w+)"',
                         (source / "src/target/kernel_key.c").read_text())
     check_names(document, "### Fields", fields, "kernel_key.c")
-    reasons = {row[1] for row in rows_of((source / "src/target/reasons.def").read_text(),
-                                         "KDL_REASON_ROW")}
+    reasons = {row[0] for row in facts["reason"]}
     named = re.findall(r"^\| `(\w+)` \| (?:an|a|the) ", document.split("## Reasons")[1]
                        .split("\n## ")[0], re.MULTILINE)
     if not named or set(named) - reasons:
@@ -204,8 +190,8 @@ def main():
         if name == "gpu":
             return table(["token", "meaning", "NVIDIA", "AMD", "Intel"], gpu_rows(facts))
         if name == "aliases":
-            return table(["target", "other name", "token"], alias_rows(source))
-        detection = {"x86": x86_detection, "aarch64": aarch64_detection}[name](source)
+            return table(["target", "other name", "token"], alias_rows(facts, source))
+        detection = {"x86": x86_detection, "aarch64": aarch64_detection}[name](facts)
         how = {"x86": "CPUID, and state in XCR0", "aarch64": "auxiliary vector"}[name]
         return table(["token", "meaning", how, "implies"],
                      cpu_rows(facts, name, detection, old_meanings(block)))

@@ -4,11 +4,13 @@ tools on PATH. CTest runs each as tools.NAME.
 
 Substitutions beyond lit's own:
   %golden   the folder of golden files, tests/golden
+  %include  the folder of the public headers
   %inputs   the folder of this suite's own input files, tests/tools/Inputs
 
 Features, for REQUIRES lines; each is true where it can be used here:
   zstd zlib lz4             containers compressed so can be read by this build
   sanitizer                 kdl is built with one
+  terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
 
@@ -36,6 +38,7 @@ config.environment["LC_ALL"] = "C"
 config.environment.pop("NO_COLOR", None)
 
 config.substitutions.append(("%golden", os.path.join(config.kdl_source_dir, "tests", "golden")))
+config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
@@ -47,5 +50,11 @@ for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 config.available_features.update(codec for codec in config.kdl_codecs if codec)
+try:
+    for fd in os.openpty():
+        os.close(fd)
+    config.available_features.add("terminal")
+except OSError:
+    pass
 if config.kdl_sanitize:
     config.available_features.add("sanitizer")

@@ -99,6 +99,20 @@ static void refuses_an_unknown_format(void **state) {
                "offload bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V");
 }
 
+static void finds_ptx_behind_a_licence(void **state) {
+  (void)state;
+  char text[4096];
+  memset(text, ' ', sizeof text);
+  memcpy(text, "/*", 2);
+  static const char module[] = "*/\n.version 8.0\n.target sm_90\n.address_size 64\n";
+  memcpy(text + 3000, module, sizeof module - 1);
+  kdl_library *lib;
+  assert_ok(try_open((const uint8_t *)text, sizeof text, &lib));
+  assert_int_equal(image_at(lib, 0).kind, KDL_IMAGE_PTX);
+  assert_string_equal(image_at(lib, 0).arch.data, "sm_90");
+  kdl_close(lib);
+}
+
 /* An image behind unreadable pages: an indexed container opens, since nothing of it is touched. */
 static void opening_an_indexed_library_reads_no_image_byte(void **state) {
   (void)state;
@@ -149,6 +163,7 @@ int main(void) {
       cmocka_unit_test(replaced_while_open_keeps_the_old_bytes),
       cmocka_unit_test(refuses_what_is_not_a_file),
       cmocka_unit_test(refuses_an_unknown_format),
+      cmocka_unit_test(finds_ptx_behind_a_licence),
       cmocka_unit_test(opening_an_indexed_library_reads_no_image_byte),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

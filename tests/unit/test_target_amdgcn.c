@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD: every processor, target IDs, minima, and the order among images. */
 #include "target/amdgcn.h"
+#include "target/requirements.h"
 
 #include "target_case.h"
 
@@ -280,6 +281,24 @@ static void test_tokens(void **state) {
   }
 }
 
+/* All minima are 1 today; a processor that joins a generic later will ask for more. */
+static void test_generic_versions(void **state) {
+  (void)state;
+  static image_case image;
+  static device_case device;
+  char codes[64];
+  case_device(&device, "hip gfx1103");
+  kdl_feature_add(&device.rule.lacks, KDL_NEED_GENERIC_VERSION); /* as if its minimum were 2 */
+  case_image(&image, "hsaco gfx11-generic");
+  assert_string_equal(case_match(&image, &device, codes, sizeof codes), "generic_version_old");
+  case_image(&image, "hsaco gfx11-generic g1");
+  assert_string_equal(case_match(&image, &device, codes, sizeof codes), "generic_version_old");
+  case_image(&image, "hsaco gfx11-generic g2");
+  assert_string_equal(case_match(&image, &device, codes, sizeof codes), "runs");
+  case_image(&image, "hsaco gfx11-generic g255");
+  assert_string_equal(case_match(&image, &device, codes, sizeof codes), "runs");
+}
+
 static void test_order(void **state) {
   (void)state;
   static const char *const order[] = {
@@ -316,6 +335,7 @@ int main(void) {
       cmocka_unit_test(test_minima),
       cmocka_unit_test(test_default_settings),
       cmocka_unit_test(test_tokens),
+      cmocka_unit_test(test_generic_versions),
       cmocka_unit_test(test_order),
       cmocka_unit_test(test_a_generic_processor_is_no_device),
   };

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The JSON reader: what it takes, what it refuses and where, and that it stays within bounds. */
+#include "support.h"
+
+#include "base/json_reader.h"
+
+static kdl_json start(const char *text) {
+  kdl_json json;
+  kdl_json_start(&json, "t", text, strlen(text));
+  return json;
+}
+
+static kdl_status skip_all(const char *text) {
+  kdl_json json = start(text);
+  kdl_status status = kdl_json_skip(&json);
+  return status == KDL_OK ? kdl_json_finish(&json) : status;
+}
+
+static void test_values_are_read(void **state) {
+  (void)state;
+  kdl_json json = start(" { \"a\" : [ 1 , 18446744073709551615 ] , \"b\" : true, \"c\" : "
+                        "\"x\\n\\u00e9\\ud83d\\ude00\","
+                        " \"d\" : null , \"e\" : { } , \"f\" : false , \"g\" : [ ] } ");
+  char key[8];
+  char text[16];
+  bool more;
+  bool boolean;
+  uint64_t number;
+  kdl_json_kind kind;
+  assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_string_equal(key, "a");
+  assert_ok(kdl_json_begin(&json, KDL_JSON_ARRAY));
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_number(&json, &number));
+  assert_int_equal(number, 1);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_number(&json, &number));
+  assert_true(number == UINT64_MAX);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_false(more);
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_ok(kdl_json_boolean(&json, &boolean));
+  assert_true(boolean);
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_ok(kdl_json_string(&json, text, sizeof text));
+  assert_string_equal(text, "x\n\xc3\xa9\xf0\x9f\x98\x80");
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_ok(kdl_json_peek(&json, &kind));
+  assert_int_equal(kind, KDL_JSON_NULL);
+  assert_ok(kdl_json_skip(&json));
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_false(more);
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_ok(kdl_json_boolean(&json, &boolean));
+  assert_false(boolean);
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_string_equal(key, "g");
+  assert_ok(kdl_json_skip(&json));
+  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_false(more);
+  assert_ok(kdl_json_finish(&json));
+}
+
+static void test_what_is_json_is_skipped(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "0",
+      "-0",
+      "-1.5e+10",
+      "1E5",
+      "0.25",
+      "\"\"",
+      "\"\\u0000\"",
+      "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+      "true",
+      "false",
+      "null",
+      "[]",
+      "{}",
+      "[[],[[]],{}]",
+      "{\"a\":{\"b\":[1,2,{\"c\":null}]}}",
+      " \t\r\n[ 1 ]\n",
+      "\"\xed\x9f\xbf\"",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
+    assert_ok(skip_all(texts[i]));
+}
+
+static void test_what_is_not_json_is_refused_at_its_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *story;
+  } rows[] = {
+      {"", "t: line 1, column 1: found the end, expected a JSON value"},
+      {"  \n x", "t: line 2, column 2: found 'x', expected a JSON value"},
+      {"\xef\xbb\xbf{}", "t: line 1, column 1: found byte 0xef, expected a JSON value"},
+      {"tru", "t: line 1, column 4: found the end, expected true, false or null"},
+      {"nulL", "t: line 1, column 4: found 'L', expected true, false or null"},
+      {"01", "t: line 1, column 2: found '1', expected nothing after the value"},
+      {"-", "t: line 1, column 2: found the end, expected a digit"},
+      {"1.", "t: line 1, column 3: found the end, expected a digit"},
+      {"1e+", "t: line 1, column 4: found the end, expected a digit"},
+      {"+1", "t: line 1, column 1: found '+', expected a JSON value"},
+      {".5", "t: line 1, column 1: found '.', expected a JSON value"},
+      {"[1 2]", "t: line 1, column 4: found '2', expected ',' or ']'"},
+      {"[1,]", "t: line 1, column 4: found ']', expected a JSON value"},
+      {"[,1]", "t: line 1, column 2: found ',', expected a JSON value"},
+      {"[1", "t: line 1, column 3: found the end, expected ',' or ']'"},
+      {"{\"a\":1,}", "t: line 1, column 8: found '}', expected a key in quotes"},
+      {"{\"a\" 1}", "t: line 1, column 6: found '1', expected ':' after the key"},
+      {"{\"a\":}", "t: line 1, column 6: found '}', expected a JSON value"},
+      {"{a:1}", "t: line 1, column 2: found 'a', expected a key in quotes"},
+      {"{\"a\":1 \"b\":2}", "t: line 1, column 8: found '\"', expected ',' or '}'"},
+      {"{}\n{}", "t: line 2, column 1: found '{', expected nothing after the value"},
+      {"\"abc", "t: line 1, column 1: found a string without an end, expected '\"' to end it"},
+      {"\"a\\", "t: line 1, column 4: found the end, expected one of \" \\ / b f n r t u after a "
+                "backslash"},
+      {"\"\\x41\"", "t: line 1, column 3: found 'x', expected one of \" \\ / b f n r t u after a "
+                    "backslash"},
+      {"\"\\u12g4\"", "t: line 1, column 6: found 'g', expected four hexadecimal digits after \\u"},
+      {"\"\\ud800\"", "t: line 1, column 4: found half of a surrogate pair, expected both halves"},
+      {"\"\\ud800\\u0041\"",
+       "t: line 1, column 4: found half of a surrogate pair, expected both halves"},
+      {"\"\\udc00\"", "t: line 1, column 4: found half of a surrogate pair, expected both halves"},
+      {"\"a\nb\"",
+       "t: line 1, column 3: found byte 0x0a, expected control characters of a string as "
+       "\\u00XX"},
+      {"\"\xff\"", "t: line 1, column 2: found byte 0xff, expected UTF-8"},
+      {"\"\xc0\x80\"", "t: line 1, column 2: found byte 0xc0, expected UTF-8"},
+      {"\"\xed\xa0\x80\"", "t: line 1, column 2: found byte 0xed, expected UTF-8"},
+      {"\"\xf4\x90\x80\x80\"", "t: line 1, column 2: found byte 0xf4, expected UTF-8"},
+      {"\"\xe2\x82\"", "t: line 1, column 2: found byte 0xe2, expected UTF-8"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    assert_fails(skip_all(rows[i].text), KDL_BAD_FILE, rows[i].story);
+}
+
+static void test_the_wrong_kind_is_refused(void **state) {
+  (void)state;
+  char text[4];
+  bool boolean;
+  uint64_t number;
+  kdl_json json = start("[");
+  assert_fails(kdl_json_begin(&json, KDL_JSON_OBJECT), KDL_BAD_FILE,
+               "t: line 1, column 1: found an array, expected an object");
+  json = start("null");
+  assert_fails(kdl_json_string(&json, text, sizeof text), KDL_BAD_FILE,
+               "t: line 1, column 1: found null, expected a string");
+  json = start("\"1\"");
+  assert_fails(kdl_json_number(&json, &number), KDL_BAD_FILE,
+               "t: line 1, column 1: found a string, expected a number");
+  json = start("{}");
+  assert_fails(kdl_json_boolean(&json, &boolean), KDL_BAD_FILE,
+               "t: line 1, column 1: found an object, expected true or false");
+  static const char *const numbers[] = {"-1", "1.5", "1e3", "18446744073709551616"};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    char story[128];
+    snprintf(story, sizeof story,
+             "t: line 1, column 1: found the number %s, expected a whole number from 0 to 2^64 - 1",
+             numbers[i]);
+    json = start(numbers[i]);
+    assert_fails(kdl_json_number(&json, &number), KDL_BAD_FILE, story);
+  }
+}
+
+static void test_strings_must_fit_and_keys_are_cut(void **state) {
+  (void)state;
+  char text[4] = "";
+  kdl_json json = start("\"abc\"");
+  assert_ok(kdl_json_string(&json, text, sizeof text));
+  assert_string_equal(text, "abc");
+  json = start("\"abcd\"");
+  assert_fails(kdl_json_string(&json, text, sizeof text), KDL_BAD_FILE,
+               "t: line 1, column 1: found a string too long, expected at most 3 bytes");
+  json = start("\"a\\u0000\"");
+  assert_fails(kdl_json_string(&json, text, sizeof text), KDL_BAD_FILE,
+               "t: line 1, column 1: found a string with a NUL in it, expected none");
+  /* A character is never cut in two. */
+  json = start("{\"ab\xc3\xa9z\":1}");
+  bool more;
+  assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
+  assert_ok(kdl_json_next_key(&json, text, sizeof text, &more));
+  assert_string_equal(text, "ab");
+}
+
+static void test_depth_is_limited(void **state) {
+  (void)state;
+  char text[2 * KDL_JSON_DEPTH + 8] = "";
+  memset(text, '[', KDL_JSON_DEPTH);
+  memset(text + KDL_JSON_DEPTH, ']', KDL_JSON_DEPTH);
+  assert_ok(skip_all(text));
+  memset(text, '[', KDL_JSON_DEPTH + 1);
+  memset(text + KDL_JSON_DEPTH + 1, ']', KDL_JSON_DEPTH + 1);
+  assert_fails(skip_all(text), KDL_BAD_FILE,
+               "t: line 1, column 33: found values nested deeper than 32, expected no more");
+}
+
+/* Every start of a document, each in memory that ends with it. */
+static void test_cut_documents_are_refused(void **state) {
+  (void)state;
+  static const char whole[] =
+      "{\"a\":[1,-2.5e3,\"x\\u00e9\xc3\xa9\"],\"b\":{\"c\":true,\"d\":null}}";
+  for (size_t size = 0; size < sizeof whole - 1; ++size) {
+    char *cut = malloc(size ? size : 1);
+    memcpy(cut, whole, size);
+    kdl_json json;
+    kdl_json_start(&json, "t", cut, size);
+    assert_int_equal(kdl_json_skip(&json), KDL_BAD_FILE);
+    free(cut);
+  }
+  assert_ok(skip_all(whole));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_values_are_read),
+      cmocka_unit_test(test_what_is_json_is_skipped),
+      cmocka_unit_test(test_what_is_not_json_is_refused_at_its_place),
+      cmocka_unit_test(test_the_wrong_kind_is_refused),
+      cmocka_unit_test(test_strings_must_fit_and_keys_are_cut),
+      cmocka_unit_test(test_depth_is_limited),
+      cmocka_unit_test(test_cut_documents_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,8 +13,8 @@ ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format \
-        install clean packages packages-bench packages-lint
+.PHONY: help setup build build-minimal build-asan build-tsan build-fuzz test test-long demo bench \
+        lint format install clean packages packages-bench packages-lint
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -29,7 +29,7 @@ build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a
 	@cmake --preset default --log-level=WARNING >/dev/null
 	@cmake --build --preset default --parallel $(JOBS)
 
-test: packages build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+test: packages build build-minimal build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
 	@$(call ctest,build/ci) -L '^ci$$'
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
@@ -55,7 +55,7 @@ install: build  ## into PREFIX, below DESTDIR if set
 clean:  ## remove build/
 	@rm -rf build
 
-build-asan build-tsan: build-%:
+build-minimal build-asan build-tsan: build-%:
 	@cmake --preset $* --log-level=WARNING >/dev/null
 	@cmake --build --preset $* --parallel $(JOBS)
 

@@ -32,7 +32,7 @@ clang_tidy=$(tool clang-tidy)
 mapfile -t analysed < <(sed -n 's/^ *"file": "\(.*\.c\)".*/\1/p' build/compile_commands.json | sort -u)
 echo "clang-tidy: ${#analysed[@]} files"
 printf '%s\0' "${analysed[@]}" |
-  xargs -0 -n 4 -P "$(nproc)" "$clang_tidy" -p build --quiet 2> >(grep -v 'warnings\? generated' >&2)
+  xargs -0 -n 4 -P "$(nproc)" "$clang_tidy" -p build --quiet 2> >(grep -v 'warnings\? generated\|Processing file' >&2)
 
 if command -v shellcheck >/dev/null; then
   echo "shellcheck: ${#shell_files[@]} files"

@@ -155,7 +155,7 @@ static void test_mistakes_are_told_with_line_and_column(void **state) {
        KDL_BAD_FILE},
       {"\"cuda:sm_90\"", "t: line 1, column 1: found a string, expected an object", KDL_BAD_FILE},
       {"[{\"backend\":\"cuda\",\"arch\":\"sm_90\"}",
-       "t: line 1, column 36: found the end, expected ',' or ']'", KDL_BAD_FILE},
+       "t: line 1, column 35: found the end, expected ',' or ']'", KDL_BAD_FILE},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_device_spec spec;

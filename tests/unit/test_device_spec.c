@@ -167,7 +167,7 @@ static void test_every_mistake_is_told_at_its_place(void **state) {
        "feature, as in +avx512_bf16; did you mean 'avx512_bf16'?" GRAMMAR},
       {"host:neoverse-v2+svee2", "device spec 'host:neoverse-v2+svee2': offset 17: found 'svee2', "
                                  "expected an AArch64 feature, as in +sve2; did you mean "
-                                 "'sve'?" GRAMMAR},
+                                 "'sve2'?" GRAMMAR},
       {"cuda:sm_90 drivr=13.0", "device spec 'cuda:sm_90 drivr=13.0': offset 11: found 'drivr', "
                                 "expected a key: " KEYS "; did you mean 'driver'?" GRAMMAR},
       {"cuda:sm_90 =13.0", "device spec 'cuda:sm_90 =13.0': offset 11: found '=', expected a "

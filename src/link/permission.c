@@ -2,6 +2,7 @@
 #include "link/permission.h"
 
 #include "base/environment.h"
+#include "target/x86.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static const char amx_tokens[] =
     "amx_tile+amx_int8+amx_bf16+amx_fp16+amx_complex+amx_fp8+amx_tf32+amx_avx512";
 
 static bool needs_amx(const kdl_image_rule *rule) {
-  return rule->family == KDL_FAMILY_X86_64 && kdl_feature_has(rule->needs, KDL_X86_AMX_TILE);
+  return rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
 }
 
 /* The same device without what was refused; NULL when out of memory. */

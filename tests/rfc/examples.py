@@ -46,7 +46,7 @@ def main():
     pairs = [pair for block in blocks for pair in commands_of(block)]
     if not pairs:
         sys.exit(f"examples: no commands in {options.page}")
-    for tool in sorted({command.split()[0] for command, _ in pairs} | {"yaml2obj"}):
+    for tool in sorted({command.split()[0] for command, _ in pairs} - {"kdl"} | {"yaml2obj"}):
         if not shutil.which(tool, path=path):
             print(f"skipped: {tool} not found (Debian: clang-22, lld-22, llvm-22)")
             sys.exit(77)

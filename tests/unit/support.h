@@ -94,4 +94,25 @@ static inline kdl_status open_and_read_all(const uint8_t *data, size_t size) {
   return status;
 }
 
+/* A golden file with one field set to `value`, and the message that refuses it. */
+typedef struct damage {
+  const char *golden;
+  size_t offset;
+  unsigned width; /* bytes of the field */
+  uint64_t value;
+  const char *message;
+} damage;
+
+static inline void expect_each_refused(const damage *damages, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    size_t size;
+    uint8_t *data = read_golden(damages[i].golden, &size);
+    for (unsigned byte = 0; byte < damages[i].width; ++byte)
+      data[damages[i].offset + byte] = (uint8_t)(damages[i].value >> 8 * byte);
+    kdl_library *lib;
+    assert_fails(try_open(data, size, &lib), KDL_BAD_FILE, damages[i].message);
+    free(data);
+  }
+}
+
 #endif

@@ -112,13 +112,7 @@ static void keeps_nothing_of_many_bundles(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Damage                                                                                       */
 
-static const struct {
-  const char *golden;
-  size_t offset;
-  unsigned width;
-  uint64_t value;
-  const char *message;
-} damages[] = {
+static const damage damages[] = {
     {"bundle/plain.hipfb", 24, 8, UINT64_MAX,
      "t: offset 0x18: number of bundle entries: found 18446744073709551615, expected at most 274"},
     {"bundle/plain.hipfb", 24, 8, 4,
@@ -160,19 +154,7 @@ static const struct {
 
 static void names_each_damaged_field(void **state) {
   (void)state;
-  for (size_t i = 0; i < COUNT(damages); ++i) {
-    size_t size;
-    uint8_t *data = read_golden(damages[i].golden, &size);
-    if (damages[i].width == 2)
-      kdl_store_u16(data + damages[i].offset, (uint16_t)damages[i].value);
-    else if (damages[i].width == 4)
-      kdl_store_u32(data + damages[i].offset, (uint32_t)damages[i].value);
-    else
-      kdl_store_u64(data + damages[i].offset, damages[i].value);
-    kdl_library *lib;
-    assert_fails(try_open(data, size, &lib), KDL_BAD_FILE, damages[i].message);
-    free(data);
-  }
+  expect_each_refused(damages, sizeof damages / sizeof *damages);
 }
 
 static void refuses_a_stream_that_holds_no_bundle(void **state) {

@@ -437,13 +437,7 @@ static void holds_an_lz4_bomb(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Damage                                                                                       */
 
-static const struct {
-  const char *golden;
-  size_t offset;
-  unsigned width;
-  uint64_t value;
-  const char *message;
-} damages[] = {
+static const damage damages[] = {
     {"fatbin/stored.fatbin", 4, 2, 2, "t: offset 0x4: version: found 2, expected 1"},
     {"fatbin/stored.fatbin", 6, 2, 8,
      "t: offset 0x6: headerSize: found 8, expected from 16 to the 4064 bytes that are there"},
@@ -491,19 +485,7 @@ static const struct {
 
 static void names_each_damaged_field(void **state) {
   (void)state;
-  for (size_t i = 0; i < COUNT(damages); ++i) {
-    size_t size;
-    uint8_t *data = read_golden(damages[i].golden, &size);
-    if (damages[i].width == 2)
-      kdl_store_u16(data + damages[i].offset, (uint16_t)damages[i].value);
-    else if (damages[i].width == 4)
-      kdl_store_u32(data + damages[i].offset, (uint32_t)damages[i].value);
-    else
-      kdl_store_u64(data + damages[i].offset, damages[i].value);
-    kdl_library *lib;
-    assert_fails(try_open(data, size, &lib), KDL_BAD_FILE, damages[i].message);
-    free(data);
-  }
+  expect_each_refused(damages, sizeof damages / sizeof *damages);
 }
 
 static void refuses_what_follows(void **state) {

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""lit_inline.py LIT ARGUMENT...: runs lit without its pool of worker processes.
+
+CTest runs one test at a time through lit, so a pool gains nothing; and Python's needs semaphores,
+that is, a /dev/shm to write to, which an unprivileged build in a bare chroot does not have.
+"""
+
+import multiprocessing
+import runpy
+import sys
+
+
+class Done:
+    def __init__(self, value):
+        self.value = value
+
+    def get(self, timeout=None):
+        return self.value
+
+
+class InlinePool:
+    def __init__(self, processes, initializer, initargs):
+        initializer(*initargs)
+
+    def apply_async(self, func, args, callback):
+        value = func(*args)
+        callback(value)
+        return Done(value)
+
+    def close(self):
+        pass
+
+    terminate = join = close
+
+
+multiprocessing.Pool = InlinePool
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")

@@ -7,6 +7,7 @@
  */
 #include "target/aarch64.h"
 
+#include "target/cpu.h"
 #include "target/requirements.h"
 
 /* First and second word of a set. */
@@ -136,29 +137,10 @@ void kdl_out_aarch64(kdl_out *out, kdl_feature_set set) {
 }
 
 void kdl_aarch64_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
-  kdl_feature_set set;
-  if (!kdl_aarch64_parse(desc->arch, &set, NULL)) {
-    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
-    return;
-  }
-  if (rule->kind == KDL_IMAGE_UNKNOWN)
-    rule->kind = KDL_IMAGE_OBJECT;
-  if (rule->kind != KDL_IMAGE_OBJECT && rule->kind != KDL_IMAGE_BITCODE) {
-    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
-    return;
-  }
-  rule->form = rule->kind == KDL_IMAGE_BITCODE ? KDL_FORM_BITCODE : KDL_FORM_HOST;
-  kdl_rule_arch(rule, KDL_ARCH(KDL_FAMILY_AARCH64, 0), KDL_ARCH(KDL_FAMILY_AARCH64, 0));
-  kdl_feature_join(&rule->needs, set);
+  kdl_cpu_image(desc, KDL_FAMILY_AARCH64, kdl_aarch64_parse, rule);
 }
 
 bool kdl_aarch64_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
                         kdl_parse_error *out_error) {
-  kdl_feature_set set;
-  if (!kdl_aarch64_parse(desc->arch, &set, out_error))
-    return false;
-  rule->arch = KDL_ARCH(KDL_FAMILY_AARCH64, 0);
-  kdl_feature_join(has, set);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_OBJECT);
-  return true;
+  return kdl_cpu_device(desc, KDL_FAMILY_AARCH64, kdl_aarch64_parse, rule, has, out_error);
 }

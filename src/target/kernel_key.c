@@ -227,10 +227,11 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
     return read_size(c, &key->min_memory);
   case KDL_KERNEL_REV:
     return read_number(c, 0, UINT32_MAX, &key->rev);
-  case KDL_KERNEL_FIELD_COUNT:
+  case KDL_KERNEL_FIELD_COUNT: /* kept as it stands, and so it must be text */
+    while (c->at < c->end && (unsigned char)c->text.data[c->at] >= 0x20)
+      ++c->at;
     break;
   }
-  c->at = c->end;
   return true;
 }
 
@@ -269,9 +270,10 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
     kdl_kernel_field field = find_field(name);
     if (field != KDL_KERNEL_FIELD_COUNT && kdl_kernel_has(&key, field))
       return kdl_parse_fail(out_error, (size_t)(name.data - value.data), "each field once");
+    bool known = field != KDL_KERNEL_FIELD_COUNT;
     if (!read_value(&c, field, &key) || c.at != c.end)
-      return kdl_parse_fail(out_error, c.at, fields[field].grammar);
-    key.present |= field == KDL_KERNEL_FIELD_COUNT ? 0 : 1u << field;
+      return kdl_parse_fail(out_error, c.at, known ? fields[field].grammar : "printable text");
+    key.present |= known ? 1u << field : 0;
     c.at = skip_spaces(value, c.end);
     if (c.at == value.length)
       break;
@@ -354,7 +356,11 @@ void kdl_out_kernel(kdl_out *out, const kdl_kernel_key *key) {
 }
 
 bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b) {
-  if (a->rev != b->rev || a->param_count != b->param_count)
+  if (kdl_kernel_has(a, KDL_KERNEL_REV) && kdl_kernel_has(b, KDL_KERNEL_REV) && a->rev != b->rev)
+    return false;
+  if (!kdl_kernel_has(a, KDL_KERNEL_SIG) || !kdl_kernel_has(b, KDL_KERNEL_SIG))
+    return true;
+  if (a->param_count != b->param_count)
     return false;
   kdl_param left;
   kdl_param right;

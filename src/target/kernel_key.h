@@ -78,7 +78,8 @@ typedef struct kdl_param {
 bool kdl_signature_next(kdl_string sig, size_t *at, kdl_param *out_param,
                         kdl_parse_error *out_error);
 
-/* Whether two images hold variants of one kernel: the same parameters and the same revision. */
+/* Whether two images may hold variants of one kernel: the parameters and the revision agree, as far
+ * as both say them. */
 bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b);
 
 /* What a device can launch; 0 = not known, not checked. */

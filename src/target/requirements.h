@@ -13,7 +13,8 @@
 /* Everywhere: kinds of image at 48 + kind, and a bit no device has. */
 enum { KDL_NEED_KIND = 64 + 48, KDL_NEED_IMPOSSIBLE = 64 + 63 };
 
-/* NVIDIA: PTX ISA versions (kdl_ptx_bit), and for cubins of desktop parts, not to be a Tegra. */
+/* NVIDIA: PTX ISA versions, counted in nvptx.c, and for cubins of desktop parts, not to be a Tegra.
+ */
 enum { KDL_NEED_PTX = 64, KDL_NEED_PTX_LAST = 64 + 46, KDL_NEED_DESKTOP = 64 + 47 };
 
 /* AMD */

@@ -6,6 +6,7 @@
  */
 #include "target/x86.h"
 
+#include "target/cpu.h"
 #include "target/requirements.h"
 
 /* First and second word of a set. */
@@ -230,29 +231,10 @@ bool kdl_x86_needs_amx(kdl_feature_set set) {
 }
 
 void kdl_x86_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
-  kdl_feature_set set;
-  if (!kdl_x86_parse(desc->arch, &set, NULL)) {
-    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
-    return;
-  }
-  if (rule->kind == KDL_IMAGE_UNKNOWN)
-    rule->kind = KDL_IMAGE_OBJECT;
-  if (rule->kind != KDL_IMAGE_OBJECT && rule->kind != KDL_IMAGE_BITCODE) {
-    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
-    return;
-  }
-  rule->form = rule->kind == KDL_IMAGE_BITCODE ? KDL_FORM_BITCODE : KDL_FORM_HOST;
-  kdl_rule_arch(rule, KDL_ARCH(KDL_FAMILY_X86_64, 0), KDL_ARCH(KDL_FAMILY_X86_64, 0));
-  kdl_feature_join(&rule->needs, set);
+  kdl_cpu_image(desc, KDL_FAMILY_X86_64, kdl_x86_parse, rule);
 }
 
 bool kdl_x86_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
                     kdl_parse_error *out_error) {
-  kdl_feature_set set;
-  if (!kdl_x86_parse(desc->arch, &set, out_error))
-    return false;
-  rule->arch = KDL_ARCH(KDL_FAMILY_X86_64, 0);
-  kdl_feature_join(has, set);
-  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_OBJECT);
-  return true;
+  return kdl_cpu_device(desc, KDL_FAMILY_X86_64, kdl_x86_parse, rule, has, out_error);
 }

@@ -3,6 +3,7 @@
 
 #include "device/spec.h"
 #include "target/amdgcn.h"
+#include "target/llvm_rule.h"
 #include "target/target.h"
 
 #include <kdl/kdl.h>
@@ -80,4 +81,10 @@ const char *reference_amd_family(size_t index, const char **out_processor) {
   if (processor->generation)
     kdl_out_format(&out, "%u", processor->generation);
   return tag;
+}
+
+bool reference_targets_compatible(const char *left_triple, const char *left_arch,
+                                  const char *right_triple, const char *right_arch) {
+  return kdl_llvm_targets_compatible(kdl_text_of(left_triple), kdl_text_of(left_arch),
+                                     kdl_text_of(right_triple), kdl_text_of(right_arch));
 }

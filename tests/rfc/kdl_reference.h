@@ -30,6 +30,10 @@ const char *reference_features(const char *device);
 /* The family tag of the AMD processor of that index, "" for none; NULL behind the last. */
 const char *reference_amd_family(size_t index, const char **out_processor);
 
+/* What libkdl takes LLVM's areTargetsCompatible for. */
+bool reference_targets_compatible(const char *left_triple, const char *left_arch,
+                                  const char *right_triple, const char *right_arch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -360,6 +360,30 @@ unsigned compareFamilies() {
   return Count;
 }
 
+/// libkdl's picture of LLVM's own rule, which its policy "first" is compared with.
+unsigned compareTargetRule() {
+  static const char *const Triples[] = {"nvptx64-nvidia-cuda", "nvptx64",
+                                        "amdgcn-amd-amdhsa",   "x86_64-unknown-linux-gnu",
+                                        "x86_64-pc-linux-gnu", ""};
+  static const char *const Archs[] = {
+      "",       "generic",       "sm_80",         "sm_90",           "gfx90a",
+      "gfx942", "gfx90a:xnack+", "gfx90a:xnack-", "gfx90a:sramecc+", "gfx90a:sramecc-:xnack+",
+      ":",      "gfx9-generic",  "gfx90a:foo+",   "gfx90a:foo-",     "gfx90a:xnack+:sramecc-"};
+  unsigned Count = 0;
+  for (const char *LeftTriple : Triples)
+    for (const char *LeftArch : Archs)
+      for (const char *RightTriple : Triples)
+        for (const char *RightArch : Archs) {
+          bool LLVM = areTargetsCompatible(OffloadFile::TargetID(LeftTriple, LeftArch),
+                                           OffloadFile::TargetID(RightTriple, RightArch));
+          expect(LLVM == reference_targets_compatible(LeftTriple, LeftArch, RightTriple, RightArch),
+                 Twine("areTargetsCompatible: ") + LeftTriple + " " + LeftArch + ", " +
+                     RightTriple + " " + RightArch + ": LLVM says " + (LLVM ? "yes" : "no"));
+          ++Count;
+        }
+  return Count;
+}
+
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
@@ -414,7 +438,8 @@ int main(int ArgCount, char **Args) {
   unsigned Combinations = compareAll();
   unsigned Families = compareFamilies();
   expect(Families >= 45, "too few processors were compared: " + Twine(Families));
+  unsigned Targets = compareTargetRule();
   outs() << std::size(Cases) << " cases, " << Combinations << " combinations, " << Families
-         << " processors, " << Failures << " failures\n";
+         << " processors, " << Targets << " pairs of targets, " << Failures << " failures\n";
   return Failures != 0;
 }

@@ -5,6 +5,7 @@ tools on PATH. CTest runs each as tools.NAME.
 Substitutions beyond lit's own:
   %golden   the folder of golden files, tests/golden
   %include  the folder of the public headers
+  %fakes    the folder of the fake drivers, see tests/fakes
   %inputs   the folder of this suite's own input files, tests/tools/Inputs
 
 Features, for REQUIRES lines; each is true where it can be used here:
@@ -39,6 +40,7 @@ config.environment.pop("NO_COLOR", None)
 
 config.substitutions.append(("%golden", os.path.join(config.kdl_source_dir, "tests", "golden")))
 config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
+config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """

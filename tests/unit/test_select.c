@@ -88,7 +88,7 @@ static void environment_gives_what_options_do_not(void **state) {
   assert_int_equal(choice.image, 0);
   setenv("KDL_POLICY", "fastest", 1);
   assert_fails(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
-               "KDL_POLICY: found \"fastest\", expected one of: best, first, capability");
+               "KDL_POLICY: position 0: found \"fastest\", expected one of: best, first, capability");
   unsetenv("KDL_POLICY");
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));
   assert_int_equal(choice.image, 1);
@@ -187,6 +187,7 @@ static void bad_devices_are_explained(void **state) {
 int main(void) {
   unsetenv("KDL_POLICY");
   unsetenv("KDL_VARIANT_TAG");
+  setenv("OCL_ICD_VENDORS", "/nonexistent", 1); /* drivers of this machine are no part of this */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(priority_goes_before_rank_under_best_only),
       cmocka_unit_test(file_order_settles_ties),

@@ -177,6 +177,7 @@ static void test_bad_keys(void **state) {
       {"sig=bytes<8:3>", 12, sig},
       {"sig=bytes<8>", 11, sig},
       {"sig=f32 q", 8, sig},
+      {"colour=blue\n", 11, "printable text"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_kernel_key key;
@@ -200,6 +201,9 @@ static void test_variants(void **state) {
       {"sig=f32 ptr<f32>; rev=1", "sig=f32 ptr<f16>; rev=1", false},
       {"sig=f32 ptr<f32>; rev=1", "sig=f32; rev=1", false},
       {"sig=; rev=1", "rev=1", true},
+      {"sig=f32; rev=1", "rev=1", true}, /* what is not said contradicts nothing */
+      {"sig=f32", "sig=f32; rev=2", true},
+      {"sig=f32; rev=1", "rev=2", false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_kernel_key a = parse(rows[i].a);

@@ -14,7 +14,7 @@ typedef struct {
 } row;
 
 /* CUDA C++ Programming Guide, "Binary Compatibility": a cubin for X.y runs on X.z with z >= y, on
- * the desktop only. Every line lists all devices of the table once. */
+ * the desktop only. */
 static const row nvidia_cubin[] = {
     {"cubin sm_50", "cuda", "sm_50 | sm_52", "runs"},
     {"cubin sm_50", "cuda", "sm_53", "tegra_exact"},

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Discovery against the fake drivers: machines of every sort, and drivers with every fault. */
+#include "device_support.h"
+
+#include "device/discover.h"
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Machines                                                                                     */
+
+static char log_path[] = "/tmp/kdl-discover-XXXXXX";
+
+/* Opens drivers from one folder of fakes and from nowhere else. `user` is the folder. */
+static _Thread_local char open_error[512];
+
+static void *open_fake(void *user, const char *library) {
+  char path[1024];
+  const char *base = strrchr(library, '/');
+  snprintf(path, sizeof path, "%s/%s/%s", KDL_TEST_FAKES, (const char *)user,
+           base ? base + 1 : library);
+  if (access(path, R_OK) != 0) {
+    snprintf(open_error, sizeof open_error,
+             "%s: cannot open shared object file: No such file or directory", library);
+    return NULL;
+  }
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char *why = strrchr(path, '/') + 1;
+    const char *colon = strchr(dlerror(), ':');
+    snprintf(open_error, sizeof open_error, "%s%s", why, colon ? colon : "");
+  }
+  return handle;
+}
+
+static const char *fake_error(void *user) {
+  (void)user;
+  return open_error;
+}
+
+static void *fake_symbol(void *user, void *library, const char *name) {
+  (void)user;
+  return dlsym(library, name);
+}
+
+static kdl_discovery *discover(const char *folder, const char *devices, const char *settings) {
+  setenv("KDL_FAKE_DEVICES", devices, 1);
+  setenv("KDL_FAKE_SETTINGS", settings, 1);
+  assert_int_equal(truncate(log_path, 0), 0);
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, (void *)(uintptr_t)folder};
+  kdl_discovery *found;
+  kdl_discover_opts opts = {.resolver = &resolver};
+  assert_ok(kdl_discover(&opts, &found));
+  return found;
+}
+
+static const kdl_driver_report *report_of(const kdl_discovery *found, kdl_backend backend) {
+  for (size_t i = 0; i < found->report_count; ++i) {
+    if (found->reports[i].backend == backend)
+      return &found->reports[i];
+  }
+  fail_msg("no report for %s", kdl_backend_name(backend));
+  return NULL;
+}
+
+static void assert_report(const kdl_discovery *found, kdl_backend backend, kdl_driver_state state,
+                          const char *words) {
+  const kdl_driver_report *report = report_of(found, backend);
+  assert_string_equal(kdl_driver_state_name(report->state), kdl_driver_state_name(state));
+  assert_string_equal(report->words, words);
+}
+
+/* Routes of GPUs: the host's own CPU, which every discovery finds, comes last. */
+static size_t gpu_count(const kdl_discovery *found) {
+  assert_true(found->device_count >= 1);
+  const kdl_found_device *last = &found->devices[found->device_count - 1];
+  assert_int_equal(found->routes[last->first].backend, KDL_BACKEND_HOST);
+  return found->device_count - 1;
+}
+
+static const kdl_device_spec *route(const kdl_discovery *found, size_t device, size_t index) {
+  assert_true(device < found->device_count && index < found->devices[device].count);
+  return &found->routes[found->devices[device].first + index];
+}
+
+static void assert_device(const kdl_discovery *found, size_t device, const char *line) {
+  assert_string_equal(line_of(route(found, device, 0)), line);
+}
+
+static void assert_logged_only(const char *const *allowed) {
+  FILE *log = fopen(log_path, "r");
+  char name[128];
+  size_t lines = 0;
+  while (fgets(name, sizeof name, log)) {
+    name[strcspn(name, "\n")] = '\0';
+    size_t i = 0;
+    while (allowed[i] && strcmp(allowed[i], name) != 0)
+      ++i;
+    if (!allowed[i])
+      fail_msg("discovery called %s", name);
+    ++lines;
+  }
+  fclose(log);
+  assert_true(lines > 0);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices come through as they are                                                             */
+
+#define H200                                                                                       \
+  "cuda:sm_90 name=\"NVIDIA H200\" driver=13.0 class=discrete ordinal=0 "                          \
+  "uuid=12345678-9abc-def0-1234-56789abcdef0 pci=0000:65:00.0 memory=143771MiB units=132 "         \
+  "subgroups=32 max_block=1024 shared=48KiB shared_optin=227KiB cooperative=yes cluster=8 "        \
+  "l2=50MiB"
+#define MI300X                                                                                     \
+  "hip:gfx942:sramecc+:xnack- name=\"AMD Instinct MI300X\" driver=6.4.43482 class=discrete "       \
+  "ordinal=0 uuid=31323334-3536-3738-3961-626364656630 pci=0001:0c:00.0 memory=192GiB units=304 "  \
+  "subgroups=64 max_block=1024 shared=64KiB cooperative=yes l2=4MiB"
+#define BMG                                                                                        \
+  "level_zero:ip=20.1.0 features=fp16+fp64+int64_atomics+int8_dot name=\"Intel Arc B580\" "        \
+  "driver=1.6.33578 class=discrete ordinal=0 uuid=86800be2-0000-0000-0300-000000000000 "           \
+  "pci=0000:03:00.0 memory=12GiB units=20 il=1.5 subgroups=16+32 max_block=1024 shared=128KiB"
+#define NEO                                                                                        \
+  "opencl:spirv64 features=fp16+fp64+int8_dot+subgroups+images+generic_pointer+int64 "             \
+  "name=\"Intel Arc B580\" platform=\"Intel OpenCL Graphics\" driver=25.18.33578 class=discrete "  \
+  "ordinal=0 uuid=86800be2-0000-0000-0300-000000000000 pci=0000:03:00.0 memory=12GiB units=160 "   \
+  "il=1.4 subgroups=16+32 max_block=1024 shared=64KiB"
+
+static void test_a_cuda_device(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", H200, "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_device(found, 0, H200);
+  assert_report(found, KDL_BACKEND_CUDA, KDL_DRIVER_USABLE, "");
+  assert_int_equal(report_of(found, KDL_BACKEND_CUDA)->device_count, 1);
+  assert_string_equal(report_of(found, KDL_BACKEND_CUDA)->library, "libcuda.so.1");
+  kdl_discovery_free(found);
+}
+
+static void test_a_hip_device(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", MI300X, "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_device(found, 0, MI300X);
+  assert_string_equal(report_of(found, KDL_BACKEND_HIP)->library, "libamdhip64.so.7");
+  kdl_discovery_free(found);
+}
+
+static void test_a_level_zero_device(void **state) {
+  (void)state;
+  kdl_device_spec spec = spec_of(BMG);
+  kdl_discovery *found = discover("whole", BMG, "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_device(found, 0, line_of(&spec));
+  kdl_discovery_free(found);
+}
+
+static void test_an_opencl_device(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", NEO, "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_device(found, 0, NEO);
+  kdl_discovery_free(found);
+}
+
+static void test_integrated_devices(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole",
+                                  "cuda:sm_87 class=integrated; hip:gfx1151 class=integrated;"
+                                  "level_zero:lnl-m class=integrated; opencl:spirv64 il=1.2 "
+                                  "class=integrated platform=x",
+                                  "");
+  assert_int_equal(gpu_count(found), 4);
+  for (size_t i = 0; i < 4; ++i)
+    assert_int_equal(route(found, i, 0)->device_class, KDL_DEVICE_INTEGRATED);
+  assert_string_equal(route(found, 2, 0)->arch, "20.4.4");
+  kdl_discovery_free(found);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Numbers of devices                                                                           */
+
+static void test_no_devices(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", "", "");
+  assert_int_equal(gpu_count(found), 0);
+  assert_report(found, KDL_BACKEND_CUDA, KDL_DRIVER_NO_DEVICE, "it shows no device");
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_NO_DEVICE,
+                "hipGetDeviceCount: hipErrorNoDevice (100): no ROCm-capable device is detected");
+  assert_report(found, KDL_BACKEND_LEVEL_ZERO, KDL_DRIVER_NO_DEVICE, "it shows no device");
+  assert_report(found, KDL_BACKEND_OPENCL, KDL_DRIVER_NO_DEVICE, "no OpenCL platform is installed");
+  assert_report(found, KDL_BACKEND_HOST, KDL_DRIVER_USABLE, "");
+  kdl_discovery_free(found);
+}
+
+static void test_eight_devices(void **state) {
+  (void)state;
+  static const struct {
+    kdl_backend backend;
+    const char *line;
+  } rows[] = {{KDL_BACKEND_CUDA, "cuda:sm_90"},
+              {KDL_BACKEND_HIP, "hip:gfx942:sramecc+:xnack-"},
+              {KDL_BACKEND_LEVEL_ZERO, "level_zero:pvc"},
+              {KDL_BACKEND_OPENCL, "opencl:spirv64 platform=x"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char devices[1024];
+    kdl_out out = {devices, sizeof devices, 0};
+    for (int k = 0; k < 8; ++k)
+      kdl_out_format(&out, "%s units=%d;", rows[i].line, k + 1);
+    kdl_discovery *found = discover("whole", devices, "");
+    assert_int_equal(gpu_count(found), 8);
+    for (uint32_t k = 0; k < 8; ++k) {
+      assert_int_equal(route(found, k, 0)->backend, rows[i].backend);
+      assert_int_equal(route(found, k, 0)->ordinal.value, k);
+      assert_int_equal(route(found, k, 0)->units, k + 1);
+    }
+    assert_int_equal(report_of(found, rows[i].backend)->device_count, 8);
+    kdl_discovery_free(found);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Mixed machines                                                                               */
+
+static void test_devices_come_in_the_default_order(void **state) {
+  (void)state;
+  kdl_discovery *found = discover(
+      "whole",
+      "opencl:spirv64 name=cpu platform=a class=cpu; opencl:spirv64 name=fpga platform=b "
+      "class=accelerator; opencl:spirv64 name=gpu platform=c class=discrete;"
+      "cuda:sm_87 name=orin class=integrated; cuda:sm_90 name=h100; hip:gfx942 name=mi300x;"
+      "level_zero:lnl-m name=lnl class=integrated; level_zero:bmg name=bmg",
+      "");
+  static const char *const order[] = {"h100", "mi300x", "bmg", "gpu", "orin", "lnl", "fpga"};
+  for (size_t i = 0; i < sizeof order / sizeof *order; ++i)
+    assert_string_equal(route(found, i, 0)->name, order[i]);
+  assert_int_equal(found->device_count, 9);
+  assert_int_equal(route(found, 7, 0)->backend, KDL_BACKEND_HOST);
+  assert_string_equal(route(found, 8, 0)->name, "cpu");
+  kdl_discovery_free(found);
+}
+
+#define UUID "12345678-9abc-def0-1234-56789abcdef0"
+
+static void test_one_gpu_through_two_drivers_is_one_device(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole",
+                                  "opencl:spirv64 name=x platform=NVIDIA uuid=" UUID ";"
+                                  "cuda:sm_90 name=h200 uuid=" UUID,
+                                  "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_int_equal(found->devices[0].count, 2);
+  assert_int_equal(route(found, 0, 0)->backend, KDL_BACKEND_CUDA);
+  assert_int_equal(route(found, 0, 1)->backend, KDL_BACKEND_OPENCL);
+  kdl_discovery_free(found);
+}
+
+static void test_the_address_joins_where_uuids_do_not(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole",
+                                  "hip:gfx942 uuid=" UUID " pci=0000:0c:00.0;"
+                                  "hip:gfx942 pci=0000:22:00.0;"
+                                  "opencl:spirv64 platform=AMD pci=0000:22:00.0 units=2;"
+                                  "opencl:spirv64 platform=AMD pci=0000:0c:00.0 units=1",
+                                  "");
+  assert_int_equal(gpu_count(found), 2);
+  for (size_t i = 0; i < 2; ++i) {
+    assert_int_equal(found->devices[i].count, 2);
+    assert_int_equal(route(found, i, 0)->ordinal.value, i);
+    assert_int_equal(route(found, i, 1)->units, i + 1);
+  }
+  kdl_discovery_free(found);
+}
+
+/* The parts of a divided GPU share an address; their UUIDs tell which is which. */
+static void test_parts_of_a_divided_gpu_stay_apart(void **state) {
+  (void)state;
+  static const char other[] = "99345678-9abc-def0-1234-56789abcdef0";
+  char devices[1024];
+  snprintf(devices, sizeof devices,
+           "cuda:sm_90 name=a uuid=" UUID " pci=65:00.0; cuda:sm_90 name=b uuid=%s pci=65:00.0;"
+           "opencl:spirv64 name=b platform=x uuid=%s pci=65:00.0;"
+           "opencl:spirv64 name=a platform=x uuid=" UUID " pci=65:00.0",
+           other, other);
+  kdl_discovery *found = discover("whole", devices, "");
+  assert_int_equal(gpu_count(found), 2);
+  for (size_t i = 0; i < 2; ++i) {
+    assert_int_equal(found->devices[i].count, 2);
+    assert_string_equal(route(found, i, 0)->name, route(found, i, 1)->name);
+  }
+  kdl_discovery_free(found);
+}
+
+static void test_two_opencl_platforms_may_show_one_gpu(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole",
+                                  "level_zero:bmg pci=3:00.0; opencl:spirv64 platform=a pci=3:00.0;"
+                                  "opencl:spirv64 platform=b pci=3:00.0",
+                                  "");
+  assert_int_equal(gpu_count(found), 1);
+  assert_int_equal(found->devices[0].count, 3);
+  assert_string_equal(route(found, 0, 1)->platform, "a");
+  assert_string_equal(route(found, 0, 2)->platform, "b");
+  kdl_discovery_free(found);
+}
+
+static void test_devices_without_identity_stay_apart(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", "cuda:sm_90; opencl:spirv64 platform=NVIDIA", "");
+  assert_int_equal(gpu_count(found), 2);
+  kdl_discovery_free(found);
+}
+
+static void test_vendors_own_ways_to_tell_the_address(void **state) {
+  (void)state;
+  static const char *const vendors[] = {"nv", "amd"};
+  for (size_t i = 0; i < 2; ++i) {
+    char settings[64];
+    snprintf(settings, sizeof settings, "opencl.vendor=%s", vendors[i]);
+    kdl_discovery *found =
+        discover("whole",
+                 "cuda:sm_90 pci=0000:65:01.0; opencl:spirv64 platform=x pci=0000:65:01.0 "
+                 "subgroups=32",
+                 settings);
+    assert_int_equal(gpu_count(found), 1);
+    assert_int_equal(found->devices[0].count, 2);
+    assert_int_equal(route(found, 0, 1)->subgroups, 32);
+    kdl_discovery_free(found);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Drivers with faults                                                                          */
+
+#define ONE_OF_EACH "cuda:sm_90; hip:gfx942 driver=6.4.1; level_zero:bmg; opencl:spirv64 platform=x"
+
+static void test_missing_drivers(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("nowhere", ONE_OF_EACH, "");
+  assert_int_equal(gpu_count(found), 0);
+  assert_report(found, KDL_BACKEND_CUDA, KDL_DRIVER_MISSING, "found no libcuda.so.1");
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_MISSING,
+                "found no libamdhip64.so.7, libamdhip64.so.6, libamdhip64.so.5, "
+                "/opt/rocm/lib/libamdhip64.so");
+  assert_report(found, KDL_BACKEND_LEVEL_ZERO, KDL_DRIVER_MISSING, "found no libze_loader.so.1");
+  assert_report(found, KDL_BACKEND_OPENCL, KDL_DRIVER_MISSING, "found no libOpenCL.so.1");
+  kdl_discovery_free(found);
+}
+
+static void test_incomplete_drivers(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("incomplete", ONE_OF_EACH, "");
+  assert_int_equal(gpu_count(found), 0);
+  assert_report(found, KDL_BACKEND_CUDA, KDL_DRIVER_INCOMPLETE,
+                "too old or damaged: it has no cuDeviceTotalMem_v2");
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_INCOMPLETE,
+                "too old or damaged: it has no hipDeviceTotalMem");
+  assert_string_equal(report_of(found, KDL_BACKEND_HIP)->library, "libamdhip64.so.6");
+  assert_report(found, KDL_BACKEND_LEVEL_ZERO, KDL_DRIVER_INCOMPLETE,
+                "too old or damaged: it has no zeDeviceGetMemoryProperties");
+  assert_report(found, KDL_BACKEND_OPENCL, KDL_DRIVER_INCOMPLETE,
+                "too old or damaged: it has no clGetPlatformInfo");
+  kdl_discovery_free(found);
+}
+
+/* Whichever entry point is taken away: a required one makes the driver unusable and is named, an
+ * optional one is done without. */
+static const char *hidden_symbol;
+
+static void *hiding_symbol(void *user, void *library, const char *name) {
+  (void)user;
+  return strcmp(name, hidden_symbol) == 0 ? NULL : dlsym(library, name);
+}
+
+typedef struct {
+  kdl_backend backend;
+  const char *name;
+  bool required;
+} symbol_row;
+
+static const symbol_row symbols[] = {
+#define REQUIRED true
+#define OPTIONAL false
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_CUDA, #name, need},
+#include "device/cuda_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_HIP, #name, need},
+#include "device/hip_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {KDL_BACKEND_LEVEL_ZERO, #name, need},
+#include "device/level_zero_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_OPENCL, #name, need},
+#include "device/opencl_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+#undef REQUIRED
+#undef OPTIONAL
+};
+
+static void test_any_missing_entry_point(void **state) {
+  (void)state;
+  setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
+  setenv("KDL_FAKE_SETTINGS", "", 1);
+  kdl_driver_resolver resolver = {open_fake, fake_error, hiding_symbol, "whole"};
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; ++i) {
+    hidden_symbol = symbols[i].name;
+    kdl_discovery *found;
+    kdl_discover_opts opts = {.resolver = &resolver};
+    assert_ok(kdl_discover(&opts, &found));
+    for (size_t k = 0; k < found->report_count; ++k) {
+      const kdl_driver_report *report = &found->reports[k];
+      bool hit = report->backend == symbols[i].backend && symbols[i].required;
+      assert_string_equal(kdl_driver_state_name(report->state), hit ? "incomplete" : "usable");
+      assert_int_equal(strstr(report->words, hidden_symbol) != NULL, hit);
+    }
+    assert_int_equal(gpu_count(found), symbols[i].required ? 3 : 4);
+    kdl_discovery_free(found);
+  }
+}
+
+static void test_broken_drivers(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("broken", ONE_OF_EACH, "");
+  assert_int_equal(gpu_count(found), 0);
+  static const kdl_backend backends[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP, KDL_BACKEND_LEVEL_ZERO,
+                                         KDL_BACKEND_OPENCL};
+  for (size_t i = 0; i < 4; ++i) {
+    const kdl_driver_report *report = report_of(found, backends[i]);
+    assert_string_equal(kdl_driver_state_name(report->state), "broken");
+    assert_memory_equal(report->words, "cannot be loaded: ", 18);
+  }
+  kdl_discovery_free(found);
+}
+
+static void test_failing_initialisation_hides_no_other(void **state) {
+  (void)state;
+  static const struct {
+    kdl_backend backend;
+    const char *settings;
+    kdl_driver_state state;
+    const char *words;
+  } rows[] = {
+      {KDL_BACKEND_CUDA, "cuda.init=803", KDL_DRIVER_FAILED,
+       "cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803): system has unsupported display driver / "
+       "cuda "
+       "driver combination"},
+      {KDL_BACKEND_CUDA, "cuda.init=100", KDL_DRIVER_NO_DEVICE,
+       "cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected"},
+      {KDL_BACKEND_CUDA, "cuda.init=12345", KDL_DRIVER_FAILED, "cuInit: error (12345)"},
+      {KDL_BACKEND_CUDA, "cuda.count=999", KDL_DRIVER_FAILED,
+       "cuDeviceGetCount: CUDA_ERROR_UNKNOWN (999): unknown error"},
+      {KDL_BACKEND_HIP, "hip.init=3", KDL_DRIVER_FAILED,
+       "hipInit: hipErrorUnknown (3): unknown error"},
+      {KDL_BACKEND_HIP, "hip.count=3", KDL_DRIVER_FAILED,
+       "hipGetDeviceCount: hipErrorUnknown (3): unknown error"},
+      {KDL_BACKEND_LEVEL_ZERO, "level_zero.init=0x78000001", KDL_DRIVER_NO_DEVICE,
+       "zeInit: error 0x78000001: the loader found no driver that works"},
+      {KDL_BACKEND_LEVEL_ZERO, "level_zero.init=0x70000001", KDL_DRIVER_FAILED,
+       "zeInit: error 0x70000001"},
+      {KDL_BACKEND_LEVEL_ZERO, "level_zero.count=0x70000001", KDL_DRIVER_NO_DEVICE,
+       "it shows no device"},
+      {KDL_BACKEND_OPENCL, "opencl.init=-6", KDL_DRIVER_FAILED, "clGetPlatformIDs: error -6"},
+      {KDL_BACKEND_OPENCL, "opencl.init=-1001", KDL_DRIVER_NO_DEVICE,
+       "no OpenCL platform is installed"},
+      {KDL_BACKEND_OPENCL, "opencl.count=-6", KDL_DRIVER_NO_DEVICE, "it shows no device"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_discovery *found = discover("whole", ONE_OF_EACH, rows[i].settings);
+    assert_int_equal(gpu_count(found), 3);
+    assert_report(found, rows[i].backend, rows[i].state, rows[i].words);
+    kdl_discovery_free(found);
+  }
+}
+
+/* One device that answers nothing, between two that do. */
+static void test_a_mute_device_hides_no_other(void **state) {
+  (void)state;
+  static const struct {
+    kdl_backend backend;
+    const char *line, *words;
+  } rows[] = {
+      {KDL_BACKEND_CUDA, "cuda:sm_90", "device 1 does not say its compute capability"},
+      {KDL_BACKEND_HIP, "hip:gfx942", "device 1 does not tell its properties"},
+      {KDL_BACKEND_LEVEL_ZERO, "level_zero:bmg",
+       "device 1 does not tell its properties: error 0x78000005"},
+      {KDL_BACKEND_OPENCL, "opencl:spirv64 platform=x", "device 1 is not available"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char devices[256];
+    char settings[64];
+    snprintf(devices, sizeof devices, "%s; %s; %s", rows[i].line, rows[i].line, rows[i].line);
+    snprintf(settings, sizeof settings, "%s.mute=1", kdl_backend_name(rows[i].backend));
+    kdl_discovery *found = discover("whole", devices, settings);
+    assert_int_equal(gpu_count(found), 2);
+    assert_int_equal(route(found, 0, 0)->ordinal.value, 0);
+    assert_int_equal(route(found, 1, 0)->ordinal.value, 2);
+    assert_report(found, rows[i].backend, KDL_DRIVER_USABLE, rows[i].words);
+    kdl_discovery_free(found);
+  }
+}
+
+static void test_accelerators_of_level_zero_are_passed_over(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", "level_zero:bmg name=npu class=accelerator", "");
+  assert_int_equal(gpu_count(found), 0);
+  kdl_discovery_free(found);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Interfaces                                                                                   */
+
+static void test_older_drivers(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("old",
+                                  "cuda:sm_80 driver=11.2 uuid=" UUID ";"
+                                  "hip:gfx90a:sramecc+:xnack- name=MI210 driver=5.2.21153;"
+                                  "level_zero:pvc il=1.2",
+                                  "");
+  assert_int_equal(gpu_count(found), 3);
+  assert_device(found, 0, "cuda:sm_80 driver=11.2 class=discrete ordinal=0 uuid=" UUID);
+  assert_device(found, 1,
+                "hip:gfx90a:sramecc+:xnack- name=MI210 driver=5.2.21153 class=discrete ordinal=0");
+  assert_device(found, 2, "level_zero:spirv64 class=discrete ordinal=0 il=1.2");
+  assert_string_equal(report_of(found, KDL_BACKEND_HIP)->library, "libamdhip64.so.5");
+  kdl_discovery_free(found);
+}
+
+/* Every function that discovery may call, in the version it was declared for. None makes a context,
+ * a queue or memory; the bare names of versioned functions are not among them. */
+static void test_nothing_is_called_but_questions(void **state) {
+  (void)state;
+  static const char *const allowed[] = {
+      "cuInit",
+      "cuDriverGetVersion",
+      "cuDeviceGetCount",
+      "cuDeviceGet",
+      "cuDeviceGetName",
+      "cuDeviceGetAttribute",
+      "cuDeviceTotalMem_v2",
+      "cuDeviceGetUuid_v2",
+      "hipInit",
+      "hipGetDeviceCount",
+      "hipDeviceGetAttribute",
+      "hipDeviceTotalMem",
+      "hipRuntimeGetVersion",
+      "hipGetDevicePropertiesR0600",
+      "hipDeviceGetUuid",
+      "zeInitDrivers",
+      "zeDriverGetProperties",
+      "zeDeviceGet",
+      "zeDeviceGetProperties",
+      "zeDeviceGetModuleProperties",
+      "zeDeviceGetComputeProperties",
+      "zeDeviceGetMemoryProperties",
+      "zeDevicePciGetPropertiesExt",
+      "clGetPlatformIDs",
+      "clGetPlatformInfo",
+      "clGetDeviceIDs",
+      "clGetDeviceInfo",
+      NULL,
+  };
+  kdl_discovery *found = discover("whole", ONE_OF_EACH, "");
+  assert_int_equal(gpu_count(found), 4);
+  kdl_discovery_free(found);
+  assert_logged_only(allowed);
+}
+
+static void test_only_the_backends_asked_for(void **state) {
+  (void)state;
+  setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
+  setenv("KDL_FAKE_SETTINGS", "", 1);
+  assert_int_equal(truncate(log_path, 0), 0);
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole"};
+  kdl_discovery *found;
+  kdl_discover_opts opts = {.resolver = &resolver, .backends = 1u << KDL_BACKEND_OPENCL};
+  assert_ok(kdl_discover(&opts, &found));
+  assert_int_equal(found->device_count, 1);
+  assert_int_equal(found->report_count, 1);
+  assert_int_equal(found->routes[0].backend, KDL_BACKEND_OPENCL);
+  kdl_discovery_free(found);
+  static const char *const allowed[] = {"clGetPlatformIDs", "clGetPlatformInfo", "clGetDeviceIDs",
+                                        "clGetDeviceInfo", NULL};
+  assert_logged_only(allowed);
+}
+
+static void test_variables_of_the_vendors_are_named(void **state) {
+  (void)state;
+  setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+  setenv("HSA_XNACK", "1", 1);
+  kdl_discovery *found = discover("whole", ONE_OF_EACH, "");
+  assert_string_equal(report_of(found, KDL_BACKEND_CUDA)->limits, "CUDA_VISIBLE_DEVICES=0,1");
+  assert_string_equal(report_of(found, KDL_BACKEND_HIP)->limits,
+                      "CUDA_VISIBLE_DEVICES=0,1 HSA_XNACK=1");
+  assert_string_equal(report_of(found, KDL_BACKEND_LEVEL_ZERO)->limits, "");
+  kdl_discovery_free(found);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  unsetenv("HSA_XNACK");
+}
+
+/* Whatever a driver says, the spec prints and parses. */
+static void test_what_a_driver_says_is_cleaned(void **state) {
+  (void)state;
+  kdl_discovery *found = discover("whole", "cuda:sm_90 name=\"  two \\\"words\\\"  \"", "");
+  assert_string_equal(route(found, 0, 0)->name, "two \"words\"");
+  kdl_device_spec again = spec_of(line_of(route(found, 0, 0)));
+  assert_true(kdl_device_spec_equal(route(found, 0, 0), &again));
+  kdl_discovery_free(found);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Time                                                                                         */
+
+static unsigned elapsed_ms(struct timespec since) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (unsigned)((now.tv_sec - since.tv_sec) * 1000 + (now.tv_nsec - since.tv_nsec) / 1000000);
+}
+
+static void test_drivers_are_asked_at_the_same_time(void **state) {
+  (void)state;
+  struct timespec start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  kdl_discovery *found =
+      discover("whole", ONE_OF_EACH, "cuda.delay=400;hip.delay=400;opencl.delay=400");
+  assert_in_range(elapsed_ms(start), 400, 1100);
+  assert_int_equal(gpu_count(found), 4);
+  kdl_discovery_free(found);
+}
+
+/* The last test: its driver wakes up when nobody listens any more. */
+static void test_a_driver_that_hangs_is_left_behind(void **state) {
+  (void)state;
+  setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
+  setenv("KDL_FAKE_SETTINGS", "hip.delay=2000", 1);
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole"};
+  kdl_discovery *found;
+  kdl_discover_opts opts = {.resolver = &resolver, .timeout_ms = 300};
+  struct timespec start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  assert_ok(kdl_discover(&opts, &found));
+  assert_in_range(elapsed_ms(start), 300, 1500);
+  assert_int_equal(gpu_count(found), 3);
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 300 ms");
+  kdl_discovery_free(found);
+  usleep(2200 * 1000);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  int fd = mkstemp(log_path);
+  setenv("KDL_FAKE_LOG", log_path, 1);
+  static const char *const variables[] = {"CUDA_VISIBLE_DEVICES",
+                                          "ROCR_VISIBLE_DEVICES",
+                                          "HIP_VISIBLE_DEVICES",
+                                          "GPU_DEVICE_ORDINAL",
+                                          "HSA_XNACK",
+                                          "ZE_AFFINITY_MASK"};
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i)
+    unsetenv(variables[i]);
+  return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  return unlink(log_path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_cuda_device),
+      cmocka_unit_test(test_a_hip_device),
+      cmocka_unit_test(test_a_level_zero_device),
+      cmocka_unit_test(test_an_opencl_device),
+      cmocka_unit_test(test_integrated_devices),
+      cmocka_unit_test(test_no_devices),
+      cmocka_unit_test(test_eight_devices),
+      cmocka_unit_test(test_devices_come_in_the_default_order),
+      cmocka_unit_test(test_one_gpu_through_two_drivers_is_one_device),
+      cmocka_unit_test(test_the_address_joins_where_uuids_do_not),
+      cmocka_unit_test(test_parts_of_a_divided_gpu_stay_apart),
+      cmocka_unit_test(test_two_opencl_platforms_may_show_one_gpu),
+      cmocka_unit_test(test_devices_without_identity_stay_apart),
+      cmocka_unit_test(test_vendors_own_ways_to_tell_the_address),
+      cmocka_unit_test(test_missing_drivers),
+      cmocka_unit_test(test_incomplete_drivers),
+      cmocka_unit_test(test_any_missing_entry_point),
+      cmocka_unit_test(test_broken_drivers),
+      cmocka_unit_test(test_failing_initialisation_hides_no_other),
+      cmocka_unit_test(test_a_mute_device_hides_no_other),
+      cmocka_unit_test(test_accelerators_of_level_zero_are_passed_over),
+      cmocka_unit_test(test_older_drivers),
+      cmocka_unit_test(test_nothing_is_called_but_questions),
+      cmocka_unit_test(test_only_the_backends_asked_for),
+      cmocka_unit_test(test_variables_of_the_vendors_are_named),
+      cmocka_unit_test(test_what_a_driver_says_is_cleaned),
+      cmocka_unit_test(test_drivers_are_asked_at_the_same_time),
+      cmocka_unit_test(test_a_driver_that_hangs_is_left_behind),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

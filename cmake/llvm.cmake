@@ -6,5 +6,6 @@ find_path(KDL_LLVM_BIN llvm-offload-binary HINTS /usr/lib/llvm-22/bin PATHS ENV 
 if(NOT KDL_LLVM_BIN)
   set(KDL_LLVM_BIN "")
 endif()
+find_program(KDL_PYTHON NAMES python3)
 find_program(KDL_LIT NAMES lit lit-22 HINTS ${KDL_LLVM_BIN})
 find_program(KDL_FILECHECK NAMES FileCheck FileCheck-22 HINTS ${KDL_LLVM_BIN})

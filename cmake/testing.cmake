@@ -5,6 +5,7 @@ set(KDL_TEST_PREFIX "" CACHE STRING "Put before every test name of this build")
 set(KDL_TEST_ONLY "" CACHE STRING "Register only the tests whose name matches this")
 set(KDL_SANITIZER_OPTIONS
     ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/drivers.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1
     TSAN_OPTIONS=halt_on_error=1)
 

@@ -25,7 +25,7 @@ _kdl_terms() {
 }
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed help'
+  local commands='ls pack extract annotate merge thin verify embed devices help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -81,6 +81,7 @@ _kdl() {
     thin) options='--keep= --output --format=' ;;
     verify) options='--verbose' ;;
     embed) options='--output --verbose' ;;
+    devices) options='--json --all' ;;
     *) return ;;
   esac
   if [[ $cur == -* ]]; then

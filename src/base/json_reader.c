@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/json_reader.h"
 
-#include "base/error.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
@@ -18,7 +17,7 @@ void kdl_json_start(kdl_json *json, const char *name, const void *data, size_t s
   *json = (kdl_json){.name = name, .text = data, .size = size};
 }
 
-kdl_status kdl_json_fail(const kdl_json *json, size_t offset, const char *format, ...) {
+kdl_status(kdl_json_fail)(const kdl_json *json, size_t offset, const char *format, ...) {
   size_t line = 1;
   size_t start = 0;
   for (size_t i = 0; i < offset && i < json->size; ++i) {
@@ -78,7 +77,7 @@ kdl_status kdl_json_peek(kdl_json *json, kdl_json_kind *out_kind) {
 }
 
 static kdl_status require(kdl_json *json, kdl_json_kind expected) {
-  kdl_json_kind found;
+  kdl_json_kind found = expected;
   kdl_status status = kdl_json_peek(json, &found);
   if (status == KDL_OK && found != expected)
     return kdl_json_fail(json, json->at, "found %s, expected %s", kind_names[found],

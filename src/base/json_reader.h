@@ -19,6 +19,8 @@
 #ifndef KDL_BASE_JSON_READER_H
 #define KDL_BASE_JSON_READER_H
 
+#include "base/error.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
@@ -77,5 +79,8 @@ kdl_status kdl_json_finish(kdl_json *json);
 /* Records "NAME: line 3, column 7: " and the story, for the place of the value read last. */
 kdl_status kdl_json_fail(const kdl_json *json, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Never KDL_OK, said where the calls are: see base/error.h. */
+#define kdl_json_fail(...) kdl_not_ok(kdl_json_fail(__VA_ARGS__))
 
 #endif

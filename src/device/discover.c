@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -80,9 +81,16 @@ static void ask(job *task) {
   functions[task->list.report.backend](&task->resolver, &task->list);
 }
 
+/* LLVM, which is in some drivers, puts an alternate signal stack of its own under the thread that
+ * loads it. Who put one there before, as AddressSanitizer does, expects it back at the thread's
+ * end. */
 static void *run_job(void *argument) {
   job *task = argument;
+  stack_t signal_stack;
+  bool has_stack = sigaltstack(NULL, &signal_stack) == 0;
   ask(task);
+  if (has_stack)
+    sigaltstack(&signal_stack, NULL);
   pthread_mutex_lock(&task->lock);
   task->done = true;
   pthread_cond_signal(&task->changed);

@@ -195,7 +195,12 @@ static bool read_line(const char *path, char *line, size_t size) {
 
 static void real_cpuid(void *user, uint32_t leaf, uint32_t subleaf, uint32_t out[4]) {
   (void)user;
-  __cpuid_count(leaf, subleaf, out[reg_a], out[reg_b], out[reg_c], out[reg_d]);
+  uint32_t a, b, c, d;
+  __cpuid_count(leaf, subleaf, a, b, c, d);
+  out[reg_a] = a;
+  out[reg_b] = b;
+  out[reg_c] = c;
+  out[reg_d] = d;
 }
 
 static uint64_t real_xcr0(void *user) {
@@ -235,11 +240,13 @@ static bool describe_this(kdl_device_spec *spec) {
 
 /* Linux says "48K" and "105M". */
 static uint64_t cache_size(const char *text) {
-  unsigned long long number = 0;
-  char unit = 0;
-  if (sscanf(text, "%18llu%c", &number, &unit) < 1)
+  uint32_t number;
+  size_t at = 0;
+  if (!kdl_text_number(kdl_text_of(text), &at, &number))
     return 0;
-  return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
+  return text[at] == 'K'   ? (uint64_t)number << 10
+         : text[at] == 'M' ? (uint64_t)number << 20
+                           : number;
 }
 
 static void describe_caches(kdl_device_spec *spec) {

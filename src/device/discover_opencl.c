@@ -68,18 +68,28 @@ static bool has_extension(const subject *device, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Describing                                                                                   */
 
+/* "1.2"; 0 where there is none. */
+static uint32_t version_at(kdl_string text, size_t at) {
+  uint32_t major = 0;
+  uint32_t minor = 0;
+  if (!kdl_text_number(text, &at, &major) || at >= text.length || text.data[at] != '.')
+    return 0;
+  ++at;
+  if (!kdl_text_number(text, &at, &minor) || major > 0xff || minor > 0xff)
+    return 0;
+  return KDL_VERSION_OF(major, minor);
+}
+
 /* The newest of "SPIR-V_1.2 SPIR-V_1.0 ..."; 0 where there is none: PoCL and NVIDIA take OpenCL C
  * only. */
 static uint32_t newest_il(const subject *device) {
-  char text[1024];
+  static const char language[] = "SPIR-V_";
+  char room[1024];
+  kdl_string text = kdl_text_of(ask_text(device, KDL_CL_DEVICE_IL_VERSION, room, sizeof room));
   uint32_t newest = 0;
-  const char *at = ask_text(device, KDL_CL_DEVICE_IL_VERSION, text, sizeof text);
-  while ((at = strstr(at, "SPIR-V_")) != NULL) {
-    at += strlen("SPIR-V_");
-    unsigned major;
-    unsigned minor;
-    if (sscanf(at, "%4u.%4u", &major, &minor) == 2 && KDL_VERSION_OF(major, minor) > newest)
-      newest = KDL_VERSION_OF(major, minor);
+  for (const char *word = strstr(room, language); word; word = strstr(word + 1, language)) {
+    uint32_t version = version_at(text, (size_t)(word - room) + strlen(language));
+    newest = version > newest ? version : newest;
   }
   return newest;
 }
@@ -215,7 +225,7 @@ static void add_device(subject *device, const char *platform, uint32_t ordinal,
   }
   device->extensions[0] = ' ';
   ask_text(device, KDL_CL_DEVICE_EXTENSIONS, device->extensions + 1, most_text - 2);
-  strcat(device->extensions, " ");
+  memcpy(device->extensions + strlen(device->extensions), " ", 2);
   describe(device, spec);
 }
 

@@ -61,7 +61,7 @@ static void say_missing(const char *const *libraries, kdl_driver_report *report)
   for (size_t i = 0; libraries[i]; ++i)
     kdl_out_format(&out, "%s%s", i ? ", " : "", libraries[i]);
   snprintf(report->library, sizeof report->library, "%s", libraries[0]);
-  kdl_driver_say(report, KDL_DRIVER_MISSING, "not installed: found no %s", tried);
+  kdl_driver_say(report, KDL_DRIVER_MISSING, "found no %s", tried);
 }
 
 static void *open_first(const kdl_driver_resolver *resolver, const char *const *libraries,

@@ -104,7 +104,7 @@ static kdl_status resolve_file(const char *name, kdl_device_spec *out_spec) {
   if (strlen(name) >= sizeof path)
     return kdl_fail(KDL_BAD_CALL, "found a file name of %zu bytes, expected less than %zu",
                     strlen(name), sizeof path);
-  strcpy(path, name);
+  memcpy(path, name, strlen(name) + 1);
   size_t index = split_index(path);
   char *data;
   size_t size;

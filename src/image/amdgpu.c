@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * AMD code objects: ELF whose e_flags name the processor and its features, and whose metadata note
- * lists the kernels (LLVM's "User Guide for AMDGPU Backend", "ELF Code Object" and "Code Object
- * Metadata").
+ * AMD code objects: ELF whose e_flags name the processor and its features (LLVM's "User Guide for
+ * AMDGPU Backend", "ELF Code Object"). Their kernels are in image/amdgpu_metadata.c.
  */
 #include "base/bytes.h"
 #include "image/elf_file.h"
-#include "image/msgpack.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -19,10 +17,7 @@ enum {
   first_amdgcn_mach = 0x20,
   generic_version_shift = 24,
 
-  note_isa_version = 3,       /* owner "AMD", code object version 2 */
-  note_metadata_msgpack = 32, /* owner "AMDGPU", from version 3 on */
-
-  symbol_hsa_kernel = 10, /* STT_AMDGPU_HSA_KERNEL, code object version 2 */
+  note_isa_version = 3, /* owner "AMD", code object version 2 */
 };
 
 /* The target features a processor can be built with. */
@@ -215,121 +210,4 @@ kdl_status kdl_amdgpu_read_target(const uint8_t *data, size_t size, kdl_image_ta
   }
   read_flags(&elf, target);
   return KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Kernels                                                                                      */
-
-/* Reads the key of a map's next pair; the value is the reader's next item. */
-static kdl_status next_key(kdl_msgpack *reader, const char *wanted, bool *out_is_wanted) {
-  kdl_msgpack_item key;
-  kdl_status status = kdl_msgpack_next(reader, &key);
-  if (status != KDL_OK)
-    return status;
-  if (key.type != KDL_MSGPACK_STRING)
-    return kdl_image_malformed(key.offset, "AMDGPU metadata",
-                               "found a key that is not a string, expected one");
-  *out_is_wanted = kdl_msgpack_is(&key, wanted);
-  return KDL_OK;
-}
-
-static kdl_status open_item(kdl_msgpack *reader, kdl_msgpack_type type, const char *field,
-                            const char *expected, kdl_msgpack_item *out_item) {
-  kdl_status status = kdl_msgpack_next(reader, out_item);
-  if (status == KDL_OK && out_item->type != type)
-    return kdl_image_malformed(out_item->offset, field, "found another type, expected %s",
-                               expected);
-  return status;
-}
-
-static kdl_status visit_kernel(kdl_msgpack *reader, kdl_visit_name *visit, void *user,
-                               bool *out_stop) {
-  kdl_msgpack_item kernel;
-  kdl_status status =
-      open_item(reader, KDL_MSGPACK_MAP, "amdhsa.kernels", "maps, one for each kernel", &kernel);
-  for (uint64_t i = 0; status == KDL_OK && i < kernel.count; ++i) {
-    bool is_name;
-    status = next_key(reader, ".name", &is_name);
-    if (status != KDL_OK)
-      return status;
-    if (!is_name) {
-      status = kdl_msgpack_skip(reader);
-      continue;
-    }
-    kdl_msgpack_item name;
-    status = open_item(reader, KDL_MSGPACK_STRING, "amdhsa.kernels .name", "a string", &name);
-    if (status == KDL_OK && visit(user, name.text, (size_t)name.count)) {
-      *out_stop = true;
-      return KDL_OK;
-    }
-  }
-  return status;
-}
-
-static kdl_status visit_metadata(kdl_msgpack *reader, kdl_visit_name *visit, void *user) {
-  kdl_msgpack_item root;
-  kdl_status status = open_item(reader, KDL_MSGPACK_MAP, "AMDGPU metadata", "a map", &root);
-  for (uint64_t i = 0; status == KDL_OK && i < root.count; ++i) {
-    bool is_kernels;
-    status = next_key(reader, "amdhsa.kernels", &is_kernels);
-    if (status != KDL_OK)
-      return status;
-    if (!is_kernels) {
-      status = kdl_msgpack_skip(reader);
-      continue;
-    }
-    kdl_msgpack_item kernels;
-    status = open_item(reader, KDL_MSGPACK_ARRAY, "amdhsa.kernels", "an array", &kernels);
-    bool stop = false;
-    for (uint64_t k = 0; status == KDL_OK && k < kernels.count && !stop; ++k)
-      status = visit_kernel(reader, visit, user, &stop);
-    if (stop)
-      return status;
-  }
-  return status;
-}
-
-/* Without metadata that can be read (code object version 2 keeps YAML) the symbols tell: a kernel
- * is a symbol of its own type there, and later has a descriptor NAME.kd. */
-static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void *user) {
-  kdl_elf_symbols symbols;
-  kdl_status status = kdl_elf_open_symbols(elf, KDL_ELF_SECTION_DYNSYM, &symbols);
-  if (status == KDL_OK && symbols.count == 0)
-    status = kdl_elf_open_symbols(elf, KDL_ELF_SECTION_SYMTAB, &symbols);
-  for (uint64_t i = 1; status == KDL_OK && i < symbols.count; ++i) {
-    kdl_elf_symbol symbol = kdl_elf_read_symbol(elf, &symbols, i);
-    if (!symbol.is_defined ||
-        (symbol.type != symbol_hsa_kernel && symbol.type != KDL_ELF_SYMBOL_OBJECT))
-      continue;
-    const char *name;
-    size_t length;
-    status = kdl_elf_symbol_name(elf, &symbols, &symbol, &name, &length);
-    if (status != KDL_OK)
-      return status;
-    if (symbol.type == KDL_ELF_SYMBOL_OBJECT) {
-      if (length <= 3 || memcmp(name + length - 3, ".kd", 3) != 0)
-        continue;
-      length -= 3;
-    }
-    if (visit(user, name, length))
-      break;
-  }
-  return status;
-}
-
-kdl_status kdl_amdgpu_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
-                                   void *user) {
-  kdl_elf elf;
-  kdl_status status = kdl_elf_open(data, size, &elf);
-  if (status != KDL_OK)
-    return status;
-  kdl_elf_notes notes = {.elf = &elf};
-  kdl_elf_note note;
-  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
-    if (kdl_elf_note_is(&note, "AMDGPU", note_metadata_msgpack)) {
-      kdl_msgpack reader = {note.data, note.size, 0, (uint64_t)(note.data - data)};
-      return visit_metadata(&reader, visit, user);
-    }
-  }
-  return status == KDL_OK ? visit_symbols(&elf, visit, user) : status;
 }

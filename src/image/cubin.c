@@ -24,41 +24,83 @@ enum {
   flag_accelerator_v8 = 0x8,
   symbol_is_entry = 0x10, /* STO_CUDA_ENTRY, in st_other */
 
-  attribute_accelerator = 9,
   form_byte = 2,  /* form, attribute, value, padding */
   form_sized = 4, /* form, attribute, u16 size, bytes */
+  attribute_accelerator = 9,
+  attribute_param = 0x17,      /* EIATTR_KPARAM_INFO */
+  attribute_wide_param = 0x45, /* EIATTR_KPARAM_INFO_V2, where an argument is too large for that */
 
   note_tool_info = 2000,
   tool_info_version = 2,
   tool_info_header = 24, /* version, then where five strings lie in what follows */
 };
 
+/* ------------------------------------------------------------------------------------------ */
+/* Attributes: what .nv.compat and .nv.info are made of                                         */
+
+typedef struct {
+  const kdl_elf *elf;
+  kdl_elf_section section;
+  const char *name;
+  uint64_t at;
+} attribute_list;
+
+typedef struct {
+  uint8_t form;
+  uint8_t id;
+  const uint8_t *value;
+  uint64_t size;
+  uint64_t offset; /* of the value in the image */
+} attribute;
+
+/* False at the end, and on failure. */
+static bool next_attribute(attribute_list *list, attribute *out, kdl_status *status) {
+  const kdl_elf_section *section = &list->section;
+  uint64_t left = section->size - list->at;
+  if (left == 0)
+    return false;
+  if (left < 4) {
+    *status =
+        kdl_image_malformed(section->offset + list->at, list->name,
+                            "found %" PRIu64 " bytes, expected an attribute of at least 4", left);
+    return false;
+  }
+  const uint8_t *header = list->elf->data + section->offset + list->at;
+  bool is_sized = header[0] == form_sized;
+  *out = (attribute){
+      .form = header[0],
+      .id = header[1],
+      .value = header + (is_sized ? 4 : 2),
+      .size = is_sized ? kdl_load_u16(header + 2) : 2,
+      .offset = section->offset + list->at + (is_sized ? 4 : 2),
+  };
+  uint64_t size = is_sized ? out->size : 0;
+  if (size > left - 4) {
+    *status = kdl_image_malformed(
+        section->offset + list->at + 2, list->name,
+        "found an attribute of %" PRIu64 " bytes, expected at most %" PRIu64, size, left - 4);
+    return false;
+  }
+  list->at += 4 + size;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Target                                                                                       */
+
 /* Whether .nv.compat says that the code is for this architecture alone. */
 static kdl_status read_compat(const kdl_elf *elf, bool *is_accelerated) {
-  kdl_elf_section section;
+  attribute_list list = {.elf = elf, .name = ".nv.compat"};
   bool found;
-  kdl_status status = kdl_elf_find_section(elf, ".nv.compat", &section, &found);
+  kdl_status status = kdl_elf_find_section(elf, list.name, &list.section, &found);
   if (status != KDL_OK || !found)
     return status;
-  const uint8_t *attributes = elf->data + section.offset;
-  for (uint64_t at = 0; at < section.size;) {
-    if (section.size - at < 4)
-      return kdl_image_malformed(section.offset + at, ".nv.compat",
-                                 "found %" PRIu64 " bytes, expected an attribute of 4",
-                                 section.size - at);
-    const uint8_t *attribute = attributes + at;
-    uint64_t size = attribute[0] == form_sized ? kdl_load_u16(attribute + 2) : 0;
-    at += 4;
-    if (size > section.size - at)
-      return kdl_image_malformed(section.offset + at - 2, ".nv.compat",
-                                 "found an attribute of %" PRIu64
-                                 " bytes, expected at most %" PRIu64,
-                                 size, section.size - at);
-    at += size;
-    if (attribute[0] == form_byte && attribute[1] == attribute_accelerator && (attribute[2] & 1))
+  attribute item;
+  while (next_attribute(&list, &item, &status)) {
+    if (item.form == form_byte && item.id == attribute_accelerator && (item.value[0] & 1))
       *is_accelerated = true;
   }
-  return KDL_OK;
+  return status;
 }
 
 /* The options in a note of the tool that made the code: the last of its strings. */
@@ -111,6 +153,9 @@ kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_tar
   return status;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels and their parameters                                                                 */
+
 kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                   void *user) {
   kdl_elf elf;
@@ -127,6 +172,77 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
     size_t length;
     status = kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length);
     if (status == KDL_OK && visit(user, name, length))
+      break;
+  }
+  return status;
+}
+
+typedef struct {
+  kdl_image_param items[KDL_IMAGE_PARAM_LIMIT];
+  bool is_known[KDL_IMAGE_PARAM_LIMIT];
+  uint32_t count;
+} param_list;
+
+/* u32 index, u16 ordinal, u16 offset; then in a word the logarithm of the alignment of what a
+ * pointer points to (8 bits), the memory it points to (4), where the argument lies (6) and its size
+ * (14), or in the wide form the size (16), alignment (8) and memory (8). Without `.ptr` in the PTX
+ * the memory is 0. */
+static kdl_status read_param(const attribute *item, param_list *params) {
+  if (item->size != 12)
+    return kdl_image_malformed(item->offset, "EIATTR_KPARAM_INFO",
+                               "found %" PRIu64 " bytes, expected 12", item->size);
+  uint16_t ordinal = kdl_load_u16(item->value + 4);
+  uint32_t word = kdl_load_u32(item->value + 8);
+  bool is_wide = item->id == attribute_wide_param;
+  bool is_pointer = is_wide ? word >> 24 : word >> 8 & 0xf;
+  if (ordinal >= KDL_IMAGE_PARAM_LIMIT)
+    return kdl_too_many_params();
+  params->items[ordinal] = (kdl_image_param){
+      .kind = is_pointer ? KDL_IMAGE_PARAM_POINTER : KDL_IMAGE_PARAM_BYTES,
+      .size = is_wide ? word & 0xffff : word >> 18,
+      .offset = kdl_load_u16(item->value + 6),
+  };
+  params->is_known[ordinal] = true;
+  if (ordinal >= params->count)
+    params->count = ordinal + 1u;
+  return KDL_OK;
+}
+
+/* The section has the last parameter first. */
+static kdl_status read_params(attribute_list *list, param_list *params) {
+  kdl_status status = KDL_OK;
+  attribute item;
+  while (status == KDL_OK && next_attribute(list, &item, &status)) {
+    if (item.form == form_sized && (item.id == attribute_param || item.id == attribute_wide_param))
+      status = read_param(&item, params);
+  }
+  for (uint32_t i = 0; i < params->count && status == KDL_OK; ++i) {
+    if (!params->is_known[i])
+      status = kdl_image_malformed(list->section.offset, "EIATTR_KPARAM_INFO",
+                                   "found parameter %" PRIu32 " and none of number %" PRIu32
+                                   ", expected all of them",
+                                   params->count - 1, i);
+  }
+  return status;
+}
+
+kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                                 kdl_visit_param *visit, void *user) {
+  kdl_elf elf;
+  attribute_list list = {.elf = &elf, .name = ".nv.info"};
+  bool found = false;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status == KDL_OK)
+    status = kdl_elf_find_section_of(&elf, ".nv.info.", kernel, &list.section, &found);
+  if (status == KDL_OK && !found)
+    return kdl_no_such_kernel(kernel);
+  param_list params;
+  params.count = 0;
+  memset(params.is_known, 0, sizeof params.is_known);
+  if (status == KDL_OK)
+    status = read_params(&list, &params);
+  for (uint32_t i = 0; i < params.count && status == KDL_OK; ++i) {
+    if (visit(user, &params.items[i]))
       break;
   }
   return status;

@@ -219,25 +219,33 @@ kdl_status kdl_elf_section_name(const kdl_elf *elf, const kdl_elf_section *secti
   return status == KDL_OK ? read_string(elf, &names, section->name, out_name, out_length) : status;
 }
 
-kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_section *out_section,
-                                bool *out_found) {
+kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_string name,
+                                   kdl_elf_section *out_section, bool *out_found) {
   *out_found = false;
   if (elf->section_count == 0)
     return KDL_OK;
   kdl_elf_section names;
   kdl_status status = read_strings(elf, elf->section_names, &names);
-  size_t size = strlen(name) + 1;
+  size_t before = strlen(prefix);
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
     kdl_elf_section section;
     status = kdl_elf_read_section(elf, i, &section);
-    if (status == KDL_OK && kdl_in_range(section.name, size, names.size) &&
-        memcmp(elf->data + names.offset + section.name, name, size) == 0) {
+    if (status != KDL_OK || !kdl_in_range(section.name, before + name.length + 1, names.size))
+      continue;
+    const char *text = (const char *)elf->data + names.offset + section.name;
+    if (memcmp(text, prefix, before) == 0 && memcmp(text + before, name.data, name.length) == 0 &&
+        text[before + name.length] == '\0') {
       *out_section = section;
       *out_found = true;
       return check_contents(elf, &section);
     }
   }
   return status;
+}
+
+kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_section *out_section,
+                                bool *out_found) {
+  return kdl_elf_find_section_of(elf, name, (kdl_string){"", 0}, out_section, out_found);
 }
 
 /* ------------------------------------------------------------------------------------------ */

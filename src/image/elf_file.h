@@ -105,6 +105,10 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
 kdl_status kdl_elf_find_section(const kdl_elf *elf, const char *name, kdl_elf_section *out_section,
                                 bool *out_found);
 
+/* The first section whose name is `prefix` with `name` behind it. */
+kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_string name,
+                                   kdl_elf_section *out_section, bool *out_found);
+
 /* The name of a section, NUL-terminated in place. */
 kdl_status kdl_elf_section_name(const kdl_elf *elf, const kdl_elf_section *section,
                                 const char **out_name, size_t *out_length);

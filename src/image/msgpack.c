@@ -16,6 +16,8 @@ typedef struct {
   bool is_valid;
 } format;
 
+enum { first_unsigned = 0xcc, last_unsigned = 0xcf };
+
 static const format formats[32] = {
     [0x00] = {KDL_MSGPACK_SCALAR, 0, 0, true}, /* nil */
     [0x02] = {KDL_MSGPACK_SCALAR, 0, 0, true}, /* false */
@@ -54,6 +56,8 @@ static const format formats[32] = {
 static bool read_short_form(uint8_t first, kdl_msgpack_item *item) {
   if (first < 0x80 || first >= 0xe0) {
     item->type = KDL_MSGPACK_SCALAR;
+    item->is_unsigned = first < 0x80;
+    item->value = item->is_unsigned ? first : 0;
   } else if (first < 0x90) {
     item->type = KDL_MSGPACK_MAP;
     item->count = first & 0x0f;
@@ -87,6 +91,9 @@ static kdl_status read_long_form(kdl_msgpack *reader, uint8_t first, kdl_msgpack
     item->count = item->count << 8 | reader->data[reader->at++];
   if (form->fixed > reader->size - reader->at)
     return truncated(reader, item->offset, form->fixed);
+  item->is_unsigned = first >= first_unsigned && first <= last_unsigned;
+  for (uint8_t i = 0; item->is_unsigned && i < form->fixed; ++i)
+    item->value = item->value << 8 | reader->data[reader->at + i];
   reader->at += form->fixed;
   return KDL_OK;
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 typedef enum kdl_msgpack_type {
-  KDL_MSGPACK_SCALAR, /* nil, a boolean or a number: nothing of libkdl's needs its value */
+  KDL_MSGPACK_SCALAR, /* nil, a boolean or a number */
   KDL_MSGPACK_STRING,
   KDL_MSGPACK_BINARY, /* also extension types */
   KDL_MSGPACK_ARRAY,  /* `count` items follow */
@@ -36,6 +36,8 @@ typedef struct kdl_msgpack_item {
   uint64_t count;   /* elements, or bytes of a string or binary */
   const char *text; /* of a string or binary */
   uint64_t offset;  /* in the image */
+  bool is_unsigned; /* a number of an unsigned format, whose value is ... */
+  uint64_t value;
 } kdl_msgpack_item;
 
 /* Reads one item. A count that cannot fit into the bytes left is refused, since every element takes

@@ -168,6 +168,9 @@ kdl_status kdl_ptx_read_target(const uint8_t *data, size_t size, kdl_image_targe
   return KDL_OK;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels and their parameters                                                                 */
+
 /* After an entry's name: whether a body follows its parameters and directives, or the `;` that
  * makes it a declaration. A .pragma before the body has a `;` of its own. */
 static bool has_body(scanner *s) {
@@ -195,4 +198,157 @@ kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name
       break;
   }
   return KDL_OK;
+}
+
+/* Pointers and integers of a pointer's size look alike unless `.ptr` follows. */
+static const struct {
+  const char *name;
+  uint32_t size;
+  kdl_image_param_kind kind;
+} types[] = {
+    {".u8", 1, KDL_IMAGE_PARAM_INTEGER},     {".u16", 2, KDL_IMAGE_PARAM_INTEGER},
+    {".u32", 4, KDL_IMAGE_PARAM_INTEGER},    {".u64", 8, KDL_IMAGE_PARAM_INTEGER},
+    {".s8", 1, KDL_IMAGE_PARAM_INTEGER},     {".s16", 2, KDL_IMAGE_PARAM_INTEGER},
+    {".s32", 4, KDL_IMAGE_PARAM_INTEGER},    {".s64", 8, KDL_IMAGE_PARAM_INTEGER},
+    {".b8", 1, KDL_IMAGE_PARAM_VALUE},       {".b16", 2, KDL_IMAGE_PARAM_VALUE},
+    {".b32", 4, KDL_IMAGE_PARAM_VALUE},      {".b64", 8, KDL_IMAGE_PARAM_VALUE},
+    {".b128", 16, KDL_IMAGE_PARAM_VALUE},    {".f16", 2, KDL_IMAGE_PARAM_FLOAT},
+    {".f16x2", 4, KDL_IMAGE_PARAM_VALUE},    {".bf16", 2, KDL_IMAGE_PARAM_FLOAT},
+    {".f32", 4, KDL_IMAGE_PARAM_FLOAT},      {".f64", 8, KDL_IMAGE_PARAM_FLOAT},
+    {".texref", 0, KDL_IMAGE_PARAM_OPAQUE},  {".samplerref", 0, KDL_IMAGE_PARAM_OPAQUE},
+    {".surfref", 0, KDL_IMAGE_PARAM_OPAQUE},
+};
+
+/* One parameter while its tokens are read. */
+typedef struct {
+  kdl_image_param param;
+  uint64_t size;
+  uint32_t align;
+  bool has_type;
+  bool is_array;
+  bool is_pointer; /* a .align behind .ptr is that of what it points to */
+} declaration;
+
+static bool read_type(token t, declaration *d) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if (!is(t, types[i].name))
+      continue;
+    d->has_type = true;
+    d->param.kind = types[i].kind;
+    d->size = types[i].size;
+    if (!d->align)
+      d->align = types[i].size;
+    return true;
+  }
+  return false;
+}
+
+/* A number of bytes or elements. CUDA's largest block of arguments is below 2^15. */
+static kdl_status read_count(scanner *s, const char *field, uint32_t *out_count) {
+  token t = next(s);
+  uint32_t value = 0;
+  for (size_t i = 0; i < t.length; ++i) {
+    if (t.text[i] < '0' || t.text[i] > '9' || value > UINT16_MAX)
+      return unexpected(t, field, "a number up to 65535");
+    value = value * 10 + (uint32_t)(t.text[i] - '0');
+  }
+  if (t.length == 0 || value > UINT16_MAX)
+    return unexpected(t, field, "a number up to 65535");
+  *out_count = value;
+  return KDL_OK;
+}
+
+static kdl_status read_array(scanner *s, declaration *d) {
+  uint32_t count;
+  kdl_status status = read_count(s, "[]", &count);
+  token end = next(s);
+  if (status == KDL_OK && !is(end, "]"))
+    return unexpected(end, "[]", "]");
+  d->is_array = true;
+  d->size *= status == KDL_OK ? count : 1;
+  return d->size > UINT16_MAX ? unexpected(end, "[]", "at most 65535 bytes of it") : status;
+}
+
+/* Finishes what was read: what it may be, and where it lies by C's rules. */
+static void place(declaration *d, uint32_t pointer_size, uint64_t *end) {
+  kdl_image_param *param = &d->param;
+  uint64_t align = d->align ? d->align : 1;
+  uint64_t offset = (*end + align - 1) / align * align;
+  param->size = (uint32_t)d->size;
+  param->offset = offset < KDL_NO_OFFSET ? (uint32_t)offset : KDL_NO_OFFSET;
+  *end = offset + d->size;
+  if (d->is_pointer)
+    param->kind = KDL_IMAGE_PARAM_POINTER;
+  else if (d->is_array)
+    param->kind = KDL_IMAGE_PARAM_VALUE;
+  else if (d->size == pointer_size &&
+           (param->kind == KDL_IMAGE_PARAM_INTEGER || param->kind == KDL_IMAGE_PARAM_VALUE))
+    param->kind = KDL_IMAGE_PARAM_BYTES;
+}
+
+static kdl_status read_align(scanner *s, declaration *d) {
+  uint32_t align;
+  kdl_status status = read_count(s, ".align", &align);
+  if (status == KDL_OK && !d->is_pointer)
+    d->align = align;
+  return status;
+}
+
+/* Reads up to the comma or parenthesis that ends a parameter, which is *out_end. */
+static kdl_status read_param(scanner *s, declaration *d, token *out_end) {
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK) {
+    token t = next(s);
+    *out_end = t;
+    if (is(t, ",") || is(t, ")"))
+      return d->has_type ? KDL_OK : unexpected(t, ".param", "a type such as .u64 before it");
+    if (is(t, ".align"))
+      status = read_align(s, d);
+    else if (is(t, "["))
+      status = read_array(s, d);
+    else if (is(t, ".ptr"))
+      d->is_pointer = true;
+    else if (!read_type(t, d) && !is_name(t) && !(t.length && t.text[0] == '.'))
+      return unexpected(t, ".param", "a parameter");
+  }
+  return status;
+}
+
+static kdl_status visit_params(scanner *s, uint32_t pointer_size, kdl_visit_param *visit,
+                               void *user) {
+  token t = next(s);
+  if (!is(t, "("))
+    return KDL_OK; /* without a list there are no parameters */
+  uint64_t end = 0;
+  scanner inside = *s;
+  if (is(next(&inside), ")"))
+    return KDL_OK;
+  do {
+    declaration d = {.has_type = false};
+    kdl_status status = read_param(s, &d, &t);
+    if (status != KDL_OK)
+      return status;
+    place(&d, pointer_size, &end);
+    if (visit(user, &d.param))
+      return KDL_OK;
+  } while (is(t, ","));
+  return KDL_OK;
+}
+
+kdl_status kdl_ptx_read_params(const uint8_t *data, size_t size, kdl_string kernel,
+                               kdl_visit_param *visit, void *user) {
+  scanner s = scan(data, size);
+  uint32_t bits = 32;
+  for (token t = next(&s); t.length; t = next(&s)) {
+    if (is(t, ".address_size") && !number(next(&s), 0, &bits))
+      bits = 32;
+    if (!is(t, ".entry"))
+      continue;
+    token name = next(&s);
+    scanner list = s;
+    if (name.length == kernel.length && memcmp(name.text, kernel.data, name.length) == 0 &&
+        has_body(&s))
+      return visit_params(&list, bits / 8, visit, user);
+  }
+  return kdl_no_such_kernel(kernel);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The two readers of each kind of image, and what they share. */
+/* The readers of each kind of image, and what they share. */
 #ifndef KDL_IMAGE_READERS_H
 #define KDL_IMAGE_READERS_H
 
 #include "base/error.h"
 #include "image/image.h"
+#include "image/params.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +30,18 @@ kdl_target_reader kdl_spirv_read_target;
 kdl_kernel_reader kdl_spirv_read_kernels;
 kdl_target_reader kdl_zebin_read_target;
 kdl_kernel_reader kdl_zebin_read_kernels;
+
+/* Leaves `index` to the caller. */
+typedef kdl_status kdl_params_reader(const uint8_t *data, size_t size, kdl_string kernel,
+                                     kdl_visit_param *visit, void *user);
+
+kdl_params_reader kdl_amdgpu_read_params;
+kdl_params_reader kdl_cubin_read_params;
+kdl_params_reader kdl_ptx_read_params;
+kdl_params_reader kdl_spirv_read_params;
+
+kdl_status kdl_too_many_params(void);
+kdl_status kdl_no_such_kernel(kdl_string kernel);
 
 /* Whether text begins with PTX's `.version`, after blanks and whole comments. */
 bool kdl_ptx_begins(const void *head, size_t size);

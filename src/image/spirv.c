@@ -1,64 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * SPIR-V: a stream of 32-bit words in the byte order that the magic number shows. What is read here
- * stands before the first function (SPIR-V specification, "Logical Layout of a Module"), so that
- * the code is never walked.
- */
-#include "base/bytes.h"
+/* SPIR-V. What is read here stands before the first function, so that the code is never walked. */
 #include "base/error.h"
 #include "image/readers.h"
+#include "image/spirv_module.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-  header_words = 5,
-  op_memory_model = 14,
-  op_entry_point = 15,
-  op_function = 54,
-  model_gl_compute = 5,
-  model_kernel = 6,
-};
+enum { model_gl_compute = 5, model_kernel = 6 };
 
 static const uint32_t magic = 0x07230203;
 
-typedef struct {
-  const uint8_t *data;
-  uint64_t word_count;
-  bool is_big_endian;
-  uint64_t at; /* the word after the current instruction */
-  uint64_t start;
-  uint32_t opcode;
-  uint32_t length; /* words, the first one included */
-} module;
-
-static uint32_t word(const module *m, uint64_t index) {
-  const uint8_t *b = m->data + index * 4;
-  if (!m->is_big_endian)
-    return kdl_load_u32(b);
-  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
-static kdl_status open_module(const uint8_t *data, size_t size, module *m) {
-  if (size < (size_t)header_words * 4)
+kdl_status kdl_spirv_open(const uint8_t *data, size_t size, kdl_spirv *out_module) {
+  if (size < (size_t)KDL_SPIRV_HEADER_WORDS * 4)
     return kdl_image_malformed(0, "SPIR-V header", "found %zu bytes, expected at least %d", size,
-                               header_words * 4);
-  *m = (module){.data = data, .word_count = size / 4, .at = header_words};
-  m->is_big_endian = word(m, 0) != magic;
-  if (word(m, 0) != magic)
+                               KDL_SPIRV_HEADER_WORDS * 4);
+  kdl_spirv m = {.data = data, .word_count = size / 4, .at = KDL_SPIRV_HEADER_WORDS};
+  m.is_big_endian = kdl_spirv_word(&m, 0) != magic;
+  if (kdl_spirv_word(&m, 0) != magic)
     return kdl_image_malformed(0, "magic number",
                                "found %02x %02x %02x %02x, expected 03 02 23 07 or its reverse",
                                data[0], data[1], data[2], data[3]);
+  *out_module = m;
   return KDL_OK;
 }
 
-/* Steps to the next instruction; false at the end of the part that declares, or on failure. */
-static bool next(module *m, kdl_status *status) {
+bool kdl_spirv_next(kdl_spirv *m, kdl_status *status) {
   if (m->at >= m->word_count)
     return false;
   m->start = m->at;
-  uint32_t first = word(m, m->at);
+  uint32_t first = kdl_spirv_word(m, m->at);
   m->opcode = first & 0xffff;
   m->length = first >> 16;
   if (m->length == 0 || m->length > m->word_count - m->at) {
@@ -69,10 +41,16 @@ static bool next(module *m, kdl_status *status) {
     return false;
   }
   m->at += m->length;
-  return m->opcode != op_function;
+  return true;
 }
 
-static kdl_status too_short(const module *m, const char *instruction, unsigned least) {
+bool kdl_spirv_next_declaration(kdl_spirv *m, kdl_status *status) {
+  return kdl_spirv_next(m, status) && m->opcode != KDL_SPIRV_OP_FUNCTION;
+}
+
+kdl_status kdl_spirv_expect(const kdl_spirv *m, const char *instruction, unsigned least) {
+  if (m->length >= least)
+    return KDL_OK;
   return kdl_image_malformed(m->start * 4, instruction,
                              "found %" PRIu32 " words, expected at least %u", m->length, least);
 }
@@ -87,21 +65,22 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
       {2, "spirv64-unknown-unknown"},  /* Physical64 */
       {5348, "spirv-unknown-unknown"}, /* PhysicalStorageBuffer64: Vulkan */
   };
-  module m;
-  kdl_status status = open_module(data, size, &m);
+  kdl_spirv m;
+  kdl_status status = kdl_spirv_open(data, size, &m);
   if (status != KDL_OK)
     return status;
-  uint32_t version = word(&m, 1);
+  uint32_t version = kdl_spirv_word(&m, 1);
   if (version & 0xff0000ff)
     return kdl_image_malformed(4, "version", "found 0x%08" PRIx32 ", expected 0x00XXYY00", version);
   target->version_major = version >> 16;
   target->version_minor = version >> 8 & 0xff;
-  while (next(&m, &status)) {
-    if (m.opcode != op_memory_model)
+  while (kdl_spirv_next_declaration(&m, &status)) {
+    if (m.opcode != KDL_SPIRV_OP_MEMORY_MODEL)
       continue;
-    if (m.length < 3)
-      return too_short(&m, "OpMemoryModel", 3);
-    uint32_t addressing = word(&m, m.start + 1);
+    status = kdl_spirv_expect(&m, "OpMemoryModel", 3);
+    if (status != KDL_OK)
+      return status;
+    uint32_t addressing = kdl_spirv_operand(&m, 1);
     for (size_t i = 0; i < sizeof triples / sizeof *triples; ++i) {
       if (addressing == triples[i].addressing) {
         snprintf(target->triple, sizeof target->triple, "%s", triples[i].triple);
@@ -117,31 +96,43 @@ kdl_status kdl_spirv_read_target(const uint8_t *data, size_t size, kdl_image_tar
   return kdl_image_malformed(m.at * 4, "OpMemoryModel", "found none, expected one before here");
 }
 
+kdl_status kdl_spirv_next_kernel(kdl_spirv *m, kdl_string *out_name) {
+  kdl_status status = KDL_OK;
+  *out_name = (kdl_string){NULL, 0};
+  while (kdl_spirv_next_declaration(m, &status)) {
+    if (m->opcode != KDL_SPIRV_OP_ENTRY_POINT)
+      continue;
+    status = kdl_spirv_expect(m, "OpEntryPoint", 4);
+    if (status != KDL_OK)
+      return status;
+    uint32_t model = kdl_spirv_operand(m, 1);
+    if (model != model_kernel && model != model_gl_compute)
+      continue;
+    const char *name = (const char *)m->data + (m->start + 3) * 4;
+    size_t room = (size_t)(m->length - 3) * 4;
+    const char *end = memchr(name, 0, room);
+    if (!end)
+      return kdl_image_malformed((m->start + 3) * 4, "OpEntryPoint",
+                                 "found no NUL in %zu bytes of name, expected one", room);
+    *out_name = (kdl_string){name, (size_t)(end - name)};
+    return KDL_OK;
+  }
+  return status;
+}
+
 kdl_status kdl_spirv_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                   void *user) {
-  module m;
-  kdl_status status = open_module(data, size, &m);
+  kdl_spirv m;
+  kdl_status status = kdl_spirv_open(data, size, &m);
   if (status != KDL_OK)
     return status;
   /* Names are packed from the low end of each word, so in a big-endian file they lie reversed. */
   if (m.is_big_endian)
     return kdl_fail(KDL_UNSUPPORTED, "kernel names of big-endian SPIR-V cannot be read: expected "
                                      "a little-endian module, as every producer writes");
-  while (next(&m, &status)) {
-    if (m.opcode != op_entry_point)
-      continue;
-    if (m.length < 4)
-      return too_short(&m, "OpEntryPoint", 4);
-    uint32_t model = word(&m, m.start + 1);
-    if (model != model_kernel && model != model_gl_compute)
-      continue;
-    const char *name = (const char *)data + (m.start + 3) * 4;
-    size_t room = (size_t)(m.length - 3) * 4;
-    const char *end = memchr(name, 0, room);
-    if (!end)
-      return kdl_image_malformed((m.start + 3) * 4, "OpEntryPoint",
-                                 "found no NUL in %zu bytes of name, expected one", room);
-    if (visit(user, name, (size_t)(end - name)))
+  kdl_string name;
+  while ((status = kdl_spirv_next_kernel(&m, &name)) == KDL_OK && name.data) {
+    if (visit(user, name.data, name.length))
       break;
   }
   return status;

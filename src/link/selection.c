@@ -4,6 +4,7 @@
  */
 #include "base/environment.h"
 #include "base/error.h"
+#include "device/spec_label.h"
 #include "link/device.h"
 #include "link/library.h"
 #include "link/permission.h"
@@ -31,6 +32,7 @@ typedef struct {
   size_t count;
   size_t eligible;
   const char *line; /* the route's spec */
+  char label[192];  /* the same in a few words */
 } ranking;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -40,8 +42,9 @@ static kdl_status read_policy(kdl_policy *out_policy) {
   const char *name = kdl_environment("KDL_POLICY");
   *out_policy = KDL_POLICY_BEST;
   if (name && !kdl_policy_parse(kdl_text_of(name), out_policy))
-    return kdl_fail(KDL_BAD_CALL,
-                    "KDL_POLICY: found \"%s\", expected one of: best, first, capability", name);
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "KDL_POLICY: position 0: found \"%s\", expected one of: best, first, capability", name);
   return KDL_OK;
 }
 
@@ -83,6 +86,7 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
   if (!made.candidates)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", made.count);
   made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
+  kdl_device_spec_label(&made.query.device->spec, &(kdl_out){made.label, sizeof made.label, 0});
   *out_ranking = made;
   return KDL_OK;
 }
@@ -110,18 +114,22 @@ static kdl_status rank(const request *asked, ranking *out_ranking) {
 static void debug_ranking(const request *asked, const ranking *made) {
   if (!kdl_debug_on(KDL_DEBUG_SELECT))
     return;
-  kdl_debug(KDL_DEBUG_SELECT, "%s for %s, policy %s",
-            made->query.kernel.data ? made->query.kernel.data : "any kernel", made->line,
+  kdl_debug(KDL_DEBUG_SELECT, "%s on %s, policy %s",
+            made->query.kernel.data ? made->query.kernel.data : "any kernel", made->label,
             kdl_policy_name(made->query.policy));
   for (size_t i = 0; i < made->count; ++i) {
     const kdl_candidate *candidate = &made->candidates[i];
     const kdl_image *image = kdl_catalog_image(asked->catalog, candidate->image);
     kdl_explanation why;
     kdl_explain_candidate(asked->catalog, &made->query, candidate, &why);
-    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s %s): %s%s", candidate->image,
-              kdl_image_kind_name(image->kind), image->arch.data,
-              candidate->eligible ? (i == 0 ? "chosen, " : "fits, ") : "",
-              why.reason_count ? why.reasons[0].words : why.fit);
+    char text[KDL_EXPLAIN_REASONS * KDL_EXPLAIN_TEXT];
+    kdl_out out = {text, sizeof text, 0};
+    if (candidate->eligible)
+      kdl_out_format(&out, "%s, %s", i == 0 ? "chosen" : "fits", why.fit);
+    for (size_t k = 0; k < why.reason_count; ++k)
+      kdl_out_format(&out, "%s%s: %s", k ? "; " : "", why.reasons[k].code, why.reasons[k].words);
+    kdl_debug(KDL_DEBUG_SELECT, "  image %" PRIu32 " (%s %s): %s", candidate->image,
+              kdl_image_kind_name(image->kind), image->arch.data, text);
   }
 }
 
@@ -129,7 +137,7 @@ static void debug_ranking(const request *asked, const ranking *made) {
 static kdl_status nothing_fits(const request *asked, const ranking *made) {
   const char *kernel = made->query.kernel.data ? made->query.kernel.data : "any kernel";
   if (made->count == 0)
-    return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, made->line);
+    return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, made->label);
   const kdl_candidate *nearest = &made->candidates[0];
   const kdl_image *image = kdl_catalog_image(asked->catalog, nearest->image);
   kdl_explanation why;
@@ -138,7 +146,7 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
   return kdl_fail(
       KDL_NO_MATCH,
       "%s: none of %zu images fits %s; the nearest is image %" PRIu32 " (%s %s): %s%s%s", kernel,
-      made->count, made->line, nearest->image, kdl_image_kind_name(image->kind), image->arch.data,
+      made->count, made->label, nearest->image, kdl_image_kind_name(image->kind), image->arch.data,
       reason->words, reason->fix[0] ? "; to mend it: " : "", reason->fix);
 }
 

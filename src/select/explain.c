@@ -38,6 +38,19 @@ static void explain_bit(const kdl_mismatch *mismatch, const kdl_kernel_key *key,
   kdl_reason_fix(mismatch, bit, reason->fix, sizeof reason->fix);
 }
 
+/* A kernel's key that cannot be read: the image's rule knows nothing of it. */
+static void explain_key(kdl_string kernel, kdl_string value, kdl_explained_reason *reason) {
+  kdl_out out = {reason->words, sizeof reason->words, 0};
+  kdl_kernel_key key;
+  kdl_parse_error error = {0, ""};
+  kdl_kernel_parse(value, &key, &error);
+  kdl_out_format(&out, KDL_KERNEL_PREFIX "%.*s=", kernel.length < 64 ? (int)kernel.length : 64,
+                 kernel.data);
+  kdl_out_quoted(&out, value);
+  kdl_out_format(&out, ", ");
+  kdl_out_parse_error(&out, value, error);
+}
+
 static void explain_reasons(const kdl_catalog *catalog, const kdl_query *query,
                             const kdl_candidate *candidate, kdl_explanation *explanation) {
   kdl_image_desc image = kdl_catalog_desc(catalog, candidate->image);
@@ -53,6 +66,8 @@ static void explain_reasons(const kdl_catalog *catalog, const kdl_query *query,
       continue;
     kdl_explained_reason *reason = add(explanation, kdl_reason_get(bit)->code);
     explain_bit(&mismatch, has_key ? &key : NULL, query, bit, reason);
+    if (bit == KDL_REASON_MALFORMED_KEY && value && !has_key && !reason->words[0])
+      explain_key(query->kernel, *value, reason);
   }
 }
 

@@ -21,6 +21,14 @@ static void capability(kdl_out *out, uint32_t arch) {
   kdl_out_format(out, "%u.%u", arch >> 8 & 0xff, arch & 0xff);
 }
 
+/* Of a CPU the base alone: what it has besides may fill lines. */
+static void say_device(in m, kdl_out *out) {
+  kdl_string arch = m->device->arch;
+  if (kdl_family_class(m->device->family) != KDL_CLASS_GPU)
+    arch.length = kdl_text_find(arch, 0, "+");
+  kdl_say(out, arch);
+}
+
 static void the_device_is(in m, kdl_out *out) {
   const kdl_device_desc *device = m->device;
   kdl_amdgcn_id id;
@@ -33,7 +41,7 @@ static void the_device_is(in m, kdl_out *out) {
   else if (device->family == KDL_FAMILY_INTEL && kdl_intel_parse(device->arch, &ip, NULL))
     kdl_out_intel(out, ip);
   else
-    kdl_say(out, device->arch);
+    say_device(m, out);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -136,7 +144,7 @@ static void words_other_family(in m, kdl_out *out) {
   }
   kdl_out_format(out, "; the device is %s %s (", m->device->family == KDL_FAMILY_SPIRV ? "a" : "an",
                  kdl_family_name(m->device->family));
-  kdl_say(out, m->device->arch);
+  say_device(m, out);
   kdl_out_format(out, ")");
 }
 

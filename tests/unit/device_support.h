@@ -69,7 +69,7 @@ static inline void random_value(uint64_t *state, const kdl_spec_key *key, const 
              (unsigned)(number >> 40) & 0x1f, (unsigned)(number >> 48) & 7);
     return;
   case KDL_SPEC_KIND_BYTES:
-    snprintf(text, size, "%llu", (unsigned long long)(number % 4096 * factors[number >> 32 & 6]));
+    snprintf(text, size, "%llu", (unsigned long long)(number % 4096) * factors[number >> 32 & 6]);
     return;
   case KDL_SPEC_KIND_COUNT:
   case KDL_SPEC_KIND_ORDINAL:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The numbers and layouts that discovery uses, against AMD's own header: of ROCm 5 the first layout
  * of hipDeviceProp_t, of ROCm 6 and later the second. */
+/* AMD's own switch. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #define __HIP_PLATFORM_AMD__ 1
 #if __has_include(<hip/hip_runtime_api.h>)
 #pragma GCC diagnostic push

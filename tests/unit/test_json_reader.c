@@ -16,52 +16,67 @@ static kdl_status skip_all(const char *text) {
   return status == KDL_OK ? kdl_json_finish(&json) : status;
 }
 
-static void test_values_are_read(void **state) {
+static void test_numbers_and_arrays(void **state) {
   (void)state;
-  kdl_json json = start(" { \"a\" : [ 1 , 18446744073709551615 ] , \"b\" : true, \"c\" : "
-                        "\"x\\n\\u00e9\\ud83d\\ude00\","
-                        " \"d\" : null , \"e\" : { } , \"f\" : false , \"g\" : [ ] } ");
-  char key[8];
-  char text[16];
+  kdl_json json = start(" [ 1 , 18446744073709551615 , [ ] ] ");
   bool more;
-  bool boolean;
   uint64_t number;
-  kdl_json_kind kind;
-  assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
-  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
-  assert_string_equal(key, "a");
   assert_ok(kdl_json_begin(&json, KDL_JSON_ARRAY));
   assert_ok(kdl_json_next_item(&json, &more));
   assert_ok(kdl_json_number(&json, &number));
-  assert_int_equal(number, 1);
+  assert_true(more && number == 1);
   assert_ok(kdl_json_next_item(&json, &more));
   assert_ok(kdl_json_number(&json, &number));
-  assert_true(number == UINT64_MAX);
+  assert_true(more && number == UINT64_MAX);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_begin(&json, KDL_JSON_ARRAY));
   assert_ok(kdl_json_next_item(&json, &more));
   assert_false(more);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_false(more);
+  assert_ok(kdl_json_finish(&json));
+}
+
+static void test_strings_and_objects(void **state) {
+  (void)state;
+  kdl_json json = start(" { \"a\" : \"x\\n\\u00e9\\ud83d\\ude00\" , \"b\" : { } } ");
+  char key[8];
+  char text[16];
+  bool more;
+  assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
   assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
-  assert_ok(kdl_json_boolean(&json, &boolean));
-  assert_true(boolean);
-  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_string_equal(key, "a");
   assert_ok(kdl_json_string(&json, text, sizeof text));
   assert_string_equal(text, "x\n\xc3\xa9\xf0\x9f\x98\x80");
   assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
-  assert_ok(kdl_json_peek(&json, &kind));
-  assert_int_equal(kind, KDL_JSON_NULL);
-  assert_ok(kdl_json_skip(&json));
-  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
+  assert_string_equal(key, "b");
   assert_ok(kdl_json_begin(&json, KDL_JSON_OBJECT));
   assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
   assert_false(more);
   assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
-  assert_ok(kdl_json_boolean(&json, &boolean));
-  assert_false(boolean);
-  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
-  assert_string_equal(key, "g");
-  assert_ok(kdl_json_skip(&json));
-  assert_ok(kdl_json_next_key(&json, key, sizeof key, &more));
   assert_false(more);
   assert_ok(kdl_json_finish(&json));
+}
+
+static void test_words(void **state) {
+  (void)state;
+  kdl_json json = start("[true,false,null]");
+  bool more;
+  bool boolean;
+  kdl_json_kind kind;
+  assert_ok(kdl_json_begin(&json, KDL_JSON_ARRAY));
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_boolean(&json, &boolean));
+  assert_true(boolean);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_boolean(&json, &boolean));
+  assert_false(boolean);
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_ok(kdl_json_peek(&json, &kind));
+  assert_int_equal(kind, KDL_JSON_NULL);
+  assert_ok(kdl_json_skip(&json));
+  assert_ok(kdl_json_next_item(&json, &more));
+  assert_false(more);
 }
 
 static void test_what_is_json_is_skipped(void **state) {
@@ -216,7 +231,9 @@ static void test_cut_documents_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values_are_read),
+      cmocka_unit_test(test_numbers_and_arrays),
+      cmocka_unit_test(test_strings_and_objects),
+      cmocka_unit_test(test_words),
       cmocka_unit_test(test_what_is_json_is_skipped),
       cmocka_unit_test(test_what_is_not_json_is_refused_at_its_place),
       cmocka_unit_test(test_the_wrong_kind_is_refused),

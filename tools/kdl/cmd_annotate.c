@@ -8,7 +8,10 @@
 #include "report.h"
 #include "rewrite.h"
 #include "select.h"
+#include "terms.h"
+#include "vocabulary.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +71,27 @@ static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
   return KDL_OK;
 }
 
+static void warn_token(void *user, const char *problem) {
+  (void)user;
+  cli_warning("%s", problem);
+}
+
+/* `word` is the operand that the pair lies in. */
+static kdl_status check_pair(const char *word, const kdl_pair *pair) {
+  kdl_parse_error error;
+  if (!cli_value_check(pair->key, pair->value, &error)) {
+    char context[64];
+    char problem[512];
+    snprintf(context, sizeof context, "%.*s", (int)pair->key.length, pair->key.data);
+    cli_value_problem(pair->value, error, problem, sizeof problem);
+    return cli_point_at(context, word, pair->key.length + 1 + error.position, problem,
+                        "(--force writes it as it is)");
+  }
+  if (kdl_text_is(pair->key, "requires_features"))
+    cli_tokens_check(pair->value, KDL_CLASS_COUNT, warn_token, NULL);
+  return KDL_OK;
+}
+
 static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2]) {
   *out = (edit){.args = args, .set = calloc(args->operand_count, sizeof *out->set)};
   if (!out->set)
@@ -82,6 +106,8 @@ static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2])
     kdl_status status = parse_pair(args->operands[i], &pair);
     if (status == KDL_OK)
       status = parse_kind(&pair, out, kinds, &is_kind);
+    if (status == KDL_OK && !cli_args_has(args, "force"))
+      status = check_pair(args->operands[i], &pair);
     if (status != KDL_OK)
       return status;
     if (!is_kind)
@@ -242,17 +268,21 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"image", 0, CLI_MANY, "SELECT", "which images to change; may be repeated"},
     {"remove", 0, CLI_MANY, "KEY", "remove a key; may be repeated"},
+    {"force", 0, CLI_FLAG, NULL, "write values that the vocabulary's grammar refuses"},
     {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself, '-' for '-'"},
     {.name = NULL},
 };
 
 const cli_command cli_command_annotate = {
     .name = "annotate",
-    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY...] [key=value...] [-o OUT]",
+    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY...] [--force] [key=value...] [-o OUT]",
     .summary = "set or remove metadata of images in an OffloadBinary",
-    .details = "The file is replaced in one step and keeps its mode; a link to it stays a link. A "
-               "key that is there keeps its place, a new one goes to the end. 'kind' and "
-               "'image_kind' set the offload kind and the image kind.",
+    .details =
+        "The file is replaced in one step and keeps its mode; a link to it stays a link. A "
+        "key that is there keeps its place, a new one goes to the end. 'kind' and "
+        "'image_kind' set the offload kind and the image kind. The values of min_sm, min_gfx, "
+        "requires_features, variant_priority, variant_tag and kdl.kernel.NAME must be what "
+        "their grammar says.",
     .options = options,
     .min_operands = 1,
     .max_operands = CLI_ANY,

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "command.h"
 #include "input.h"
+#include "keep_for.h"
 #include "kinds.h"
 #include "output.h"
 #include "report.h"
@@ -105,17 +106,43 @@ static kdl_status extract_to_file(const char *path, const cli_input *input, cons
   return save_image(input->lib, first, path);
 }
 
+static kdl_status check_call(const cli_args *args) {
+  if (!cli_args_has(args, "output"))
+    return kdl_fail(KDL_BAD_CALL, "found no -o DIR or -o FILE, expected where to write");
+  if (cli_args_has(args, "for") && cli_args_has(args, "image"))
+    return kdl_fail(KDL_BAD_CALL, "found --for and --image, expected one of them");
+  if (args->operand_count > 1 && !cli_args_has(args, "for"))
+    return kdl_fail(KDL_BAD_CALL, "found the kernel '%s' without --for=DEVICE, expected both",
+                    args->operands[1]);
+  return KDL_OK;
+}
+
+static kdl_status choose(const cli_args *args, const cli_input *input, bool **out_chosen) {
+  if (!cli_args_has(args, "for"))
+    return cli_select_images(args, "image", input->lib, input->name, out_chosen);
+  size_t index;
+  kdl_status status =
+      cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index);
+  if (status != KDL_OK)
+    return status;
+  *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
+  if (!*out_chosen)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  (*out_chosen)[index] = true;
+  return KDL_OK;
+}
+
 static int run(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
-  if (!output)
-    return cli_finish(
-        kdl_fail(KDL_BAD_CALL, "found no -o DIR or -o FILE, expected where to write"));
+  kdl_status status = check_call(args);
+  if (status != KDL_OK)
+    return cli_finish(status);
   cli_input input;
-  kdl_status status = cli_input_open(args->operands[0], &input);
+  status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
     return cli_finish(status);
   bool *chosen = NULL;
-  status = cli_select_images(args, "image", input.lib, input.name, &chosen);
+  status = choose(args, &input, &chosen);
   if (status == KDL_OK)
     status = is_directory(output) ? extract_to_directory(output, input.lib, chosen)
                                   : extract_to_file(output, &input, chosen);
@@ -127,19 +154,21 @@ static int run(const cli_args *args) {
 
 static const cli_option options[] = {
     {"image", 0, CLI_MANY, "SELECT", "which images; default: all; may be repeated"},
+    {"for", 0, CLI_ONCE, "DEVICE",
+     "the image that this device would choose, for KERNEL where one is given"},
     {"output", 'o', CLI_ONCE, "OUT", "a directory, a file for one image, or '-'"},
     {.name = NULL},
 };
 
 const cli_command cli_command_extract = {
     .name = "extract",
-    .usage = "kdl extract FILE [--image=SELECT] -o DIR|FILE",
+    .usage = "kdl extract FILE [--image=SELECT] [--for=DEVICE [KERNEL]] -o DIR|FILE",
     .summary = "write images to files of their own, decompressed",
     .details = "Into a directory (an existing one, or any name that ends in '/'), each image goes "
                "to INDEX-ARCH.EXT, with its kind where it has no arch. Nested images count: there "
                "is one file for each line of 'kdl ls'.",
     .options = options,
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = 2,
     .run = run,
 };

@@ -14,6 +14,7 @@ static int run(const cli_args *args) {
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --image, expected one or more"));
   cli_pack_rules rules = {
       .fill_target = true,
+      .check = true,
       .index = cli_args_has(args, "index"),
       .verbose = cli_args_has(args, "verbose"),
   };
@@ -40,13 +41,15 @@ const cli_command cli_command_pack = {
     .name = "pack",
     .usage = "kdl pack -o OUT [--format=v1|v2] [--index] --image=file=F,triple=T,arch=A,kind=K...",
     .summary = "put images into an OffloadBinary",
-    .details = "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, "
-               "openmp, cuda, hip or sycl. The image kind follows from the file's extension (o, "
-               "bc, cubin, fatbin, s, spv), or bitcode from its first bytes; 'image_kind' "
-               "overrides it. Every other key is stored, in the order given. A comma ends a value; "
-               "a repeated key collects its values with commas, and a repeated 'file' packs each "
-               "file with the same keys. Where triple or arch is not given, the image is asked; "
-               "where triple is not given, it is asked for the offload kind too.",
+    .details =
+        "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, "
+        "openmp, cuda, hip or sycl. The image kind follows from the file's extension (o, "
+        "bc, cubin, fatbin, s, spv), or bitcode from its first bytes; 'image_kind' "
+        "overrides it. Every other key is stored, in the order given. A comma ends a value; "
+        "a repeated key collects its values with commas, and a repeated 'file' packs each "
+        "file with the same keys. Where triple or arch is not given, the image is asked; "
+        "where triple is not given, it is asked for the offload kind too. Images that hold one "
+        "kernel must agree on its sig and rev.",
     .options = options,
     .min_operands = 0,
     .max_operands = 0,

@@ -19,13 +19,16 @@ typedef struct cli_command {
 #define CLI_ANY SIZE_MAX
 
 extern const cli_command cli_command_annotate;
+extern const cli_command cli_command_devices;
 extern const cli_command cli_command_embed;
+extern const cli_command cli_command_explain;
 extern const cli_command cli_command_extract;
 extern const cli_command cli_command_ls;
 extern const cli_command cli_command_merge;
 extern const cli_command cli_command_pack;
 extern const cli_command cli_command_thin;
 extern const cli_command cli_command_verify;
+extern const cli_command cli_command_which;
 
 /* Not in the table: what the program is when it is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;

@@ -120,6 +120,11 @@ void cli_json_number(cli_json *json, uint64_t number) {
   fprintf(json->file, "%" PRIu64, number);
 }
 
+void cli_json_bool(cli_json *json, bool value) {
+  begin_value(json);
+  fputs(value ? "true" : "false", json->file);
+}
+
 void cli_json_null(cli_json *json) {
   begin_value(json);
   fputs("null", json->file);

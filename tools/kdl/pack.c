@@ -9,6 +9,8 @@
 #include "output.h"
 #include "report.h"
 #include "terms.h"
+#include "variants.h"
+#include "vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,8 @@ typedef struct {
   kdl_writer *writer;
   cli_bytes *files; /* kept until the writer is done */
   size_t file_count;
+  cli_variants variants;
+  kdl_arena arena; /* what the variants refer to */
 } packer;
 
 /* What the image being packed will carry. */
@@ -85,6 +89,46 @@ static bool add_pair(metadata *out, const char *key, size_t key_length, const ch
   pair->key = kdl_arena_string(&out->arena, key, key_length);
   pair->value = kdl_arena_string(&out->arena, value, strlen(value));
   return pair->key.data && pair->value.data;
+}
+
+static void warn_token(void *user, const char *problem) {
+  cli_warning("%s: %s", (const char *)user, problem);
+}
+
+/* A key that is repeated has its values far apart; then the first one is shown. */
+static kdl_status check_terms(const cli_terms *terms, const char *path) {
+  for (size_t i = 0; i < terms->count; ++i) {
+    const cli_term *term = &terms->items[i];
+    kdl_parse_error error;
+    if (cli_value_check(term->key, term->value, &error)) {
+      if (is_key(term, "requires_features"))
+        cli_tokens_check(term->value, KDL_CLASS_COUNT, warn_token, (void *)path);
+      continue;
+    }
+    char problem[512];
+    bool is_repeated = memchr(term->value.data, ',', term->value.length);
+    cli_value_problem(term->value, error, problem, sizeof problem);
+    return cli_terms_fail(terms, value_position(term) + (is_repeated ? 0 : error.position),
+                          "%s: %s", term->key.data, problem);
+  }
+  return KDL_OK;
+}
+
+/* Copies what the comparison of all images needs: the pairs themselves go with the writer. */
+static kdl_status note_variants(packer *pack, const char *path, size_t image,
+                                const metadata *pairs) {
+  kdl_pair *copy = kdl_arena_alloc(&pack->arena, (pairs->count + 1) * sizeof *copy);
+  const char *where = kdl_arena_format(&pack->arena, "image %zu (%s)", image, path);
+  for (size_t i = 0; copy && i < pairs->count; ++i) {
+    const kdl_pair *pair = &pairs->pairs[i];
+    copy[i].key = kdl_arena_string(&pack->arena, pair->key.data, pair->key.length);
+    copy[i].value = kdl_arena_string(&pack->arena, pair->value.data, pair->value.length);
+    if (!copy[i].key.data || !copy[i].value.data)
+      return no_memory(path);
+  }
+  if (!copy || !where)
+    return no_memory(path);
+  return cli_variants_add(&pack->variants, where, image, copy, pairs->count);
 }
 
 /* Adds what the image says of itself where the command line is silent. An image that does not tell
@@ -193,7 +237,9 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
       .data_size = bytes->size,
   };
   metadata pairs = {.count = 0};
-  status = parse_offload_kind(terms, &image.offload_kind);
+  status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
+  if (status == KDL_OK)
+    status = parse_offload_kind(terms, &image.offload_kind);
   if (status == KDL_OK)
     status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
   if (status == KDL_OK)
@@ -203,6 +249,8 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
     image.pair_count = pairs.count;
     status = kdl_writer_add(pack->writer, &image);
   }
+  if (status == KDL_OK && pack->rules->check)
+    status = note_variants(pack, path, pack->file_count - 1, &pairs);
   free(pairs.pairs);
   kdl_arena_free(&pairs.arena);
   return status;
@@ -231,7 +279,11 @@ kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const cha
   while (status == KDL_OK && (text = cli_args_next(args, "image", &cursor)))
     status = pack_image(&pack, text);
   if (status == KDL_OK)
+    status = cli_variants_check(&pack.variants);
+  if (status == KDL_OK)
     status = cli_output_save_writer(output, pack.writer);
+  cli_variants_free(&pack.variants);
+  kdl_arena_free(&pack.arena);
   kdl_writer_destroy(pack.writer);
   for (size_t i = 0; i < pack.file_count; ++i)
     cli_bytes_free(&pack.files[i]);

@@ -80,8 +80,7 @@ void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
 /* ------------------------------------------------------------------------------------------ */
 /* Printing                                                                                     */
 
-/* 0 where the output is no terminal and nothing is to be cut. */
-static size_t terminal_width(void) {
+size_t cli_terminal_width(void) {
   if (!isatty(STDOUT_FILENO))
     return 0;
   const char *columns = getenv("COLUMNS");
@@ -148,12 +147,33 @@ static void print_cell(const char *text, size_t room, bool right, bool last, con
   fputs(last ? "\n" : "  ", stdout);
 }
 
-static void print_line(const cli_table *table, const size_t *widths, const item *line,
+/* The words of `text` from column `at` on; those that end beyond `limit` start a new line. */
+static void print_words(const char *text, size_t at, size_t indent, size_t limit) {
+  for (bool first = true; *text; first = false) {
+    size_t length = strcspn(text, " ");
+    bool wraps = !first && limit && at + 1 + length > limit;
+    if (wraps) {
+      putchar('\n');
+      pad(indent);
+      at = indent;
+    } else if (!first) {
+      putchar(' ');
+      ++at;
+    }
+    printf("%.*s", (int)length, text);
+    at += length;
+    text += length;
+    text += *text == ' ';
+  }
+  putchar('\n');
+}
+
+static void print_line(const cli_table *table, const size_t *widths, const item *line, size_t limit,
                        bool coloured) {
-  size_t first = table->columns[0].right ? widths[0] : 0;
-  pad(first + gap);
-  printf("%s%s%s %s\n", coloured ? "\033[2m" : "", line->label, coloured ? "\033[0m" : "",
-         line->text);
+  size_t indent = (table->columns[0].right ? widths[0] : 0) + gap;
+  pad(indent);
+  printf("%s%s%s ", coloured ? "\033[2m" : "", line->label, coloured ? "\033[0m" : "");
+  print_words(line->text, indent + strlen(line->label) + 1, indent + gap, limit);
 }
 
 kdl_status cli_table_print(const cli_table *table) {
@@ -163,7 +183,7 @@ kdl_status cli_table_print(const cli_table *table) {
   if (!widths)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
   bool coloured = cli_stream_has_colour(stdout);
-  size_t limit = terminal_width();
+  size_t limit = cli_terminal_width();
   measure(table, widths);
   if (limit)
     shrink(table, widths, limit);
@@ -173,7 +193,7 @@ kdl_status cli_table_print(const cli_table *table) {
   for (size_t i = 0; i < table->count; ++i) {
     const item *cell = &table->items[i];
     if (cell->column == SIZE_MAX) {
-      print_line(table, widths, cell, coloured);
+      print_line(table, widths, cell, limit, coloured);
       continue;
     }
     const cli_column *column = &table->columns[cell->column];

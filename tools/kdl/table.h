@@ -28,9 +28,13 @@ void cli_table_destroy(cli_table *table);
  * Failures to allocate are remembered and reported by cli_table_print. */
 void cli_table_add(cli_table *table, kdl_string text);
 
-/* A line below the current row, indented, never cut. */
+/* A line below the current row, indented, never cut; on a terminal it goes on below itself. The
+ * label must outlive the table. */
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
 
 kdl_status cli_table_print(const cli_table *table);
+
+/* Columns of the terminal on standard output; 0 where there is none and nothing is to be cut. */
+size_t cli_terminal_width(void);
 
 #endif

@@ -8,18 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
+kdl_status cli_point_at(const char *context, const char *text, size_t position, const char *problem,
+                        const char *advice) {
+  enum { before = 60, after = 20 }; /* a long text is shown around the mark only */
+  size_t skipped = position > before ? position - before : 0;
+  const char *dots = skipped ? "..." : "";
+  return kdl_fail(KDL_BAD_CALL, "%s: column %zu: %s\n    %s%.*s\n    %*s^\n  %s", context,
+                  position + 1, problem, dots, before + after, text + skipped,
+                  (int)(position - skipped + strlen(dots)), "", advice);
+}
+
 kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *format, ...) {
   char problem[512];
   va_list args;
   va_start(args, format);
   vsnprintf(problem, sizeof problem, format, args);
   va_end(args);
-  enum { before = 60, after = 20 }; /* a long text is shown around the mark only */
-  size_t skipped = position > before ? position - before : 0;
-  const char *dots = skipped ? "..." : "";
-  return kdl_fail(KDL_BAD_CALL, "--%s: column %zu: %s\n    %s%.*s\n    %*s^\n  expected %s",
-                  terms->option, position + 1, problem, dots, before + after, terms->text + skipped,
-                  (int)(position - skipped + strlen(dots)), "", terms->grammar);
+  char context[32];
+  char expected[512];
+  snprintf(context, sizeof context, "--%s", terms->option);
+  snprintf(expected, sizeof expected, "expected %s", terms->grammar);
+  return cli_point_at(context, terms->text, position, problem, expected);
 }
 
 static bool same(kdl_string a, kdl_string b) {

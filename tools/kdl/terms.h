@@ -34,6 +34,11 @@ void cli_terms_free(cli_terms *terms);
 /* The term with a key, or NULL. */
 const cli_term *cli_terms_find(const cli_terms *terms, const char *key);
 
+/* Records what is wrong at a byte of a text: "CONTEXT: column N: PROBLEM", the text with a mark
+ * below it, and advice. Returns KDL_BAD_CALL. */
+kdl_status cli_point_at(const char *context, const char *text, size_t position, const char *problem,
+                        const char *advice);
+
 /* Records what is wrong at a byte of the text: the text with a mark below it, and the grammar.
  * Returns KDL_BAD_CALL. */
 kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *format, ...)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Device specs from lines: what is accepted prints to a line that means the same, in text and in
+ * JSON; what is refused has a story. */
+#include "device/named.h"
+#include "device/spec_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_text(const kdl_device_spec *spec) {
+  char line[KDL_SPEC_LINE];
+  kdl_device_spec again;
+  kdl_device_spec_print(spec, &(kdl_out){line, sizeof line, 0});
+  if (kdl_device_spec_parse(line, &again) != KDL_OK || !kdl_device_spec_equal(spec, &again))
+    abort();
+}
+
+static void check_json(const kdl_device_spec *spec) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  if (!file)
+    return;
+  kdl_device_spec_write_json(spec, 0, file);
+  if (fclose(file) != 0)
+    abort();
+  kdl_device_spec again;
+  size_t count;
+  if (kdl_device_spec_read_json("spec", text, size, 0, &again, &count) != KDL_OK ||
+      !kdl_device_spec_equal(spec, &again))
+    abort();
+  free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *line = malloc(size + 1);
+  if (!line)
+    return 0;
+  memcpy(line, data, size);
+  line[size] = '\0';
+  kdl_device_spec spec;
+  /* '@' names a file, which is no business of a fuzzer. */
+  if (line[strspn(line, " \t")] == '@') {
+    free(line);
+    return 0;
+  }
+  if (kdl_device_spec_resolve(line, &spec) == KDL_OK) {
+    check_text(&spec);
+    check_json(&spec);
+  } else if (kdl_error_message()[0] == '\0') {
+    abort();
+  }
+  free(line);
+  return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl explain: which image a device would take, and why not the others. */
+#include "base/error.h"
+#include "command.h"
+#include "explain.h"
+#include "report.h"
+
+#include <stdio.h>
+
+/* One after the other. *out_misses counts the devices that take nothing. */
+static kdl_status explain_devices(const cli_question *question, const cli_devices *devices,
+                                  cli_json *json, size_t *out_misses) {
+  kdl_status status = KDL_OK;
+  *out_misses = 0;
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+    cli_ranking ranking;
+    status = cli_ranking_make(question->input->lib, devices->items[i].device, question->kernel,
+                              &question->opts, &ranking);
+    if (status == KDL_OK && !json && i)
+      putchar('\n');
+    if (status == KDL_OK && json)
+      cli_explain_json(json, question, &ranking);
+    else if (status == KDL_OK)
+      status = cli_explain_text(question, &ranking);
+    *out_misses += !ranking.fits;
+    cli_ranking_free(&ranking);
+  }
+  return status;
+}
+
+static kdl_status list_devices(const cli_args *args, const cli_question *question,
+                               cli_devices *out_devices) {
+  if (cli_args_has(args, "device"))
+    return cli_devices_given(args, "device", '\0', out_devices);
+  if (cli_args_has(args, "all"))
+    return cli_devices_here(out_devices);
+  if (cli_args_has(args, "matrix"))
+    return cli_devices_named(out_devices);
+  return cli_devices_picked(question->input->lib, question->kernel, &question->opts, out_devices);
+}
+
+/* The outcome decides the exit code; what was printed has said it already. */
+static int explain(const cli_args *args, const cli_question *question, const cli_devices *devices) {
+  bool as_json = cli_args_has(args, "json");
+  bool several = devices->count > 1 || cli_args_has(args, "all");
+  kdl_status status;
+  bool fits = false;
+  if (cli_args_has(args, "matrix")) {
+    status = (as_json ? cli_explain_matrix_json : cli_explain_matrix)(question, devices, &fits);
+  } else {
+    cli_json json = {.file = stdout};
+    size_t misses;
+    if (as_json && several)
+      cli_json_begin_array(&json);
+    status = explain_devices(question, devices, as_json ? &json : NULL, &misses);
+    if (as_json && several)
+      cli_json_end_array(&json);
+    fits = cli_args_has(args, "all") ? misses < devices->count : misses == 0;
+  }
+  if (status != KDL_OK)
+    return cli_finish(status);
+  return fits ? CLI_EXIT_FINE : CLI_EXIT_NO_MATCH;
+}
+
+static int answer(const cli_args *args, const cli_question *question) {
+  cli_devices devices = {.count = 0};
+  kdl_status held = KDL_OK;
+  if (question->kernel)
+    held = cli_kernel_check(question->input, question->kernel);
+  if (held != KDL_OK && (held != KDL_NO_MATCH || !cli_args_has(args, "json")))
+    return cli_finish(held);
+  if (held != KDL_OK)
+    cli_finish(held);
+  kdl_status status = list_devices(args, question, &devices);
+  int code = status == KDL_OK ? explain(args, question, &devices) : cli_finish(status);
+  cli_devices_free(&devices);
+  return code;
+}
+
+static int run(const cli_args *args) {
+  cli_input input;
+  cli_question question = {.input = &input};
+  if (cli_args_has(args, "device") && cli_args_has(args, "all"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
+  if (args->operand_count > 1)
+    question.kernel = args->operands[1];
+  kdl_status status = cli_choose_opts(args, &question.opts);
+  if (status == KDL_OK)
+    status = cli_input_open(args->operands[0], &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  int code = answer(args, &question);
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"device", 0, CLI_MANY, "DEVICE",
+     "a device of this machine (host, cuda:0), a name (h200), a spec (cuda:sm_90 driver=12.4), or "
+     "@FILE of 'kdl devices --json'; may be repeated; default: the one that would be picked here"},
+    {"all", 0, CLI_FLAG, NULL, "every device of this machine"},
+    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+    {"matrix", 0, CLI_FLAG, NULL, "one table of images by devices, by default all with a name"},
+    {"json", 0, CLI_FLAG, NULL, "print JSON"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_explain = {
+    .name = "explain",
+    .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--policy=POLICY] [--matrix] [--json]",
+    .summary = "say which image a device would take, and why not the others",
+    .details = "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with "
+               "its reasons. With KERNEL, only images that hold it take part. The exit code is 3 "
+               "where nothing fits: on one of the devices given, or with --all and --matrix on "
+               "any. KDL_DEVICE, KDL_POLICY and KDL_VARIANT_TAG stand for options not given.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 2,
+    .run = run,
+};

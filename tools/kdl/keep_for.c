@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "keep_for.h"
+
+#include "base/error.h"
+#include "choose_for.h"
+#include "kinds.h"
+#include "link/library.h"
+#include "names.h"
+#include "report.h"
+#include "target/x86.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the devices make of an image, the best of it last. */
+typedef enum { refused, passed_over, fallback, chosen } standing;
+
+typedef struct {
+  standing standing;
+  const char *device; /* who makes that of it */
+  size_t preferred;   /* the first image of its form */
+  char refusal[256];  /* of an image that is refused */
+} account;
+
+enum { form_count = 32 };
+
+typedef struct {
+  const cli_input *input;
+  kdl_catalog *catalog;
+  const cli_device *device;
+  cli_names kernels;
+  account *accounts;
+  bool *kept;
+  /* of the ranking at hand: */
+  size_t fitting;
+  uint32_t forms; /* seen so far */
+  size_t first[form_count];
+} keeper;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Keeping                                                                                      */
+
+static unsigned form_of(const keeper *k, const kdl_verdict *verdict) {
+  const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, verdict->image);
+  bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
+  return ((unsigned)kdl_rank_tier(verdict->rank) * 2 + asks) % form_count;
+}
+
+static int keep(void *user, const kdl_verdict *verdict) {
+  keeper *k = user;
+  if (!verdict->eligible)
+    return 1; /* the eligible ones come first */
+  unsigned form = form_of(k, verdict);
+  bool is_first = !(k->forms >> form & 1);
+  if (is_first) {
+    k->forms |= 1u << form;
+    k->first[form] = verdict->image;
+    k->kept[verdict->image] = true;
+  }
+  standing now = !is_first ? passed_over : k->fitting ? fallback : chosen;
+  account *entry = &k->accounts[verdict->image];
+  if (now > entry->standing)
+    *entry = (account){.standing = now, .device = k->device->name, .preferred = k->first[form]};
+  ++k->fitting;
+  return 0;
+}
+
+static kdl_status rank(keeper *k, const char *kernel) {
+  k->forms = 0;
+  k->fitting = 0;
+  return kdl_explain(k->input->lib, k->device->device, kernel, NULL, keep, k);
+}
+
+static kdl_status keep_for_kernels(keeper *k) {
+  size_t missing = 0;
+  const char *example = "";
+  for (size_t i = 0; i < k->kernels.count; ++i) {
+    kdl_status status = rank(k, k->kernels.items[i].data);
+    if (status != KDL_OK)
+      return status;
+    if (k->fitting == 0 && missing++ == 0)
+      example = k->kernels.items[i].data;
+  }
+  if (missing)
+    cli_warning("%s: %s takes no image for %zu of %zu kernels, such as '%s'", k->input->name,
+                k->device->name, missing, k->kernels.count, example);
+  return KDL_OK;
+}
+
+static kdl_status keep_for_device(keeper *k) {
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = rank(k, NULL);
+  if (status == KDL_OK && k->fitting == 0) {
+    status = kdl_select(k->input->lib, k->device->device, NULL, NULL, &choice);
+    kdl_error_prefix("%s: --for=%s", k->input->name, k->device->name);
+    return status;
+  }
+  return status == KDL_OK ? keep_for_kernels(k) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Telling                                                                                      */
+
+static int note_refusal(void *user, const kdl_verdict *verdict) {
+  keeper *k = user;
+  account *entry = &k->accounts[verdict->image];
+  if (!verdict->eligible && entry->standing == refused && !entry->refusal[0])
+    snprintf(entry->refusal, sizeof entry->refusal, "%s", verdict->reasons[0].words);
+  return 0;
+}
+
+static void tell(const keeper *k, size_t index) {
+  const account *entry = &k->accounts[index];
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(k->input->lib, index, &image);
+  char what[128];
+  snprintf(what, sizeof what, "image %zu (%s%s%.64s)", index, kdl_image_kind_name(image.kind),
+           image.arch.length ? " " : "", image.arch.data);
+  if (entry->standing == chosen)
+    cli_note("%s: kept: %s chooses it", what, entry->device);
+  else if (entry->standing == fallback)
+    cli_note("%s: kept: %s may fall back on it", what, entry->device);
+  else if (k->kept[index])
+    cli_note("%s: kept: --keep asks for it", what);
+  else if (entry->standing == passed_over)
+    cli_note("%s: dropped: %s prefers image %zu, of the same form", what, entry->device,
+             entry->preferred);
+  else
+    cli_note("%s: dropped: nothing asked for takes it: %s", what, entry->refusal);
+}
+
+static kdl_status tell_all(keeper *k, const cli_devices *devices) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i)
+    status = kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k);
+  for (size_t i = 0; i < kdl_image_count(k->input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(k->input->lib, i, &image);
+    if (status == KDL_OK && !cli_image_kind_is_container(image.kind))
+      tell(k, i);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+static int collect_kernel(void *user, const kdl_string *name) {
+  return !cli_names_add(user, name->data, name->length);
+}
+
+/* Images that do not tell their kernels take part where none is asked for. */
+static void collect_kernels(keeper *k) {
+  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i)
+    (void)kdl_image_kernels(k->input->lib, i, collect_kernel, &k->kernels);
+}
+
+kdl_status cli_keep_for(const cli_args *args, const cli_input *input, bool verbose, bool *kept) {
+  keeper k = {.input = input,
+              .kept = kept,
+              .accounts = calloc(kdl_image_count(input->lib) + 1, sizeof *k.accounts)};
+  cli_devices devices = {.count = 0};
+  kdl_status status =
+      k.accounts ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (status == KDL_OK)
+    status = kdl_library_catalog(input->lib, &k.catalog);
+  if (status == KDL_OK)
+    status = cli_devices_given(args, "for", ',', &devices);
+  if (status == KDL_OK)
+    collect_kernels(&k);
+  for (size_t i = 0; i < devices.count && status == KDL_OK; ++i) {
+    k.device = &devices.items[i];
+    status = keep_for_device(&k);
+  }
+  if (status == KDL_OK && verbose)
+    status = tell_all(&k, &devices);
+  cli_devices_free(&devices);
+  cli_names_free(&k.kernels);
+  free(k.accounts);
+  return status;
+}
+
+kdl_status cli_choose_for(const cli_args *args, const cli_input *input, const char *kernel,
+                          size_t *out_index) {
+  cli_devices devices;
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = cli_devices_given(args, "for", '\0', &devices);
+  if (status == KDL_OK) {
+    status = kdl_select(input->lib, devices.items[0].device, kernel, NULL, &choice);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s", input->name);
+  }
+  if (status == KDL_OK)
+    *out_index = choice.image;
+  cli_devices_free(&devices);
+  return status;
+}

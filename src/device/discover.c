@@ -20,7 +20,8 @@ static discover_function *const functions[KDL_BACKEND_COUNT] = {
     [KDL_BACKEND_OPENCL] = kdl_discover_opencl,
 };
 
-/* What vendors read to limit, reorder or divide what a process sees. */
+/* What vendors read to limit, reorder or divide what a process sees. Read before any driver is
+ * asked: some set variables of their own, and in threads of theirs. */
 static const struct {
   kdl_backend backend;
   const char *name;
@@ -113,6 +114,7 @@ static job *create_job(const kdl_driver_resolver *resolver, kdl_backend backend)
   atomic_init(&task->holders, 1);
   task->resolver = *resolver;
   task->list.report.backend = backend;
+  note_variables(&task->list.report);
   return task;
 }
 
@@ -275,15 +277,30 @@ static kdl_status collect(job **jobs, unsigned timeout_ms, kdl_discovery *found)
       take_specs(&all, &jobs[i]->list, &whole);
     } else {
       report->backend = (kdl_backend)i;
+      memcpy(report->limits, jobs[i]->list.report.limits, sizeof report->limits);
       kdl_driver_say(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
     }
-    note_variables(report);
     let_go(jobs[i]);
   }
   kdl_status status = whole ? arrange(found, all.specs, all.count)
                             : kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
   free(all.specs);
   return status;
+}
+
+static kdl_status create_jobs(const kdl_driver_resolver *resolver, unsigned backends,
+                              job *out_jobs[KDL_BACKEND_COUNT]) {
+  bool whole = true;
+  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    bool wanted = !backends || backends >> i & 1;
+    out_jobs[i] = wanted ? create_job(resolver, (kdl_backend)i) : NULL;
+    whole &= out_jobs[i] || !wanted;
+  }
+  for (unsigned i = 0; !whole && i < KDL_BACKEND_COUNT; ++i) {
+    if (out_jobs[i])
+      let_go(out_jobs[i]);
+  }
+  return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
 }
 
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {
@@ -293,15 +310,15 @@ kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found
   kdl_discovery *found = calloc(1, sizeof *found);
   if (!found)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
-  job *jobs[KDL_BACKEND_COUNT] = {NULL};
-  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    if (!opts->backends || opts->backends >> i & 1)
-      jobs[i] = create_job(resolver, (kdl_backend)i);
-    if (jobs[i])
-      start_job(jobs[i]);
+  job *jobs[KDL_BACKEND_COUNT];
+  kdl_status status = create_jobs(resolver, opts->backends, jobs);
+  if (status == KDL_OK) {
+    for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+      if (jobs[i])
+        start_job(jobs[i]);
+    }
+    status = collect(jobs, opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found);
   }
-  unsigned timeout_ms = opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS;
-  kdl_status status = collect(jobs, timeout_ms, found);
   if (status == KDL_OK)
     *out_found = found;
   else

@@ -34,9 +34,9 @@ static void say_error(const hip_api *hip, kdl_driver_report *report, const char 
   const char *words = hip->error_string ? hip->error_string(error) : NULL;
   if (name && words && strcmp(name, words) == 0) /* ROCm 5 has nothing to add */
     words = NULL;
-  kdl_driver_say(
-      report, error == KDL_HIP_ERROR_NO_DEVICE ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
-      "%s: %s (%d)%s%s", call, name ? name : "error", error, words ? ": " : "", words ? words : "");
+  bool none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;
+  kdl_driver_say(report, none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, "%s: %s (%d)%s%s", call,
+                 name ? name : "error", error, words ? ": " : "", words ? words : "");
 }
 
 /* The target ID, "gfx90a:sramecc+:xnack-": the settings in it are those of this process. */

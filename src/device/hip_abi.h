@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /* hipError_t */
-enum { KDL_HIP_SUCCESS = 0, KDL_HIP_ERROR_NO_DEVICE = 100 };
+/* hipInit of ROCm 5.2 (Debian 12) says "invalid device" where there is none. */
+enum { KDL_HIP_SUCCESS = 0, KDL_HIP_ERROR_NO_DEVICE = 100, KDL_HIP_ERROR_INVALID_DEVICE = 101 };
 
 /* hipDeviceAttribute_t: HIP's own numbers, not CUDA's; the same from ROCm 5 on. */
 enum {

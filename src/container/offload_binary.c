@@ -137,6 +137,41 @@ static kdl_status read_value(kdl_container *container, const layout *binary, uin
   return copy_string(container, binary, position, length, out_value);
 }
 
+/* The end of the string at `position` of a copied table, if it has one there. */
+static bool take_string(const char *table, uint64_t start, size_t size, uint64_t position,
+                        size_t limit, kdl_string *out_string) {
+  if (position < start || position - start >= size)
+    return false;
+  const char *text = table + (position - start);
+  const char *end = memchr(text, 0, size - (size_t)(position - start));
+  *out_string = (kdl_string){text, end ? (size_t)(end - text) : 0};
+  return end && out_string->length <= limit;
+}
+
+/* As every writer lays out version 1: the map, its strings right behind it, the image behind those.
+ * Then one copy takes them all. False where the file is laid out otherwise, or wrong: the long way
+ * round reads the one and says what is the matter with the other. */
+static bool copy_table(kdl_container *container, const layout *binary, uint64_t map,
+                       uint64_t image_offset, kdl_pair *pairs, size_t count) {
+  enum { largest = 16 * 1024 };
+  uint64_t start = map + count * 16;
+  if (image_offset <= start || image_offset > binary->size || image_offset - map > largest)
+    return false;
+  size_t size = (size_t)(image_offset - start);
+  const uint8_t *bytes = peek(binary, map, (size_t)(image_offset - map));
+  char *table = bytes ? kdl_arena_alloc(&container->arena, size) : NULL;
+  if (!table)
+    return false;
+  memcpy(table, bytes + count * 16, size);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t *raw = bytes + i * 16;
+    if (!take_string(table, start, size, kdl_load_u64(raw), KDL_LIMIT_KEY, &pairs[i].key) ||
+        !take_string(table, start, size, kdl_load_u64(raw + 8), KDL_LIMIT_VALUE, &pairs[i].value))
+      return false;
+  }
+  return true;
+}
+
 static kdl_status read_pairs(kdl_container *container, const layout *binary,
                              uint64_t entry_position, kdl_image *image) {
   const uint8_t *entry = peek(binary, entry_position, entry_size);
@@ -161,6 +196,11 @@ static kdl_status read_pairs(kdl_container *container, const layout *binary,
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, (size_t)count * sizeof *pairs);
   if (!pairs)
     return kdl_container_no_memory(container);
+  image->pairs = pairs;
+  image->pair_count = (uint32_t)count;
+  if (binary->version == 1 &&
+      copy_table(container, binary, map, kdl_load_u64(entry + 24), pairs, (size_t)count))
+    return KDL_OK;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = map + i * stride;
     const uint8_t *raw = peek(binary, at, (size_t)stride);
@@ -176,8 +216,6 @@ static kdl_status read_pairs(kdl_container *container, const layout *binary,
     if (status != KDL_OK)
       return status;
   }
-  image->pairs = pairs;
-  image->pair_count = (uint32_t)count;
   return KDL_OK;
 }
 

@@ -164,6 +164,28 @@ static void test_mistakes_are_told_with_line_and_column(void **state) {
   }
 }
 
+/* What a real machine's `kdl devices --json` said. */
+static void test_a_real_machine(void **state) {
+  (void)state;
+  size_t size;
+  size_t count;
+  uint8_t *text = read_golden("devices/h200.json", &size);
+  kdl_device_spec spec;
+  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 0, &spec, &count));
+  assert_int_equal(count, 3);
+  assert_string_equal(line_of(&spec),
+                      "cuda:sm_90 name=\"NVIDIA H200\" driver=13.0 class=discrete ordinal=0 "
+                      "uuid=e492ee3d-0fe5-e2f9-4b85-9506e7392a1e pci=0000:00:06.0 "
+                      "memory=146591680KiB units=132 subgroups=32 max_block=1024 shared=48KiB "
+                      "shared_optin=227KiB cooperative=yes cluster=8 l2=60MiB");
+  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 1, &spec, &count));
+  assert_int_equal(kdl_device_spec_family(&spec), KDL_FAMILY_X86_64);
+  assert_non_null(strstr(spec.arch, "+amx_tile+amx_int8+amx_bf16"));
+  assert_ok(kdl_device_spec_read_json("h200.json", text, size, 2, &spec, &count));
+  assert_string_equal(spec.platform, "Portable Computing Language");
+  free(text);
+}
+
 static void test_one_after_the_last_is_refused(void **state) {
   (void)state;
   kdl_device_spec spec;
@@ -179,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_all_three_forms_of_document_are_read),
       cmocka_unit_test(test_values_may_be_written_in_other_ways),
       cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
+      cmocka_unit_test(test_a_real_machine),
       cmocka_unit_test(test_one_after_the_last_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # One C source, compiled by LLVM 22 for four vendors, packed into one file, listed and verified by
-# kdl, and read back by LLVM. Every command is shown as it is run.
+# kdl, read back by LLVM; which image runs where, and why. Every command is shown as it is run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -77,6 +77,15 @@ run kdl verify saxpy.offload
 
 step "5. LLVM's own tool reads the same file"
 run "llvm-objdump-22 --offloading saxpy.offload | xargs -n 11"
+
+step "6. Which image would run on this machine, and why not the others"
+run kdl explain saxpy.offload saxpy
+
+step "7. And on machines that are not here"
+for device in h200 rtx5090 orin mi250 mi300x pvc zen4 graviton4; do
+  # 3: nothing fits, which is an answer too
+  run kdl which saxpy.offload saxpy --device=$device || [ $? = 3 ]
+done
 
 count=$(kdl ls --json saxpy.offload | grep -o '"index":' | wc -l)
 seen=$(llvm-objdump-22 --offloading saxpy.offload | grep -c '^OFFLOADING IMAGE')

@@ -191,9 +191,9 @@ KDL_API size_t kdl_device_count(void);
 /* NULL where `index` is not less than kdl_device_count(). */
 KDL_API kdl_device *kdl_device_at(size_t index);
 
-/* The device that `text` means: "cuda", "cuda:1", "host" or a number for one that is here; a spec as
- * "cuda:sm_90 driver=13.0", a known name as "mi300x", or "@FILE" from `kdl devices --json` for one
- * that may be anywhere. No driver is loaded for the latter three. KDL_BAD_CALL with the grammar
+/* The device that `text` means: "cuda", "cuda:1", "host" or a number for one that is here; a spec
+ * as "cuda:sm_90 driver=13.0", a known name as "mi300x", or "@FILE" from `kdl devices --json` for
+ * one that may be anywhere. No driver is loaded for the latter three. KDL_BAD_CALL with the grammar
  * where it means none, KDL_NO_MATCH where nothing here fits. */
 KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
 
@@ -254,16 +254,16 @@ typedef struct kdl_verdict {
   size_t reason_count;
 } kdl_verdict;
 
-/* Calls `visit` with every image in rank order, the refused ones last; a non-zero return stops. What
- * it is given is valid during the call. KDL_OK also where nothing fits. */
+/* Calls `visit` with every image in rank order, the refused ones last; a non-zero return stops.
+ * What it is given is valid during the call. KDL_OK also where nothing fits. */
 KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user);
 
 /* The best device of this machine that has an image for the kernel: the first in the default order,
  * or the one that KDL_DEVICE names. */
-KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel,
-                                  const kdl_select_opts *opts, kdl_device **out_device);
+KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                                  kdl_device **out_device);
 
 /* Calls `visit` with the index of every image that holds the kernel, whatever it runs on, for
  * libraries with tables of their own; a non-zero return stops. */

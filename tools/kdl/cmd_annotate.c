@@ -275,7 +275,7 @@ static const cli_option options[] = {
 
 const cli_command cli_command_annotate = {
     .name = "annotate",
-    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY...] [--force] [key=value...] [-o OUT]",
+    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY] [--force] [key=value...] [-o OUT]",
     .summary = "set or remove metadata of images in an OffloadBinary",
     .details =
         "The file is replaced in one step and keeps its mode; a link to it stays a link. A "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
+#include "base/nearest.h"
 #include "command.h"
 #include "output.h"
 #include "report.h"
-#include "text.h"
 
 #include <kdl/kdl.h>
 
@@ -53,13 +53,12 @@ static void print_help(FILE *out) {
 }
 
 static int unknown_command(const char *name) {
-  const char *nearest = NULL;
-  size_t best = SIZE_MAX;
+  kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
   for (size_t i = 0; i < command_count; ++i)
-    cli_text_nearest(name, strlen(name), commands[i]->name, &nearest, &best);
+    kdl_nearest_offer(&nearest, commands[i]->name);
   return cli_finish(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')", name,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                             nearest ? "'?" : ""));
+                             nearest.best ? "; did you mean '" : "",
+                             nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
 }
 
 static int run_command(const cli_command *command, int count, char **words) {

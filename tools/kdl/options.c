@@ -2,9 +2,9 @@
 #include "options.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "command.h"
 #include "report.h"
-#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +24,12 @@ static const cli_option *find_option(const cli_command *command, const char *nam
 
 static kdl_status unknown_option(const cli_command *command, const char *word) {
   const char *name = word + strspn(word, "-");
-  const char *nearest = NULL;
-  size_t best = SIZE_MAX;
+  kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strcspn(name, "=")});
   for (const cli_option *option = command->options; option->name; ++option)
-    cli_text_nearest(name, strcspn(name, "="), option->name, &nearest, &best);
+    kdl_nearest_offer(&nearest, option->name);
   return kdl_fail(KDL_BAD_CALL, "unknown option '%s'%s%s%s (see '%s --help')", word,
-                  nearest ? "; did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                  cli_report_name());
+                  nearest.best ? "; did you mean '--" : "", nearest.best ? nearest.best : "",
+                  nearest.best ? "'?" : "", cli_report_name());
 }
 
 static kdl_status add_setting(cli_args *args, const cli_option *option, const char *value) {

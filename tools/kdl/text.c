@@ -99,35 +99,3 @@ size_t cli_text_width(const char *printable) {
   }
   return width;
 }
-
-/* Edits (insert, delete, replace) that turn one word into the other. Words are short here. */
-static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-  enum { longest = 31 };
-  size_t row[longest + 1];
-  if (a_length > longest || b_length > longest)
-    return SIZE_MAX;
-  for (size_t j = 0; j <= b_length; ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a_length; ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b_length; ++j) {
-      size_t edited = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      row[j] = edited < shorter ? edited : shorter;
-    }
-  }
-  return row[b_length];
-}
-
-void cli_text_nearest(const char *word, size_t length, const char *candidate, const char **nearest,
-                      size_t *best) {
-  size_t candidate_length = strlen(candidate);
-  size_t distance = edit_distance(word, length, candidate, candidate_length);
-  size_t tolerance = candidate_length <= 3 ? 1 : 2;
-  if (distance <= tolerance && distance < *best) {
-    *best = distance;
-    *nearest = candidate;
-  }
-}

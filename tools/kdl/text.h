@@ -29,9 +29,4 @@ size_t cli_text_width(const char *printable);
 /* The longest start of a printable text that takes at most `columns`, in bytes. */
 size_t cli_text_fit(const char *printable, size_t columns);
 
-/* Offers `candidate` for a mistyped `word`: *nearest and *best change where it is nearer than what
- * they hold, and near enough to be what was meant. *best starts at SIZE_MAX. */
-void cli_text_nearest(const char *word, size_t length, const char *candidate, const char **nearest,
-                      size_t *best);
-
 #endif

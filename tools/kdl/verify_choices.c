@@ -122,7 +122,7 @@ static bool check_possible(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
   const uint64_t said = KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE);
   bool has_triple = e->verify->images[index].info.triple.length;
-  if ((rule->faults & said) || (rule->family == KDL_FAMILY_NONE && !has_triple))
+  if ((rule->faults & said) || (rule->faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
     return false; /* reported already */
   if (!rule->faults && some_device_takes(e, rule))
     return true;

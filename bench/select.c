@@ -21,9 +21,12 @@
 #endif
 
 /* ------------------------------------------------------------------------------------------ */
-/* Counting allocations (the linker sends our objects' malloc here)                             */
+/* Counting allocations: the linker sends our objects' malloc here, by names that are its own */
 
 static size_t allocations;
+
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,misc-use-internal-linkage):
+ * ld --wrap prescribes the names. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
@@ -45,6 +48,7 @@ void *__wrap_realloc(void *memory, size_t size) {
   ++allocations;
   return __real_realloc(memory, size);
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,misc-use-internal-linkage) */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
@@ -183,11 +187,11 @@ int main(int argc, char **argv) {
   few.device_triple = "amdgcn-amd-amdhsa";
   few.device_arch = "gfx90a:sramecc+:xnack-";
   if (argc > 2 && strcmp(argv[1], "--count") == 0) {
-    for (long i = atol(argv[2]); i > 0; --i)
+    for (long i = strtol(argv[2], NULL, 10); i > 0; --i)
       choose_case(&few);
     return 0;
   }
-  size_t blocks = argc > 1 ? (size_t)atoi(argv[1]) : 60;
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
   printf("kdl bench select, libkdl %s: %zu interleaved blocks\n\n", kdl_version(), blocks);
   bench_case cases[3] = {{"empty", empty_case, NULL}, {"kdl, full rules", choose_case, &few}};
   size_t count = 2;

@@ -287,7 +287,7 @@ static void place(declaration *d, uint32_t pointer_size, uint64_t *end) {
 }
 
 static kdl_status read_align(scanner *s, declaration *d) {
-  uint32_t align;
+  uint32_t align = 0;
   kdl_status status = read_count(s, ".align", &align);
   if (status == KDL_OK && !d->is_pointer)
     d->align = align;

@@ -33,7 +33,8 @@ static bool needs_amx(const kdl_image_rule *rule) {
 static kdl_select_device *without_amx(const kdl_select_device *route) {
   kdl_device_spec spec = route->spec;
   kdl_select_device *denied = malloc(sizeof *denied);
-  strcpy(spec.refused, amx_tokens);
+  _Static_assert(sizeof amx_tokens <= sizeof spec.refused, "the tokens do not fit");
+  memcpy(spec.refused, amx_tokens, sizeof amx_tokens);
   if (denied && kdl_select_device_init(&spec, denied) != KDL_OK) {
     free(denied);
     return NULL;

@@ -184,9 +184,9 @@ static void finish_rank(kdl_image_rule *rule, const kdl_metadata *metadata) {
     rule->rank |= count_bits(metadata->required.word[0]) & KDL_RANK_TOKENS;
 }
 
-_Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= (int)KDL_TIER_SHIFT,
+_Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= KDL_TIER_SHIFT,
                "the rank overflows");
-_Static_assert((int)KDL_AARCH64_FIRST_BLOCK_END <= (int)KDL_TIER_SHIFT, "the rank overflows");
+_Static_assert(KDL_AARCH64_FIRST_BLOCK_END + 0 <= KDL_TIER_SHIFT, "the rank overflows");
 
 static void finish_range(kdl_image_rule *rule) {
   uint32_t lo = rule->arch_lo > rule->min_lo ? rule->arch_lo : rule->min_lo;

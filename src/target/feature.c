@@ -193,8 +193,9 @@ static bool same_name(const char *name, kdl_string text) {
       continue;
     while (i < text.length && is_separator(text.data[i]))
       ++i;
-    if (i == text.length || text.data[i++] != *name)
+    if (i == text.length || text.data[i] != *name)
       return false;
+    ++i;
   }
   return i == text.length;
 }

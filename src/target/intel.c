@@ -128,10 +128,10 @@ bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out
   static const uint32_t limits[3] = {UINT8_MAX, UINT8_MAX, 63};
   uint32_t part[3];
   for (int i = 0; i < 3; ++i) {
+    if (i && (at == text.length || !strchr("._", text.data[at])))
+      return kdl_parse_fail(out_error, at, grammar);
+    at += i > 0;
     size_t start = at;
-    if (i && (at == text.length || !strchr("._", text.data[at++])))
-      return kdl_parse_fail(out_error, start, grammar);
-    start = at;
     if (!kdl_text_number(text, &at, &part[i]) || part[i] > limits[i])
       return kdl_parse_fail(out_error, start, grammar);
   }

@@ -24,8 +24,17 @@ _kdl_terms() {
   esac
 }
 
+_kdl_devices='
+  p100 v100 t4 gtx1650 a100 a10 rtx3090 l4 l40s rtx4090 h100 h200 gh200 b200 b300 rtx5090
+  rtxpro6000 gb10 xavier orin thor mi50 mi100 mi210 mi250 mi250x mi300x mi325x mi300a mi350x
+  mi355x rx6900xt rx7600 rx7800xt rx7900xtx rx9060xt rx9070xt phoenix strix-point strix-halo
+  krackan tgl arc-a770 dg2 arc-a380 pvc mtl mtl-h arl-h arc-b580 bmg lnl ptl haswell
+  skylake-avx512 cascadelake icelake-server alderlake spr emr gnr srf zen1 zen2 zen3 zen4 zen5
+  graviton2 graviton3 graviton4 grace altra a64fx
+'
+
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed devices help'
+  local commands='ls pack extract annotate merge thin verify embed devices explain which help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -37,7 +46,8 @@ _kdl() {
   elif [[ $cur == --*=* ]]; then
     option=${cur%%=*} value=${cur#*=} prefix=$option=
   elif [[ $prev == -o || $prev == --output || $prev == --image || $prev == --keep ||
-    $prev == --format || $prev == --remove ]]; then
+    $prev == --format || $prev == --remove || $prev == --device || $prev == --for ||
+    $prev == --policy || $prev == --variant-tag ]]; then
     option=$prev
   fi
 
@@ -69,19 +79,35 @@ _kdl() {
       _kdl_terms "$prefix" "$value" 'triple arch kind image_kind'
       return
       ;;
-    --remove) return ;;
+    --device)
+      _kdl_compgen -W "host $_kdl_devices" -P "$prefix" -- "$value"
+      return
+      ;;
+    --for)
+      local done=''
+      [[ $value == *,* ]] && done=${value%,*},
+      _kdl_compgen -W "host $_kdl_devices" -P "$prefix$done" -- "${value##*,}"
+      return
+      ;;
+    --policy)
+      _kdl_compgen -W 'best first capability' -P "$prefix" -- "$value"
+      return
+      ;;
+    --remove | --variant-tag) return ;;
   esac
 
   case $command in
     ls) options='--json --kernels --archs --long' ;;
     pack) options='--output --image= --format= --index --verbose' ;;
-    extract) options='--image= --output' ;;
-    annotate) options='--image= --remove= --output' ;;
+    extract) options='--image= --for= --output' ;;
+    annotate) options='--image= --remove= --force --output' ;;
     merge) options='--output --format=' ;;
-    thin) options='--keep= --output --format=' ;;
+    thin) options='--keep= --for= --output --format= --verbose' ;;
     verify) options='--verbose' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all' ;;
+    explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
+    which) options='--device= --policy= --variant-tag=' ;;
     *) return ;;
   esac
   if [[ $cur == -* ]]; then

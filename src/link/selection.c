@@ -86,6 +86,12 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
   if (!made.candidates)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", made.count);
   made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
+  if (made.eligible &&
+      !kdl_device_permit(asked->device, route,
+                         kdl_catalog_rule(asked->catalog, made.candidates[0].image))) {
+    made.query.device = kdl_device_route(asked->device, route); /* without what was refused */
+    made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
+  }
   kdl_device_spec_label(&made.query.device->spec, &(kdl_out){made.label, sizeof made.label, 0});
   *out_ranking = made;
   return KDL_OK;

@@ -27,7 +27,7 @@ offers() {
 
 commands=$("$kdl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 offers 'kdl ' "${commands//$'\n'/ } --help --version"
-offers 'kdl ex' 'extract'
+offers 'kdl ex' 'extract explain'
 offers 'kdl help ver' 'verify'
 offers 'kdl ls --j' '--json'
 offers 'kdl ls cons' 'consumer.c'
@@ -40,5 +40,20 @@ offers 'kdl pack --image=' 'file= triple= arch= kind= image_kind='
 offers 'kdl pack --image=im' 'image_kind='
 offers 'kdl thin x --keep=' 'triple= arch= kind= image_kind='
 offers 'kdl annotate --r' '--remove='
+offers 'kdl thin x --for=h200,mi30' 'h200,mi300x h200,mi300a'
+offers 'kdl explain x --device=rtx50' 'rtx5090'
+offers 'kdl explain x --policy=' 'best first capability'
 offers 'kdl nonsense --' ''
+
+# Every device that has a name, and no other: the message about one that has none lists them.
+names=$({ "$kdl" explain "$source/tests/golden/images/nvcc.ptx" --device=none 2>&1 || true; } |
+  sed -n 's/.*expected one of: \([^,]*\),.*/\1/p' | tr ' ' '\n' | sort)
+for list in kdl.bash _kdl; do
+  offered=$(sed -n '/^_kdl_devices=/,/^.$/p; /^  names=(/,/^  )/p' "$source/completions/$list" |
+    grep '^  ' | tr ' ' '\n' | grep -E '^[a-z0-9-]+$' | grep -v '^host$' | sort)
+  diff <(echo "$names") <(echo "$offered") >&2 || {
+    echo "completion: $list does not list the devices that kdl knows (<)" >&2
+    exit 1
+  }
+done
 echo "completion: bash offers what it should"

@@ -68,6 +68,30 @@ static void refused_steps_down_and_says_so(void **state) {
   free_library(&built);
 }
 
+static int note_chosen(void *user, const kdl_verdict *verdict) {
+  if (verdict->chosen)
+    *(size_t *)user = verdict->image;
+  else
+    assert_string_equal(verdict->reasons[0].code, "amx_permission");
+  return 0;
+}
+
+static void explaining_asks_as_choosing_does(void **state) {
+  (void)state;
+  kdl_select_device route;
+  char *line = "host";
+  kdl_device host = make_host(&route, &line);
+  built_library built = build_library(rows, 2);
+  size_t image = 99;
+  answer = false;
+  times_asked = 0;
+  assert_ok(kdl_explain(built.lib, &host, NULL, NULL, note_chosen, &image));
+  assert_int_equal(image, 0);
+  assert_int_equal(times_asked, 1);
+  free(host.denied);
+  free_library(&built);
+}
+
 static void images_without_amx_ask_for_nothing(void **state) {
   (void)state;
   kdl_select_device route;
@@ -95,6 +119,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(granted_is_asked_once),
       cmocka_unit_test(refused_steps_down_and_says_so),
+      cmocka_unit_test(explaining_asks_as_choosing_does),
       cmocka_unit_test(images_without_amx_ask_for_nothing),
       cmocka_unit_test(described_devices_ask_for_nothing),
   };

@@ -49,9 +49,10 @@ void cli_devices_free(cli_devices *devices) {
 
 static kdl_status add(cli_devices *devices, const char *name, kdl_device *device) {
   cli_device *items = realloc(devices->items, (devices->count + 1) * sizeof *items);
+  if (items)
+    devices->items = items;
   if (!items || !name)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", devices->count + 1);
-  devices->items = items;
   devices->items[devices->count++] = (cli_device){name, device};
   return KDL_OK;
 }

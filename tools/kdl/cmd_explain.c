@@ -100,7 +100,7 @@ static const cli_option options[] = {
      "@FILE of 'kdl devices --json'; may be repeated; default: the one that would be picked here"},
     {"all", 0, CLI_FLAG, NULL, "every device of this machine"},
     {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+    {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
     {"matrix", 0, CLI_FLAG, NULL, "one table of images by devices, by default all with a name"},
     {"json", 0, CLI_FLAG, NULL, "print JSON"},
     {.name = NULL},

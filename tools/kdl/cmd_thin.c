@@ -42,10 +42,13 @@ static kdl_status write_chosen(const cli_input *input, const bool *chosen, int f
 /* What --keep names and what --for needs, both where both are given. */
 static kdl_status choose(const cli_args *args, const cli_input *input, bool **out_chosen) {
   kdl_status status = KDL_OK;
-  if (cli_args_has(args, "keep"))
+  if (cli_args_has(args, "keep")) {
     status = cli_select_images(args, "keep", input->lib, input->name, out_chosen);
-  else if (!(*out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen)))
-    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  } else {
+    *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
+    if (!*out_chosen)
+      status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  }
   if (status == KDL_OK && cli_args_has(args, "for"))
     status = cli_keep_for(args, input, cli_args_has(args, "verbose"), *out_chosen);
   return status;

@@ -61,7 +61,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
     {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+    {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
     {.name = NULL},
 };
 

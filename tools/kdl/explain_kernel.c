@@ -29,30 +29,40 @@ static bool is_near(const search *s, kdl_string name, const char *nearest) {
          (s->wanted.length > 2 && memmem(name.data, name.length, s->wanted.data, s->wanted.length));
 }
 
+/* Some of the names, or those that are near: how many there are is returned. Mangled names are
+ * long, so they are cut. */
+static size_t list_names(const search *s, const char *nearest, bool only_near, kdl_out *out) {
+  enum { most_names = 3, most_bytes = 120 };
+  size_t found = 0;
+  for (size_t i = 0; i < s->names.count; ++i) {
+    kdl_string name = s->names.items[i];
+    if (only_near && !is_near(s, name, nearest))
+      continue;
+    if (found++ < most_names)
+      kdl_out_format(out, "%s'%.*s%s'", found == 1 ? "" : ", ",
+                     name.length < most_bytes ? (int)name.length : most_bytes, name.data,
+                     name.length < most_bytes ? "" : "...");
+  }
+  if (found > most_names)
+    kdl_out_format(out, " and %zu more", found - most_names);
+  return found;
+}
+
 static kdl_status not_found(const cli_input *input, const search *s) {
-  enum { most_names = 5 };
   kdl_nearest nearest = kdl_nearest_to(s->wanted);
   for (size_t i = 0; i < s->names.count; ++i)
     kdl_nearest_offer(&nearest, s->names.items[i].data);
   char list[512] = "";
   kdl_out out = {list, sizeof list, 0};
-  size_t shown = 0;
-  for (int near = 1; near >= 0 && shown == 0; --near) {
-    kdl_out_format(&out, near ? "; did you mean " : "; found ");
-    for (size_t i = 0; i < s->names.count && shown < most_names; ++i) {
-      if (near && !is_near(s, s->names.items[i], nearest.best))
-        continue;
-      kdl_out_format(&out, "%s'%s'", shown++ ? (near ? " or " : ", ") : "", s->names.items[i].data);
-    }
-    if (near && shown)
-      kdl_out_format(&out, "?");
-    else if (near)
-      out.used = 0;
-    else if (s->names.count > shown)
-      kdl_out_format(&out, " and %zu more", s->names.count - shown);
+  const char *intro = "; did you mean ";
+  const char *end = "?";
+  if (list_names(s, nearest.best, true, &out) == 0) {
+    intro = s->names.count ? "; found " : "; found none";
+    end = "";
+    list_names(s, NULL, false, &out);
   }
-  return kdl_fail(KDL_NO_MATCH, "%s: no image holds the kernel '%s'%s", input->name, s->wanted.data,
-                  s->names.count ? list : "; it holds none");
+  return kdl_fail(KDL_NO_MATCH, "%s: no image holds the kernel '%s'%s%s%s", input->name,
+                  s->wanted.data, intro, list, end);
 }
 
 kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {

@@ -50,24 +50,30 @@ static const char *arch_of(matrix *m, const char *line) {
   return kdl_arena_format(&m->arena, "%.*s", (int)strcspn(spec.arch, ":+"), spec.arch);
 }
 
+static char mark_of(const kdl_verdict *verdict) {
+  if (verdict->chosen)
+    return '*';
+  return verdict->eligible ? '+' : '.';
+}
+
+static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
+  if (ranking->count == 0)
+    return "none: no images";
+  const kdl_verdict *first = &ranking->items[0];
+  return ranking->fits ? kdl_arena_format(&m->arena, "%zu, %s", first->image, first->fit)
+                       : kdl_arena_format(&m->arena, "none: %s", first->reasons[0].code);
+}
+
 static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
   const cli_question *question = m->question;
   cli_ranking ranking;
   kdl_status status = cli_ranking_make(question->input->lib, m->devices->items[row].device,
                                        question->kernel, &question->opts, &ranking);
-  for (size_t i = 0; i < ranking.count && status == KDL_OK; ++i) {
-    const kdl_verdict *verdict = &ranking.items[i];
-    m->marks[row * m->image_count + verdict->image] = verdict->chosen     ? '*'
-                                                      : verdict->eligible ? '+'
-                                                                          : '.';
-  }
   if (status == KDL_OK) {
-    const kdl_verdict *first = ranking.count ? &ranking.items[0] : NULL;
+    for (size_t i = 0; i < ranking.count; ++i)
+      m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
     m->archs[row] = arch_of(m, ranking.device);
-    m->outcomes[row] =
-        ranking.fits
-            ? kdl_arena_format(&m->arena, "%zu, %s", first->image, first->fit)
-            : kdl_arena_format(&m->arena, "none: %s", first ? first->reasons[0].code : "no images");
+    m->outcomes[row] = outcome_of(m, &ranking);
     *out_fits |= ranking.fits;
     if (!m->archs[row] || !m->outcomes[row])
       status = kdl_fail(KDL_NO_MEMORY, "out of memory for the table");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl merge: the images of several files in one OffloadBinary. */
+#include "base/arena.h"
 #include "base/error.h"
 #include "command.h"
 #include "input.h"

@@ -4,8 +4,6 @@
 #ifndef KDL_TOOL_VARIANTS_H
 #define KDL_TOOL_VARIANTS_H
 
-#include "base/arena.h"
-
 #include <kdl/kdl.h>
 
 #include <stddef.h>

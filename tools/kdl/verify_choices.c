@@ -8,7 +8,6 @@
 #include "target/amdgcn.h"
 #include "target/explain.h"
 #include "target/kernel_key.h"
-#include "target/requirements.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -88,41 +87,51 @@ static bool some_device_takes(const examination *e, const kdl_image_rule *rule) 
   return !is_listed((kdl_target_family)rule->family);
 }
 
-/* Why the rule admits nothing, where no other check has said it. */
-static void say_impossible(const examination *e, size_t index, char *out, size_t room) {
+/* Faults that other checks report. */
+static const uint64_t said_elsewhere = KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE);
+
+/* "arch=sm_75 and min_sm=90 have no device in common" */
+static void say_contradiction(const examination *e, size_t index, kdl_out *out) {
+  static const char *const keys[] = {"arch", "min_sm", "min_gfx", "requires_features"};
+  const char *other_minimum =
+      rule_of(e, index)->family == KDL_FAMILY_NVPTX ? "min_gfx" : "min_sm"; /* says nothing */
+  const char *claims[sizeof keys / sizeof *keys];
+  size_t count = 0;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
+    if (strcmp(keys[i], other_minimum) != 0 &&
+        kdl_image_value(e->verify->input->lib, index, keys[i]))
+      claims[count++] = keys[i];
+  }
+  for (size_t i = 0; i < count; ++i)
+    kdl_out_format(out, "%s%s=%.64s",
+                   i == 0          ? ""
+                   : i + 1 < count ? ", "
+                                   : " and ",
+                   claims[i], kdl_image_value(e->verify->input->lib, index, claims[i])->data);
+  kdl_out_format(out, count > 1 ? " have no device in common" : " names no device");
+}
+
+static void say_impossible(const examination *e, size_t index, char *text, size_t room) {
   const kdl_image_rule *rule = rule_of(e, index);
   kdl_image_desc image = kdl_catalog_desc(e->catalog, index);
   kdl_device_desc device = {.family = (kdl_target_family)rule->family, .arch = image.arch};
   kdl_device_rule none = {.family = rule->family};
   kdl_mismatch mismatch = {&image, rule, &device, &none};
-  const uint64_t said = KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE);
+  kdl_out out = {text, room, 0};
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
-    if (rule->faults & ~said & (uint64_t)1 << bit) {
-      kdl_reason_words(&mismatch, bit, out, room);
+    if (rule->faults >> bit & 1) {
+      kdl_reason_words(&mismatch, bit, text, room);
       return;
     }
   }
-  const kdl_string *sm = kdl_image_value(e->verify->input->lib, index, "min_sm");
-  const kdl_string *gfx = kdl_image_value(e->verify->input->lib, index, "min_gfx");
-  const kdl_string *tokens = kdl_image_value(e->verify->input->lib, index, "requires_features");
-  const kdl_string *minimum = rule->family == KDL_FAMILY_NVPTX ? sm : gfx;
-  bool is_empty = kdl_feature_has(rule->needs, KDL_NEED_IMPOSSIBLE);
-  if (is_empty && minimum)
-    snprintf(out, room, "arch=%.64s and %s=%.64s have no device in common", image.arch.data,
-             rule->family == KDL_FAMILY_NVPTX ? "min_sm" : "min_gfx", minimum->data);
-  else if (tokens)
-    snprintf(out, room, "no device that runs %.64s has requires_features=%.128s", image.arch.data,
-             tokens->data);
-  else
-    snprintf(out, room, "no device runs %.64s", image.arch.data);
+  say_contradiction(e, index, &out);
 }
 
 /* False where it was found impossible, here or before. */
 static bool check_possible(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
-  const uint64_t said = KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE);
   bool has_triple = e->verify->images[index].info.triple.length;
-  if ((rule->faults & said) || (rule->faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
+  if ((rule->faults & said_elsewhere) || (rule->faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
     return false; /* reported already */
   if (!rule->faults && some_device_takes(e, rule))
     return true;

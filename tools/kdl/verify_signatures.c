@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Signatures: against what the image shows, and against those of other images. */
+#include "base/arena.h"
 #include "base/error.h"
 #include "image/image.h"
 #include "image/params.h"
@@ -8,8 +9,6 @@
 #include "verify.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */

@@ -5,11 +5,6 @@
 #include "verify.h"
 #include "vocabulary.h"
 
-#include <stdio.h>
-
-/* ------------------------------------------------------------------------------------------ */
-/* Values and tokens                                                                            */
-
 typedef struct {
   cli_verification *verify;
   size_t index;

@@ -16,20 +16,21 @@ typedef enum kdl_amx_permission {
 } kdl_amx_permission;
 
 struct kdl_device {
-  kdl_device *next;                    /* of those that were described */
-  bool here;                           /* found on this machine, not described */
-  size_t route_count;                  /* at least 1 */
-  kdl_select_device *routes;           /* the vendor's own driver before OpenCL */
-  char **lines;                        /* each route's spec as text */
-  kdl_amx_permission amx;              /* link/permission.h */
-  _Atomic(kdl_select_device *) denied; /* the host's route without what was refused, or NULL */
+  kdl_device *next;              /* of those that were described */
+  bool here;                     /* found on this machine, not described */
+  size_t route_count;            /* at least 1 */
+  kdl_select_device *routes;     /* the vendor's own driver before OpenCL */
+  char **lines;                  /* each route's spec as text */
+  kdl_amx_permission amx;        /* link/permission.h */
+  kdl_select_device without_amx; /* the host's route once AMX was refused ... */
+  _Atomic(bool) denied;          /* ... which this says */
 };
 
 /* A route as it is now. */
 static inline const kdl_select_device *kdl_device_route(const kdl_device *device, size_t index) {
-  const kdl_select_device *denied = atomic_load_explicit(&device->denied, memory_order_acquire);
+  bool denied = atomic_load_explicit(&device->denied, memory_order_acquire);
   if (denied && device->routes[index].spec.backend == KDL_BACKEND_HOST)
-    return denied;
+    return &device->without_amx;
   return &device->routes[index];
 }
 

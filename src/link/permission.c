@@ -4,7 +4,6 @@
 #include "base/environment.h"
 #include "target/x86.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,17 +28,15 @@ static bool needs_amx(const kdl_image_rule *rule) {
   return rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
 }
 
-/* The same device without what was refused; NULL when out of memory. */
-static kdl_select_device *without_amx(const kdl_select_device *route) {
-  kdl_device_spec spec = route->spec;
-  kdl_select_device *denied = malloc(sizeof *denied);
+/* A spec that lacks what was refused compiles wherever the spec itself did; were that ever wrong, a
+ * device that admits nothing is the safe answer. */
+static void deny(kdl_device *device, size_t route) {
+  kdl_device_spec spec = device->routes[route].spec;
   _Static_assert(sizeof amx_tokens <= sizeof spec.refused, "the tokens do not fit");
   memcpy(spec.refused, amx_tokens, sizeof amx_tokens);
-  if (denied && kdl_select_device_init(&spec, denied) != KDL_OK) {
-    free(denied);
-    return NULL;
-  }
-  return denied;
+  if (kdl_select_device_init(&spec, &device->without_amx) != KDL_OK)
+    device->without_amx = (kdl_select_device){.spec = spec};
+  atomic_store_explicit(&device->denied, true, memory_order_release);
 }
 
 bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
@@ -52,8 +49,7 @@ bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *r
     kdl_debug(KDL_DEBUG_DEVICES, "asked for permission to use AMX: %s",
               device->amx == KDL_AMX_GRANTED ? "granted" : "refused");
     if (device->amx == KDL_AMX_REFUSED)
-      atomic_store_explicit(&device->denied, without_amx(&device->routes[route]),
-                            memory_order_release);
+      deny(device, route);
   }
   bool granted = device->amx == KDL_AMX_GRANTED;
   pthread_mutex_unlock(&lock);

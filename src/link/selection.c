@@ -176,12 +176,11 @@ static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out
   *out_selection = NULL;
   for (size_t i = 0; i < asked->device->route_count; ++i) {
     const kdl_selection *selection;
-    kdl_status status;
-    do {
-      status = remembered_on(lib, asked, i, &kernel, &selection);
-    } while (status == KDL_OK && selection->count &&
-             !kdl_device_permit(asked->device, i,
-                                kdl_catalog_rule(asked->catalog, selection->images[0])));
+    kdl_status status = remembered_on(lib, asked, i, &kernel, &selection);
+    if (status == KDL_OK && selection->count &&
+        !kdl_device_permit(asked->device, i,
+                           kdl_catalog_rule(asked->catalog, selection->images[0])))
+      status = remembered_on(lib, asked, i, &kernel, &selection); /* without what was refused */
     if (status != KDL_OK)
       return status;
     if (selection->count) {

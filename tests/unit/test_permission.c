@@ -63,7 +63,6 @@ static void refused_steps_down_and_says_so(void **state) {
   kdl_choice choice = {.size = sizeof choice};
   assert_int_equal(kdl_select(only.lib, &host, NULL, NULL, &choice), KDL_NO_MATCH);
   assert_non_null(strstr(kdl_error_message(), "the kernel refused permission"));
-  free(host.denied);
   free_library(&only);
   free_library(&built);
 }
@@ -88,7 +87,6 @@ static void explaining_asks_as_choosing_does(void **state) {
   assert_ok(kdl_explain(built.lib, &host, NULL, NULL, note_chosen, &image));
   assert_int_equal(image, 0);
   assert_int_equal(times_asked, 1);
-  free(host.denied);
   free_library(&built);
 }
 

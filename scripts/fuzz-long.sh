@@ -14,6 +14,7 @@ if ! compgen -G "$bin/fuzz_*" >/dev/null; then
   echo "fuzz-long: no fuzz target in $bin (make build-fuzz; needs clang)" >&2
   exit 1
 fi
+mkdir -p docs/results
 rm -rf "$logs" "$findings"
 mkdir -p "$logs" "$findings"
 

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef struct {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
@@ -229,9 +231,26 @@ static void add_device(subject *device, const char *platform, uint32_t ordinal,
   describe(device, spec);
 }
 
+/* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
+ * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
+static bool would_abort(const char *platform) {
+  return strcmp(platform, "Portable Computing Language") == 0 &&
+         access("/sys/devices/system/cpu", F_OK) != 0;
+}
+
 /* Ordinals count through the devices of all platforms. Custom devices run no kernels of ours. */
 static uint32_t add_platform(const cl_api *cl, void *platform, uint32_t ordinal, char *text,
                              kdl_found_list *list) {
+  char name[KDL_SPEC_NAME] = "";
+  size_t given = 0;
+  if (cl->platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
+      KDL_CL_SUCCESS)
+    name[0] = '\0';
+  if (would_abort(name)) {
+    kdl_driver_say(&list->report, KDL_DRIVER_FAILED,
+                   "%s was not asked: without /sys it aborts the process", name);
+    return ordinal;
+  }
   void **devices = calloc(most_devices, sizeof *devices);
   if (!devices)
     return ordinal;
@@ -239,11 +258,6 @@ static uint32_t add_platform(const cl_api *cl, void *platform, uint32_t ordinal,
   uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
   if (cl->devices(platform, types, most_devices, devices, &count) != KDL_CL_SUCCESS)
     count = 0;
-  char name[KDL_SPEC_NAME] = "";
-  size_t given = 0;
-  if (cl->platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
-      KDL_CL_SUCCESS)
-    name[0] = '\0';
   for (uint32_t i = 0; i < count && i < most_devices; ++i)
     add_device(&(subject){cl, devices[i], text}, name, ordinal++, list);
   free(devices);
@@ -271,5 +285,7 @@ void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *li
   for (uint32_t i = 0; text && i < count && i < most_platforms; ++i)
     ordinal = add_platform(&cl, platforms[i], ordinal, text, list);
   free(text);
+  if (list->count) /* a platform that was not asked leaves the others usable */
+    report->state = KDL_DRIVER_USABLE;
   kdl_found_finish(list);
 }

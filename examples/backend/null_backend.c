@@ -61,8 +61,8 @@ typedef struct {
   unsigned block[3];
 } null_kernel;
 
-static kdl_status launch(const kdl_kernel_head *kernel, void *queue, const kdl_launch_desc *desc,
-                         const kdl_args *args) {
+static kdl_status launch(const kdl_kernel_head *kernel, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
   const null_kernel *self = kernel->context;
   const unsigned *block = desc->block[0] ? desc->block : self->block;
   int code =

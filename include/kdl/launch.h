@@ -156,10 +156,11 @@ static inline kdl_launch_desc kdl_grid(uint32_t x, uint32_t y, uint32_t z) {
 }
 
 /* What a handle begins with. `entry` is libkdl's resolver until the first launch, then the
- * backend's own function; programs call kdl_launch. */
+ * backend's own function; programs call kdl_launch. The queue comes last because drivers take it
+ * late: what they take first then needs no other register freed for it. */
 typedef struct kdl_kernel_head kdl_kernel_head;
-typedef kdl_status kdl_launch_entry(const kdl_kernel_head *kernel, void *queue,
-                                    const kdl_launch_desc *desc, const kdl_args *args);
+typedef kdl_status kdl_launch_entry(const kdl_kernel_head *kernel, const kdl_launch_desc *desc,
+                                    const kdl_args *args, void *queue);
 struct kdl_kernel_head {
   kdl_launch_entry *entry;
   void *queue;   /* the backend's: where launches without a queue go */
@@ -189,7 +190,7 @@ static inline kdl_status kdl_launch(kdl_kernel *kernel, kdl_queue *queue,
   kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
   void *where =
       queue ? ((kdl_queue_head *)queue)->queue : __atomic_load_n(&head->queue, __ATOMIC_RELAXED);
-  return entry(head, where, desc, &args);
+  return entry(head, desc, &args, where);
 #endif
 }
 

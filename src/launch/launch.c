@@ -16,7 +16,7 @@ static void *where(const kdl_kernel *kernel, const kdl_queue *queue) {
 kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                            const kdl_args *args) {
   kdl_launch_entry *entry = __atomic_load_n(&kernel->head.entry, __ATOMIC_ACQUIRE);
-  return entry(&kernel->head, where(kernel, queue), desc, args);
+  return entry(&kernel->head, desc, args, where(kernel, queue));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -117,7 +117,7 @@ kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl
   if (status != KDL_OK || items->x == 0 || items->y == 0 || items->z == 0)
     return status;
   kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
-  return entry(&kernel->head, where(kernel, queue), &desc, args);
+  return entry(&kernel->head, &desc, args, where(kernel, queue));
 }
 
 /* ------------------------------------------------------------------------------------------ */

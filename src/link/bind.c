@@ -202,8 +202,8 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork                                                                                 */
 
-static kdl_status refuse_after_fork(const kdl_kernel_head *head, void *queue,
-                                    const kdl_launch_desc *desc, const kdl_args *args) {
+static kdl_status refuse_after_fork(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                    const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
   return kdl_fail_forked(kdl_runtime_line(kdl_kernel_of(head)->runtime));
 }

@@ -35,32 +35,32 @@ kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
   return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
 }
 
-kdl_status kdl_entry_resolve(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                             const kdl_args *args) {
+kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
   kdl_kernel *kernel = kdl_kernel_of(head);
   kdl_status status = kdl_entry_prepare(kernel, queue);
   if (status != KDL_OK)
     return status;
   kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
-  return entry(head, queue ? queue : kernel->runtime->queue, desc, args);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
 }
 
-kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, void *queue,
-                                     const kdl_launch_desc *desc, const kdl_args *args) {
+kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue) {
   kdl_kernel *kernel = kdl_kernel_of(head);
   kdl_status status = kdl_entry_prepare(kernel, queue);
   if (status != KDL_OK)
     return status;
   kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
-  return entry(head, queue ? queue : kernel->runtime->queue, desc, args);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* After                                                                                        */
 
 /* Kernels compiled by Triton take scratch pointers behind those of their source. */
-static kdl_status add_hidden(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                             const kdl_args *args) {
+static kdl_status add_hidden(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
   static void *const nothing = NULL;
   const void *pointers[KDL_LIMIT_ARGS];
@@ -71,7 +71,7 @@ static kdl_status add_hidden(const kdl_kernel_head *head, void *queue, const kdl
   for (uint32_t i = 0; i < kernel->key.hidden; ++i)
     pointers[args->count + i] = &nothing;
   kdl_args all = {args->count + kernel->key.hidden, pointers, NULL};
-  return kernel->loaded.launch(head, queue, desc, &all);
+  return kernel->loaded.launch(head, desc, &all, queue);
 }
 
 static kdl_launch_entry *plain_entry(const kdl_kernel *kernel) {
@@ -79,12 +79,12 @@ static kdl_launch_entry *plain_entry(const kdl_kernel *kernel) {
 }
 
 /* For KDL_CHECK and KDL_DEBUG=launch. */
-static kdl_status observe(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                          const kdl_args *args) {
+static kdl_status observe(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                          const kdl_args *args, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
   kdl_status status = kdl_environment("KDL_CHECK") ? kdl_arguments_check(kernel, args) : KDL_OK;
   if (status == KDL_OK)
-    status = plain_entry(kernel)(head, queue, desc, args);
+    status = plain_entry(kernel)(head, desc, args, queue);
   kdl_debug(KDL_DEBUG_LAUNCH, "%s: image %u, grid %ux%ux%u, block %ux%ux%u, %zu arguments: %s",
             kernel->name, (unsigned)kdl_kernel_image(kernel), desc->grid[0], desc->grid[1],
             desc->grid[2], desc->block[0] ? desc->block[0] : kernel->block[0],
@@ -94,8 +94,8 @@ static kdl_status observe(const kdl_kernel_head *head, void *queue, const kdl_la
   return status;
 }
 
-static kdl_status refuse_grid(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                              const kdl_args *args) {
+static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
   const kdl_kernel *kernel = kdl_kernel_of(head);
   return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);

@@ -70,10 +70,10 @@ static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
 /* Entries                                                                                      */
 
 /* Binds, then launches. Both entries of a new handle. */
-kdl_status kdl_entry_resolve(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                             const kdl_args *args);
-kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, void *queue,
-                                     const kdl_launch_desc *desc, const kdl_args *args);
+kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue);
+kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue);
 
 /* Binds for a launch on that queue of the backend, which may be NULL; refuses where the queue is
  * being captured. */

@@ -50,9 +50,3 @@ KDL_KERNEL(use_tally, (1, 1, 1), (1, 1, 1), (uint32_t *, out)) {
   out[0] = tally[0] + tally[1];
   tally[2] = 77;
 }
-
-/* Does nothing, often. */
-KDL_KERNEL(nothing, (1, 1, 1), (1, 1, 1), (uint32_t, unused)) {
-  (void)kdl_group;
-  (void)unused;
-}

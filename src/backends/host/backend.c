@@ -72,8 +72,8 @@ static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_de
   return KDL_OK;
 }
 
-static kdl_status launch(const kdl_kernel_head *head, void *queue, const kdl_launch_desc *desc,
-                         const kdl_args *args) {
+static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
   (void)queue;
   const host_kernel *kernel = head->context;
   const kdl_host_kernel *declared = &kernel->declared;

@@ -212,7 +212,7 @@ static uint64_t run_alone(const kdl_host_work *work, void *shared) {
     run_groups(work, done, done + step, shared);
     done += step;
     double spent = (double)(now_ns() - start);
-    if (spent / (double)done * (double)(work->group_count - done) > wake_ns)
+    if (spent / (double)done * (double)(work->group_count - done) > (double)wake_ns)
       break;
   }
   return done;

@@ -38,8 +38,8 @@ void kdl_event_destroy(kdl_event *event) {
 static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
   if (event->runtime == other)
     return kdl_runtime_usable(other);
-  return kdl_fail(KDL_BAD_CALL, "found an event of %s, expected one of %s",
-                  kdl_runtime_line(event->runtime), kdl_runtime_line(other));
+  return kdl_fail(KDL_BAD_CALL, "found an event of %s, expected one of %s", event->runtime->label,
+                  other->label);
 }
 
 kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {

@@ -26,7 +26,7 @@ static kdl_status check_queue(const kdl_kernel *kernel, const kdl_queue *queue) 
   if (!queue || queue->runtime == kernel->runtime)
     return KDL_OK;
   return kdl_fail(KDL_BAD_CALL, "%s: found a queue of %s, expected one of %s", kernel->name,
-                  kdl_runtime_line(queue->runtime), kdl_runtime_line(kernel->runtime));
+                  queue->runtime->label, kernel->runtime->label);
 }
 
 static kdl_status check_desc(const kdl_kernel *kernel, const kdl_launch_desc *desc) {

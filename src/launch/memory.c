@@ -54,9 +54,9 @@ static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buff
   if (status == KDL_OK)
     status = check_range(call, buffer, offset, size);
   if (status == KDL_OK && size && buffer->device != runtime->device)
-    status = kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s",
-                      call, buffer->device ? buffer->device->lines[0] : "no device",
-                      kdl_runtime_line(runtime));
+    status =
+        kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s", call,
+                 buffer->device ? buffer->device->lines[0] : "no device", runtime->label);
   return status;
 }
 

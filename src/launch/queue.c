@@ -23,7 +23,7 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
   if (status == KDL_OK) {
     *out_queue = queue;
   } else {
-    kdl_error_prefix("%s", kdl_runtime_line(queue->runtime));
+    kdl_error_prefix("%s", queue->runtime->label);
     free(queue);
   }
   return status;
@@ -71,7 +71,7 @@ kdl_status kdl_sync(kdl_queue *queue) {
     return status;
   status = runtime->table->queue_sync(runtime->handle, queue->head.queue);
   if (status != KDL_OK)
-    kdl_error_prefix("kdl_sync: %s", kdl_runtime_line(runtime));
+    kdl_error_prefix("kdl_sync: %s", runtime->label);
   return status;
 }
 

@@ -205,7 +205,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 static kdl_status refuse_after_fork(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                     const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
-  return kdl_fail_forked(kdl_runtime_line(kdl_kernel_of(head)->runtime));
+  return kdl_fail_forked(kdl_kernel_of(head)->runtime->label);
 }
 
 static void disable_after_fork(kdl_fork_link *link) {

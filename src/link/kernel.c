@@ -96,7 +96,7 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
     return kdl_library_tell_why(lib, device, name, opts);
   return kdl_fail(KDL_NO_MATCH,
                   "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s", name,
-                  kdl_runtime_line(asked.runtime));
+                  asked.runtime->label);
 }
 
 kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {

@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "device/spec_label.h"
 #include "link/fork.h"
 
 #include <pthread.h>
@@ -20,11 +21,12 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
       .native_context = device->native_context,
   };
   kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
+  kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
   kdl_status status = table->device_open(&desc, &made.handle);
   if (status == KDL_OK)
     status = table->queue_create(made.handle, 0, &made.queue);
   if (status != KDL_OK)
-    kdl_error_prefix("%s", device->lines[route]);
+    kdl_error_prefix("%s", made.label);
   else
     *out_runtime = made;
   return status;
@@ -62,7 +64,7 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
     status = runtime ? open_device(device, runtime) : kdl_fail(KDL_NO_MEMORY, "out of memory");
     if (status == KDL_OK) {
       atomic_store_explicit(&device->runtime, runtime, memory_order_release);
-      kdl_debug(KDL_DEBUG_LOAD, "opened %s", kdl_runtime_line(runtime));
+      kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
     } else {
       free(runtime);
     }
@@ -76,7 +78,7 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
   if (runtime->forks == kdl_fork_count() || kdl_backend_survives_fork(runtime->table))
     return KDL_OK;
-  return kdl_fail_forked(kdl_runtime_line(runtime));
+  return kdl_fail_forked(runtime->label);
 }
 
 kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {

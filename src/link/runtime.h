@@ -15,9 +15,10 @@ typedef struct kdl_runtime {
   const kdl_backend_table *table;
   kdl_device *device;
   size_t route;
-  void *handle;   /* the backend's device */
-  void *queue;    /* the backend's: for launches that name none */
-  unsigned forks; /* kdl_fork_count when it was opened */
+  void *handle;    /* the backend's device */
+  void *queue;     /* the backend's: for launches that name none */
+  unsigned forks;  /* kdl_fork_count when it was opened */
+  char label[192]; /* the route's spec in a few words */
 } kdl_runtime;
 
 /* Opens the device where that has not happened yet, once however many threads ask. A failure is not

@@ -198,8 +198,8 @@ int main(int argc, char **argv) {
   setenv("KDL_BACKEND_PATH", KDL_NULL_BACKEND, 1);
   subject null = null_subject();
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
-    return run_count(&null, atol(argv[2]), argv[3]);
-  size_t blocks = argc > 1 ? (size_t)atoi(argv[1]) : 60;
+    return run_count(&null, strtol(argv[2], NULL, 10), argv[3]);
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
   printf("kdl bench launch, libkdl %s: %zu interleaved blocks\n\n", kdl_version(), blocks);
   bench_case on_null[] = {{"the driver's function pointer", launch_direct, &null},
                           {"kdl_launch", launch_kdl, &null},

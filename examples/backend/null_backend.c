@@ -36,6 +36,7 @@ static int do_nothing(void *function, unsigned grid_x, unsigned grid_y, unsigned
   return 0;
 }
 
+extern null_driver_launch *null_launch;
 EXPORT null_driver_launch *null_launch = do_nothing;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -99,7 +100,8 @@ static kdl_status kernel_find(void *device, void *module, const kdl_backend_wish
 
 static kdl_status global_find(void *device, void *module, const char *name, uint64_t *out_address,
                               uint64_t *out_size) {
-  (void)device, (void)module, (void)out_address, (void)out_size;
+  (void)device, (void)module;
+  *out_address = *out_size = 0;
   return libkdl->fail(KDL_NO_MATCH, 0, "found no variable %s", name);
 }
 

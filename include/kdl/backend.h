@@ -182,6 +182,7 @@ typedef struct kdl_backend_table {
 /* The name and the type of what a shared object exports. */
 #define KDL_BACKEND_SYMBOL "kdl_backend_open"
 typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_host *host);
+kdl_backend_open_function kdl_backend_open; /* defined by the backend, not by libkdl */
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,11 @@
 #ifndef KDL_LAUNCH_H
 #define KDL_LAUNCH_H
 
+#ifndef KDL_KDL_H
+#error "include <kdl/kdl.h>, which includes this header"
+#endif
+
 #include <kdl/each.h>
-#include <kdl/kdl.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -73,7 +73,7 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
   if (has_items && cli_args_has(args, "block"))
     return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
   if (has_items) {
-    uint64_t extent[3];
+    uint64_t extent[3] = {0};
     kdl_status status = parse_extent("items", cli_args_value(args, "items"), extent);
     asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
     return status;
@@ -316,18 +316,14 @@ static int run(const cli_args *args) {
     status = cli_choose_opts(args, &opts);
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
-  if (status == KDL_OK) {
+  if (status == KDL_OK)
     status = run_job(&asked, input.lib, &opts);
-    for (size_t i = 0; i < asked.value_count; ++i)
-      cli_run_arg_free(&asked.values[i]);
-    kdl_queue_destroy(asked.queue);
-    int code = cli_finish(status);
-    cli_input_close(&input);
-    return code;
-  }
+  int code = cli_finish(status);
   for (size_t i = 0; i < asked.value_count; ++i)
     cli_run_arg_free(&asked.values[i]);
-  return cli_finish(status);
+  kdl_queue_destroy(asked.queue);
+  cli_input_close(&input);
+  return code;
 }
 
 static const cli_option options[] = {

@@ -177,7 +177,7 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish
                               kdl_backend_kernel *out_kernel) {
   (void)device;
   host_module *module = handle;
-  kdl_host_kernel declared;
+  kdl_host_kernel declared = {0};
   kdl_status status = read_declared(module->image.library, wish->name, &declared);
   if (status != KDL_OK)
     return status;

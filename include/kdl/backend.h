@@ -124,7 +124,8 @@ typedef struct kdl_backend_table {
    * those that libkdl finds. Must not create contexts. */
   kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
 
-  /* Called once per device, when it is first used. */
+  /* Called once per device, when it is first used; again where this or the first queue_create
+   * failed. */
   kdl_status (*device_open)(const kdl_backend_device *desc, void **out_device);
 
   /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the kind

@@ -9,6 +9,7 @@
 #include "link/permission.h"
 #include "target/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,9 @@ static kdl_status take_extent(const char *what, const uint32_t key[3], const uin
 
 static kdl_status learn_geometry(kdl_kernel *kernel) {
   geometry key = key_geometry(&kernel->key);
+  if (kernel->key.shared > UINT32_MAX)
+    return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
+                    kernel->key.shared);
   kdl_status status = take_extent("block", key.block, kernel->loaded.block, kernel->block);
   if (status != KDL_OK)
     return status;

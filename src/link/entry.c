@@ -82,7 +82,7 @@ static kdl_launch_entry *plain_entry(const kdl_kernel *kernel) {
 static kdl_status observe(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                           const kdl_args *args, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
-  kdl_status status = kdl_environment("KDL_CHECK") ? kdl_arguments_check(kernel, args) : KDL_OK;
+  kdl_status status = kernel->is_checked ? kdl_arguments_check(kernel, args) : KDL_OK;
   if (status == KDL_OK)
     status = plain_entry(kernel)(head, desc, args, queue);
   kdl_debug(KDL_DEBUG_LAUNCH, "%s: image %u, grid %ux%ux%u, block %ux%ux%u, %zu arguments: %s",
@@ -102,7 +102,8 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
 }
 
 void kdl_entry_publish(kdl_kernel *kernel) {
-  bool is_observed = kdl_environment("KDL_CHECK") || kdl_debug_on(KDL_DEBUG_LAUNCH);
+  kernel->is_checked = kdl_environment("KDL_CHECK") != NULL;
+  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
   kdl_launch_entry *counted = is_observed ? observe : plain_entry(kernel);
   kernel->head.context = kernel->loaded.context;
   __atomic_store_n(&kernel->head.queue, kernel->runtime->queue, __ATOMIC_RELAXED);

@@ -48,6 +48,7 @@ struct kdl_kernel {
   uint32_t tile[3];
   int64_t param_count;   /* that the caller gives; -1 where nobody knows */
   uint32_t *param_sizes; /* NULL likewise; 0 for one that is not known */
+  bool is_checked;       /* KDL_CHECK */
   char *disagreement;    /* why explicit grids are refused, or NULL */
   kdl_fork_link fork;
 };

@@ -74,6 +74,8 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   kdl_container *container;
   char *found = NULL;
   kdl_status status = read_opts(given, &opts);
+  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
     status = kdl_container_open_file(path, opts.name, &container);
   } else if (status == KDL_OK) {

@@ -222,16 +222,19 @@ static const char *wrong_arguments(const suite *at) {
 static const char *cooperative_launch(const suite *at) {
   kdl_kernel *kernel;
   kdl_buffer out;
-  uint32_t host[2];
+  uint32_t host[2] = {9, 9};
   kdl_launch_desc desc = kdl_grid(2, 1, 1);
   desc.flags = KDL_LAUNCH_COOPERATIVE;
   OK(kdl_sym(at->lib, at->device, "place", NULL, &kernel));
   OK(kdl_alloc(at->device, sizeof host, &out));
-  OK(kdl_launch(kernel, at->queue, &desc, KDL_ARGS(&out)));
+  kdl_status status = kdl_launch(kernel, at->queue, &desc, KDL_ARGS(&out));
+  const char *wrong = status == KDL_OK ? NULL : complain("kdl_launch", kdl_error_message());
   OK(kdl_read(at->queue, host, &out, 0, sizeof host));
   OK(kdl_sync(at->queue));
-  HOLDS(host[0] == 0 && host[1] == 1);
   OK(kdl_free(&out));
+  if (wrong)
+    return wrong;
+  HOLDS(host[0] == 0 && host[1] == 1);
   return NULL;
 }
 

@@ -3,6 +3,8 @@
  * none does, the error tells the whole chain, and tells it again. */
 #include "launch_support.h"
 
+#include "link/permission.h"
+
 #define KEY "kdl.kernel.mark"
 #define SIG "sig=ptr<u32> u32"
 
@@ -144,6 +146,46 @@ static void images_that_the_cpu_lacks_are_not_tried(void **state) {
 #endif
 }
 
+#if defined(__x86_64__)
+static int times_asked;
+
+static bool refuse_amx(void) {
+  ++times_asked;
+  return false;
+}
+
+/* A machine with AMX, whose system says no: asked when the image that needs it would be loaded. */
+static void refused_permission_is_a_reason_like_another(void **state) {
+  (void)state;
+  static const host_row rows[] = {{"mark1", 3000, NULL, "9", KEY, SIG},
+                                  {"mark1", 0, "sapphirerapids", "5", KEY, SIG},
+                                  {"mark3", 0, NULL, "1", KEY, SIG}};
+  kdl_select_device route;
+  kdl_device_spec spec;
+  char *line = "host:sapphirerapids";
+  kdl_device host = {.here = true, .route_count = 1, .routes = &route, .lines = &line};
+  assert_ok(kdl_device_spec_parse(line, &spec));
+  assert_ok(kdl_select_device_init(&spec, &route));
+  bool (*before)(void) = kdl_ask_for_amx;
+  kdl_ask_for_amx = refuse_amx;
+  host_library made = open_rows(rows, 3);
+  kdl_kernel *mark;
+  start_listening("load");
+  assert_ok(kdl_sym(made.lib, &host, "mark", NULL, &mark));
+  assert_int_equal(times_asked, 0);
+  assert_int_equal(run_mark(mark, 300), 3);
+  assert_int_equal(times_asked, 1);
+  assert_said("mark: image 1 (object sapphirerapids) failed: it needs AMX, and the system refused "
+              "permission to use it; trying the next");
+  assert_int_equal(times_said("image 1 (object sapphirerapids): loaded"), 0);
+  stop_listening();
+  free_rows(&made);
+  kdl_ask_for_amx = before;
+  free(atomic_load(&host.denied));
+  free(atomic_load(&host.runtime));
+}
+#endif
+
 static void host_images_can_be_forbidden(void **state) {
   (void)state;
   static const host_row rows[] = {{"mark1", 0, NULL, NULL, KEY, SIG}};
@@ -165,6 +207,9 @@ int main(void) {
       cmocka_unit_test(error_lists_the_chain_and_is_remembered),
       cmocka_unit_test(missing_symbols_are_found_when_loading),
       cmocka_unit_test(images_that_the_cpu_lacks_are_not_tried),
+#if defined(__x86_64__)
+      cmocka_unit_test(refused_permission_is_a_reason_like_another),
+#endif
       cmocka_unit_test(host_images_can_be_forbidden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,44 @@ static void wrong_arguments_are_told_before_the_launch(void **state) {
                "mark: argument 1: found NULL, expected a pointer to its value");
 }
 
+/* In a program built for release, and for pointers to functions. */
+static void environment_turns_checks_on(void **state) {
+  (void)state;
+  setenv("KDL_CHECK", "1", 1);
+  host_library own = open_rows(rows, 1);
+  kdl_kernel *mark = kernel_named(own.lib, "mark");
+  uint32_t n = 1, out[1] = {0}, *to = out;
+  const void *pointers[] = {&to, &n};
+  size_t sizes[] = {8, 2};
+  kdl_args args = {2, pointers, sizes};
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  assert_ok(kdl_prefetch(mark));
+  unsetenv("KDL_CHECK");
+  assert_fails(kdl_launch_call(mark, NULL, &desc, &args), KDL_BAD_CALL,
+               "mark: argument 1: found 2 bytes, expected 4");
+  assert_int_equal(out[0], 0);
+  sizes[1] = 4;
+  assert_ok(kdl_launch_call(mark, NULL, &desc, &args));
+  assert_int_equal(out[0], 1000000);
+  free_rows(&own);
+}
+
+/* `mark` with its n hidden: a scratch pointer that is NULL, read as 0 elements. */
+static void hidden_parameters_are_appended(void **state) {
+  (void)state;
+  static const host_row hidden[] = {
+      {"mark1", 0, NULL, NULL, "kdl.kernel.mark", "sig=ptr<u32>; hidden=1"}};
+  host_library own = open_rows(hidden, 1);
+  kdl_kernel *mark = kernel_named(own.lib, "mark");
+  uint32_t out[1] = {5}, *to = out;
+  assert_ok(kdl_launch_items(mark, NULL, kdl_extent1(1), KDL_ARGS(&to)));
+  assert_int_equal(out[0], 5);
+  assert_int_equal(info_of(mark).param_count, 1);
+  assert_fails(kdl_launch_items(mark, NULL, kdl_extent1(1), KDL_ARGS(&to, &to)), KDL_BAD_CALL,
+               "mark: found 2 arguments, expected 1 (ptr<u32>)");
+  free_rows(&own);
+}
+
 static void wrong_shapes_are_told(void **state) {
   (void)state;
   kdl_kernel *mark = kernel_named(made.lib, "mark");
@@ -251,6 +289,8 @@ int main(void) {
       cmocka_unit_test(every_size_of_argument_arrives),
       cmocka_unit_test(packed_arguments_lie_as_in_a_struct),
       cmocka_unit_test(wrong_arguments_are_told_before_the_launch),
+      cmocka_unit_test(environment_turns_checks_on),
+      cmocka_unit_test(hidden_parameters_are_appended),
       cmocka_unit_test(wrong_shapes_are_told),
       cmocka_unit_test(every_group_runs_once),
       cmocka_unit_test(group_memory_is_private_and_as_large_as_asked),

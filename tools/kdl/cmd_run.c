@@ -333,7 +333,7 @@ static const cli_option options[] = {
     {"arg", 0, CLI_MANY, "ARG", "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
     {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
     {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
-    {"check", 0, CLI_MANY, "argN:@FILE", "compare a buffer with a file afterwards"},
+    {"check", 0, CLI_MANY, "argN:@F", "compare a buffer with a file afterwards"},
     {"repeat", 0, CLI_ONCE, "N", "launch so often"},
     {"time", 0, CLI_FLAG, NULL, "print how long the launches took"},
     {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},

@@ -35,7 +35,8 @@ static void print_help(FILE *out) {
       "Lists, makes and changes fat binaries: files that carry compiled kernels for several\n"
       "devices. Reads OffloadBinary, Clang offload bundles, CUDA fatbins, ELF files and archives\n"
       "that carry them, and bare device images; writes OffloadBinary. Says which image a device\n"
-      "would take, and why. Drivers are loaded only to learn what this machine has.\n"
+      "would take, and why; launches kernels. Drivers are loaded only by run, and to learn what\n"
+      "this machine has.\n"
       "\n"
       "commands:\n",
       out);

@@ -181,7 +181,6 @@ static void refused_permission_is_a_reason_like_another(void **state) {
   stop_listening();
   free_rows(&made);
   kdl_ask_for_amx = before;
-  free(atomic_load(&host.denied));
   free(atomic_load(&host.runtime));
 }
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "link/backend.h"
 
+#include "backends/cuda/cuda.h"
 #include "backends/host/host.h"
 #include "base/environment.h"
 #include "base/error.h"
@@ -42,7 +43,7 @@ const kdl_backend_host kdl_backend_services = {
 /* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
-static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open};
+static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open};
 
 enum { limit_backends = 32 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* conformance LIBRARY BACKEND: runs the suite on the first device of a backend. Returns 77 where
- * this machine has none. */
+/* conformance LIBRARY BACKEND [NAME]: runs the suite on the first device of a backend, with the
+ * expectations for NAME where it is not the backend's own. Returns 77 where this machine has no
+ * such device. */
 #include "suite.h"
 
 #include <stdbool.h>
@@ -64,8 +65,8 @@ static bool check_expectations(void) {
 
 int main(int argc, char **argv) {
   suite at = {0};
-  if (argc != 3) {
-    fprintf(stderr, "usage: conformance LIBRARY BACKEND\n");
+  if (argc != 3 && argc != 4) {
+    fprintf(stderr, "usage: conformance LIBRARY BACKEND [NAME]\n");
     return 2;
   }
   if (kdl_device_find(argv[2], &at.device) != KDL_OK) {
@@ -84,7 +85,7 @@ int main(int argc, char **argv) {
   printf("on %s\n", kdl_device_spec_text(at.device));
   bool fine = check_expectations();
   for (size_t i = 0; i < suite_test_count; ++i)
-    fine &= run_test(&at, argv[2], &suite_tests[i]);
+    fine &= run_test(&at, argv[argc - 1], &suite_tests[i]);
   kdl_queue_destroy(at.queue);
   kdl_close(at.lib);
   return fine ? 0 : 1;

@@ -182,24 +182,50 @@ static fake_object *find_kernel(fake_kind kind, const fake_object *code, const c
   return kernel;
 }
 
-/* A variable is any name that PTX declares as .global; it has 64 bytes per context. */
-static int find_global(fake_object *code, fake_object *context, const char *name,
-                       uint64_t *out_address, size_t *out_size) {
-  char wanted[160];
-  snprintf(wanted, sizeof wanted, ".global .align 4 .b8 %s[", name);
-  if (!code->text || !strstr(code->text, wanted))
-    return KDL_CUDA_ERROR_NOT_FOUND;
+/* How PTX declares a variable: ".u32 weight = 3" or ".b8 table[64]". */
+static bool find_declaration(const char *ptx, const char *name, unsigned *out_size,
+                             uint32_t *out_value) {
+  char word[160], bytes[160];
+  snprintf(word, sizeof word, ".u32 %s = ", name);
+  snprintf(bytes, sizeof bytes, ".b8 %s[", name);
+  const char *found = strstr(ptx, word);
+  *out_value = found ? (uint32_t)strtoul(found + strlen(word), NULL, 0) : 0;
+  *out_size = sizeof *out_value;
+  if (found)
+    return true;
+  found = strstr(ptx, bytes);
+  *out_size = found ? (unsigned)strtoul(found + strlen(bytes), NULL, 0) : 0;
+  return *out_size != 0;
+}
+
+fake_object *fake_variable(fake_object *code, fake_object *context, const char *name) {
+  unsigned size;
+  uint32_t value;
+  if (!code->text || !find_declaration(code->text, name, &size, &value))
+    return NULL;
   fake_object *variable = fake_next(NULL, FAKE_MEMORY);
   while (variable && (variable->owner != code || variable->context != context ||
                       strcmp(variable->name, name) != 0))
     variable = fake_next(variable, FAKE_MEMORY);
-  if (!variable) {
-    variable = fake_new(FAKE_MEMORY, context);
-    variable->owner = code;
-    variable->size = 64;
-    variable->address = (uintptr_t)calloc(1, 64);
-    snprintf(variable->name, sizeof variable->name, "%s", name);
-  }
+  if (variable)
+    return variable;
+  void *bytes = calloc(1, size);
+  if (!bytes)
+    abort();
+  memcpy(bytes, &value, size < sizeof value ? size : sizeof value);
+  variable = fake_new(FAKE_MEMORY, context);
+  variable->owner = code;
+  variable->size = size;
+  variable->address = (uintptr_t)bytes;
+  snprintf(variable->name, sizeof variable->name, "%s", name);
+  return variable;
+}
+
+static int find_global(fake_object *code, fake_object *context, const char *name,
+                       uint64_t *out_address, size_t *out_size) {
+  fake_object *variable = fake_variable(code, context, name);
+  if (!variable)
+    return KDL_CUDA_ERROR_NOT_FOUND;
   *out_address = variable->address;
   *out_size = variable->size;
   return KDL_CUDA_SUCCESS;

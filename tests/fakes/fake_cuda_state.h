@@ -111,8 +111,12 @@ static inline int fake_leave(int error) {
 /* What a kernel of that name with such parameters does; NULL where that is not known. */
 const fake_program *fake_program_find(const fake_object *kernel);
 /* Returns an error that strikes later, such as an illegal address; 0 for none. */
-int fake_program_run(const fake_object *kernel, const unsigned grid[3], const unsigned block[3],
-                     void **params);
+int fake_program_run(const fake_object *kernel, fake_object *context, const unsigned grid[3],
+                     const unsigned block[3], void **params);
+
+/* A variable of the code in a context, made when it is first asked for; NULL where the code
+ * declares none of that name. */
+fake_object *fake_variable(fake_object *code, fake_object *context, const char *name);
 
 /* For tests that look inside: objects alive but for contexts, how many contexts lie on this
  * thread's stack, and launches since the start. */

@@ -352,7 +352,7 @@ static int launch(const kdl_cuda_launch_config *config, void *handle, void **par
   }
   ++fake_launch_count;
   if (kernel->program)
-    context->sticky = fake_program_run(kernel, config->grid, config->block, params);
+    context->sticky = fake_program_run(kernel, context, config->grid, config->block, params);
   return KDL_CUDA_SUCCESS;
 }
 

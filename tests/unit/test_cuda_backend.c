@@ -169,20 +169,6 @@ static void test_another_context_is_current(void **state) {
   end(&s);
 }
 
-/* A driver that wants the context to be current is given it. */
-static void test_a_driver_that_insists(void **state) {
-  (void)state;
-  setup s = begin();
-  inject("cuLaunchKernel:1:201");
-  if (is_old())
-    assert_int_equal(run_saxpy(&s, s.queue), KDL_DEVICE); /* it was current already */
-  else
-    assert_ok(run_saxpy(&s, s.queue));
-  inject("");
-  assert_result(&s, is_old() ? 0 : 1);
-  end(&s);
-}
-
 static void test_a_stream_is_adopted(void **state) {
   (void)state;
   setup s = begin();
@@ -570,7 +556,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_kernel_without_parameters),
       cmocka_unit_test(test_a_fresh_thread_launches),
       cmocka_unit_test(test_another_context_is_current),
-      cmocka_unit_test(test_a_driver_that_insists),
       cmocka_unit_test(test_a_stream_is_adopted),
       cmocka_unit_test(test_a_stream_of_another_device_is_refused),
       cmocka_unit_test(test_a_context_is_adopted),

@@ -8,10 +8,10 @@
  * another context current, launches as well as any. Remembering per thread which context is current
  * would not do: frameworks change it behind our back.
  *
- * What is left takes the longer way: streams that stand for "whichever context is current" (NULL,
- * as PyTorch's default is) or kernels bound to one context (drivers before CUDA 12), for which the
- * context is made current first, since the driver would launch elsewhere or refuse; clusters,
- * cooperative launches, and more group memory than any launch before had.
+ * What is left takes the longer way. The context is made current first where the stream stands for
+ * "whichever context is current" (NULL, as PyTorch's default is), since the driver would launch
+ * elsewhere, and where kernels are bound to a context (drivers before CUDA 12), since it would
+ * refuse. Group memory, clusters and cooperation are settled before they are asked for.
  */
 #include "backends/cuda/objects.h"
 
@@ -25,12 +25,6 @@ enum { portable_cluster = 8 };
 /* The driver reads the array and does not write it; its type is older than const. */
 static void **pointers_of(const kdl_args *args) {
   return (void **)(uintptr_t)args->pointers;
-}
-
-static int launch_plain(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
-                        const kdl_launch_desc *desc, const uint32_t *block, const kdl_args *args) {
-  return kernel->launch(kernel->function, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
-                        block[1], block[2], desc->shared, queue->stream, pointers_of(args), NULL);
 }
 
 static int launch_with_attributes(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
@@ -81,8 +75,8 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) 
   return cluster > portable_cluster ? kdl_cuda_kernel_allow_wide_clusters(kernel) : KDL_OK;
 }
 
-static kdl_status refused(const kdl_cuda_kernel *kernel, const kdl_launch_desc *desc, int error,
-                          const char *call) {
+__attribute__((noinline, cold)) static kdl_status
+refused(const kdl_cuda_kernel *kernel, const kdl_launch_desc *desc, int error, const char *call) {
   const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
   return kdl_cuda_fail(kernel->device->ordinal, error,
                        "%s with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group memory",
@@ -95,61 +89,82 @@ static kdl_status launch_now(const kdl_cuda_kernel *kernel, const kdl_cuda_queue
   const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
   bool extended = desc->flags || desc->cluster[0];
   int error = extended ? launch_with_attributes(kernel, queue, desc, block, args)
-                       : launch_plain(kernel, queue, desc, block, args);
+                       : kernel->launch(kernel->function, desc->grid[0], desc->grid[1],
+                                        desc->grid[2], block[0], block[1], block[2], desc->shared,
+                                        queue->stream, pointers_of(args), NULL);
   if (error == KDL_CUDA_SUCCESS)
     return KDL_OK;
   return refused(kernel, desc, error, extended ? "cuLaunchKernelEx" : "cuLaunchKernel");
 }
 
-static kdl_status launch_current(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
-                                 const kdl_launch_desc *desc, const kdl_args *args) {
+static kdl_status prepare_and_launch(kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
+                                     const kdl_launch_desc *desc, const kdl_args *args) {
+  kdl_status status = prepare(kernel, desc);
+  return status == KDL_OK ? launch_now(kernel, queue, desc, args) : status;
+}
+
+kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                   const kdl_args *args, void *queue_handle) {
+  kdl_cuda_kernel *kernel = head->context;
+  const kdl_cuda_queue *queue = queue_handle;
+  if (!queue->make_current)
+    return prepare_and_launch(kernel, queue, desc, args);
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(kernel->device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
-  status = launch_now(kernel, queue, desc, args);
+  status = prepare_and_launch(kernel, queue, desc, args);
   kdl_cuda_leave(&scope);
   return status;
 }
 
-__attribute__((noinline, cold)) static kdl_status launch_long_way(kdl_cuda_kernel *kernel,
-                                                                  const kdl_cuda_queue *queue,
-                                                                  const kdl_launch_desc *desc,
-                                                                  const kdl_args *args) {
-  kdl_status status = prepare(kernel, desc);
-  return status == KDL_OK ? launch_current(kernel, queue, desc, args) : status;
+/* ------------------------------------------------------------------------------------------ */
+/* The usual launch                                                                             */
+
+/* Two values live across the driver's call, so that a refusal can be told; each more would cost
+ * every launch three instructions. */
+static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_cuda_kernel *kernel,
+                                                                     const kdl_cuda_queue *queue,
+                                                                     const kdl_launch_desc *desc,
+                                                                     const uint32_t *block,
+                                                                     const kdl_args *args) {
+  int error =
+      kernel->launch(kernel->function, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
+                     block[1], block[2], 0, queue->stream, pointers_of(args), NULL);
+  return unlikely(error != KDL_CUDA_SUCCESS) ? refused(kernel, desc, error, "cuLaunchKernel")
+                                             : KDL_OK;
 }
 
-/* A driver that wants the context to be current after all gets it, and the others say again what
- * they said. Neither error launches anything. */
-__attribute__((noinline, cold)) static kdl_status launch_failed(const kdl_cuda_kernel *kernel,
-                                                                const kdl_cuda_queue *queue,
-                                                                const kdl_launch_desc *desc,
-                                                                const kdl_args *args, int error) {
-  if (error == KDL_CUDA_ERROR_INVALID_CONTEXT || error == KDL_CUDA_ERROR_INVALID_HANDLE)
-    return launch_current(kernel, queue, desc, args);
-  return refused(kernel, desc, error, "cuLaunchKernel");
+kdl_status kdl_cuda_launch_own_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue) {
+  const kdl_cuda_kernel *kernel = head->context;
+  return launch_usual(kernel, queue, desc, kernel->block, args);
 }
 
-/* Flags and the first extent of a cluster, which are neighbours, in one load. */
-static inline uint64_t flags_and_cluster(const kdl_launch_desc *desc) {
-  uint64_t both;
-  _Static_assert(offsetof(kdl_launch_desc, cluster) == offsetof(kdl_launch_desc, flags) + 4,
+kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                       const kdl_args *args, void *queue) {
+  return launch_usual(head->context, queue, desc, desc->block, args);
+}
+
+/* Zero for the usual launch: group memory, flags and cluster, four neighbours in two loads. */
+static inline uint64_t unusual(const kdl_launch_desc *desc) {
+  uint64_t first, second;
+  _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4 &&
+                     offsetof(kdl_launch_desc, cluster) == offsetof(kdl_launch_desc, shared) + 8,
                  "neighbours");
-  memcpy(&both, (const char *)desc + offsetof(kdl_launch_desc, flags), sizeof both);
-  return both;
+  const char *at = (const char *)desc + offsetof(kdl_launch_desc, shared);
+  memcpy(&first, at, sizeof first);
+  memcpy(&second, at + sizeof first, sizeof second);
+  return first | second;
 }
 
+/* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the three are
+ * not static keeps compilers from moving their loads and saves here. */
 kdl_status kdl_cuda_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                            const kdl_args *args, void *queue_handle) {
-  kdl_cuda_kernel *kernel = head->context;
   const kdl_cuda_queue *queue = queue_handle;
-  uint32_t ready = atomic_load_explicit(&kernel->shared_ready, memory_order_relaxed);
-  if (unlikely((flags_and_cluster(desc) | queue->make_current) || desc->shared > ready))
-    return launch_long_way(kernel, queue, desc, args);
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
-  int error = launch_plain(kernel, queue, desc, block, args);
-  if (unlikely(error != KDL_CUDA_SUCCESS))
-    return launch_failed(kernel, queue, desc, args, error);
-  return KDL_OK;
+  if (unlikely(unusual(desc) | queue->make_current))
+    return kdl_cuda_launch_unusual(head, desc, args, queue_handle);
+  return desc->block[0] ? kdl_cuda_launch_given_block(head, desc, args, queue_handle)
+                        : kdl_cuda_launch_own_block(head, desc, args, queue_handle);
 }

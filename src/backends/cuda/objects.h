@@ -129,7 +129,11 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size);
 /* Prepares it for clusters that not every device takes. */
 kdl_status kdl_cuda_kernel_allow_wide_clusters(kdl_cuda_kernel *kernel);
 
+/* What kernels are launched by, and the three ways that it goes on. */
 kdl_launch_entry kdl_cuda_launch;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_given_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_own_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Queues, events, memory                                                                       */

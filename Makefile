@@ -7,6 +7,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SETUP ?= yes
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 300
+LAUNCH_SECONDS ?= 60
 
 packages = $(if $(filter no,$(SETUP)),:,scripts/setup.sh $(1))
 ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
@@ -34,7 +35,8 @@ test: packages build build-minimal build-asan build-fuzz  ## the suite, plain an
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
 	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(call ctest,build/ci) -L '^long$$'
-	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(call ctest,build/tsan)
+	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) KDL_LAUNCH_SECONDS=$(LAUNCH_SECONDS) $(call ctest,build/tsan)
+	@KDL_LAUNCH_SECONDS=$(LAUNCH_SECONDS) $(call ctest,build/asan) -R launch_threads
 	@scripts/fuzz-long.sh $(FUZZ_SECONDS)
 
 demo: packages build  ## one C source, compiled for four vendors, packed, listed and verified

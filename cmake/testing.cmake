@@ -4,10 +4,10 @@
 set(KDL_TEST_PREFIX "" CACHE STRING "Put before every test name of this build")
 set(KDL_TEST_ONLY "" CACHE STRING "Register only the tests whose name matches this")
 set(KDL_SANITIZER_OPTIONS
-    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/drivers.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1
-    TSAN_OPTIONS=halt_on_error=1)
+    TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp)
 
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])

@@ -34,7 +34,7 @@ _kdl_devices='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed devices explain which help'
+  local commands='ls pack extract annotate merge thin verify embed devices explain which run help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -108,6 +108,10 @@ _kdl() {
     devices) options='--json --all' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
     which) options='--device= --policy= --variant-tag=' ;;
+    run)
+      options='--items= --grid= --block= --arg= --device= --dump= --check= --repeat= --time'
+      options+=' --policy= --variant-tag='
+      ;;
     *) return ;;
   esac
   if [[ $cur == -* ]]; then

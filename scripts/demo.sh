@@ -45,7 +45,7 @@ cd "$work"
 PATH=$root/build/bin:$PATH
 
 step "1. One source, $source, compiled for each target"
-common=(-std=gnu17 -O3 -ffreestanding -nostdlib)
+common=(-std=gnu17 -O3 -ffreestanding -nostdlib "-I$root/include")
 # Where there is no CUDA to ask, clang takes a PTX version too old for sm_80.
 run clang-22 -o sm_80.s "${common[@]}" --target=nvptx64-nvidia-cuda -march=sm_80 \
   --cuda-feature=+ptx70 -S saxpy.c

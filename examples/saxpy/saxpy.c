@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* y = a x + y, once for every kind of machine: on a GPU each thread does one element, on a CPU the
- * loop is the compiler's to vectorise. */
+/* y = a x + y, once for every kind of machine: on a GPU each thread does one element, on a CPU each
+ * call does a group of them, and the loop is the compiler's to vectorise. */
 #include <stdint.h>
 
 #if defined(__NVPTX__) || defined(__AMDGPU__) || defined(__SPIRV__)
@@ -15,8 +15,12 @@ __gpu_kernel void saxpy(float a, const __gpu_global float *x, __gpu_global float
 
 #else
 
-void saxpy(float a, const float *restrict x, float *restrict y, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i)
+#include <kdl/kernel.h>
+
+KDL_KERNEL(saxpy, (1024, 1, 1), (1024, 1, 1), (float, a), (const float *restrict, x),
+           (float *restrict, y), (uint32_t, n)) {
+  uint64_t end = kdl_group_end(kdl_group, 0, n);
+  for (uint64_t i = kdl_group_begin(kdl_group, 0); i < end; ++i)
     y[i] += a * x[i];
 }
 

@@ -70,6 +70,16 @@ KDL_API const char *kdl_status_name(kdl_status status);
  * libkdl call on this thread that fails. */
 KDL_API const char *kdl_error_message(void);
 
+/* The driver's own number for that failure (a CUresult, an errno, ...), which the message names; 0
+ * where no driver was involved. */
+KDL_API int64_t kdl_error_code(void);
+
+/* Sends what KDL_DEBUG would print to `log` instead, one line without its newline per call, from
+ * any thread; `topics` as in KDL_DEBUG ("load,select", "all"). A NULL `log` goes back to what the
+ * environment says. Not to be called while other threads are inside libkdl. */
+KDL_API void kdl_set_log(const char *topics,
+                         void (*log)(void *user, const char *topic, const char *line), void *user);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries and their images                                                                   */
 
@@ -141,18 +151,40 @@ typedef struct kdl_image_info {
 typedef struct kdl_open_opts {
   size_t size;      /* sizeof(kdl_open_opts) */
   const char *name; /* what to call the bytes in messages; default: the path, or "<memory>" */
+  uint32_t flags;   /* KDL_OPEN_ */
 } kdl_open_opts;
 
-/* Opens the library in a file. Reads headers and metadata only; image bytes are mapped when asked
- * for. The file may be replaced (renamed over) while open; if it is truncated, later calls fail
- * with KDL_IO. `opts` may be NULL. */
+enum {
+  KDL_OPEN_FILE = 1,    /* the path is a file's as it stands: nothing is searched           */
+  KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library looks here too                         */
+  KDL_OPEN_NO_HOST = 4, /* never run host images of this library: they are code of its own
+                           choosing in this process */
+};
+
+/* Opens a library. What is opened:
+ *
+ *   with a '/' in it    that file; where it is a folder, every *.offload in it as one library, in
+ *                       the order of their names
+ *   without             the first of NAME, NAME.offload and NAME.d in the folders of
+ *                       KDL_LIBRARY_PATH (separated by ':'), then beside the program or shared
+ *                       object that calls, then in the current folder
+ *   NULL                the libraries that the calling program or shared object carries inside
+ *                       itself: see KDL_EMBED
+ *
+ * Reads headers and metadata only; image bytes are mapped when asked for. The file may be replaced
+ * (renamed over) while open; if it is truncated, later calls fail with KDL_IO. `opts` may be NULL.
+ */
 KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
 
 /* Opens the library in memory that the caller keeps, unchanged, until kdl_close. */
 KDL_API kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
                                    kdl_library **out_lib);
 
-/* Frees the library and every view it handed out. NULL is allowed. */
+/* One more reference: the library is freed by as many kdl_close as there were opens and retains. */
+KDL_API kdl_library *kdl_retain(kdl_library *lib);
+
+/* Gives a reference back. The last one unloads its modules and frees every view and kernel that the
+ * library handed out; kernels that were retained hold a reference of their own. NULL is allowed. */
 KDL_API void kdl_close(kdl_library *lib);
 
 /* Nested images are listed after the image that holds them. */
@@ -311,5 +343,6 @@ KDL_API uint16_t kdl_llvm_image_kind(kdl_image_kind kind);
 #endif
 
 #include <kdl/embed.h>
+#include <kdl/launch.h>
 
 #endif

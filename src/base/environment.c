@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/environment.h"
 
+#include <kdl/kdl.h>
+
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
-    [KDL_DEBUG_FILES] = "files",
-    [KDL_DEBUG_DEVICES] = "devices",
-    [KDL_DEBUG_SELECT] = "select",
+    [KDL_DEBUG_FILES] = "files", [KDL_DEBUG_DEVICES] = "devices", [KDL_DEBUG_SELECT] = "select",
+    [KDL_DEBUG_LOAD] = "load",   [KDL_DEBUG_LAUNCH] = "launch",
 };
 
 static pthread_once_t debug_once = PTHREAD_ONCE_INIT;
 static unsigned debug_topics;
 static FILE *debug_file;
+
+typedef void log_function(void *user, const char *topic, const char *line);
+static log_function *log_here;
+static void *log_user;
+static unsigned log_topics;
 
 const char *kdl_environment(const char *name) {
   const char *value = secure_getenv(name);
@@ -31,6 +36,15 @@ static bool names_topic(const char *list, const char *topic) {
   return false;
 }
 
+static unsigned read_topics(const char *list) {
+  unsigned topics = 0;
+  for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i) {
+    if (names_topic(list, "all") || names_topic(list, topic_names[i]))
+      topics |= 1u << i;
+  }
+  return topics;
+}
+
 static void report_unknown_topics(const char *list) {
   for (const char *at = list; *at;) {
     size_t length = strcspn(at, ",");
@@ -38,9 +52,10 @@ static void report_unknown_topics(const char *list) {
     for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i)
       known |= strlen(topic_names[i]) == length && strncmp(at, topic_names[i], length) == 0;
     if (!known)
-      fprintf(debug_file,
-              "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select or all\n",
-              (int)length, at);
+      fprintf(
+          debug_file,
+          "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select, load, launch or all\n",
+          (int)length, at);
     at += length + (at[length] == ',');
   }
 }
@@ -58,28 +73,38 @@ static void read_debug(void) {
     else
       fprintf(stderr, "kdl: KDL_DEBUG_OUTPUT: cannot open %s, writing here\n", path);
   }
-  for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i) {
-    if (names_topic(list, "all") || names_topic(list, topic_names[i]))
-      debug_topics |= 1u << i;
-  }
+  debug_topics = read_topics(list);
   report_unknown_topics(list);
+}
+
+void kdl_set_log(const char *topics, log_function *log, void *user) {
+  log_here = log;
+  log_user = user;
+  log_topics = log && topics ? read_topics(topics) : 0;
 }
 
 bool kdl_debug_on(kdl_debug_topic topic) {
   pthread_once(&debug_once, read_debug);
-  return debug_topics >> topic & 1;
+  return (log_here ? log_topics : debug_topics) >> topic & 1;
+}
+
+void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
+  if (!kdl_debug_on(topic))
+    return;
+  char line[2048];
+  vsnprintf(line, sizeof line, format, args);
+  if (log_here) {
+    log_here(log_user, topic_names[topic], line);
+    return;
+  }
+  /* One write per line, so that threads do not mix theirs. */
+  fprintf(debug_file, "kdl: %s: %s\n", topic_names[topic], line);
+  fflush(debug_file);
 }
 
 void kdl_debug(kdl_debug_topic topic, const char *format, ...) {
-  if (!kdl_debug_on(topic))
-    return;
-  /* One write per line, so that threads do not mix theirs. */
-  char line[2048];
-  int used = snprintf(line, sizeof line, "kdl: %s: ", topic_names[topic]);
   va_list args;
   va_start(args, format);
-  vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+  kdl_debug_va(topic, format, args);
   va_end(args);
-  fprintf(debug_file, "%s\n", line);
-  fflush(debug_file);
 }

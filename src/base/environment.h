@@ -4,6 +4,7 @@
 #ifndef KDL_BASE_ENVIRONMENT_H
 #define KDL_BASE_ENVIRONMENT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 /* NULL where unset, empty, or not to be trusted. */
@@ -13,14 +14,19 @@ typedef enum kdl_debug_topic {
   KDL_DEBUG_FILES,
   KDL_DEBUG_DEVICES,
   KDL_DEBUG_SELECT,
+  KDL_DEBUG_LOAD,
+  KDL_DEBUG_LAUNCH,
   KDL_DEBUG_TOPIC_COUNT,
 } kdl_debug_topic;
 
 /* Whether KDL_DEBUG, a comma-separated list of topics or "all", names the topic. */
 bool kdl_debug_on(kdl_debug_topic topic);
 
-/* One line, "kdl: TOPIC: ...", to KDL_DEBUG_OUTPUT or standard error. */
+/* One line, "kdl: TOPIC: ...", to KDL_DEBUG_OUTPUT or standard error, or to kdl_set_log's function.
+ */
 void kdl_debug(kdl_debug_topic topic, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

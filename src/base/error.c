@@ -6,11 +6,25 @@
 
 static _Thread_local char last_message[2048];
 static _Thread_local kdl_status last_status;
+static _Thread_local int64_t last_code;
 
-kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args) {
+kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format, va_list args) {
   vsnprintf(last_message, sizeof last_message, format, args);
   last_status = status;
+  last_code = code;
   return status;
+}
+
+kdl_status(kdl_fail_code)(kdl_status status, int64_t code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_fail_code_va(status, code, format, args);
+  va_end(args);
+  return status;
+}
+
+kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args) {
+  return kdl_fail_code_va(status, 0, format, args);
 }
 
 kdl_status(kdl_fail)(kdl_status status, const char *format, ...) {
@@ -38,6 +52,10 @@ void kdl_error_prefix(const char *format, ...) {
 
 kdl_status(kdl_error_status)(void) {
   return last_status;
+}
+
+int64_t kdl_error_code(void) {
+  return last_code;
 }
 
 const char *kdl_error_message(void) {

@@ -14,6 +14,12 @@ kdl_status kdl_fail(kdl_status status, const char *format, ...)
 kdl_status kdl_fail_va(kdl_status status, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* The same with a driver's own number, for kdl_error_code. */
+kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+kdl_status kdl_fail_code(kdl_status status, int64_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Puts `context: ` before the recorded story. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -28,6 +34,7 @@ static inline kdl_status kdl_not_ok(kdl_status status) {
   return status;
 }
 #define kdl_fail(...) kdl_not_ok(kdl_fail(__VA_ARGS__))
+#define kdl_fail_code(...) kdl_not_ok(kdl_fail_code(__VA_ARGS__))
 #define kdl_error_status() kdl_not_ok(kdl_error_status())
 
 #endif

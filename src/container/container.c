@@ -270,19 +270,54 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
 /* ------------------------------------------------------------------------------------------ */
 /* Opening and closing                                                                          */
 
-static kdl_status open_source(kdl_source *source, kdl_container **out_container) {
+static kdl_status new_container(const char *name, kdl_container **out_container) {
   kdl_container *container = calloc(1, sizeof *container);
-  if (!container) {
-    kdl_status status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", source->name);
-    kdl_source_close(source);
-    return status;
-  }
+  if (!container)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   container->arena.limit = KDL_LIMIT_METADATA;
-  container->name = source->name;
+  container->name = name;
+  *out_container = container;
+  return KDL_OK;
+}
+
+static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   kdl_container_adopt(container, source);
   kdl_scope top = {KDL_PARENT_NONE, 0, ""};
   kdl_region whole = {source, 0, source->size};
-  kdl_status status = kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
+  return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
+}
+
+static kdl_status open_source(kdl_source *source, kdl_container **out_container) {
+  kdl_container *container;
+  kdl_status status = new_container(source->name, &container);
+  if (status != KDL_OK) {
+    kdl_source_close(source);
+    return status;
+  }
+  status = walk_source(container, source);
+  if (status != KDL_OK) {
+    kdl_container_close(container);
+    return status;
+  }
+  *out_container = container;
+  return KDL_OK;
+}
+
+kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
+                                    kdl_container **out_container) {
+  kdl_container *container;
+  kdl_status status = new_container(name, &container);
+  if (status != KDL_OK)
+    return status;
+  container->name = kdl_arena_string(&container->arena, name, strlen(name)).data;
+  if (!container->name)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    kdl_source *source;
+    status = kdl_source_open_file(paths[i], paths[i], &source);
+    if (status == KDL_OK)
+      status = walk_source(container, source);
+  }
   if (status != KDL_OK) {
     kdl_container_close(container);
     return status;

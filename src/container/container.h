@@ -66,6 +66,9 @@ typedef struct kdl_container {
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container);
+/* Several files as one container, their images in the order of the files. `name` is copied. */
+kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
+                                    kdl_container **out_container);
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container);
 void kdl_container_close(kdl_container *container);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "device/discover.h"
 #include "device/named.h"
+#include "link/backend.h"
 #include "target/text.h"
 
 #include <pthread.h>
@@ -58,24 +59,49 @@ static kdl_status fill_device(const kdl_device_spec *routes, size_t count, kdl_d
 /* ------------------------------------------------------------------------------------------ */
 /* Devices that are here                                                                        */
 
-static void find_devices(void) {
-  kdl_discovery *found;
-  if (kdl_discover(NULL, &found) != KDL_OK)
+enum { limit_brought = 64 };
+
+/* The devices that backends of KDL_BACKEND_PATH bring. */
+typedef struct {
+  kdl_device_spec specs[limit_brought];
+  size_t count;
+} brought_devices;
+
+static void take_brought(void *user, const char *line) {
+  brought_devices *brought = user;
+  if (brought->count == limit_brought ||
+      kdl_device_spec_parse(line, &brought->specs[brought->count]) != KDL_OK)
+    kdl_debug(KDL_DEBUG_DEVICES, "left out: %s",
+              brought->count == limit_brought ? "too many devices" : kdl_error_message());
+  else
+    ++brought->count;
+}
+
+static void add_found(const kdl_device_spec *routes, size_t count) {
+  kdl_device *slot = &found_devices[found_count];
+  if (fill_device(routes, count, slot) != KDL_OK) {
+    kdl_debug(KDL_DEBUG_DEVICES, "left out: %s", kdl_error_message());
     return;
-  found_devices = calloc(found->device_count ? found->device_count : 1, sizeof *found_devices);
-  for (size_t i = 0; found_devices && i < found->device_count; ++i) {
-    const kdl_found_device *device = &found->devices[i];
-    kdl_device *slot = &found_devices[found_count];
-    if (fill_device(&found->routes[device->first], device->count, slot) == KDL_OK) {
-      slot->here = true;
-      ++found_count;
-      for (size_t k = 0; k < slot->route_count; ++k)
-        kdl_debug(KDL_DEBUG_DEVICES, "device %zu: %s", found_count - 1, slot->lines[k]);
-    } else {
-      kdl_debug(KDL_DEBUG_DEVICES, "left out: %s", kdl_error_message());
-    }
+  }
+  slot->here = true;
+  ++found_count;
+  for (size_t k = 0; k < slot->route_count; ++k)
+    kdl_debug(KDL_DEBUG_DEVICES, "device %zu: %s", found_count - 1, slot->lines[k]);
+}
+
+static void find_devices(void) {
+  kdl_discovery *found = NULL;
+  brought_devices *brought = calloc(1, sizeof *brought);
+  if (brought && kdl_discover(NULL, &found) == KDL_OK) {
+    kdl_backend_list_devices(take_brought, brought);
+    found_devices = calloc(brought->count + found->device_count + 1, sizeof *found_devices);
+    for (size_t i = 0; found_devices && i < brought->count; ++i)
+      add_found(&brought->specs[i], 1);
+    for (size_t i = 0; found_devices && i < found->device_count; ++i)
+      add_found(&found->routes[found->devices[i].first], found->devices[i].count);
   }
   kdl_discovery_free(found);
+  free(brought);
 }
 
 size_t kdl_device_count(void) {

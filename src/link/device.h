@@ -16,14 +16,16 @@ typedef enum kdl_amx_permission {
 } kdl_amx_permission;
 
 struct kdl_device {
-  kdl_device *next;              /* of those that were described */
-  bool here;                     /* found on this machine, not described */
-  size_t route_count;            /* at least 1 */
-  kdl_select_device *routes;     /* the vendor's own driver before OpenCL */
-  char **lines;                  /* each route's spec as text */
-  kdl_amx_permission amx;        /* link/permission.h */
-  kdl_select_device without_amx; /* the host's route once AMX was refused ... */
-  _Atomic(bool) denied;          /* ... which this says */
+  kdl_device *next;                      /* of those that were described */
+  bool here;                             /* found on this machine, not described */
+  size_t route_count;                    /* at least 1 */
+  kdl_select_device *routes;             /* the vendor's own driver before OpenCL */
+  char **lines;                          /* each route's spec as text */
+  kdl_amx_permission amx;                /* link/permission.h */
+  kdl_select_device without_amx;         /* the host's route once AMX was refused ... */
+  _Atomic(bool) denied;                  /* ... which this says */
+  _Atomic(struct kdl_runtime *) runtime; /* link/runtime.h: NULL until the device is used */
+  void *native_context;                  /* the caller's own, for when it is opened */
 };
 
 /* A route as it is now. */

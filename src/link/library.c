@@ -4,6 +4,10 @@
 
 #include "base/error.h"
 #include "image/image.h"
+#include "link/kernel.h"
+#include "link/module.h"
+#include "link/scope.h"
+#include "link/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,45 +21,93 @@ const char *kdl_version(void) {
   return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
 }
 
-static kdl_status check_opts(const kdl_open_opts *opts) {
-  if (opts && opts->size != sizeof *opts)
+/* Callers may be older than `flags`. */
+static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
+  const size_t first_size = offsetof(kdl_open_opts, flags);
+  *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
+  if (!opts)
+    return KDL_OK;
+  if (opts->size != first_size && opts->size != sizeof *opts)
     return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.size is %zu, expected %zu", opts->size,
                     sizeof *opts);
+  memcpy(out_opts, opts, opts->size);
+  const uint32_t known = KDL_OPEN_FILE | KDL_OPEN_GLOBAL | KDL_OPEN_NO_HOST;
+  if (out_opts->flags & ~known)
+    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.flags is 0x%x, expected no more than 0x%x",
+                    (unsigned)out_opts->flags, (unsigned)known);
   return KDL_OK;
 }
 
-static kdl_status wrap(kdl_container *container, kdl_library **out_lib) {
+static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
   kdl_library *lib = calloc(1, sizeof *lib);
   if (!lib) {
     kdl_container_close(container);
     return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
   lib->container = container;
+  lib->flags = opts->flags;
+  atomic_init(&lib->references, 1);
   pthread_mutex_init(&lib->lock, NULL);
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_add(lib);
   *out_lib = lib;
   return KDL_OK;
 }
 
-kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib) {
-  kdl_status status = check_opts(opts);
-  kdl_container *container;
-  if (status == KDL_OK)
-    status = kdl_container_open_file(path, opts ? opts->name : NULL, &container);
-  return status == KDL_OK ? wrap(container, out_lib) : status;
+static kdl_status open_found(const char *path, const char *name, kdl_container **out_container) {
+  char **files;
+  size_t count;
+  kdl_status status = kdl_search_folder(path, &files, &count);
+  if (status != KDL_OK)
+    return status;
+  if (!files)
+    return kdl_container_open_file(path, name, out_container);
+  status = kdl_container_open_files((const char *const *)files, count, name ? name : path,
+                                    out_container);
+  kdl_search_folder_free(files, count);
+  return status;
 }
 
-kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *opts,
+kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
+  const void *caller = __builtin_return_address(0);
+  kdl_open_opts opts;
+  kdl_container *container;
+  char *found = NULL;
+  kdl_status status = read_opts(given, &opts);
+  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
+  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
+    status = kdl_container_open_file(path, opts.name, &container);
+  } else if (status == KDL_OK) {
+    status = kdl_search(path, caller, &found);
+    if (status == KDL_OK)
+      status = open_found(found, opts.name, &container);
+  }
+  free(found);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *given,
                            kdl_library **out_lib) {
-  kdl_status status = check_opts(opts);
+  kdl_open_opts opts;
   kdl_container *container;
+  kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK)
-    status = kdl_container_open_memory(data, size, opts ? opts->name : NULL, &container);
-  return status == KDL_OK ? wrap(container, out_lib) : status;
+    status = kdl_container_open_memory(data, size, opts.name, &container);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
 }
 
-void kdl_close(kdl_library *lib) {
-  if (!lib)
-    return;
+kdl_library *kdl_retain(kdl_library *lib) {
+  atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
+  return lib;
+}
+
+/* What was made last goes first: kernels lie in modules, modules are read from the container. */
+static void free_library(kdl_library *lib) {
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_remove(lib);
+  kdl_kernels_free(lib);
+  kdl_modules_unload(lib);
   for (kdl_library_selector *node = atomic_load(&lib->selectors); node;) {
     kdl_library_selector *next = node->next;
     kdl_selector_destroy(node->selector);
@@ -67,6 +119,11 @@ void kdl_close(kdl_library *lib) {
   kdl_container_close(lib->container);
   pthread_mutex_destroy(&lib->lock);
   free(lib);
+}
+
+void kdl_close(kdl_library *lib) {
+  if (lib && atomic_fetch_sub_explicit(&lib->references, 1, memory_order_acq_rel) == 1)
+    free_library(lib);
 }
 
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {

@@ -22,9 +22,14 @@ typedef struct kdl_library_selector {
 
 struct kdl_library {
   kdl_container *container;
+  atomic_size_t references;
+  uint32_t flags;                            /* KDL_OPEN_ */
+  kdl_library *next_global;                  /* link/scope.h */
   _Atomic(kdl_catalog *) catalog;            /* made when somebody first chooses */
   _Atomic(kdl_library_selector *) selectors; /* a list that only grows */
-  pthread_mutex_t lock;                      /* held while either of them changes */
+  struct kdl_module *modules;                /* link/module.h: the newest first */
+  struct kdl_kernel *kernels;                /* link/kernel.h */
+  pthread_mutex_t lock;                      /* held while any of them changes */
 };
 
 /* The library's catalog, made when first asked for. */

@@ -2,6 +2,7 @@
 /*
  * Choosing, explaining and listing variants: one ranking per route of the device, read three ways.
  */
+#include "link/selection.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "device/spec_label.h"
@@ -169,18 +170,25 @@ static kdl_status remembered_on(kdl_library *lib, const request *asked, size_t r
   return status == KDL_OK ? kdl_selector_find(selector, kernel, out_selection) : status;
 }
 
+/* Asks for permission to use what the best image needs, and chooses anew where it is refused. */
+static kdl_status permitted_on(kdl_library *lib, const request *asked, size_t route,
+                               const kdl_selection **out_selection) {
+  kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
+  kdl_status status = remembered_on(lib, asked, route, &kernel, out_selection);
+  if (status == KDL_OK && (*out_selection)->count &&
+      !kdl_device_permit(asked->device, route,
+                         kdl_catalog_rule(asked->catalog, (*out_selection)->images[0])))
+    status = remembered_on(lib, asked, route, &kernel, out_selection);
+  return status;
+}
+
 /* The remembered choice on the first route that has one; *out_selection is NULL where none has. */
 static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out_route,
                              const kdl_selection **out_selection) {
-  kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
   *out_selection = NULL;
   for (size_t i = 0; i < asked->device->route_count; ++i) {
     const kdl_selection *selection;
-    kdl_status status = remembered_on(lib, asked, i, &kernel, &selection);
-    if (status == KDL_OK && selection->count &&
-        !kdl_device_permit(asked->device, i,
-                           kdl_catalog_rule(asked->catalog, selection->images[0])))
-      status = remembered_on(lib, asked, i, &kernel, &selection); /* without what was refused */
+    kdl_status status = permitted_on(lib, asked, i, &selection);
     if (status != KDL_OK)
       return status;
     if (selection->count) {
@@ -203,6 +211,27 @@ static kdl_status tell(const request *asked, bool nothing_fitted) {
     status = nothing_fits(asked, &made);
   free(made.candidates);
   return status;
+}
+
+kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
+                            const kdl_select_opts *opts, kdl_ranked *out_ranked) {
+  request asked;
+  const kdl_selection *selection;
+  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  if (status == KDL_OK)
+    status = permitted_on(lib, &asked, route, &selection);
+  if (status == KDL_OK && kdl_debug_on(KDL_DEBUG_SELECT))
+    status = tell(&asked, false);
+  if (status == KDL_OK)
+    *out_ranked = (kdl_ranked){selection->count ? selection : NULL, asked.catalog};
+  return status;
+}
+
+kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, const char *kernel,
+                                const kdl_select_opts *opts) {
+  request asked;
+  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  return status == KDL_OK ? tell(&asked, true) : status;
 }
 
 kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,

@@ -98,6 +98,7 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
     name[kernel->name.length] = '\0';
     made->hash = kernel->hash;
     made->name = (kdl_string){name, kernel->name.length};
+    atomic_init(&made->handle, NULL);
     made->count = eligible;
     for (size_t i = 0; i < eligible; ++i)
       made->images[i] = candidates[i].image;

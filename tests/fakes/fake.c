@@ -3,6 +3,7 @@
 
 #include <kdl/kdl.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,6 +22,82 @@ void fake_call(const char *function) {
   fprintf(log, "%s\n", function);
   fclose(log);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Faults on request                                                                            */
+
+enum { most_rules = 8 };
+
+static pthread_mutex_t fault_lock = PTHREAD_MUTEX_INITIALIZER;
+static char fault_text[512];             /* KDL_FAKE_FAIL as it was when the counts began */
+static unsigned fault_calls[most_rules]; /* that each rule has seen */
+static unsigned fault_count;
+
+/* Counts the call for one rule, "NAME:COUNT:CODE" or "NAME:COUNT+:CODE"; "sleep=MS" as the code
+ * makes the call slow instead. A mistake in a test must not look like a driver without faults. */
+static int apply_rule(const char *rule, size_t index, const char *function, int *out_sleep) {
+  char name[64], more[2], code[32];
+  unsigned count;
+  if (sscanf(rule, "%63[^:]:%u%1[+]:%31[^;]", name, &count, more, code) != 4) {
+    more[0] = '\0';
+    if (sscanf(rule, "%63[^:]:%u:%31[^;]", name, &count, code) != 3) {
+      fprintf(stderr, "KDL_FAKE_FAIL: found \"%s\", expected NAME:COUNT:CODE\n", rule);
+      abort();
+    }
+  }
+  if (strcmp(name, "*") != 0 && strcmp(name, function) != 0)
+    return 0;
+  unsigned call = ++fault_calls[index];
+  if (call != count && !(more[0] && call > count))
+    return 0;
+  ++fault_count;
+  if (sscanf(code, "sleep=%d", out_sleep) == 1)
+    return 0;
+  return (int)strtol(code, NULL, 0);
+}
+
+static int apply_rules(const char *text, const char *function, int *out_sleep) {
+  int error = 0;
+  if (strcmp(text, fault_text) != 0) {
+    snprintf(fault_text, sizeof fault_text, "%s", text);
+    memset(fault_calls, 0, sizeof fault_calls);
+    fault_count = 0;
+  }
+  const char *rule = text;
+  for (size_t i = 0; i < most_rules && *rule; ++i) {
+    int wanted = apply_rule(rule, i, function, out_sleep);
+    error = error ? error : wanted;
+    rule += strcspn(rule, ";");
+    rule += *rule == ';';
+  }
+  return error;
+}
+
+int fake_fault(const char *function) {
+  const char *text = getenv("KDL_FAKE_FAIL");
+  int delay = 0;
+  pthread_mutex_lock(&fault_lock);
+  int error = apply_rules(text ? text : "", function, &delay);
+  pthread_mutex_unlock(&fault_lock);
+  if (delay)
+    nanosleep(&(struct timespec){delay / 1000, (long)(delay % 1000) * 1000000}, NULL);
+  return error;
+}
+
+int fake_enter(const char *function) {
+  fake_call(function);
+  return fake_fault(function);
+}
+
+unsigned fake_faults(void) {
+  pthread_mutex_lock(&fault_lock);
+  unsigned count = fault_count;
+  pthread_mutex_unlock(&fault_lock);
+  return count;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
 
 /* The end of a spec: a ';' outside quotes, or the end of the text. */
 static size_t spec_length(const char *text) {

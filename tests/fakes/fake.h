@@ -14,6 +14,16 @@ int fake_init(kdl_backend backend, const char *function);
 /* Records a call. */
 void fake_call(const char *function);
 
+/* Records a call and returns the error that KDL_FAKE_FAIL wants from it; 0 for none. */
+int fake_enter(const char *function);
+
+/* The same without recording it. */
+int fake_fault(const char *function);
+
+/* How many faults have been injected since KDL_FAKE_FAIL last changed. For tests that look inside.
+ */
+FAKE_EXPORT unsigned fake_faults(void);
+
 /* The devices of the backend that was initialised last. */
 size_t fake_device_count(void);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* libcuda.so.1 */
-#include "device/cuda_abi.h"
-#include "fake.h"
+/* libcuda.so.1: the driver, its devices and its errors. */
+#include "fake_cuda_state.h"
 
 #include <stdio.h>
 
@@ -13,10 +12,9 @@
  * name. Nobody should call it. */
 FAKE_EXPORT int cuDeviceTotalMem(unsigned *bytes, int device);
 
-enum { invalid_device = 101 };
-
 int cuInit(unsigned flags) {
-  return flags ? 1 : fake_init(KDL_BACKEND_CUDA, "cuInit");
+  int error = flags ? KDL_CUDA_ERROR_INVALID_VALUE : fake_init(KDL_BACKEND_CUDA, "cuInit");
+  return error ? error : fake_fault("cuInit");
 }
 
 /* 13.0 is 13000. */
@@ -35,7 +33,9 @@ int cuDeviceGetCount(int *count) {
 }
 
 int cuDeviceGet(int *device, int ordinal) {
-  fake_call("cuDeviceGet");
+  int fault = fake_enter("cuDeviceGet");
+  if (fault)
+    return fault;
   *device = ordinal + 100; /* a handle is not an ordinal */
   return fake_device((size_t)ordinal) ? KDL_CUDA_SUCCESS : invalid_device;
 }
@@ -101,7 +101,9 @@ static int capability(const kdl_device_spec *spec) {
 }
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  fake_call("cuDeviceGetAttribute");
+  int fault = fake_enter("cuDeviceGetAttribute");
+  if (fault)
+    return fault;
   const kdl_device_spec *spec = spec_of(device);
   if (!spec)
     return invalid_device;
@@ -138,9 +140,26 @@ static const struct {
   const char *name;
   const char *words;
 } errors[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {KDL_CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
      "system has unsupported display driver / cuda driver combination"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -162,3 +181,41 @@ int cuGetErrorName(int error, const char **text) {
 int cuGetErrorString(int error, const char **text) {
   return error_text(error, true, text);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Entry points by name and version                                                             */
+
+#ifndef FAKE_OLD
+typedef void any_function(void);
+
+static const struct {
+  const char *name;
+  int version;
+  any_function *function;
+} entry_points[] = {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
+  {#name, version, (any_function *)name},
+#include "backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+};
+
+/* Knows a function by its bare name and by no version older than its own. */
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
+                        int *outcome) {
+  enum { found, not_found, too_old, legacy_stream = 1 };
+  *function = NULL;
+  *outcome = not_found;
+  for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; ++i) {
+    size_t length = strlen(name);
+    const char *rest = entry_points[i].name + length;
+    if (strncmp(entry_points[i].name, name, length) != 0 || (*rest && strcmp(rest, "_v2") != 0))
+      continue;
+    *outcome = version < entry_points[i].version ? too_old : found;
+    if (*outcome == found)
+      memcpy(function, &entry_points[i].function, sizeof *function);
+    return *outcome == found && flags == legacy_stream ? KDL_CUDA_SUCCESS
+                                                       : KDL_CUDA_ERROR_NOT_FOUND;
+  }
+  return KDL_CUDA_ERROR_NOT_FOUND;
+}
+#endif

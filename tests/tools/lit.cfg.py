@@ -6,6 +6,7 @@ Substitutions beyond lit's own:
   %golden   the folder of golden files, tests/golden
   %include  the folder of the public headers
   %fakes    the folder of the fake drivers, see tests/fakes
+  %examples the folder of the built examples, with saxpy.offload
   %inputs   the folder of this suite's own input files, tests/tools/Inputs
 
 Features, for REQUIRES lines; each is true where it can be used here:
@@ -17,6 +18,7 @@ Features, for REQUIRES lines; each is true where it can be used here:
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -41,6 +43,8 @@ config.environment.pop("NO_COLOR", None)
 config.substitutions.append(("%golden", os.path.join(config.kdl_source_dir, "tests", "golden")))
 config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
+config.substitutions.append(("%examples", config.kdl_examples_dir))
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """

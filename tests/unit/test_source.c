@@ -72,7 +72,8 @@ static void refuses_what_is_not_a_file(void **state) {
   kdl_library *lib;
   assert_fails(kdl_open("/no/such/file", NULL, &lib), KDL_IO,
                "/no/such/file: cannot open: No such file or directory");
-  assert_fails(kdl_open("/tmp", NULL, &lib), KDL_IO,
+  kdl_open_opts as_file = {.size = sizeof as_file, .flags = KDL_OPEN_FILE};
+  assert_fails(kdl_open("/tmp", &as_file, &lib), KDL_IO,
                "/tmp: found a directory, expected a regular file");
   assert_fails(kdl_open("/dev/null", NULL, &lib), KDL_IO,
                "/dev/null: found a device, pipe or socket, expected a regular file");

@@ -26,6 +26,7 @@ extern const cli_command cli_command_extract;
 extern const cli_command cli_command_ls;
 extern const cli_command cli_command_merge;
 extern const cli_command cli_command_pack;
+extern const cli_command cli_command_run;
 extern const cli_command cli_command_thin;
 extern const cli_command cli_command_verify;
 extern const cli_command cli_command_which;

@@ -120,8 +120,9 @@ static bool is_pipe(const char *path) {
 
 kdl_status cli_input_open(const char *path, cli_input *out_input) {
   *out_input = (cli_input){.name = display_name(path)};
+  kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
   if (!is_pipe(path))
-    return kdl_open(path, NULL, &out_input->lib);
+    return kdl_open(path, &as_it_stands, &out_input->lib);
   kdl_status status = cli_bytes_read(path, &out_input->bytes);
   if (status != KDL_OK)
     return status;

@@ -16,7 +16,7 @@
 static const cli_command *const commands[] = {
     &cli_command_ls,      &cli_command_pack,    &cli_command_extract, &cli_command_annotate,
     &cli_command_merge,   &cli_command_thin,    &cli_command_verify,  &cli_command_embed,
-    &cli_command_devices, &cli_command_explain, &cli_command_which,
+    &cli_command_devices, &cli_command_explain, &cli_command_which,   &cli_command_run,
 };
 enum { command_count = sizeof commands / sizeof *commands };
 
@@ -35,7 +35,8 @@ static void print_help(FILE *out) {
       "Lists, makes and changes fat binaries: files that carry compiled kernels for several\n"
       "devices. Reads OffloadBinary, Clang offload bundles, CUDA fatbins, ELF files and archives\n"
       "that carry them, and bare device images; writes OffloadBinary. Says which image a device\n"
-      "would take, and why. Drivers are loaded only to learn what this machine has.\n"
+      "would take, and why; launches kernels. Drivers are loaded only by run, and to learn what\n"
+      "this machine has.\n"
       "\n"
       "commands:\n",
       out);

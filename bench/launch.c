@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a launch costs once the kernel is bound: on a driver that does nothing, beside a direct call
+ * of the driver's function pointer with its 11 arguments; and on the host, beside a plain call of
+ * the same function.
+ *
+ *     bench_launch [BLOCKS]          times
+ *     bench_launch --count N direct|launch|default|anew|call|items    N of one kind, for callgrind
+ */
+#define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
+#include "harness.h"
+
+#include <kdl/host_abi.h>
+#include <kdl/kdl.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int driver_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                          void *stream, void **params, void **extra);
+
+typedef struct {
+  kdl_kernel *kernel;
+  kdl_queue *queue;
+  void *function;
+  driver_launch **direct;
+  kdl_host_function *plain;
+  kdl_launch_desc desc; /* a program that launches often has it ready */
+} subject;
+
+static void die(const char *what) {
+  fprintf(stderr, "bench launch: %s: %s\n", what, kdl_error_message());
+  exit(1);
+}
+
+static void must(kdl_status status, const char *what) {
+  if (status != KDL_OK)
+    die(what);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The cases. Not inlined, so that callgrind can tell them apart. */
+
+#define CASE __attribute__((noinline)) static void
+
+CASE launch_direct(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  void *params[] = {&n};
+  int code = (*at->direct)(at->function, 16, 1, 1, 128, 1, 1, 0, at->queue, params, NULL);
+  bench_keep((const void *)(uintptr_t)code);
+}
+
+CASE launch_kdl(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&n));
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_anew(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_launch_desc desc = kdl_grid(16, 1, 1);
+  desc.block[0] = 128, desc.block[1] = 1, desc.block[2] = 1;
+  kdl_status status = kdl_launch(at->kernel, at->queue, &desc, KDL_ARGS(&n));
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_default_queue(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_status status = kdl_launch(at->kernel, NULL, &at->desc, KDL_ARGS(&n));
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_call(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_args args = KDL_ARGS(&n);
+  kdl_status status = kdl_launch_call(at->kernel, at->queue, &at->desc, &args);
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_items(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_status status = kdl_launch_items(at->kernel, at->queue, kdl_extent1(2000), KDL_ARGS(&n));
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE host_plain(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  const void *args[] = {&n};
+  kdl_host_group group = {.size = sizeof group, .group_count = {1, 1, 1}, .block = {1, 1, 1}};
+  at->plain(&group, args);
+}
+
+CASE host_launch(void *context) {
+  const subject *at = context;
+  uint32_t n = 5;
+  kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, KDL_ARGS(&n));
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Set-up                                                                                       */
+
+static kdl_string text(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+/* A library of one image whose bytes do not matter. */
+static kdl_library *null_library(void) {
+  static void *data;
+  size_t size;
+  kdl_writer *writer;
+  kdl_library *lib;
+  kdl_pair pairs[] = {{text("triple"), text("nvptx64-nvidia-cuda")},
+                      {text("arch"), text("sm_90")},
+                      {text("kdl.kernel.k"), text("sig=u32; block=128x1x1")}};
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = 3,
+                            .pairs = pairs,
+                            .pair_count = 3,
+                            .data = "image",
+                            .data_size = 5};
+  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  must(kdl_writer_add(writer, &image), "writer");
+  must(kdl_writer_finish(writer, &data, &size), "writer");
+  kdl_writer_destroy(writer);
+  must(kdl_open_memory(data, size, NULL, &lib), "open");
+  return lib;
+}
+
+static subject null_subject(void) {
+  subject made = {.desc = kdl_grid(16, 1, 1)};
+  kdl_device *device = kdl_device_at(0);
+  must(kdl_queue_create(device, NULL, &made.queue), "queue");
+  must(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
+  must(kdl_prefetch(made.kernel), "load");
+  must(kdl_kernel_native(made.kernel, &made.function), "native");
+  made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
+  if (!made.direct)
+    die("null_launch");
+  return made;
+}
+
+static subject host_subject(void) {
+  subject made = {.desc = kdl_grid(1, 1, 1)};
+  kdl_library *lib;
+  kdl_device *device;
+  void *function;
+  must(kdl_open(KDL_HOST_IMAGE, NULL, &lib), "open");
+  must(kdl_device_find("host", &device), "host");
+  must(kdl_queue_create(device, NULL, &made.queue), "queue");
+  must(kdl_sym(lib, device, "nothing", NULL, &made.kernel), "kernel");
+  must(kdl_kernel_native(made.kernel, &function), "native");
+  memcpy(&made.plain, &function, sizeof made.plain);
+  return made;
+}
+
+static void report(const char *title, const bench_case *cases, size_t count, size_t blocks) {
+  static bench_run run;
+  bench_measure(cases, count, blocks, 2, &run);
+  printf("%s\n", title);
+  for (size_t i = 0; i < count; ++i) {
+    bench_summary each = bench_summarise(&run, i);
+    bench_interval more = bench_difference(&run, i, 0);
+    printf("  %-38s %8.2f ns", cases[i].name, each.median);
+    if (i)
+      printf("  %+7.2f ns  %+7.2f .. %+7.2f (95%% interval)", more.median, more.low, more.high);
+    putchar('\n');
+  }
+}
+
+static int run_count(const subject *at, long count, const char *which) {
+  static const bench_case named[] = {
+      {"direct", launch_direct, NULL}, {"launch", launch_kdl, NULL},
+      {"anew", launch_anew, NULL},     {"default", launch_default_queue, NULL},
+      {"call", launch_call, NULL},     {"items", launch_items, NULL}};
+  for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
+    if (strcmp(named[i].name, which) != 0)
+      continue;
+    subject context = *at;
+    while (count-- > 0)
+      named[i].run(&context);
+    return 0;
+  }
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  setenv("KDL_BACKEND_PATH", KDL_NULL_BACKEND, 1);
+  subject null = null_subject();
+  if (argc > 3 && strcmp(argv[1], "--count") == 0)
+    return run_count(&null, strtol(argv[2], NULL, 10), argv[3]);
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
+  printf("kdl bench launch, libkdl %s: %zu interleaved blocks\n\n", kdl_version(), blocks);
+  bench_case on_null[] = {{"the driver's function pointer", launch_direct, &null},
+                          {"kdl_launch", launch_kdl, &null},
+                          {"kdl_launch, default queue", launch_default_queue, &null},
+                          {"kdl_launch, descriptor made each time", launch_anew, &null},
+                          {"kdl_launch_call", launch_call, &null},
+                          {"kdl_launch_items", launch_items, &null}};
+  report("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
+  subject host = host_subject();
+  bench_case on_host[] = {{"a plain call", host_plain, &host}, {"kdl_launch", host_launch, &host}};
+  report("an empty kernel on the host, one group", on_host, 2, blocks);
+  return 0;
+}

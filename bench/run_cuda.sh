@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Everything that wants a real NVIDIA GPU: the tests, then the figures, into a folder.
+#
+#     bench/run_cuda.sh BUILD RESULTS [BLOCKS [PAIRS]]
+#
+# Returns 77 where there is no driver.
+set -eu
+usage='usage: bench/run_cuda.sh BUILD RESULTS [BLOCKS [PAIRS]]'
+build=${1:?$usage}
+results=${2:?$usage}
+mkdir -p "$results"
+failed=0
+
+# run NAME COMMAND...: its output goes to RESULTS/NAME.txt and here.
+run() {
+  name=$1
+  shift
+  code=0
+  "$@" >"$results/$name.txt" 2>&1 || code=$?
+  cat "$results/$name.txt"
+  echo "$name: exit $code" | tee -a "$results/summary.txt"
+  [ "$code" -eq 0 ] || failed=$code
+}
+
+: >"$results/summary.txt"
+nvidia-smi >"$results/machine.txt" 2>&1 || true
+lscpu >>"$results/machine.txt" 2>&1 || true
+run devices "$build/bin/kdl" devices
+run real "$build/bin/test_cuda_real"
+run conformance "$build/bin/conformance" "$build/tests/conformance/conformance.offload" cuda
+run conformance_modules env KDL_CUDA_MODULES=1 "$build/bin/conformance" \
+  "$build/tests/conformance/conformance.offload" cuda
+run launch "$build/bin/bench_cuda_launch" "${3:-60}" "${4:-40}"
+run launch_modules env KDL_CUDA_MODULES=1 "$build/bin/bench_cuda_launch" "${3:-60}" 2
+exit "$failed"

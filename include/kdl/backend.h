@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * For those who write backends: what libkdl asks of a driver, as one table of functions.
+ *
+ * The host and the vendors' drivers in libkdl are such tables. A shared object that
+ * KDL_BACKEND_PATH names (a colon-separated list of files) can bring another: it exports
+ *
+ *     const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host);
+ *
+ * which is called once and returns its table, or NULL after host->fail(). The table serves every
+ * device whose spec begins with its name ("cuda:sm_90 ...") in place of a built-in one, and may
+ * bring devices of its own. It is never closed.
+ *
+ * Threads. libkdl calls any function from any thread at any time, with these exceptions: a device
+ * is opened once; a module is loaded once and unloaded when nobody can reach it any more; an object
+ * is destroyed by one thread after its last use.
+ *
+ * Ownership. void pointers named device, module, queue and event are the backend's own objects:
+ * libkdl hands them back unchanged, gives them back by the matching function, and never frees them
+ * itself. Modules, queues and events belong to the device they were made with. A device stays open
+ * as long as the process.
+ *
+ * Failure. A function that returns kdl_status returns KDL_OK, or calls host->fail() with the
+ * driver's own code and words and returns what that returns. A function that fails leaves no trace:
+ * it has undone what it had done, its out-parameters are not read, and it may be called again.
+ * After a fork without exec no function is called in the child, except in backends that declare
+ * KDL_BACKEND_SURVIVES_FORK.
+ *
+ * Growth. Structs begin with their size, set by the side that fills them; what lies beyond the size
+ * is as good as zero. New functions are added at the end of the table; a table that is shorter does
+ * without them. Members marked optional may be NULL.
+ */
+#ifndef KDL_BACKEND_H
+#define KDL_BACKEND_H
+
+#include <kdl/kdl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when a struct changes otherwise than by growing. */
+enum { KDL_BACKEND_ABI = 1 };
+
+/* What libkdl does for a backend. Lives as long as the process. */
+typedef struct kdl_backend_host {
+  size_t size;
+  uint32_t abi;
+  /* Records a failure for the calling thread and returns `status`. `code` is the driver's own
+   * number, which kdl_error_code() gives to the program; the words should carry its name:
+   * fail(KDL_DEVICE, 200, "cuModuleLoadData: CUDA_ERROR_INVALID_IMAGE: %s", text). */
+  kdl_status (*fail)(kdl_status status, int64_t code, const char *format, ...)
+#if defined(__GNUC__)
+      __attribute__((format(printf, 3, 4)))
+#endif
+      ;
+  /* A line for KDL_DEBUG=load. */
+  void (*log)(const char *format, ...)
+#if defined(__GNUC__)
+      __attribute__((format(printf, 1, 2)))
+#endif
+      ;
+  /* The value of a KDL_ variable; NULL where it is unset, empty, or not to be trusted because the
+   * program runs with more rights than its user. */
+  const char *(*environment)(const char *name);
+} kdl_backend_host;
+
+typedef struct kdl_backend_device {
+  size_t size;
+  const char *spec;     /* the device as one line: "cuda:sm_90 ordinal=0 ..." */
+  uint32_t ordinal;     /* its number in the backend; 0 where the spec does not say */
+  void *native_context; /* use this one (CUcontext, ...) instead of the usual one, where not NULL */
+} kdl_backend_device;
+
+typedef struct kdl_backend_image {
+  size_t size;
+  kdl_image_kind kind;
+  const void *data; /* lives until the module is unloaded; of any alignment; followed by a NUL where
+                       the kind is text */
+  size_t data_size;
+  const char *arch;
+  const char *name; /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
+} kdl_backend_image;
+
+/* What metadata says of a kernel; 0 where it does not. */
+typedef struct kdl_backend_wish {
+  size_t size;
+  const char *name;
+  uint32_t block[3];
+  uint32_t tile[3];
+  uint64_t shared; /* bytes of dynamic group memory it will be launched with, unless told more */
+} kdl_backend_wish;
+
+/* A kernel, ready to be launched. What is pointed to lives until the module is unloaded. */
+typedef struct kdl_backend_kernel {
+  size_t size; /* set by libkdl; fill no more than that */
+  /* Launches. From then on this is what kdl_launch calls, straight from the program, by any number
+   * of threads at once: `kernel->context` is `context` below, `queue` is one of the backend's own
+   * and never NULL, `args->pointers` may be handed to the driver as they are. `desc->block[0]` may
+   * be 0, then the block below is meant. What libkdl checks is checked; what the driver refuses is
+   * the driver's to say. */
+  kdl_launch_entry *launch;
+  void *context;
+  uint32_t block[3];     /* the only block the image works with; 0: any */
+  uint32_t tile[3];      /* work-items of the problem that a group covers; 0: as the block */
+  uint32_t suggested[3]; /* a good block, where any would do; 0: 256x1x1 is taken */
+  /* The parameters as the image tells them; `params` NULL where it does not. */
+  const kdl_param_info *params;
+  uint32_t param_count;
+  uint32_t packed_size; /* of the packed form */
+} kdl_backend_kernel;
+
+enum {
+  KDL_BACKEND_SURVIVES_FORK = 1, /* its objects work in a child that did not exec */
+};
+
+typedef struct kdl_backend_table {
+  size_t size;
+  uint32_t abi;   /* KDL_BACKEND_ABI */
+  uint32_t flags; /* KDL_BACKEND_ */
+  const char *name;
+
+  /* Optional. Calls `visit` with the spec of each device that the backend brings; they come before
+   * those that libkdl finds. Must not create contexts. */
+  kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
+
+  /* Called once per device, when it is first used; again where this or the first queue_create
+   * failed. */
+  kdl_status (*device_open)(const kdl_backend_device *desc, void **out_device);
+
+  /* Modules. An image is loaded at most once per device at a time. KDL_UNSUPPORTED where the kind
+   * is not one the backend takes. Unloading waits for what still runs. */
+  kdl_status (*module_load)(void *device, const kdl_backend_image *image, void **out_module);
+  void (*module_unload)(void *device, void *module);
+  kdl_status (*kernel_find)(void *device, void *module, const kdl_backend_wish *wish,
+                            kdl_backend_kernel *out_kernel);
+  kdl_status (*global_find)(void *device, void *module, const char *name, uint64_t *out_address,
+                            uint64_t *out_size);
+
+  /* Queues. `queue_adopt` wraps the caller's own; destroying that wrapper leaves it alone. */
+  kdl_status (*queue_create)(void *device, int32_t priority, void **out_queue);
+  kdl_status (*queue_adopt)(void *device, void *native, void **out_queue);
+  void (*queue_destroy)(void *device, void *queue);
+  kdl_status (*queue_sync)(void *device, void *queue);
+  /* Optional. Whether work on the queue is being captured, so that loading now would break the
+   * capture. */
+  kdl_status (*queue_capturing)(void *device, void *queue, int *out_capturing);
+
+  /* Events. */
+  kdl_status (*event_create)(void *device, void **out_event);
+  void (*event_destroy)(void *device, void *event);
+  kdl_status (*event_record)(void *device, void *event, void *queue);
+  kdl_status (*event_sync)(void *device, void *event);
+  kdl_status (*event_wait)(void *device, void *event, void *queue);
+  kdl_status (*event_elapsed)(void *device, void *start, void *end, double *out_ns);
+
+  /* Memory. Sizes are never 0, and ranges were checked where their buffer is known. `copy` is asked
+   * for one device; `copy_peer`, optional, for two of this backend, on a queue of the second. */
+  kdl_status (*alloc)(void *device, uint64_t size, uint64_t *out_address);
+  kdl_status (*free)(void *device, uint64_t address);
+  kdl_status (*write)(void *device, void *queue, uint64_t address, uint64_t offset,
+                      const void *data, uint64_t size);
+  kdl_status (*read)(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
+                     uint64_t size);
+  kdl_status (*copy)(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
+                     uint64_t from_offset, uint64_t size);
+  kdl_status (*copy_peer)(void *from_device, void *to_device, void *queue, uint64_t to,
+                          uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size);
+  kdl_status (*fill)(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
+                     const void *pattern, size_t pattern_size);
+
+  /* The driver's own handles; NULL where there is none. */
+  void *(*device_native)(void *device, kdl_native which);
+  void *(*queue_native)(void *device, void *queue);
+  void *(*event_native)(void *device, void *event);
+  void *(*kernel_native)(void *device, void *context);
+
+  /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called in the child before anything else: threads are
+   * gone, locks that they held are not released. */
+  void (*after_fork)(void);
+} kdl_backend_table;
+
+/* The name and the type of what a shared object exports. */
+#define KDL_BACKEND_SYMBOL "kdl_backend_open"
+typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_host *host);
+kdl_backend_open_function kdl_backend_open; /* defined by the backend, not by libkdl */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the CUDA driver interface takes and returns, as in cuda.h, which is not needed to build.
+ * Handles (CUcontext, CUstream, CUlibrary, CUkernel, ...) are void pointers, a CUdevice is an int,
+ * a CUdeviceptr a uint64_t. */
+#ifndef KDL_BACKENDS_CUDA_ABI_H
+#define KDL_BACKENDS_CUDA_ABI_H
+
+#include "device/cuda_abi.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CUresult */
+enum {
+  KDL_CUDA_ERROR_INVALID_VALUE = 1,
+  KDL_CUDA_ERROR_OUT_OF_MEMORY = 2,
+  KDL_CUDA_ERROR_INVALID_CONTEXT = 201,
+  KDL_CUDA_ERROR_INVALID_HANDLE = 400,
+  KDL_CUDA_ERROR_NOT_FOUND = 500,
+  KDL_CUDA_ERROR_NOT_READY = 600,
+  KDL_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+};
+
+/* CUstreamCaptureMode, CUstreamCaptureStatus, CUstream_flags */
+enum { KDL_CUDA_CAPTURE_MODE_RELAXED = 2 };
+enum { KDL_CUDA_CAPTURE_STATUS_NONE = 0 };
+enum { KDL_CUDA_STREAM_NON_BLOCKING = 1 };
+
+/* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, and NULL: streams of whichever context is current.
+ * What lies above is a pointer to a stream of one context. */
+enum { KDL_CUDA_STREAM_LAST_SPECIAL = 2 };
+
+/* CUjit_option */
+enum {
+  KDL_CUDA_JIT_MAX_REGISTERS = 0,
+  KDL_CUDA_JIT_INFO_LOG_BUFFER = 3,
+  KDL_CUDA_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+  KDL_CUDA_JIT_ERROR_LOG_BUFFER = 5,
+  KDL_CUDA_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  KDL_CUDA_JIT_OPTIMIZATION_LEVEL = 7,
+  KDL_CUDA_JIT_GENERATE_DEBUG_INFO = 11,
+  KDL_CUDA_JIT_LOG_VERBOSE = 12,
+  KDL_CUDA_JIT_GENERATE_LINE_INFO = 13,
+};
+
+/* CUlibraryOption */
+enum { KDL_CUDA_LIBRARY_BINARY_IS_PRESERVED = 1 };
+
+/* CUfunction_attribute */
+enum {
+  KDL_CUDA_FUNC_SHARED_SIZE_BYTES = 1,
+  KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  KDL_CUDA_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
+};
+
+/* CUlaunchAttribute and CUlaunchConfig */
+enum { KDL_CUDA_LAUNCH_COOPERATIVE = 2, KDL_CUDA_LAUNCH_CLUSTER_DIMENSION = 4 };
+
+typedef struct kdl_cuda_launch_attribute {
+  int id;
+  char pad[4];
+  union {
+    char pad[64];
+    int cooperative;
+    unsigned cluster[3];
+  } value;
+} kdl_cuda_launch_attribute;
+
+typedef struct kdl_cuda_launch_config {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared;
+  void *stream;
+  kdl_cuda_launch_attribute *attributes;
+  unsigned attribute_count;
+} kdl_cuda_launch_config;
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices, and which context is current while one of them is spoken to. */
+#include "backends/cuda/objects.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Contexts                                                                                     */
+
+kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda_scope *out_scope) {
+  *out_scope = (kdl_cuda_scope){.ordinal = device->ordinal, .capture_mode = -1};
+  void *current = NULL;
+  if (kdl_cuda.context_current(&current) == KDL_CUDA_SUCCESS && current == context)
+    return KDL_OK;
+  int error = kdl_cuda.context_push(context);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuCtxPushCurrent_v2");
+  out_scope->pushed = true;
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope *out_scope) {
+  kdl_status status = kdl_cuda_enter(device, device->context, out_scope);
+  int mode = KDL_CUDA_CAPTURE_MODE_RELAXED;
+  if (status == KDL_OK && kdl_cuda.capture_mode && kdl_cuda.capture_mode(&mode) == KDL_CUDA_SUCCESS)
+    out_scope->capture_mode = mode;
+  return status;
+}
+
+void kdl_cuda_leave(const kdl_cuda_scope *scope) {
+  if (scope->capture_mode >= 0) {
+    int mode = scope->capture_mode;
+    int error = kdl_cuda.capture_mode(&mode);
+    if (error != KDL_CUDA_SUCCESS)
+      kdl_cuda_note(scope->ordinal, error, "cuThreadExchangeStreamCaptureMode");
+  }
+  if (scope->pushed) {
+    void *context;
+    int error = kdl_cuda.context_pop(&context);
+    if (error != KDL_CUDA_SUCCESS)
+      kdl_cuda_note(scope->ordinal, error, "cuCtxPopCurrent_v2");
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+/* The caller's context must be one of the device. */
+static kdl_status adopt_context(kdl_cuda_device *device) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->adopted, &scope);
+  if (status != KDL_OK)
+    return status;
+  int number = -1;
+  int error = kdl_cuda.context_device(&number);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuCtxGetDevice");
+  if (number != device->number)
+    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
+                               "cuda:%u: the context to be adopted is one of another device",
+                               device->ordinal);
+  device->context = device->adopted;
+  return KDL_OK;
+}
+
+/* The primary context is held until the process ends: what others keep in it outlives us. */
+static kdl_status open_context(kdl_cuda_device *device) {
+  int error = kdl_cuda.device_get(&device->number, (int)device->ordinal);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuDeviceGet");
+  int limit = 0;
+  if (kdl_cuda.device_attribute(&limit, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                                device->number) == KDL_CUDA_SUCCESS &&
+      limit > 0)
+    device->shared_limit = (uint32_t)limit;
+  if (device->adopted)
+    return adopt_context(device);
+  error = kdl_cuda.context_retain(&device->context, device->number);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuDevicePrimaryCtxRetain");
+  return KDL_OK;
+}
+
+/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_cuda_device *open_devices;
+
+static kdl_status open_locked(const kdl_backend_device *desc, kdl_cuda_device **out_device) {
+  for (kdl_cuda_device *device = open_devices; device; device = device->next) {
+    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context) {
+      *out_device = device;
+      return KDL_OK;
+    }
+  }
+  kdl_cuda_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", desc->ordinal);
+  device->ordinal = desc->ordinal;
+  device->adopted = desc->native_context;
+  kdl_status status = open_context(device);
+  if (status != KDL_OK) {
+    free(device);
+    return status;
+  }
+  device->next = open_devices;
+  open_devices = device;
+  *out_device = device;
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {
+  kdl_status status = kdl_cuda_load();
+  if (status != KDL_OK)
+    return status;
+  kdl_cuda_device *device = NULL;
+  pthread_mutex_lock(&open_lock);
+  status = open_locked(desc, &device);
+  pthread_mutex_unlock(&open_lock);
+  *out_device = device;
+  return status;
+}
+
+void *kdl_cuda_device_native(void *handle, kdl_native which) {
+  kdl_cuda_device *device = handle;
+  switch (which) {
+  case KDL_NATIVE_DEVICE:
+    return (void *)(intptr_t)device->number;
+  case KDL_NATIVE_CONTEXT:
+    return device->context;
+  }
+  return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* libcuda's entry points, and how its failures are told. */
+#ifndef KDL_BACKENDS_CUDA_DRIVER_H
+#define KDL_BACKENDS_CUDA_DRIVER_H
+
+#include "backends/cuda/abi.h"
+
+#include <kdl/backend.h>
+
+#include <stdbool.h>
+
+typedef struct kdl_cuda_api {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters) int(*field) parameters;
+#include "backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+} kdl_cuda_api;
+
+/* Filled once kdl_cuda_load has succeeded, constant from then on. */
+extern kdl_cuda_api kdl_cuda;
+
+/* What libkdl gave; set by kdl_cuda_backend_open. */
+extern const kdl_backend_host *kdl_cuda_host;
+
+/* Opens libcuda and initialises it, once. A failure is not remembered. */
+kdl_status kdl_cuda_load(void);
+
+/* Whether code is loaded free of contexts (CUDA 12), as CUlibrary and CUkernel. KDL_CUDA_MODULES=1
+ * says no, for comparison. */
+bool kdl_cuda_has_libraries(void);
+
+/* Records "cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" and
+ * returns the status that goes with the error. */
+kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+void kdl_cuda_note(uint32_t ordinal, int error, const char *call);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/cuda/objects.h"
+
+kdl_status kdl_cuda_event_create(void *handle, void **out_event) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.event_create(out_event, 0);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK
+                                   : kdl_cuda_fail(device->ordinal, error, "cuEventCreate");
+}
+
+/* Needs no context to be current. */
+void kdl_cuda_event_destroy(void *handle, void *event) {
+  kdl_cuda_device *device = handle;
+  int error = kdl_cuda.event_destroy(event);
+  if (error != KDL_CUDA_SUCCESS)
+    kdl_cuda_note(device->ordinal, error, "cuEventDestroy_v2");
+}
+
+kdl_status kdl_cuda_event_record(void *handle, void *event, void *queue_handle) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.event_record(event, queue->stream);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK
+                                   : kdl_cuda_fail(device->ordinal, error, "cuEventRecord");
+}
+
+kdl_status kdl_cuda_event_sync(void *handle, void *event) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.event_sync(event);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK
+                                   : kdl_cuda_fail(device->ordinal, error, "cuEventSynchronize");
+}
+
+/* The event may be one of another device. */
+kdl_status kdl_cuda_event_wait(void *handle, void *event, void *queue_handle) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.stream_wait(queue->stream, event, 0);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK
+                                   : kdl_cuda_fail(device->ordinal, error, "cuStreamWaitEvent");
+}
+
+kdl_status kdl_cuda_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  float milliseconds = 0;
+  int error = kdl_cuda.event_elapsed(&milliseconds, start, end);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuEventElapsedTime");
+  *out_ns = (double)milliseconds * 1e6;
+  return KDL_OK;
+}
+
+void *kdl_cuda_event_native(void *device, void *event) {
+  (void)device;
+  return event;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/cuda/objects.h"
+
+#include <string.h>
+
+kdl_status kdl_cuda_alloc(void *handle, uint64_t size, uint64_t *out_address) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.alloc(out_address, size);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuMemAlloc_v2 of %llu bytes",
+                         (unsigned long long)size);
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_free(void *handle, uint64_t address) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.free(address);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : kdl_cuda_fail(device->ordinal, error, "cuMemFree_v2");
+}
+
+static kdl_status copied(const kdl_cuda_device *device, int error, const char *call,
+                         uint64_t size) {
+  if (error == KDL_CUDA_SUCCESS)
+    return KDL_OK;
+  return kdl_cuda_fail(device->ordinal, error, "%s of %llu bytes", call, (unsigned long long)size);
+}
+
+kdl_status kdl_cuda_write(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+                          const void *data, uint64_t size) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.write(address + offset, data, size, queue->stream);
+  kdl_cuda_leave(&scope);
+  return copied(device, error, "cuMemcpyHtoDAsync_v2", size);
+}
+
+kdl_status kdl_cuda_read(void *handle, void *queue_handle, void *data, uint64_t address,
+                         uint64_t offset, uint64_t size) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.read(data, address + offset, size, queue->stream);
+  kdl_cuda_leave(&scope);
+  return copied(device, error, "cuMemcpyDtoHAsync_v2", size);
+}
+
+kdl_status kdl_cuda_copy(void *handle, void *queue_handle, uint64_t to, uint64_t to_offset,
+                         uint64_t from, uint64_t from_offset, uint64_t size) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.copy(to + to_offset, from + from_offset, size, queue->stream);
+  kdl_cuda_leave(&scope);
+  return copied(device, error, "cuMemcpyDtoDAsync_v2", size);
+}
+
+/* Directly where the devices reach each other, else the driver goes through the host. */
+kdl_status kdl_cuda_copy_peer(void *from_handle, void *to_handle, void *queue_handle, uint64_t to,
+                              uint64_t to_offset, uint64_t from, uint64_t from_offset,
+                              uint64_t size) {
+  kdl_cuda_device *from_device = from_handle;
+  kdl_cuda_device *to_device = to_handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(to_device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.copy_peer(to + to_offset, to_device->context, from + from_offset,
+                                 from_device->context, size, queue->stream);
+  kdl_cuda_leave(&scope);
+  return copied(to_device, error, "cuMemcpyPeerAsync", size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Filling                                                                                      */
+
+/* The shortest pattern that gives the same bytes. */
+static size_t shorten(const uint8_t *pattern, size_t size) {
+  while (size > 1 && memcmp(pattern, pattern + size / 2, size / 2) == 0)
+    size /= 2;
+  return size;
+}
+
+/* A pattern of several words as columns one word wide, which the driver fills one by one. */
+static int fill_columns(uint64_t to, const uint8_t *pattern, size_t pattern_size, uint64_t count,
+                        void *stream) {
+  int error = KDL_CUDA_SUCCESS;
+  for (size_t at = 0; at < pattern_size && error == KDL_CUDA_SUCCESS; at += 4) {
+    uint32_t word;
+    memcpy(&word, pattern + at, sizeof word);
+    error = kdl_cuda.fill32_2d(to + at, pattern_size, word, 1, count, stream);
+  }
+  return error;
+}
+
+static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t pattern_size,
+                void *stream, const char **out_call) {
+  uint16_t half;
+  uint32_t word;
+  switch (pattern_size) {
+  case 1:
+    *out_call = "cuMemsetD8Async";
+    return kdl_cuda.fill8(to, *pattern, size, stream);
+  case 2:
+    *out_call = "cuMemsetD16Async";
+    memcpy(&half, pattern, sizeof half);
+    return kdl_cuda.fill16(to, half, size / 2, stream);
+  case 4:
+    *out_call = "cuMemsetD32Async";
+    memcpy(&word, pattern, sizeof word);
+    return kdl_cuda.fill32(to, word, size / 4, stream);
+  default:
+    *out_call = "cuMemsetD2D32Async";
+    return fill_columns(to, pattern, pattern_size, size / pattern_size, stream);
+  }
+}
+
+kdl_status kdl_cuda_fill(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+                         uint64_t size, const void *pattern, size_t pattern_size) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  const char *call;
+  int error =
+      fill(address + offset, size, pattern, shorten(pattern, pattern_size), queue->stream, &call);
+  kdl_cuda_leave(&scope);
+  return copied(device, error, call, size);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the backend keeps of devices, queues, modules and kernels. Events are the driver's own
+ * CUevent, and memory its own addresses. */
+#ifndef KDL_BACKENDS_CUDA_OBJECTS_H
+#define KDL_BACKENDS_CUDA_OBJECTS_H
+
+#include "backends/cuda/driver.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices and contexts                                                                         */
+
+typedef struct kdl_cuda_device kdl_cuda_device;
+struct kdl_cuda_device {
+  void *context; /* the primary one, which PyTorch and the CUDA runtime use too, or the caller's */
+  void *adopted; /* the caller's; NULL where it brought none */
+  uint32_t ordinal;
+  int number;            /* the CUdevice */
+  uint32_t shared_limit; /* bytes of group memory a kernel may have when it asks */
+  kdl_cuda_device *next;
+};
+
+kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device);
+void *kdl_cuda_device_native(void *device, kdl_native which);
+
+/* A stretch in which one context is current on this thread. */
+typedef struct kdl_cuda_scope {
+  uint32_t ordinal;
+  int capture_mode; /* to go back to; -1: it was not changed */
+  bool pushed;
+} kdl_cuda_scope;
+
+/* Makes the context current where it is not; kdl_cuda_leave brings back what was. */
+kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda_scope *out_scope);
+
+/* The same for calls that may allocate: they would break every capture in the process that was
+ * begun in the usual, global, mode, unless the thread declares that it knows. */
+kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope *out_scope);
+
+void kdl_cuda_leave(const kdl_cuda_scope *scope);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
+
+/* What the driver's compiler is told and what it says; lives as long as the code, since the driver
+ * may compile when a kernel is first needed. */
+typedef struct kdl_cuda_jit kdl_cuda_jit;
+
+/* Fails where a KDL_CUDA_JIT_ variable makes no sense. */
+kdl_status kdl_cuda_jit_create(const kdl_backend_image *image, kdl_cuda_jit **out_jit);
+void kdl_cuda_jit_destroy(kdl_cuda_jit *jit);
+
+/* The PTX, ended by a NUL. */
+const char *kdl_cuda_jit_text(const kdl_cuda_jit *jit);
+
+/* For the driver. NULL gives no options. */
+unsigned kdl_cuda_jit_options(kdl_cuda_jit *jit, int **out_options, void ***out_values);
+
+/* What the compiler complained of, its lines joined by "; "; "" where it did not. */
+void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size);
+
+/* Its remarks, to KDL_DEBUG=load. */
+void kdl_cuda_jit_log(const kdl_cuda_jit *jit, const char *image);
+
+/* An image as the driver holds it: a CUlibrary that all devices share, or a CUmodule of one. */
+typedef struct kdl_cuda_code {
+  void *handle;
+  kdl_cuda_jit *jit; /* NULL for machine code */
+} kdl_cuda_code;
+
+typedef struct kdl_cuda_kernel kdl_cuda_kernel;
+
+typedef struct kdl_cuda_module {
+  kdl_cuda_code *code;
+  kdl_image_kind kind;
+  const void *data; /* libkdl's */
+  size_t data_size;
+  kdl_cuda_kernel *_Atomic kernels; /* found so far, to be freed with the module */
+} kdl_cuda_module;
+
+kdl_status kdl_cuda_module_load(void *device, const kdl_backend_image *image, void **out_module);
+void kdl_cuda_module_unload(void *device, void *module);
+kdl_status kdl_cuda_global_find(void *device, void *module, const char *name, uint64_t *out_address,
+                                uint64_t *out_size);
+
+/* CUlibrary objects, one per image however many devices load it. Called with a context current. */
+kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *image,
+                                    kdl_cuda_code **out_code);
+void kdl_cuda_library_release(uint32_t ordinal, kdl_cuda_code *code);
+
+/* Tells why loading failed, with what the compiler said. */
+kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
+                              const kdl_cuda_jit *jit);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef struct kdl_cuda_queue {
+  void *stream;
+  void *context;
+  /* 1 where the stream does not tell the driver its context, or where kernels are bound to one:
+   * the context must be current when something is launched. Else 0. */
+  uint64_t make_current;
+  bool owned;
+} kdl_cuda_queue;
+
+/* What a launch needs is in front, in one cache line. */
+struct kdl_cuda_kernel {
+  int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **params,
+                void **extra);
+  void *function; /* CUkernel, which the driver takes for a CUfunction, or CUfunction */
+  _Atomic uint32_t shared_ready; /* so many bytes of dynamic group memory need no preparation */
+  uint32_t block[3];             /* for launches that leave it to the image */
+  const kdl_cuda_device *device;
+  _Atomic bool wide_clusters; /* clusters of more than eight blocks were allowed */
+  kdl_cuda_kernel *next;
+  uint32_t param_count;
+  kdl_param_info *params;
+};
+
+kdl_status kdl_cuda_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+                                kdl_backend_kernel *out_kernel);
+void kdl_cuda_kernel_free(kdl_cuda_kernel *kernel);
+void *kdl_cuda_kernel_native(void *device, void *context);
+
+/* Prepares the kernel for so much dynamic group memory. */
+kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size);
+
+/* Prepares it for clusters that not every device takes. */
+kdl_status kdl_cuda_kernel_allow_wide_clusters(kdl_cuda_kernel *kernel);
+
+/* What kernels are launched by, and the three ways that it goes on. */
+kdl_launch_entry kdl_cuda_launch;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_given_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_own_block;
+__attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues, events, memory                                                                       */
+
+kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queue);
+kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue);
+void kdl_cuda_queue_destroy(void *device, void *queue);
+kdl_status kdl_cuda_queue_sync(void *device, void *queue);
+kdl_status kdl_cuda_queue_capturing(void *device, void *queue, int *out_capturing);
+void *kdl_cuda_queue_native(void *device, void *queue);
+
+kdl_status kdl_cuda_event_create(void *device, void **out_event);
+void kdl_cuda_event_destroy(void *device, void *event);
+kdl_status kdl_cuda_event_record(void *device, void *event, void *queue);
+kdl_status kdl_cuda_event_sync(void *device, void *event);
+kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue);
+kdl_status kdl_cuda_event_elapsed(void *device, void *start, void *end, double *out_ns);
+void *kdl_cuda_event_native(void *device, void *event);
+
+kdl_status kdl_cuda_alloc(void *device, uint64_t size, uint64_t *out_address);
+kdl_status kdl_cuda_free(void *device, uint64_t address);
+kdl_status kdl_cuda_write(void *device, void *queue, uint64_t address, uint64_t offset,
+                          const void *data, uint64_t size);
+kdl_status kdl_cuda_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
+                         uint64_t size);
+kdl_status kdl_cuda_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
+                         uint64_t from_offset, uint64_t size);
+kdl_status kdl_cuda_copy_peer(void *from_device, void *to_device, void *queue, uint64_t to,
+                              uint64_t to_offset, uint64_t from, uint64_t from_offset,
+                              uint64_t size);
+kdl_status kdl_cuda_fill(void *device, void *queue, uint64_t address, uint64_t offset,
+                         uint64_t size, const void *pattern, size_t pattern_size);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Queues are streams. */
+#include "backends/cuda/objects.h"
+
+#include <stdlib.h>
+
+/* The streams that CUDA programs name by small numbers belong to whichever context is current. */
+static bool is_special(const void *stream) {
+  return (uintptr_t)stream <= KDL_CUDA_STREAM_LAST_SPECIAL;
+}
+
+/* NULL after it has told why. */
+static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
+  kdl_cuda_queue *queue = calloc(1, sizeof *queue);
+  if (queue)
+    queue->context = device->context;
+  else
+    kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+  return queue;
+}
+
+/* Such a stream does not wait for the context's NULL stream, nor that one for it. The driver brings
+ * a priority it does not have to the nearest that it has. */
+static kdl_status create_stream(const kdl_cuda_device *device, int32_t priority,
+                                void **out_stream) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.stream_create(out_stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuStreamCreateWithPriority");
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queue) {
+  kdl_cuda_queue *queue = make_queue(device);
+  if (!queue)
+    return KDL_NO_MEMORY;
+  kdl_status status = create_stream(device, priority, &queue->stream);
+  if (status != KDL_OK) {
+    free(queue);
+    return status;
+  }
+  queue->owned = true;
+  queue->make_current = !kdl_cuda_has_libraries();
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+/* The context that the caller's stream belongs to, which must be one of the device. */
+static kdl_status find_context(const kdl_cuda_device *device, void *stream, void **out_context) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  void *context = NULL;
+  int error = kdl_cuda.stream_context(stream, &context);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuStreamGetCtx");
+  *out_context = context;
+  if (context == device->context)
+    return KDL_OK;
+  status = kdl_cuda_enter(device, context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int number = -1;
+  error = kdl_cuda.context_device(&number);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuCtxGetDevice");
+  if (number != device->number)
+    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
+                               "cuda:%u: the stream to be adopted is one of another device",
+                               device->ordinal);
+  return KDL_OK;
+}
+
+kdl_status kdl_cuda_queue_adopt(void *handle, void *native, void **out_queue) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = make_queue(device);
+  if (!queue)
+    return KDL_NO_MEMORY;
+  kdl_status status = KDL_OK;
+  queue->stream = native;
+  queue->make_current = is_special(native) || !kdl_cuda_has_libraries();
+  if (!is_special(native))
+    status = find_context(device, native, &queue->context);
+  if (status != KDL_OK) {
+    free(queue);
+    return status;
+  }
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+/* Needs no context of its own, so that it is also tried where none can be made current. */
+static void destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
+  kdl_cuda_scope scope;
+  bool entered = kdl_cuda_enter_relaxed(device, &scope) == KDL_OK;
+  int error = kdl_cuda.stream_sync(queue->stream);
+  if (error != KDL_CUDA_SUCCESS)
+    kdl_cuda_note(device->ordinal, error, "cuStreamSynchronize");
+  error = kdl_cuda.stream_destroy(queue->stream);
+  if (error != KDL_CUDA_SUCCESS)
+    kdl_cuda_note(device->ordinal, error, "cuStreamDestroy_v2");
+  if (entered)
+    kdl_cuda_leave(&scope);
+}
+
+void kdl_cuda_queue_destroy(void *device, void *handle) {
+  kdl_cuda_queue *queue = handle;
+  if (queue->owned)
+    destroy_stream(device, queue);
+  free(queue);
+}
+
+/* Work that is nearly done is waited for by asking: cuStreamSynchronize takes longer to notice. */
+enum { sync_questions = 64 };
+
+kdl_status kdl_cuda_queue_sync(void *handle, void *queue_handle) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  const char *call = "cuStreamQuery";
+  int error = KDL_CUDA_ERROR_NOT_READY;
+  for (int i = 0; i < sync_questions && error == KDL_CUDA_ERROR_NOT_READY; ++i)
+    error = kdl_cuda.stream_query(queue->stream);
+  if (error == KDL_CUDA_ERROR_NOT_READY) {
+    call = "cuStreamSynchronize";
+    error = kdl_cuda.stream_sync(queue->stream);
+  }
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : kdl_cuda_fail(device->ordinal, error, "%s", call);
+}
+
+/* The NULL stream has no capture of its own, and says so where it may not be used because of that
+ * of another. */
+kdl_status kdl_cuda_queue_capturing(void *handle, void *queue_handle, int *out_capturing) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_queue *queue = queue_handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int capture = KDL_CUDA_CAPTURE_STATUS_NONE;
+  int error = kdl_cuda.stream_capturing(queue->stream, &capture);
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS && error != KDL_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    return kdl_cuda_fail(device->ordinal, error, "cuStreamIsCapturing");
+  *out_capturing = error != KDL_CUDA_SUCCESS || capture != KDL_CUDA_CAPTURE_STATUS_NONE;
+  return KDL_OK;
+}
+
+void *kdl_cuda_queue_native(void *device, void *queue) {
+  (void)device;
+  return ((kdl_cuda_queue *)queue)->stream;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/host/host.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const kdl_backend_host *kdl_host_services;
+
+/* A kernel of a loaded image. */
+typedef struct host_kernel {
+  struct host_kernel *next;
+  kdl_host_kernel declared;
+  uint32_t tile[3]; /* as launched: the block's where the image declares none */
+  kdl_param_info params[];
+} host_kernel;
+
+typedef struct {
+  kdl_host_image image;
+  pthread_mutex_t lock;
+  host_kernel *kernels;
+} host_module;
+
+typedef struct {
+  struct timespec at; /* tv_nsec is -1 until it is recorded */
+} host_event;
+
+/* Devices and queues have nothing to remember; they only must not be NULL. */
+static char the_device, the_queue;
+
+#define FAIL(status, ...) kdl_host_services->fail(status, 0, __VA_ARGS__)
+
+static kdl_status out_of_memory(void) {
+  return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM, "out of memory");
+}
+
+static kdl_status device_open(const kdl_backend_device *desc, void **out_device) {
+  if (desc->native_context)
+    return FAIL(KDL_BAD_CALL, "the host has no contexts to adopt");
+  *out_device = &the_device;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_desc *desc,
+                              uint64_t *out_groups) {
+  const uint32_t *grid = desc->grid;
+  uint64_t area = (uint64_t)grid[0] * grid[1];
+  if (area == 0 || grid[2] == 0 || (area > UINT64_MAX / 2 / grid[2]))
+    return FAIL(KDL_BAD_CALL, "found a grid of %ux%ux%u groups, expected 1 to 2^63", grid[0],
+                grid[1], grid[2]);
+  if (desc->flags || desc->cluster[0] > 1)
+    return FAIL(KDL_UNSUPPORTED, "the host has no cooperative launches and no clusters");
+  if (kernel->block[0] && desc->block[0] &&
+      memcmp(desc->block, kernel->block, sizeof desc->block) != 0)
+    return FAIL(KDL_BAD_CALL, "found a block of %ux%ux%u, expected %ux%ux%u as the image has it",
+                desc->block[0], desc->block[1], desc->block[2], kernel->block[0], kernel->block[1],
+                kernel->block[2]);
+  if (!kernel->block[0] && !desc->block[0])
+    return FAIL(KDL_BAD_CALL, "found no block, which this image leaves to the launch");
+  if (desc->shared > UINT32_MAX - kernel->shared)
+    return FAIL(KDL_BAD_CALL, "found %u bytes of group memory, which is too much", desc->shared);
+  *out_groups = area * grid[2];
+  return KDL_OK;
+}
+
+static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
+  (void)queue;
+  const host_kernel *kernel = head->context;
+  const kdl_host_kernel *declared = &kernel->declared;
+  kdl_host_work work = {.run = declared->run, .args = args->pointers};
+  if (args->count != declared->param_count)
+    return FAIL(KDL_BAD_CALL, "found %zu arguments, expected %u", args->count,
+                declared->param_count);
+  kdl_status status = check_shape(declared, desc, &work.group_count);
+  if (status != KDL_OK)
+    return status;
+  const uint32_t *block = declared->block[0] ? declared->block : desc->block;
+  const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
+  work.shape = (kdl_host_group){
+      .size = sizeof work.shape,
+      .group_count = {desc->grid[0], desc->grid[1], desc->grid[2]},
+      .block = {block[0], block[1], block[2]},
+      .tile = {tile[0], tile[1], tile[2]},
+      .shared_size = declared->shared + desc->shared,
+  };
+  if (work.group_count == 1 && work.shape.shared_size == 0) {
+    work.run(&work.shape, work.args);
+    return KDL_OK;
+  }
+  return kdl_host_run(&work);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
+
+static kdl_status module_load(void *device, const kdl_backend_image *image, void **out_module) {
+  (void)device;
+  host_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return out_of_memory();
+  kdl_status status = kdl_host_image_load(image, &module->image);
+  if (status != KDL_OK) {
+    free(module);
+    return status;
+  }
+  pthread_mutex_init(&module->lock, NULL);
+  *out_module = module;
+  return KDL_OK;
+}
+
+static void module_unload(void *device, void *handle) {
+  (void)device;
+  host_module *module = handle;
+  kdl_host_image_unload(&module->image);
+  while (module->kernels) {
+    host_kernel *kernel = module->kernels;
+    module->kernels = kernel->next;
+    free(kernel);
+  }
+  pthread_mutex_destroy(&module->lock);
+  free(module);
+}
+
+static bool is_block_valid(const uint32_t extent[3]) {
+  return extent[0] ? extent[1] && extent[2] : !extent[1] && !extent[2];
+}
+
+/* An image is code and could lie about anything; what is checked is what mistakes look like. */
+static kdl_status read_declared(void *library, const char *name, kdl_host_kernel *out_declared) {
+  enum { limit_params = 4096 };
+  char symbol[512];
+  snprintf(symbol, sizeof symbol, "kdl_host_kernel_%s", name);
+  const kdl_host_kernel *found = dlsym(library, symbol);
+  if (!found)
+    return FAIL(KDL_BAD_FILE,
+                "%s: found no symbol %s, expected the description of a host kernel: see "
+                "<kdl/kernel.h>",
+                name, symbol);
+  if (found->abi != KDL_HOST_ABI || found->size < sizeof *found)
+    return FAIL(KDL_UNSUPPORTED, "%s: found host ABI %u of %u bytes, expected %u of %zu", name,
+                found->abi, found->size, (unsigned)KDL_HOST_ABI, sizeof *found);
+  if (!found->run || found->param_count > limit_params || (found->param_count && !found->params) ||
+      !is_block_valid(found->block) || !is_block_valid(found->tile))
+    return FAIL(KDL_BAD_FILE, "%s: %s is not a description of a kernel", name, symbol);
+  *out_declared = *found;
+  return KDL_OK;
+}
+
+static kdl_status lay_out(host_kernel *kernel, uint32_t *out_size) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < kernel->declared.param_count; ++i) {
+    const kdl_host_param *param = &kernel->declared.params[i];
+    if (!param->align || (param->align & (param->align - 1)) || param->align > 4096)
+      return FAIL(KDL_BAD_FILE, "parameter %u: found an alignment of %u, expected a power of two",
+                  i, param->align);
+    at = (at + param->align - 1) & ~((uint64_t)param->align - 1);
+    kernel->params[i] = (kdl_param_info){(uint32_t)at, param->size};
+    at += param->size;
+    if (at > UINT32_MAX)
+      return FAIL(KDL_BAD_FILE, "parameter %u: found more than 4 GiB of arguments", i);
+  }
+  *out_size = (uint32_t)at;
+  return KDL_OK;
+}
+
+static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish *wish,
+                              kdl_backend_kernel *out_kernel) {
+  (void)device;
+  host_module *module = handle;
+  kdl_host_kernel declared = {0};
+  kdl_status status = read_declared(module->image.library, wish->name, &declared);
+  if (status != KDL_OK)
+    return status;
+  host_kernel *kernel = calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
+  if (!kernel)
+    return out_of_memory();
+  uint32_t packed_size = 0;
+  kernel->declared = declared;
+  status = lay_out(kernel, &packed_size);
+  if (status != KDL_OK) {
+    free(kernel);
+    return status;
+  }
+  memcpy(kernel->tile, declared.tile[0] ? declared.tile : wish->tile, sizeof kernel->tile);
+  pthread_mutex_lock(&module->lock);
+  kernel->next = module->kernels;
+  module->kernels = kernel;
+  pthread_mutex_unlock(&module->lock);
+  out_kernel->launch = launch;
+  out_kernel->context = kernel;
+  memcpy(out_kernel->block, declared.block, sizeof out_kernel->block);
+  memcpy(out_kernel->tile, declared.tile, sizeof out_kernel->tile);
+  out_kernel->params = kernel->params;
+  out_kernel->param_count = declared.param_count;
+  out_kernel->packed_size = packed_size;
+  return KDL_OK;
+}
+
+static kdl_status global_find(void *device, void *handle, const char *name, uint64_t *out_address,
+                              uint64_t *out_size) {
+  (void)device;
+  const host_module *module = handle;
+  void *address = dlsym(module->image.library, name);
+  Dl_info info;
+  ElfW(Sym) *symbol = NULL;
+  if (!address || !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+    return FAIL(KDL_NO_MATCH, "found no variable %s", name);
+  *out_address = (uint64_t)(uintptr_t)address;
+  *out_size = symbol->st_size;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues and events                                                                            */
+
+static kdl_status queue_create(void *device, int32_t priority, void **out_queue) {
+  (void)device, (void)priority;
+  *out_queue = &the_queue;
+  return KDL_OK;
+}
+
+static kdl_status queue_adopt(void *device, void *native, void **out_queue) {
+  if (native)
+    return FAIL(KDL_BAD_CALL, "the host has no queues to adopt");
+  return queue_create(device, 0, out_queue);
+}
+
+static void queue_destroy(void *device, void *queue) {
+  (void)device, (void)queue;
+}
+
+static kdl_status queue_sync(void *device, void *queue) {
+  (void)device, (void)queue;
+  return KDL_OK;
+}
+
+static kdl_status event_create(void *device, void **out_event) {
+  (void)device;
+  host_event *event = malloc(sizeof *event);
+  if (!event)
+    return out_of_memory();
+  event->at = (struct timespec){.tv_nsec = -1};
+  *out_event = event;
+  return KDL_OK;
+}
+
+static void event_destroy(void *device, void *event) {
+  (void)device;
+  free(event);
+}
+
+static kdl_status event_record(void *device, void *event, void *queue) {
+  (void)device, (void)queue;
+  clock_gettime(CLOCK_MONOTONIC, &((host_event *)event)->at);
+  return KDL_OK;
+}
+
+/* A recorded event has been reached, and one that was not holds up nobody. */
+static kdl_status event_sync(void *device, void *event) {
+  (void)device, (void)event;
+  return KDL_OK;
+}
+
+static kdl_status event_wait(void *device, void *event, void *queue) {
+  (void)device, (void)event, (void)queue;
+  return KDL_OK;
+}
+
+static kdl_status event_elapsed(void *device, void *start, void *end, double *out_ns) {
+  (void)device;
+  const struct timespec *from = &((host_event *)start)->at;
+  const struct timespec *to = &((host_event *)end)->at;
+  if (from->tv_nsec < 0 || to->tv_nsec < 0)
+    return FAIL(KDL_BAD_CALL, "found an event that was not recorded");
+  *out_ns = (double)(to->tv_sec - from->tv_sec) * 1e9 + (double)(to->tv_nsec - from->tv_nsec);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory                                                                                       */
+
+static char *at(uint64_t address, uint64_t offset) {
+  return (char *)(uintptr_t)address + offset;
+}
+
+static kdl_status allocate(void *device, uint64_t size, uint64_t *out_address) {
+  (void)device;
+  enum { alignment = 64 };
+  void *memory;
+  if (size > PTRDIFF_MAX || posix_memalign(&memory, alignment, (size_t)size) != 0)
+    return out_of_memory();
+  *out_address = (uint64_t)(uintptr_t)memory;
+  return KDL_OK;
+}
+
+static kdl_status release(void *device, uint64_t address) {
+  (void)device;
+  free(at(address, 0));
+  return KDL_OK;
+}
+
+static kdl_status write_memory(void *device, void *queue, uint64_t address, uint64_t offset,
+                               const void *data, uint64_t size) {
+  (void)device, (void)queue;
+  memcpy(at(address, offset), data, (size_t)size);
+  return KDL_OK;
+}
+
+static kdl_status read_memory(void *device, void *queue, void *data, uint64_t address,
+                              uint64_t offset, uint64_t size) {
+  (void)device, (void)queue;
+  memcpy(data, at(address, offset), (size_t)size);
+  return KDL_OK;
+}
+
+static kdl_status copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
+                       uint64_t from_offset, uint64_t size) {
+  (void)device, (void)queue;
+  memmove(at(to, to_offset), at(from, from_offset), (size_t)size);
+  return KDL_OK;
+}
+
+static kdl_status fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
+                       const void *pattern, size_t pattern_size) {
+  (void)device, (void)queue;
+  char *to = at(address, offset);
+  for (uint64_t i = 0; i < size; i += pattern_size)
+    memcpy(to + i, pattern, pattern_size);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The table                                                                                    */
+
+static void *device_native(void *device, kdl_native which) {
+  (void)device, (void)which;
+  return NULL;
+}
+
+static void *no_native(void *device, void *object) {
+  (void)device, (void)object;
+  return NULL;
+}
+
+static void *kernel_native(void *device, void *context) {
+  (void)device;
+  void *function;
+  memcpy(&function, &((host_kernel *)context)->declared.run, sizeof function);
+  return function;
+}
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .flags = KDL_BACKEND_SURVIVES_FORK,
+    .name = "host",
+    .device_open = device_open,
+    .module_load = module_load,
+    .module_unload = module_unload,
+    .kernel_find = kernel_find,
+    .global_find = global_find,
+    .queue_create = queue_create,
+    .queue_adopt = queue_adopt,
+    .queue_destroy = queue_destroy,
+    .queue_sync = queue_sync,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_sync = event_sync,
+    .event_wait = event_wait,
+    .event_elapsed = event_elapsed,
+    .alloc = allocate,
+    .free = release,
+    .write = write_memory,
+    .read = read_memory,
+    .copy = copy,
+    .fill = fill,
+    .device_native = device_native,
+    .queue_native = no_native,
+    .event_native = no_native,
+    .kernel_native = kernel_native,
+    .after_fork = kdl_host_pool_after_fork,
+};
+
+const kdl_backend_table *kdl_host_backend_open(const kdl_backend_host *host) {
+  kdl_host_services = host;
+  return &table;
+}

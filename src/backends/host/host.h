@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The CPU as a device: images are shared objects that follow <kdl/host_abi.h>.
+ *
+ * Work is done by the thread that gives it, with the help of a pool where that pays; a queue is
+ * therefore always empty when a call returns, and an event is reached when it is recorded. image.c
+ * loads images, pool.c runs groups, backend.c is the table.
+ */
+#ifndef KDL_BACKENDS_HOST_HOST_H
+#define KDL_BACKENDS_HOST_HOST_H
+
+#include <kdl/backend.h>
+#include <kdl/host_abi.h>
+
+/* Given when the backend is opened. */
+extern const kdl_backend_host *kdl_host_services;
+
+kdl_backend_open_function kdl_host_backend_open;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+typedef struct kdl_host_image {
+  int fd; /* of the memory file it was loaded from */
+  void *library;
+} kdl_host_image;
+
+/* Loads a shared object from memory; its symbols are bound now and seen by nobody else. Its
+ * constructors run. */
+kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *out_image);
+void kdl_host_image_unload(kdl_host_image *image);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+/* One launch. */
+typedef struct kdl_host_work {
+  kdl_host_function *run;
+  const void *const *args;
+  kdl_host_group shape; /* all but `group` and `shared` */
+  uint64_t group_count;
+} kdl_host_work;
+
+/* Runs every group and returns when all are done. */
+kdl_status kdl_host_run(const kdl_host_work *work);
+
+/* How many threads a launch may use, the caller's included. */
+unsigned kdl_host_thread_count(void);
+
+/* In the child of a fork the pool has no threads. */
+void kdl_host_pool_after_fork(void);
+
+#endif

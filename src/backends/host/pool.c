@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Groups over threads. The caller starts on its own and looks at the clock: only where what is left
+ * will take longer than waking the pool does it wake it, so that a tiny launch costs the call of
+ * its groups. The pool helps one launch at a time; a launch that finds it busy does its own work.
+ */
+#include "backends/host/host.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  wake_ns = 20000, /* what is left must take longer than this alone to be shared */
+  chunks_per_thread = 8,
+  limit_threads = 1024,
+  shared_alignment = 64,
+};
+
+/* A launch that is shared. */
+typedef struct {
+  const kdl_host_work *work;
+  atomic_uint_least64_t next; /* group */
+  uint64_t chunk;
+} shared_work;
+
+static struct {
+  pthread_mutex_t busy; /* held by the launch that the pool helps */
+  pthread_mutex_t lock; /* guards what follows */
+  pthread_cond_t wake;
+  pthread_cond_t idle;
+  unsigned started;
+  shared_work *work; /* NULL: nothing to join */
+  uint64_t number;   /* of the work, so that nobody joins twice */
+  unsigned inside;   /* threads that joined */
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .wake = PTHREAD_COND_INITIALIZER,
+          .idle = PTHREAD_COND_INITIALIZER};
+
+/* ------------------------------------------------------------------------------------------ */
+/* How many                                                                                     */
+
+static pthread_once_t count_once = PTHREAD_ONCE_INIT;
+static unsigned thread_count;
+
+static unsigned allowed_cpus(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return (unsigned)CPU_COUNT(&set);
+  long online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than cpu_set_t holds */
+  return online > 0 ? (unsigned)online : 1;
+}
+
+static void count_threads(void) {
+  const char *wanted = kdl_host_services->environment("KDL_HOST_THREADS");
+  char *end = NULL;
+  unsigned long value = wanted ? strtoul(wanted, &end, 10) : 0;
+  thread_count = allowed_cpus();
+  if (wanted && (*end || value == 0 || value > limit_threads))
+    kdl_host_services->log("KDL_HOST_THREADS: found \"%s\", expected 1 to %d; using %u", wanted,
+                           limit_threads, thread_count);
+  else if (wanted)
+    thread_count = (unsigned)value;
+}
+
+unsigned kdl_host_thread_count(void) {
+  pthread_once(&count_once, count_threads);
+  return thread_count;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Groups                                                                                       */
+
+static void run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
+  kdl_host_group group = work->shape;
+  const uint32_t *count = group.group_count;
+  group.shared = shared;
+  group.group[0] = (uint32_t)(first % count[0]);
+  group.group[1] = (uint32_t)(first / count[0] % count[1]);
+  group.group[2] = (uint32_t)(first / count[0] / count[1]);
+  for (uint64_t i = first; i < end; ++i) {
+    work->run(&group, work->args);
+    if (++group.group[0] == count[0]) {
+      group.group[0] = 0;
+      if (++group.group[1] == count[1]) {
+        group.group[1] = 0;
+        ++group.group[2];
+      }
+    }
+  }
+}
+
+static void run_chunks(shared_work *sharing, void *shared) {
+  const kdl_host_work *work = sharing->work;
+  for (;;) {
+    uint64_t first =
+        atomic_fetch_add_explicit(&sharing->next, sharing->chunk, memory_order_relaxed);
+    if (first >= work->group_count)
+      return;
+    uint64_t left = work->group_count - first;
+    run_groups(work, first, first + (left < sharing->chunk ? left : sharing->chunk), shared);
+  }
+}
+
+/* NULL where none is needed, and where there is none: *out_lacks tells. */
+static void *group_memory(const kdl_host_work *work, bool *out_lacks) {
+  void *memory = NULL;
+  *out_lacks = work->shape.shared_size &&
+               posix_memalign(&memory, shared_alignment, work->shape.shared_size) != 0;
+  return *out_lacks ? NULL : memory;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The pool                                                                                     */
+
+static void help(shared_work *sharing) {
+  bool lacks;
+  void *shared = group_memory(sharing->work, &lacks);
+  if (!lacks)
+    run_chunks(sharing, shared);
+  free(shared);
+}
+
+static void *serve(void *unused) {
+  (void)unused;
+  uint64_t last = 0;
+  pthread_mutex_lock(&pool.lock);
+  for (;;) {
+    while (!pool.work || pool.number == last)
+      pthread_cond_wait(&pool.wake, &pool.lock);
+    shared_work *sharing = pool.work;
+    last = pool.number;
+    ++pool.inside;
+    pthread_mutex_unlock(&pool.lock);
+    help(sharing);
+    pthread_mutex_lock(&pool.lock);
+    if (--pool.inside == 0)
+      pthread_cond_signal(&pool.idle);
+  }
+  return NULL;
+}
+
+/* Called with the lock held. Fewer threads than wanted are as good. Signals of the program are not
+ * theirs to handle. */
+static void start_threads(unsigned wanted) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (pool.started + 1 < wanted) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, serve, NULL) != 0)
+      break;
+    pthread_detach(thread);
+    ++pool.started;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void run_shared(const kdl_host_work *work, uint64_t first, void *shared) {
+  unsigned threads = kdl_host_thread_count();
+  uint64_t chunk = (work->group_count - first) / ((uint64_t)threads * chunks_per_thread);
+  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1};
+  atomic_init(&sharing.next, first);
+  pthread_mutex_lock(&pool.lock);
+  start_threads(threads);
+  pool.work = &sharing;
+  ++pool.number;
+  pthread_cond_broadcast(&pool.wake);
+  pthread_mutex_unlock(&pool.lock);
+  run_chunks(&sharing, shared);
+  pthread_mutex_lock(&pool.lock);
+  pool.work = NULL;
+  while (pool.inside)
+    pthread_cond_wait(&pool.idle, &pool.lock);
+  pthread_mutex_unlock(&pool.lock);
+}
+
+void kdl_host_pool_after_fork(void) {
+  pthread_mutex_init(&pool.busy, NULL);
+  pthread_mutex_init(&pool.lock, NULL);
+  pthread_cond_init(&pool.wake, NULL);
+  pthread_cond_init(&pool.idle, NULL);
+  pool.started = 0;
+  pool.inside = 0;
+  pool.work = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A launch                                                                                     */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Runs groups, twice as many each time, until none is left or the rest is worth sharing. Returns
+ * the first that was not run. */
+static uint64_t run_alone(const kdl_host_work *work, void *shared) {
+  int64_t start = now_ns();
+  uint64_t done = 0;
+  for (uint64_t step = 1; done < work->group_count; step = done) {
+    uint64_t left = work->group_count - done;
+    step = step < left ? step : left;
+    run_groups(work, done, done + step, shared);
+    done += step;
+    double spent = (double)(now_ns() - start);
+    if (spent / (double)done * (double)(work->group_count - done) > (double)wake_ns)
+      break;
+  }
+  return done;
+}
+
+kdl_status kdl_host_run(const kdl_host_work *work) {
+  bool lacks;
+  void *shared = group_memory(work, &lacks);
+  if (lacks)
+    return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
+                                   "out of memory for %u bytes of group memory",
+                                   (unsigned)work->shape.shared_size);
+  if (work->group_count == 1 || kdl_host_thread_count() == 1) {
+    run_groups(work, 0, work->group_count, shared);
+  } else {
+    uint64_t first = run_alone(work, shared);
+    if (first < work->group_count && pthread_mutex_trylock(&pool.busy) == 0) {
+      run_shared(work, first, shared);
+      pthread_mutex_unlock(&pool.busy);
+    } else {
+      run_groups(work, first, work->group_count, shared);
+    }
+  }
+  free(shared);
+  return KDL_OK;
+}

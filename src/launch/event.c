@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "launch/queue.h"
+
+#include <stdlib.h>
+
+struct kdl_event {
+  const kdl_runtime *runtime;
+  void *handle; /* the backend's */
+};
+
+kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
+  const kdl_runtime *runtime;
+  kdl_status status = kdl_runtime_open(device, &runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_event *event = calloc(1, sizeof *event);
+  if (!event)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for an event");
+  event->runtime = runtime;
+  status = runtime->table->event_create(runtime->handle, &event->handle);
+  if (status != KDL_OK) {
+    free(event);
+    return status;
+  }
+  *out_event = event;
+  return KDL_OK;
+}
+
+void kdl_event_destroy(kdl_event *event) {
+  if (!event)
+    return;
+  if (kdl_runtime_usable(event->runtime) == KDL_OK)
+    event->runtime->table->event_destroy(event->runtime->handle, event->handle);
+  free(event);
+}
+
+static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
+  if (event->runtime == other)
+    return kdl_runtime_usable(other);
+  return kdl_fail(KDL_BAD_CALL, "found an event of %s, expected one of %s", event->runtime->label,
+                  other->label);
+}
+
+kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
+  const kdl_runtime *runtime = event->runtime;
+  kdl_status status = check_same(event, queue->runtime);
+  if (status != KDL_OK)
+    return status;
+  return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
+}
+
+kdl_status kdl_event_sync(kdl_event *event) {
+  const kdl_runtime *runtime = event->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  return status == KDL_OK ? runtime->table->event_sync(runtime->handle, event->handle) : status;
+}
+
+/* Queues of another device wait here: there is no order between two drivers. */
+kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
+  const kdl_runtime *runtime = event->runtime;
+  if (runtime != queue->runtime)
+    return kdl_event_sync(event);
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status != KDL_OK)
+    return status;
+  return runtime->table->event_wait(runtime->handle, event->handle, queue->head.queue);
+}
+
+kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns) {
+  const kdl_runtime *runtime = start->runtime;
+  kdl_status status = check_same(end, runtime);
+  if (status != KDL_OK)
+    return status;
+  return runtime->table->event_elapsed(runtime->handle, start->handle, end->handle, out_ns);
+}
+
+kdl_status kdl_event_native(kdl_event *event, void **out_handle) {
+  kdl_status status = kdl_runtime_usable(event->runtime);
+  if (status == KDL_OK)
+    *out_handle = event->runtime->table->event_native(event->runtime->handle, event->handle);
+  return status;
+}

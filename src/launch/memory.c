@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "launch/queue.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Having                                                                                       */
+
+kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) {
+  const kdl_runtime *runtime;
+  kdl_buffer buffer = {.size = size, .device = device};
+  kdl_status status = kdl_runtime_open(device, &runtime);
+  if (status == KDL_OK && size > 0)
+    status = runtime->table->alloc(runtime->handle, size, &buffer.address);
+  if (status == KDL_OK)
+    *out_buffer = buffer;
+  else
+    kdl_error_prefix("kdl_alloc: %" PRIu64 " bytes", size);
+  return status;
+}
+
+kdl_status kdl_free(kdl_buffer *buffer) {
+  const kdl_runtime *runtime;
+  kdl_status status = KDL_OK;
+  if (buffer->address) {
+    status = kdl_runtime_open(buffer->device, &runtime);
+    if (status == KDL_OK)
+      status = runtime->table->free(runtime->handle, buffer->address);
+  }
+  *buffer = (kdl_buffer){0};
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Moving                                                                                       */
+
+static kdl_status check_range(const char *call, const kdl_buffer *buffer, uint64_t offset,
+                              uint64_t size) {
+  if (kdl_in_range(offset, size, buffer->size))
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL,
+                  "%s: found %" PRIu64 " bytes at offset %" PRIu64
+                  ", expected them inside the buffer's %" PRIu64,
+                  call, size, offset, buffer->size);
+}
+
+static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
+                        uint64_t offset, uint64_t size) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status == KDL_OK)
+    status = check_range(call, buffer, offset, size);
+  if (status == KDL_OK && size && buffer->device != runtime->device)
+    status =
+        kdl_fail(KDL_BAD_CALL, "%s: found a buffer of %s, expected one of the queue's %s", call,
+                 buffer->device ? buffer->device->lines[0] : "no device", runtime->label);
+  return status;
+}
+
+kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, const void *data,
+                     uint64_t size) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = check("kdl_write", queue, buffer, offset, size);
+  if (status != KDL_OK || size == 0)
+    return status;
+  return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
+                               size);
+}
+
+kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
+                    uint64_t size) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = check("kdl_read", queue, buffer, offset, size);
+  if (status != KDL_OK || size == 0)
+    return status;
+  return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
+                              size);
+}
+
+kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, uint64_t size,
+                    const void *pattern, size_t pattern_size) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = check("kdl_fill", queue, buffer, offset, size);
+  bool is_power = pattern_size && pattern_size <= 16 && !(pattern_size & (pattern_size - 1));
+  if (status == KDL_OK && (!is_power || offset % pattern_size || size % pattern_size))
+    status = kdl_fail(KDL_BAD_CALL,
+                      "kdl_fill: found a pattern of %zu bytes for %" PRIu64
+                      " bytes at offset %" PRIu64 ", expected 1, 2, 4, 8 or 16 that divide both",
+                      pattern_size, size, offset);
+  if (status != KDL_OK || size == 0)
+    return status;
+  return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
+                              pattern, pattern_size);
+}
+
+/* Two drivers that know nothing of each other meet on the host. */
+static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
+                                    const kdl_runtime *source, const kdl_buffer *from,
+                                    uint64_t from_offset, uint64_t size) {
+  void *between = malloc((size_t)size);
+  if (!between)
+    return kdl_fail(KDL_NO_MEMORY, "kdl_copy: out of memory for %" PRIu64 " bytes on the way",
+                    size);
+  kdl_status status =
+      source->table->read(source->handle, source->queue, between, from->address, from_offset, size);
+  if (status == KDL_OK)
+    status = source->table->queue_sync(source->handle, source->queue);
+  if (status == KDL_OK)
+    status = kdl_write(queue, to, to_offset, between, size);
+  if (status == KDL_OK)
+    status = kdl_sync(queue);
+  free(between);
+  return status;
+}
+
+kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
+                    const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
+  const kdl_runtime *runtime = queue->runtime;
+  const kdl_runtime *source;
+  kdl_status status = check("kdl_copy", queue, to, to_offset, size);
+  if (status == KDL_OK)
+    status = check_range("kdl_copy", from, from_offset, size);
+  if (status != KDL_OK || size == 0)
+    return status;
+  status = kdl_runtime_open(from->device, &source);
+  if (status != KDL_OK)
+    return status;
+  if (source == runtime)
+    return runtime->table->copy(runtime->handle, queue->head.queue, to->address, to_offset,
+                                from->address, from_offset, size);
+  if (source->table == runtime->table && runtime->table->copy_peer)
+    return runtime->table->copy_peer(source->handle, runtime->handle, queue->head.queue,
+                                     to->address, to_offset, from->address, from_offset, size);
+  return copy_through_host(queue, to, to_offset, source, from, from_offset, size);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "launch/queue.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
+  const kdl_runtime *runtime;
+  kdl_status status = kdl_runtime_open(device, &runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_queue *queue = calloc(1, sizeof *queue);
+  if (!queue)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a queue");
+  queue->runtime = runtime;
+  *out_queue = queue;
+  return KDL_OK;
+}
+
+/* Keeps the queue where the backend could make its own, frees it where not. */
+static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_queue) {
+  if (status == KDL_OK) {
+    *out_queue = queue;
+  } else {
+    kdl_error_prefix("%s", queue->runtime->label);
+    free(queue);
+  }
+  return status;
+}
+
+kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
+  kdl_queue *queue;
+  if (opts && opts->size != sizeof *opts)
+    return kdl_fail(KDL_BAD_CALL, "kdl_queue_create: opts.size is %zu, expected %zu", opts->size,
+                    sizeof *opts);
+  kdl_status status = make(device, &queue);
+  if (status != KDL_OK)
+    return status;
+  status = queue->runtime->table->queue_create(queue->runtime->handle, opts ? opts->priority : 0,
+                                               &queue->head.queue);
+  return finish(status, queue, out_queue);
+}
+
+kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue) {
+  kdl_queue *queue;
+  kdl_status status = make(device, &queue);
+  if (status != KDL_OK)
+    return status;
+  queue->is_adopted = true;
+  status = queue->runtime->table->queue_adopt(queue->runtime->handle, native, &queue->head.queue);
+  return finish(status, queue, out_queue);
+}
+
+void kdl_queue_destroy(kdl_queue *queue) {
+  if (!queue)
+    return;
+  const kdl_runtime *runtime = queue->runtime;
+  if (kdl_runtime_usable(runtime) == KDL_OK) {
+    if (!queue->is_adopted)
+      (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
+    runtime->table->queue_destroy(runtime->handle, queue->head.queue);
+  }
+  free(queue);
+}
+
+kdl_status kdl_sync(kdl_queue *queue) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status != KDL_OK)
+    return status;
+  status = runtime->table->queue_sync(runtime->handle, queue->head.queue);
+  if (status != KDL_OK)
+    kdl_error_prefix("kdl_sync: %s", runtime->label);
+  return status;
+}
+
+kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
+  const kdl_runtime *runtime = queue->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status == KDL_OK)
+    *out_handle = runtime->table->queue_native(runtime->handle, queue->head.queue);
+  return status;
+}
+
+kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle) {
+  const kdl_runtime *runtime;
+  kdl_status status = kdl_runtime_open(device, &runtime);
+  if (status == KDL_OK && (unsigned)which > KDL_NATIVE_CONTEXT)
+    status =
+        kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
+  if (status == KDL_OK)
+    *out_handle = runtime->table->device_native(runtime->handle, which);
+  return status;
+}

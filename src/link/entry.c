@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a handle's entry can be. First the resolver; then, as a rule, the backend's own function;
+ * and where a launch needs more than that, one of the functions here that do it and go on.
+ */
+#include "base/environment.h"
+#include "base/error.h"
+#include "link/kernel.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Before                                                                                       */
+
+/* Loading would break a capture that is under way on the queue. */
+static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
+  const kdl_runtime *runtime = kernel->runtime;
+  int capturing = 0;
+  if (!queue || !runtime->table->queue_capturing ||
+      atomic_load_explicit(&kernel->binding, memory_order_acquire) == KDL_BOUND)
+    return KDL_OK;
+  kdl_status status = kdl_runtime_usable(runtime);
+  if (status == KDL_OK)
+    status = runtime->table->queue_capturing(runtime->handle, queue, &capturing);
+  if (status == KDL_OK && capturing)
+    status = kdl_fail(KDL_BAD_CALL,
+                      "%s: its first launch would load it, which breaks the capture on this "
+                      "queue; call kdl_prefetch before the capture begins",
+                      kernel->name);
+  return status;
+}
+
+kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
+  kdl_status status = refuse_capture(kernel, queue);
+  return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
+}
+
+kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  kdl_status status = kdl_entry_prepare(kernel, queue);
+  if (status != KDL_OK)
+    return status;
+  kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
+}
+
+kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  kdl_status status = kdl_entry_prepare(kernel, queue);
+  if (status != KDL_OK)
+    return status;
+  kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* After                                                                                        */
+
+/* Kernels compiled by Triton take scratch pointers behind those of their source. */
+static kdl_status add_hidden(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  static void *const nothing = NULL;
+  const void *pointers[KDL_LIMIT_ARGS];
+  if (args->count + kernel->key.hidden > KDL_LIMIT_ARGS)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected at most %d", kernel->name,
+                    args->count, KDL_LIMIT_ARGS);
+  memcpy(pointers, args->pointers, args->count * sizeof *pointers);
+  for (uint32_t i = 0; i < kernel->key.hidden; ++i)
+    pointers[args->count + i] = &nothing;
+  kdl_args all = {args->count + kernel->key.hidden, pointers, NULL};
+  return kernel->loaded.launch(head, desc, &all, queue);
+}
+
+static kdl_launch_entry *plain_entry(const kdl_kernel *kernel) {
+  return kernel->key.hidden ? add_hidden : kernel->loaded.launch;
+}
+
+/* For KDL_CHECK and KDL_DEBUG=launch. */
+static kdl_status observe(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                          const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  kdl_status status = kernel->is_checked ? kdl_arguments_check(kernel, args) : KDL_OK;
+  if (status == KDL_OK)
+    status = plain_entry(kernel)(head, desc, args, queue);
+  kdl_debug(KDL_DEBUG_LAUNCH, "%s: image %u, grid %ux%ux%u, block %ux%ux%u, %zu arguments: %s",
+            kernel->name, (unsigned)kdl_kernel_image(kernel), desc->grid[0], desc->grid[1],
+            desc->grid[2], desc->block[0] ? desc->block[0] : kernel->block[0],
+            desc->block[0] ? desc->block[1] : kernel->block[1],
+            desc->block[0] ? desc->block[2] : kernel->block[2], args->count,
+            status == KDL_OK ? "given" : kdl_error_message());
+  return status;
+}
+
+static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  (void)queue, (void)desc, (void)args;
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+}
+
+void kdl_entry_publish(kdl_kernel *kernel) {
+  kernel->is_checked = kdl_environment("KDL_CHECK") != NULL;
+  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
+  kdl_launch_entry *counted = is_observed ? observe : plain_entry(kernel);
+  kernel->head.context = kernel->loaded.context;
+  __atomic_store_n(&kernel->head.queue, kernel->runtime->queue, __ATOMIC_RELAXED);
+  atomic_store_explicit(&kernel->counted, counted, memory_order_release);
+  __atomic_store_n(&kernel->head.entry, kernel->disagreement ? refuse_grid : counted,
+                   __ATOMIC_RELEASE);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One image on one device: loaded once, or failed once and remembered so. */
+#ifndef KDL_LINK_MODULE_H
+#define KDL_LINK_MODULE_H
+
+#include "link/library.h"
+#include "link/runtime.h"
+
+/* A failure that is told again to everybody who asks. */
+typedef struct kdl_remembered {
+  kdl_status status;
+  int64_t code;
+  char *story;
+} kdl_remembered;
+
+/* Keeps what was last recorded on this thread. */
+void kdl_remember(kdl_status status, kdl_remembered *out_failure);
+kdl_status kdl_fail_again(const kdl_remembered *failure);
+
+typedef struct kdl_module {
+  struct kdl_module *next;
+  const kdl_runtime *runtime;
+  uint32_t image;
+  pthread_mutex_t lock; /* held while it is loaded, so that others wait for the outcome */
+  bool tried;
+  kdl_remembered failure;
+  kdl_image_kind kind; /* by the image's own bytes */
+  void *handle;        /* the backend's */
+} kdl_module;
+
+/* The module, loaded. Fails with what the driver said, also the second time, without asking it
+ * again. */
+kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                           kdl_module **out_module);
+
+/* For the library's end: the newest first. */
+void kdl_modules_unload(kdl_library *lib);
+
+/* "saxpy.offload: image 2 (cubin sm_90)" or, where `lib` is named already, from "image" on. */
+void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+
+#endif

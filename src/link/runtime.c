@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "link/runtime.h"
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "device/spec_label.h"
+#include "link/fork.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
+                             kdl_runtime *out_runtime) {
+  const kdl_device_spec *spec = &device->routes[route].spec;
+  kdl_backend_device desc = {
+      .size = sizeof desc,
+      .spec = device->lines[route],
+      .ordinal = spec->ordinal.known ? spec->ordinal.value : 0,
+      .native_context = device->native_context,
+  };
+  kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
+  kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
+  kdl_status status = table->device_open(&desc, &made.handle);
+  if (status == KDL_OK)
+    status = table->queue_create(made.handle, 0, &made.queue);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", made.label);
+  else
+    *out_runtime = made;
+  return status;
+}
+
+/* The first route that a backend serves. */
+static kdl_status open_device(kdl_device *device, kdl_runtime *out_runtime) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < device->route_count; ++i) {
+    const kdl_backend_table *table = kdl_backend_serving(device->routes[i].spec.backend);
+    if (table)
+      return open_route(device, i, table, out_runtime);
+    status = kdl_error_status();
+  }
+  return status;
+}
+
+kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime) {
+  kdl_runtime *runtime = atomic_load_explicit(&device->runtime, memory_order_acquire);
+  if (runtime) {
+    *out_runtime = runtime;
+    return kdl_runtime_usable(runtime);
+  }
+  if (!device->here)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s is a description, expected a device of this machine: `kdl devices` lists "
+                    "them",
+                    device->lines[0]);
+  kdl_fork_watch();
+  kdl_status status = KDL_OK;
+  pthread_mutex_lock(&open_lock);
+  runtime = atomic_load_explicit(&device->runtime, memory_order_relaxed);
+  if (!runtime) {
+    runtime = calloc(1, sizeof *runtime);
+    status = runtime ? open_device(device, runtime) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+    if (status == KDL_OK) {
+      atomic_store_explicit(&device->runtime, runtime, memory_order_release);
+      kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
+    } else {
+      free(runtime);
+    }
+  }
+  pthread_mutex_unlock(&open_lock);
+  if (status == KDL_OK)
+    *out_runtime = runtime;
+  return status;
+}
+
+kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
+  if (runtime->forks == kdl_fork_count() || kdl_backend_survives_fork(runtime->table))
+    return KDL_OK;
+  return kdl_fail_forked(runtime->label);
+}
+
+kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
+  kdl_status status = KDL_OK;
+  pthread_mutex_lock(&open_lock);
+  if (atomic_load(&device->runtime))
+    status = kdl_fail(KDL_BAD_CALL,
+                      "kdl_device_adopt: %s is in use already; adopt its context before anything "
+                      "else",
+                      device->lines[0]);
+  else
+    device->native_context = native_context;
+  pthread_mutex_unlock(&open_lock);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A device that is in use: which backend serves it, and the backend's own handle of it.
+ *
+ * A device with several routes is used by the first one that a backend serves; memory, queues and
+ * kernels all belong to that one.
+ */
+#ifndef KDL_LINK_RUNTIME_H
+#define KDL_LINK_RUNTIME_H
+
+#include "link/backend.h"
+#include "link/device.h"
+
+typedef struct kdl_runtime {
+  const kdl_backend_table *table;
+  kdl_device *device;
+  size_t route;
+  void *handle;    /* the backend's device */
+  void *queue;     /* the backend's: for launches that name none */
+  unsigned forks;  /* kdl_fork_count when it was opened */
+  char label[192]; /* the route's spec in a few words */
+} kdl_runtime;
+
+/* Opens the device where that has not happened yet, once however many threads ask. A failure is not
+ * remembered. */
+kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime);
+
+/* The route's spec as text. */
+static inline const char *kdl_runtime_line(const kdl_runtime *runtime) {
+  return runtime->device->lines[runtime->route];
+}
+
+/* Whether the device may still be used: not in the child of a fork, unless its backend survives. */
+kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
+
+#endif

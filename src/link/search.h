@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Where kdl_open looks; the rules are in <kdl/kdl.h>. */
+#ifndef KDL_LINK_SEARCH_H
+#define KDL_LINK_SEARCH_H
+
+#include <kdl/kdl.h>
+
+/* The file or folder that `name` means to the code at address `caller`; NULL is the caller's own
+ * file. The caller frees *out_path. KDL_IO, with every place that was tried, where there is none.
+ */
+kdl_status kdl_search(const char *name, const void *caller, char **out_path);
+
+/* The *.offload files of a folder, sorted by name; *out_files is NULL where `path` is no folder, or
+ * is not there. KDL_IO for a folder without any. */
+kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count);
+void kdl_search_folder_free(char **files, size_t count);
+
+#endif

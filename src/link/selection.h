@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The ranked images of a kernel on one route of a device: what loading goes through in order. */
+#ifndef KDL_LINK_SELECTION_H
+#define KDL_LINK_SELECTION_H
+
+#include "link/device.h"
+#include "link/library.h"
+
+typedef struct kdl_ranked {
+  const kdl_selection *selection; /* lives as long as the library; NULL where no image fits */
+  kdl_catalog *catalog;
+} kdl_ranked;
+
+/* Ranks on that route alone. Permission for what the best image needs has been asked for. */
+kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
+                            const kdl_select_opts *opts, kdl_ranked *out_ranked);
+
+/* Records why no image of the library fits the device, and returns KDL_NO_MATCH. */
+kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, const char *kernel,
+                                const kdl_select_opts *opts);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* conformance LIBRARY BACKEND [NAME]: runs the suite on the first device of a backend, with the
+ * expectations for NAME where it is not the backend's own. Returns 77 where this machine has no
+ * such device. */
+#include "suite.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum { PASSES, UNSUPPORTED, FAILS } expected_outcome;
+
+static const struct {
+  const char *backend;
+  const char *test;
+  expected_outcome outcome;
+  const char *why;
+} expectations[] = {
+#define KDL_EXPECT(backend, test, outcome, why) {backend, test, outcome, why},
+#include "expectations.def"
+#undef KDL_EXPECT
+};
+enum { expectation_count = sizeof expectations / sizeof *expectations };
+
+static size_t expectation_for(const char *backend, const char *test) {
+  size_t i = 0;
+  while (i < expectation_count &&
+         (strcmp(expectations[i].backend, backend) != 0 || strcmp(expectations[i].test, test) != 0))
+    ++i;
+  return i;
+}
+
+/* True where it went as expected. */
+static bool run_test(const suite *at, const char *backend, const suite_test *test) {
+  const char *wrong = test->run(at);
+  size_t known = expectation_for(backend, test->name);
+  if (known == expectation_count) {
+    printf("%-6s %s%s%s\n", wrong ? "FAIL" : "ok", test->name, wrong ? ": " : "",
+           wrong ? wrong : "");
+    return !wrong;
+  }
+  if (!wrong) {
+    printf("STALE  %s passes, expected it not to: %s\n", test->name, expectations[known].why);
+    return false;
+  }
+  printf("%-6s %s: %s (%s)\n", expectations[known].outcome == FAILS ? "xfail" : "unsup", test->name,
+         expectations[known].why, wrong);
+  return true;
+}
+
+/* An expectation of a test that does not exist is stale too. */
+static bool check_expectations(void) {
+  bool fine = true;
+  for (size_t i = 0; i < expectation_count; ++i) {
+    size_t k = 0;
+    while (k < suite_test_count && strcmp(suite_tests[k].name, expectations[i].test) != 0)
+      ++k;
+    if (k == suite_test_count) {
+      printf("STALE  there is no test %s\n", expectations[i].test);
+      fine = false;
+    }
+  }
+  return fine;
+}
+
+int main(int argc, char **argv) {
+  suite at = {0};
+  if (argc != 3 && argc != 4) {
+    fprintf(stderr, "usage: conformance LIBRARY BACKEND [NAME]\n");
+    return 2;
+  }
+  if (kdl_device_find(argv[2], &at.device) != KDL_OK) {
+    printf("skipped: %s\n", kdl_error_message());
+    return 77;
+  }
+  kdl_status status = kdl_queue_create(at.device, NULL, &at.queue);
+  if (status != KDL_OK) {
+    printf("%s: %s\n", status == KDL_UNSUPPORTED ? "skipped" : "FAIL", kdl_error_message());
+    return status == KDL_UNSUPPORTED ? 77 : 1;
+  }
+  if (kdl_open(argv[1], NULL, &at.lib) != KDL_OK) {
+    printf("FAIL: %s\n", kdl_error_message());
+    return 1;
+  }
+  printf("on %s\n", kdl_device_spec_text(at.device));
+  bool fine = check_expectations();
+  for (size_t i = 0; i < suite_test_count; ++i)
+    fine &= run_test(&at, argv[argc - 1], &suite_tests[i]);
+  kdl_queue_destroy(at.queue);
+  kdl_close(at.lib);
+  return fine ? 0 : 1;
+}

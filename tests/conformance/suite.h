@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One set of tests over the public API that every backend has to pass.
+ *
+ * A test is a function that returns NULL, or what it found wrong. expectations.def lists what a
+ * backend cannot do and what it is known to do wrong, each with the reason; an entry whose test
+ * passes is stale, and fails the run.
+ */
+#ifndef KDL_TESTS_CONFORMANCE_SUITE_H
+#define KDL_TESTS_CONFORMANCE_SUITE_H
+
+#include <kdl/kdl.h>
+
+typedef struct suite {
+  kdl_device *device;
+  kdl_library *lib;
+  kdl_queue *queue;
+} suite;
+
+typedef struct suite_test {
+  const char *name;
+  const char *(*run)(const suite *at);
+} suite_test;
+
+extern const suite_test suite_tests[];
+extern const size_t suite_test_count;
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "suite.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends the test with the words where a call fails or a condition does not hold. */
+#define OK(call)                                                                                   \
+  do {                                                                                             \
+    if ((call) != KDL_OK)                                                                          \
+      return complain(#call, kdl_error_message());                                                 \
+  } while (0)
+#define HOLDS(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition))                                                                              \
+      return complain(#condition, "does not hold");                                                \
+  } while (0)
+
+static const char *complain(const char *what, const char *why) {
+  static _Thread_local char words[3000];
+  snprintf(words, sizeof words, "%s: %s", what, why);
+  return words;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory                                                                                       */
+
+static const char *memory_round_trip(const suite *at) {
+  enum { size = 100003 };
+  static unsigned char out[size], back[size];
+  kdl_buffer buffer;
+  for (int i = 0; i < size; ++i)
+    out[i] = (unsigned char)(i * 31);
+  OK(kdl_alloc(at->device, size, &buffer));
+  HOLDS(buffer.address % 16 == 0);
+  OK(kdl_write(at->queue, &buffer, 0, out, size));
+  OK(kdl_read(at->queue, back, &buffer, 0, size));
+  OK(kdl_sync(at->queue));
+  HOLDS(memcmp(out, back, size) == 0);
+  OK(kdl_write(at->queue, &buffer, 5, "kernel", 6));
+  OK(kdl_read(at->queue, back, &buffer, 4, 8));
+  OK(kdl_sync(at->queue));
+  HOLDS(back[0] == out[4] && memcmp(back + 1, "kernel", 6) == 0 && back[7] == out[11]);
+  OK(kdl_free(&buffer));
+  HOLDS(buffer.address == 0);
+  return NULL;
+}
+
+static const char *memory_bounds(const suite *at) {
+  kdl_buffer buffer;
+  char data[16] = {0};
+  OK(kdl_alloc(at->device, 8, &buffer));
+  HOLDS(kdl_write(at->queue, &buffer, 1, data, 8) == KDL_BAD_CALL);
+  HOLDS(kdl_read(at->queue, data, &buffer, UINT64_MAX, 2) == KDL_BAD_CALL);
+  HOLDS(kdl_fill(at->queue, &buffer, 0, 8, data, 3) == KDL_BAD_CALL);
+  HOLDS(kdl_fill(at->queue, &buffer, 2, 4, data, 4) == KDL_BAD_CALL);
+  OK(kdl_write(at->queue, &buffer, 8, data, 0));
+  OK(kdl_free(&buffer));
+  kdl_buffer none;
+  OK(kdl_alloc(at->device, 0, &none));
+  HOLDS(none.address == 0);
+  OK(kdl_free(&none));
+  return NULL;
+}
+
+static const char *memory_too_large(const suite *at) {
+  kdl_buffer buffer = {1, 2, NULL};
+  HOLDS(kdl_alloc(at->device, (uint64_t)1 << 60, &buffer) != KDL_OK);
+  HOLDS(buffer.address == 1); /* written only on success */
+  HOLDS(kdl_alloc(at->device, UINT64_MAX, &buffer) != KDL_OK);
+  return NULL;
+}
+
+static const char *memory_fill_and_copy(const suite *at) {
+  kdl_buffer a, b;
+  static const unsigned char pattern[16] = "0123456789abcde";
+  for (size_t size = 1; size <= 16; size *= 2) {
+    unsigned char back[64];
+    OK(kdl_alloc(at->device, 64, &a));
+    OK(kdl_alloc(at->device, 64, &b));
+    OK(kdl_fill(at->queue, &a, 0, 64, "-", 1));
+    OK(kdl_fill(at->queue, &a, 16, 32, pattern, size));
+    OK(kdl_copy(at->queue, &b, 1, &a, 0, 63));
+    OK(kdl_read(at->queue, back, &b, 1, 63));
+    OK(kdl_sync(at->queue));
+    for (size_t i = 0; i < 63; ++i)
+      HOLDS(back[i] == (i < 16 || i >= 48 ? '-' : pattern[(i - 16) % size]));
+    OK(kdl_free(&a));
+    OK(kdl_free(&b));
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+/* y = a x for n elements, with a marker behind that must stay. */
+static const char *run_scale(const suite *at, kdl_queue *queue, uint32_t n, float a) {
+  kdl_kernel *kernel;
+  kdl_buffer x, y;
+  float *host = malloc((n + 1) * sizeof *host);
+  for (uint32_t i = 0; i <= n; ++i)
+    host[i] = (float)(i % 1000);
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
+  OK(kdl_alloc(at->device, (n + 1) * sizeof *host, &x));
+  OK(kdl_alloc(at->device, (n + 1) * sizeof *host, &y));
+  OK(kdl_write(queue, &x, 0, host, (n + 1) * sizeof *host));
+  OK(kdl_fill(queue, &y, 0, (n + 1) * sizeof *host, "\0\0\xc0\x7f", 4));
+  OK(kdl_launch_items(kernel, queue, kdl_extent1(n), KDL_ARGS(&a, &x, &y, &n)));
+  OK(kdl_read(queue, host, &y, 0, (n + 1) * sizeof *host));
+  OK(kdl_sync(queue));
+  for (uint32_t i = 0; i < n; ++i)
+    HOLDS(host[i] == a * (float)(i % 1000));
+  HOLDS(host[n] != host[n]);
+  OK(kdl_free(&x));
+  OK(kdl_free(&y));
+  free(host);
+  return NULL;
+}
+
+static const char *launch_of_every_size(const suite *at) {
+  static const uint32_t sizes[] = {1, 2, 63, 64, 65, 1000, 4096, 100001, 1000000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const char *wrong = run_scale(at, at->queue, sizes[i], 1.5f + (float)i);
+    if (wrong)
+      return wrong;
+  }
+  return NULL;
+}
+
+static const char *launch_of_nothing(const suite *at) {
+  kdl_kernel *kernel;
+  float a = 1;
+  uint32_t n = 0;
+  kdl_buffer none = {0, 0, NULL};
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
+  OK(kdl_launch_items(kernel, at->queue, kdl_extent1(0), KDL_ARGS(&a, &none, &none, &n)));
+  OK(kdl_sync(at->queue));
+  return NULL;
+}
+
+static const char *launch_in_three_directions(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_buffer out;
+  uint32_t host[5 * 4 * 3];
+  kdl_launch_desc desc = kdl_grid(5, 4, 3);
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &kernel));
+  OK(kdl_alloc(at->device, sizeof host, &out));
+  OK(kdl_launch(kernel, at->queue, &desc, KDL_ARGS(&out)));
+  OK(kdl_read(at->queue, host, &out, 0, sizeof host));
+  OK(kdl_sync(at->queue));
+  for (uint32_t i = 0; i < 60; ++i)
+    HOLDS(host[i] == i % 5 + 10 * (i / 5 % 4) + 100 * (i / 20));
+  OK(kdl_free(&out));
+  return NULL;
+}
+
+static const char *launch_on_the_default_queue(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_buffer out;
+  uint32_t host = 0;
+  kdl_event *event;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  kdl_args args = KDL_ARGS(&out);
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &kernel));
+  OK(kdl_alloc(at->device, sizeof host, &out));
+  OK(kdl_fill(at->queue, &out, 0, 4, "\7\0\0\0", 4));
+  OK(kdl_sync(at->queue));
+  OK(kdl_launch_call(kernel, NULL, &desc, &args));
+  /* Freeing waits for nobody, so something must. */
+  OK(kdl_event_create(at->device, &event));
+  OK(kdl_event_record(event, at->queue));
+  OK(kdl_event_sync(event));
+  kdl_event_destroy(event);
+  OK(kdl_free(&out));
+  return NULL;
+}
+
+static const char *launch_with_packed_arguments(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_buffer x;
+  float host[2] = {2, 3};
+  struct {
+    float a;
+    uint64_t x, y;
+    uint32_t n;
+  } packed = {.a = 4, .n = 1};
+  kdl_extent one = kdl_extent1(1);
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
+  OK(kdl_alloc(at->device, sizeof host, &x));
+  OK(kdl_write(at->queue, &x, 0, host, sizeof host));
+  packed.x = x.address;
+  packed.y = x.address + 4;
+  OK(kdl_launch_items_packed(kernel, at->queue, &one, &packed, sizeof packed));
+  OK(kdl_read(at->queue, host, &x, 0, sizeof host));
+  OK(kdl_sync(at->queue));
+  HOLDS(host[0] == 2 && host[1] == 8);
+  OK(kdl_free(&x));
+  return NULL;
+}
+
+static const char *wrong_arguments(const suite *at) {
+  kdl_kernel *kernel;
+  float a = 1;
+  uint32_t n = 1;
+  kdl_buffer none = {0, 0, NULL};
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  const void *pointers[] = {&a, &none, &none, &n, &n};
+  size_t sizes[] = {8, 8, 8, 4};
+  kdl_args few = {3, pointers, NULL}, many = {5, pointers, NULL}, wide = {4, pointers, sizes};
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
+  HOLDS(kdl_launch_checked(kernel, at->queue, &desc, &few) == KDL_BAD_CALL);
+  HOLDS(kdl_launch_checked(kernel, at->queue, &desc, &many) == KDL_BAD_CALL);
+  HOLDS(kdl_launch_checked(kernel, at->queue, &desc, &wide) == KDL_BAD_CALL);
+  HOLDS(strcmp(kdl_error_message(), "scale: argument 0: found 8 bytes, expected 4 (f32 ptr<f32> "
+                                    "ptr<f32> u32)") == 0);
+  return NULL;
+}
+
+static const char *cooperative_launch(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_buffer out;
+  uint32_t host[2] = {9, 9};
+  kdl_launch_desc desc = kdl_grid(2, 1, 1);
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &kernel));
+  OK(kdl_alloc(at->device, sizeof host, &out));
+  kdl_status status = kdl_launch(kernel, at->queue, &desc, KDL_ARGS(&out));
+  const char *wrong = status == KDL_OK ? NULL : complain("kdl_launch", kdl_error_message());
+  OK(kdl_read(at->queue, host, &out, 0, sizeof host));
+  OK(kdl_sync(at->queue));
+  OK(kdl_free(&out));
+  if (wrong)
+    return wrong;
+  HOLDS(host[0] == 0 && host[1] == 1);
+  return NULL;
+}
+
+static const char *what_runs_is_known(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_kernel_info info = {.size = sizeof info};
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &kernel));
+  OK(kdl_kernel_get(kernel, &info));
+  HOLDS(strcmp(info.name, "scale") == 0 && info.param_count == 4 && info.place == 0);
+  HOLDS(info.block[0] == 64 && info.tile[0] == 64 && info.tile[1] == 1);
+  return NULL;
+}
+
+static const char *globals(const suite *at) {
+  kdl_kernel *kernel;
+  kdl_buffer weight, out;
+  uint32_t five = 5, value = 7;
+  OK(kdl_sym(at->lib, at->device, "weigh", NULL, &kernel));
+  OK(kdl_global(kernel, "weight", &weight));
+  HOLDS(weight.size == 4);
+  OK(kdl_alloc(at->device, 4, &out));
+  OK(kdl_write(at->queue, &weight, 0, &five, 4));
+  OK(kdl_write(at->queue, &out, 0, &value, 4));
+  OK(kdl_launch_items(kernel, at->queue, kdl_extent1(1), KDL_ARGS(&out)));
+  OK(kdl_read(at->queue, &value, &out, 0, 4));
+  OK(kdl_sync(at->queue));
+  HOLDS(value == 35);
+  OK(kdl_free(&out));
+  HOLDS(kdl_global(kernel, "no_such_variable", &weight) == KDL_NO_MATCH);
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues, events, threads                                                                      */
+
+static const char *events_tell_time(const suite *at) {
+  kdl_event *start, *end;
+  double ns = -1;
+  OK(kdl_event_create(at->device, &start));
+  OK(kdl_event_create(at->device, &end));
+  OK(kdl_event_record(start, at->queue));
+  const char *wrong = run_scale(at, at->queue, 1000000, 2);
+  if (wrong)
+    return wrong;
+  OK(kdl_event_record(end, at->queue));
+  OK(kdl_event_sync(end));
+  OK(kdl_event_elapsed(start, end, &ns));
+  HOLDS(ns > 1000 && ns < 60e9);
+  kdl_event_destroy(start);
+  kdl_event_destroy(end);
+  return NULL;
+}
+
+static const char *queues_wait_for_events(const suite *at) {
+  kdl_queue *other;
+  kdl_event *event;
+  kdl_buffer a, b;
+  uint32_t value = 0;
+  OK(kdl_queue_create(at->device, NULL, &other));
+  OK(kdl_event_create(at->device, &event));
+  OK(kdl_alloc(at->device, 4, &a));
+  OK(kdl_alloc(at->device, 4, &b));
+  OK(kdl_fill(at->queue, &a, 0, 4, "\x2a\0\0\0", 4));
+  OK(kdl_event_record(event, at->queue));
+  OK(kdl_event_wait(event, other));
+  OK(kdl_copy(other, &b, 0, &a, 0, 4));
+  OK(kdl_read(other, &value, &b, 0, 4));
+  OK(kdl_sync(other));
+  HOLDS(value == 42);
+  OK(kdl_free(&a));
+  OK(kdl_free(&b));
+  kdl_event_destroy(event);
+  kdl_queue_destroy(other);
+  return NULL;
+}
+
+typedef struct {
+  const suite *at;
+  const char *wrong;
+} visitor;
+
+static void *visit(void *user) {
+  visitor *self = user;
+  kdl_queue *queue;
+  if (kdl_queue_create(self->at->device, NULL, &queue) != KDL_OK) {
+    self->wrong = "kdl_queue_create";
+    return NULL;
+  }
+  for (uint32_t i = 0; i < 10 && !self->wrong; ++i)
+    self->wrong = run_scale(self->at, queue, 100 + i * 977, (float)i) ? "run_scale" : NULL;
+  kdl_queue_destroy(queue);
+  return NULL;
+}
+
+static const char *fresh_threads_can_launch(const suite *at) {
+  enum { count = 8 };
+  pthread_t threads[count];
+  visitor visitors[count];
+  for (int i = 0; i < count; ++i) {
+    visitors[i] = (visitor){at, NULL};
+    HOLDS(pthread_create(&threads[i], NULL, visit, &visitors[i]) == 0);
+  }
+  for (int i = 0; i < count; ++i)
+    pthread_join(threads[i], NULL);
+  for (int i = 0; i < count; ++i)
+    HOLDS(!visitors[i].wrong);
+  return NULL;
+}
+
+const suite_test suite_tests[] = {
+#define TEST(name) {#name, name}
+    TEST(memory_round_trip),
+    TEST(memory_bounds),
+    TEST(memory_too_large),
+    TEST(memory_fill_and_copy),
+    TEST(launch_of_every_size),
+    TEST(launch_of_nothing),
+    TEST(launch_in_three_directions),
+    TEST(launch_on_the_default_queue),
+    TEST(launch_with_packed_arguments),
+    TEST(wrong_arguments),
+    TEST(cooperative_launch),
+    TEST(what_runs_is_known),
+    TEST(globals),
+    TEST(events_tell_time),
+    TEST(queues_wait_for_events),
+    TEST(fresh_threads_can_launch),
+#undef TEST
+};
+const size_t suite_test_count = sizeof suite_tests / sizeof *suite_tests;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kernels of known names do on the fake device, which is the host. */
+#include "fake_cuda_state.h"
+
+/* One launch: pointers to the values of the parameters, and how many elements it covers. */
+typedef struct {
+  const void *const *values;
+  uint64_t items;
+  const unsigned *grid;
+  fake_object *code;
+  fake_object *context;
+} call;
+
+struct fake_program {
+  const char *name;
+  size_t sizes[5]; /* of the parameters; 0 behind the last */
+  int (*run)(const call *at);
+};
+
+/* A parameter that is a pointer to so many elements of four bytes; NULL where no memory is there.
+ */
+static void *pointer(const call *at, size_t index, uint64_t elements) {
+  uint64_t address;
+  memcpy(&address, at->values[index], sizeof address);
+  return fake_memory_at(address, elements * 4) ? (void *)(uintptr_t)address : NULL;
+}
+
+/* As many elements as the parameter says, but no more than the launch covers. */
+static uint64_t covered(const call *at, size_t index) {
+  uint32_t count;
+  memcpy(&count, at->values[index], sizeof count);
+  return count < at->items ? count : at->items;
+}
+
+static float number(const call *at, size_t index) {
+  float value;
+  memcpy(&value, at->values[index], sizeof value);
+  return value;
+}
+
+static int run_empty(const call *at) {
+  (void)at;
+  return 0;
+}
+
+/* (float a, const float *x, float *y, unsigned n): y += a x */
+static int run_saxpy(const call *at) {
+  uint64_t count = covered(at, 3);
+  const float *x = pointer(at, 1, count);
+  float *y = pointer(at, 2, count);
+  for (uint64_t i = 0; x && y && i < count; ++i)
+    y[i] += number(at, 0) * x[i];
+  return x && y ? 0 : illegal_address;
+}
+
+/* (float a, const float *x, float *y, unsigned n): y = a x */
+static int run_scale(const call *at) {
+  uint64_t count = covered(at, 3);
+  const float *x = pointer(at, 1, count);
+  float *y = pointer(at, 2, count);
+  for (uint64_t i = 0; x && y && i < count; ++i)
+    y[i] = number(at, 0) * x[i];
+  return x && y ? 0 : illegal_address;
+}
+
+/* (unsigned *out): each group writes where it is */
+static int run_place(const call *at) {
+  const unsigned *of = at->grid;
+  uint32_t *out = pointer(at, 0, (uint64_t)of[0] * of[1] * of[2]);
+  for (unsigned z = 0; out && z < of[2]; ++z) {
+    for (unsigned y = 0; y < of[1]; ++y) {
+      for (unsigned x = 0; x < of[0]; ++x)
+        out[(z * of[1] + y) * of[0] + x] = x + 10 * y + 100 * z;
+    }
+  }
+  return out ? 0 : illegal_address;
+}
+
+/* (unsigned *out): times the variable `weight` */
+static int run_weigh(const call *at) {
+  fake_object *weight = fake_variable(at->code, at->context, "weight");
+  uint32_t *out = pointer(at, 0, 1);
+  if (!weight || !out)
+    return illegal_address;
+  *out *= *(const uint32_t *)(uintptr_t)weight->address;
+  return 0;
+}
+
+static const fake_program programs[] = {
+    {"empty", {0}, run_empty},
+    {"saxpy", {4, 8, 8, 4, 0}, run_saxpy},
+    {"scale", {4, 8, 8, 4, 0}, run_scale},
+    {"place", {8, 0}, run_place},
+    {"weigh", {8, 0}, run_weigh},
+};
+
+static bool takes(const fake_program *program, const fake_object *kernel) {
+  unsigned count = 0;
+  while (program->sizes[count])
+    ++count;
+  return count == kernel->param_count &&
+         memcmp(program->sizes, kernel->param_sizes, count * sizeof *program->sizes) == 0;
+}
+
+const fake_program *fake_program_find(const fake_object *kernel) {
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
+    if (strcmp(programs[i].name, kernel->name) == 0 && takes(&programs[i], kernel))
+      return &programs[i];
+  }
+  return NULL;
+}
+
+int fake_program_run(const fake_object *kernel, fake_object *context, const unsigned grid[3],
+                     const unsigned block[3], void **params) {
+  call at = {.values = (const void *const *)params,
+             .items = (uint64_t)grid[0] * block[0] * (uint64_t)kernel->owner->per_item,
+             .grid = grid,
+             .code = kernel->owner,
+             .context = context};
+  return kernel->program->run(&at);
+}

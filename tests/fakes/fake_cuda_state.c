@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Objects, contexts and captures of the fake libcuda. */
+#include "fake_cuda_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+unsigned fake_launch_count;
+
+static fake_object *objects;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Objects                                                                                      */
+
+fake_object *fake_new(fake_kind kind, fake_object *context) {
+  fake_object *object = calloc(1, sizeof *object);
+  if (!object)
+    abort();
+  object->kind = kind;
+  object->context = context;
+  object->next = objects;
+  objects = object;
+  return object;
+}
+
+void fake_delete(fake_object *object) {
+  fake_object **link = &objects;
+  while (*link != object)
+    link = &(*link)->next;
+  *link = object->next;
+  if (object->kind == FAKE_MEMORY)
+    free((void *)(uintptr_t)object->address);
+  free(object->text);
+  free(object);
+}
+
+fake_object *fake_live(const void *handle, fake_kind kind) {
+  for (fake_object *object = objects; object; object = object->next) {
+    if (object == handle && object->kind == kind)
+      return object;
+  }
+  return NULL;
+}
+
+fake_object *fake_next(fake_object *after, fake_kind kind) {
+  fake_object *object = after ? after->next : objects;
+  while (object && object->kind != kind)
+    object = object->next;
+  return object;
+}
+
+fake_object *fake_memory_at(uint64_t address, uint64_t size) {
+  for (fake_object *m = fake_next(NULL, FAKE_MEMORY); m; m = fake_next(m, FAKE_MEMORY)) {
+    if (address >= m->address && size <= m->size && address - m->address <= m->size - size)
+      return m;
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Contexts                                                                                     */
+
+enum { stack_depth = 64 };
+static _Thread_local fake_object *stack[stack_depth];
+static _Thread_local unsigned depth;
+
+/* A context that was destroyed while it lay on a stack is not current anywhere. */
+fake_object *fake_current(void) {
+  return depth ? fake_live(stack[depth - 1], FAKE_CONTEXT) : NULL;
+}
+
+static int device_ordinal(int device) {
+  return device >= 100 && fake_device((size_t)device - 100) ? device - 100 : -1;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  FAKE_ENTER();
+  int ordinal = device_ordinal(device);
+  if (ordinal < 0)
+    return fake_leave(invalid_device);
+  fake_object *found = fake_next(NULL, FAKE_CONTEXT);
+  while (found && !(found->primary && found->device == ordinal))
+    found = fake_next(found, FAKE_CONTEXT);
+  if (!found) {
+    found = fake_new(FAKE_CONTEXT, NULL);
+    found->primary = true;
+    found->device = ordinal;
+  }
+  ++found->retained;
+  *context = found;
+  return fake_leave(found->sticky);
+}
+
+int cuCtxCreate_v2(void **context, unsigned flags, int device) {
+  (void)flags;
+  FAKE_ENTER();
+  int ordinal = device_ordinal(device);
+  if (ordinal < 0 || depth == stack_depth)
+    return fake_leave(invalid_device);
+  fake_object *made = fake_new(FAKE_CONTEXT, NULL);
+  made->device = ordinal;
+  stack[depth++] = made;
+  *context = made;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuCtxDestroy_v2(void *context) {
+  FAKE_ENTER();
+  fake_object *object = fake_live(context, FAKE_CONTEXT);
+  if (!object || object->primary)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_CONTEXT);
+  if (depth && stack[depth - 1] == object)
+    --depth;
+  fake_delete(object);
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuCtxGetCurrent(void **context) {
+  FAKE_ENTER();
+  *context = fake_current();
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuCtxSetCurrent(void *context) {
+  FAKE_ENTER();
+  depth = depth ? depth - 1 : 0;
+  if (context)
+    stack[depth++] = context;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuCtxPushCurrent_v2(void *context) {
+  FAKE_ENTER();
+  if (!fake_live(context, FAKE_CONTEXT) || depth == stack_depth)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_CONTEXT);
+  stack[depth++] = context;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+/* Like what destroys, it does its work also where it reports an error of earlier. */
+int cuCtxPopCurrent_v2(void **context) {
+  int fault = fake_enter(__func__);
+  if (!depth)
+    return KDL_CUDA_ERROR_INVALID_CONTEXT;
+  *context = stack[--depth];
+  return fault;
+}
+
+int cuCtxGetDevice(int *device) {
+  FAKE_ENTER();
+  fake_object *current = fake_current();
+  if (!current)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_CONTEXT);
+  *device = current->device + 100;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuCtxSynchronize(void) {
+  FAKE_ENTER();
+  fake_object *current = fake_current();
+  if (!current)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_CONTEXT);
+  int error = fake_unsafe();
+  return fake_leave(error ? error : current->sticky);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Captures                                                                                     */
+
+static _Thread_local int thread_mode = mode_global;
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  FAKE_ENTER();
+  int before = thread_mode;
+  thread_mode = *mode;
+  *mode = before;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int fake_unsafe(void) {
+  int error = KDL_CUDA_SUCCESS;
+  if (thread_mode == mode_relaxed)
+    return error;
+  for (fake_object *s = fake_next(NULL, FAKE_STREAM); s; s = fake_next(s, FAKE_STREAM)) {
+    if (s->capture == capture_active) {
+      s->capture = capture_broken;
+      error = capture_unsupported;
+    }
+  }
+  return error;
+}
+
+int cuStreamBeginCapture_v2(void *handle, int mode) {
+  (void)mode;
+  FAKE_ENTER();
+  fake_object *stream = fake_live(handle, FAKE_STREAM);
+  if (!stream)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
+  stream->capture = capture_active;
+  stream->captured = 0;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuStreamEndCapture(void *handle, void **graph) {
+  FAKE_ENTER();
+  fake_object *stream = fake_live(handle, FAKE_STREAM);
+  if (!stream)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
+  int capture = stream->capture;
+  stream->capture = capture_none;
+  *graph = NULL;
+  if (capture != capture_active)
+    return fake_leave(capture_invalidated);
+  fake_object *made = fake_new(FAKE_GRAPH, stream->context);
+  made->captured = stream->captured;
+  *graph = made;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuGraphDestroy(void *handle) {
+  FAKE_ENTER();
+  fake_object *graph = fake_live(handle, FAKE_GRAPH);
+  if (!graph)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
+  fake_delete(graph);
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Looking inside                                                                               */
+
+static const char *const kind_names[FAKE_KIND_COUNT] = {
+    [FAKE_CONTEXT] = "context",   [FAKE_STREAM] = "stream", [FAKE_EVENT] = "event",
+    [FAKE_LIBRARY] = "library",   [FAKE_MODULE] = "module", [FAKE_KERNEL] = "kernel",
+    [FAKE_FUNCTION] = "function", [FAKE_MEMORY] = "memory", [FAKE_GRAPH] = "graph",
+};
+
+static unsigned count_kind(fake_kind kind) {
+  unsigned count = 0;
+  for (fake_object *o = fake_next(NULL, kind); o; o = fake_next(o, kind))
+    ++count;
+  return count;
+}
+
+unsigned fake_cuda_live(void) {
+  pthread_mutex_lock(&fake_lock);
+  unsigned count = 0;
+  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind)
+    count += count_kind(kind);
+  pthread_mutex_unlock(&fake_lock);
+  return count;
+}
+
+unsigned fake_cuda_depth(void) {
+  return depth;
+}
+
+unsigned fake_cuda_launches(void) {
+  pthread_mutex_lock(&fake_lock);
+  unsigned count = fake_launch_count;
+  pthread_mutex_unlock(&fake_lock);
+  return count;
+}
+
+void fake_cuda_reset(void) {
+  pthread_mutex_lock(&fake_lock);
+  for (fake_object *o = objects; o;) {
+    fake_object *next = o->next;
+    o->sticky = 0;
+    if (o->kind != FAKE_CONTEXT)
+      fake_delete(o);
+    o = next;
+  }
+  depth = 0;
+  pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_cuda_heal(void) {
+  pthread_mutex_lock(&fake_lock);
+  for (fake_object *c = fake_next(NULL, FAKE_CONTEXT); c; c = fake_next(c, FAKE_CONTEXT))
+    c->sticky = 0;
+  pthread_mutex_unlock(&fake_lock);
+}
+
+/* "alive at exit: 2 stream" for what nobody gave back. */
+__attribute__((destructor)) static void report(void) {
+  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind) {
+    unsigned count = count_kind(kind);
+    char line[64];
+    snprintf(line, sizeof line, "alive at exit: %u %s", count, kind_names[kind]);
+    if (count)
+      fake_call(line);
+  }
+  while (objects)
+    fake_delete(objects);
+}

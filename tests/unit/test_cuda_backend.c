@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The CUDA backend against the fake driver: what it does, and which calls it makes for it. */
+#include "cuda_support.h"
+
+#include <pthread.h>
+
+enum { count = 300 };
+
+typedef struct {
+  void *device, *queue, *module;
+  kdl_backend_kernel saxpy;
+  uint64_t x, y;
+} setup;
+
+static setup begin(void) {
+  setup s = {.device = open_device(0)};
+  s.queue = make_queue(s.device);
+  s.module = load_ptx(s.device, good_ptx);
+  s.saxpy = find_kernel(s.device, s.module, "saxpy");
+  float x[count], y[count];
+  for (int i = 0; i < count; ++i) {
+    x[i] = (float)i;
+    y[i] = 1;
+  }
+  assert_ok(cuda->alloc(s.device, sizeof x, &s.x));
+  assert_ok(cuda->alloc(s.device, sizeof y, &s.y));
+  assert_ok(cuda->write(s.device, s.queue, s.x, 0, x, sizeof x));
+  assert_ok(cuda->write(s.device, s.queue, s.y, 0, y, sizeof y));
+  return s;
+}
+
+static void end(const setup *s) {
+  assert_ok(cuda->free(s->device, s->x));
+  assert_ok(cuda->free(s->device, s->y));
+  cuda->module_unload(s->device, s->module);
+  cuda->queue_destroy(s->device, s->queue);
+  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_cuda_depth"), 0);
+}
+
+static kdl_status run_saxpy(const setup *s, void *queue) {
+  float a = 2;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(3, 128);
+  return launch(&s->saxpy, queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
+}
+
+/* y was 1 and grew by 2x so often. */
+static void assert_result(const setup *s, int launches) {
+  float y[count];
+  assert_ok(cuda->read(s->device, s->queue, y, s->y, 0, sizeof y));
+  assert_ok(cuda->queue_sync(s->device, s->queue));
+  for (int i = 0; i < count; ++i)
+    assert_true(y[i] == 1 + 2 * (float)i * (float)launches);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static void test_a_kernel_runs(void **state) {
+  (void)state;
+  setup s = begin();
+  clear_log();
+  assert_ok(run_saxpy(&s, s.queue));
+  /* One call of the driver where kernels are free of contexts. */
+  assert_int_equal(calls_of("cuLaunchKernel"), 1);
+  assert_int_equal(calls_of("cuCtxGetCurrent"), is_old() ? 1 : 0);
+  assert_int_equal(calls_of("cuCtxPushCurrent_v2"), is_old() ? 1 : 0);
+  assert_result(&s, 1);
+  assert_int_equal(s.saxpy.block[0], 128);
+  /* Told by the driver, or read from the image where the driver is too old to tell. */
+  static const kdl_param_info expected[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
+  assert_int_equal(s.saxpy.param_count, 4);
+  assert_memory_equal(s.saxpy.params, expected, sizeof expected);
+  assert_int_equal(s.saxpy.packed_size, 28);
+  end(&s);
+}
+
+static void test_a_block_is_suggested(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy"};
+  assert_ok(cuda->kernel_find(s.device, s.module, &wish, &kernel));
+  assert_int_equal(kernel.block[0], 0);
+  assert_int_equal(kernel.suggested[0], 512);
+  assert_int_equal(kernel.suggested[1], 1);
+  /* A launch that leaves the block to the image gets it. */
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  float a = 2;
+  uint32_t n = count;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static void test_a_kernel_without_parameters(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  assert_int_equal(kernel.param_count, 0);
+  assert_non_null(kernel.params); /* known to be none */
+  kdl_launch_desc desc = shape_of(1, 1);
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Contexts                                                                                     */
+
+static int create_context(void **context, int device) {
+  int (*create)(void **, unsigned, int);
+  void *symbol = fake_function("cuCtxCreate_v2");
+  memcpy(&create, &symbol, sizeof create);
+  return create(context, 0, device);
+}
+
+static int destroy_context(void *context) {
+  int (*destroy)(void *);
+  void *symbol = fake_function("cuCtxDestroy_v2");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  return destroy(context);
+}
+
+static int create_stream(void **stream, unsigned flags) {
+  int (*create)(void **, unsigned, int);
+  void *symbol = fake_function("cuStreamCreateWithPriority");
+  memcpy(&create, &symbol, sizeof create);
+  return create(stream, flags, 0);
+}
+
+static int destroy_stream(void *stream) {
+  int (*destroy)(void *);
+  void *symbol = fake_function("cuStreamDestroy_v2");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  return destroy(stream);
+}
+
+static void *run_from_thread(void *user) {
+  setup *s = user;
+  kdl_status status = run_saxpy(s, s->queue);
+  return (void *)(intptr_t)(status == KDL_OK && ask_fake("fake_cuda_depth") == 0);
+}
+
+static void test_a_fresh_thread_launches(void **state) {
+  (void)state;
+  setup s = begin();
+  pthread_t thread;
+  void *good;
+  pthread_create(&thread, NULL, run_from_thread, &s);
+  pthread_join(thread, &good);
+  assert_non_null(good);
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static void test_another_context_is_current(void **state) {
+  (void)state;
+  setup s = begin();
+  void *other, *adopted;
+  assert_ok(cuda->queue_adopt(s.device, NULL, &adopted));
+  assert_int_equal(create_context(&other, 101), 0); /* of the second device; now current */
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_ok(run_saxpy(&s, adopted)); /* the NULL stream of our context, not of that one */
+  assert_int_equal(ask_fake("fake_cuda_depth"), 1);
+  assert_int_equal(destroy_context(other), 0);
+  assert_result(&s, 2);
+  cuda->queue_destroy(s.device, adopted);
+  end(&s);
+}
+
+static void test_a_stream_is_adopted(void **state) {
+  (void)state;
+  setup s = begin();
+  void *context = cuda->device_native(s.device, KDL_NATIVE_CONTEXT);
+  int (*push)(void *), (*pop)(void **);
+  void *symbol = fake_function("cuCtxPushCurrent_v2");
+  memcpy(&push, &symbol, sizeof push);
+  symbol = fake_function("cuCtxPopCurrent_v2");
+  memcpy(&pop, &symbol, sizeof pop);
+  void *stream, *queue;
+  assert_int_equal(push(context), 0);
+  assert_int_equal(create_stream(&stream, 0), 0);
+  assert_int_equal(pop(&context), 0);
+  assert_ok(cuda->queue_adopt(s.device, stream, &queue));
+  assert_ptr_equal(cuda->queue_native(s.device, queue), stream);
+  assert_ok(run_saxpy(&s, queue));
+  assert_ok(cuda->queue_sync(s.device, queue));
+  cuda->queue_destroy(s.device, queue);
+  assert_int_equal(destroy_stream(stream), 0); /* still the caller's */
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static void test_a_stream_of_another_device_is_refused(void **state) {
+  (void)state;
+  setup s = begin();
+  void *other, *stream, *queue;
+  assert_int_equal(create_context(&other, 101), 0);
+  assert_int_equal(create_stream(&stream, 0), 0);
+  assert_fails(cuda->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
+               "cuda:0: the stream to be adopted is one of another device");
+  assert_fails(cuda->queue_adopt(s.device, &other, &queue), KDL_DEVICE,
+               "cuda:0: cuStreamGetCtx: CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle");
+  assert_int_equal(destroy_stream(stream), 0);
+  assert_int_equal(destroy_context(other), 0);
+  end(&s);
+}
+
+static void test_a_context_is_adopted(void **state) {
+  (void)state;
+  void *context;
+  assert_int_equal(create_context(&context, 101), 0);
+  kdl_backend_device desc = {
+      .size = sizeof desc, .spec = "cuda:sm_90", .ordinal = 1, .native_context = context};
+  void *device;
+  assert_ok(cuda->device_open(&desc, &device));
+  assert_ptr_equal(cuda->device_native(device, KDL_NATIVE_CONTEXT), context);
+  assert_int_equal((intptr_t)cuda->device_native(device, KDL_NATIVE_DEVICE), 101);
+  uint64_t memory;
+  assert_ok(cuda->alloc(device, 64, &memory));
+  assert_ok(cuda->free(device, memory));
+  desc.ordinal = 0;
+  assert_fails(cuda->device_open(&desc, &device), KDL_BAD_CALL,
+               "cuda:0: the context to be adopted is one of another device");
+  assert_int_equal(destroy_context(context), 0);
+  assert_int_equal(ask_fake("fake_cuda_depth"), 0);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Captures                                                                                     */
+
+static void test_a_capture_survives(void **state) {
+  (void)state;
+  setup s = begin();
+  int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
+  void *symbol = fake_function("cuStreamBeginCapture_v2");
+  memcpy(&begin_capture, &symbol, sizeof begin_capture);
+  symbol = fake_function("cuStreamEndCapture");
+  memcpy(&end_capture, &symbol, sizeof end_capture);
+  symbol = fake_function("cuGraphDestroy");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  int capturing = -1;
+  assert_ok(cuda->queue_capturing(s.device, s.queue, &capturing));
+  assert_int_equal(capturing, 0);
+  assert_int_equal(begin_capture(cuda->queue_native(s.device, s.queue), 0), 0);
+  assert_ok(cuda->queue_capturing(s.device, s.queue, &capturing));
+  assert_int_equal(capturing, 1);
+  /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
+  void *module = load_ptx(s.device, PTX_HEADER PTX_EMPTY);
+  find_kernel(s.device, module, "empty");
+  uint64_t memory;
+  assert_ok(cuda->alloc(s.device, 64, &memory));
+  assert_ok(run_saxpy(&s, s.queue));
+  void *graph = NULL;
+  assert_int_equal(end_capture(cuda->queue_native(s.device, s.queue), &graph), 0);
+  assert_non_null(graph);
+  assert_int_equal(destroy(graph), 0);
+  assert_ok(cuda->free(s.device, memory));
+  cuda->module_unload(s.device, module);
+  assert_result(&s, 0);
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Shapes                                                                                       */
+
+static void test_group_memory_is_asked_for_once(void **state) {
+  (void)state;
+  setup s = begin();
+  const char *set = is_old() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(1, 1);
+  clear_log();
+  desc.shared = 48 << 10;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of(set), 0);
+  desc.shared = (48 << 10) + 16;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  desc.shared = 227 << 10;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of(set), 1);
+  desc.shared += 1;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_BAD_CALL,
+               "cuda:0: 232449 bytes of dynamic group memory and 0 of the kernel's own are more "
+               "than the 232448 that the device has");
+  end(&s);
+}
+
+static void test_clusters_and_cooperation(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(16, 32);
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  if (is_old()) {
+    assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+                 "cuda:0: cooperative and cluster launches need cuLaunchKernelEx, which drivers "
+                 "have from CUDA 11.6 on");
+    end(&s);
+    return;
+  }
+  clear_log();
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  desc.cluster[0] = 4;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("cuKernelSetAttribute"), 0);
+  desc.cluster[0] = 16;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("cuKernelSetAttribute"), 1);
+  assert_int_equal(calls_of("cuLaunchKernelEx"), 4);
+  desc.flags = 6;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "cuda:0: found launch flags 0x6, expected KDL_LAUNCH_COOPERATIVE or none");
+  end(&s);
+}
+
+static void test_what_the_driver_refuses_is_told(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(1, 2048);
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE,
+               "cuda:0: cuLaunchKernel with grid 1x1x1, block 2048x1x1, 0 bytes of dynamic group "
+               "memory: CUDA_ERROR_INVALID_VALUE (1): invalid argument");
+  assert_int_equal(kdl_error_code(), 1);
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory and events                                                                            */
+
+static void test_fills_and_copies(void **state) {
+  (void)state;
+  setup s = begin();
+  static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  uint8_t bytes[64];
+  for (size_t size = 1; size <= 16; size *= 2) {
+    assert_ok(cuda->fill(s.device, s.queue, s.x, 0, 64, "", 1));
+    assert_ok(cuda->fill(s.device, s.queue, s.x, 16, 32, pattern, size));
+    assert_ok(cuda->copy(s.device, s.queue, s.y, 4, s.x, 0, 60));
+    assert_ok(cuda->read(s.device, s.queue, bytes, s.y, 4, 60));
+    for (size_t i = 0; i < 60; ++i)
+      assert_int_equal(bytes[i], i >= 16 && i < 48 ? pattern[(i - 16) % size] : 0);
+  }
+  /* The same word over and over is one fill. */
+  clear_log();
+  assert_ok(cuda->fill(s.device, s.queue, s.x, 0, 64, "abcdabcdabcdabcd", 16));
+  assert_int_equal(calls_of("cuMemsetD32Async"), 1);
+  assert_int_equal(calls_of("cuMemsetD2D32Async"), 0);
+  end(&s);
+}
+
+static void test_copies_between_devices(void **state) {
+  (void)state;
+  setup s = begin();
+  void *second = open_device(1);
+  void *queue = make_queue(second);
+  uint64_t there;
+  assert_ok(cuda->alloc(second, sizeof(float) * count, &there));
+  assert_ok(cuda->copy_peer(s.device, second, queue, there, 4, s.x, 0, 40));
+  float x[10];
+  assert_ok(cuda->read(second, queue, x, there, 4, sizeof x));
+  assert_ok(cuda->queue_sync(second, queue));
+  for (int i = 0; i < 10; ++i)
+    assert_true(x[i] == (float)i);
+  assert_ok(cuda->free(second, there));
+  cuda->queue_destroy(second, queue);
+  end(&s);
+}
+
+static void test_events(void **state) {
+  (void)state;
+  setup s = begin();
+  void *first, *last;
+  double ns = 0;
+  assert_ok(cuda->event_create(s.device, &first));
+  assert_ok(cuda->event_create(s.device, &last));
+  assert_fails(cuda->event_elapsed(s.device, first, last, &ns), KDL_DEVICE,
+               "cuda:0: cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE (400): invalid resource "
+               "handle");
+  assert_ok(cuda->event_record(s.device, first, s.queue));
+  assert_ok(cuda->event_record(s.device, last, s.queue));
+  assert_ok(cuda->event_wait(s.device, last, s.queue));
+  assert_ok(cuda->event_sync(s.device, last));
+  assert_ok(cuda->event_elapsed(s.device, first, last, &ns));
+  assert_true(ns == 250000);
+  assert_ptr_equal(cuda->event_native(s.device, first), first);
+  cuda->event_destroy(s.device, first);
+  cuda->event_destroy(s.device, last);
+  end(&s);
+}
+
+static void test_memory_runs_out(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t memory;
+  assert_fails(cuda->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
+               "cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of "
+               "memory");
+  end(&s);
+}
+
+static void test_an_illegal_address_shows_when_waiting(void **state) {
+  (void)state;
+  setup s = begin();
+  setup wrong = s;
+  wrong.x = 16;
+  assert_ok(run_saxpy(&wrong, s.queue));
+  assert_fails(cuda->queue_sync(s.device, s.queue), KDL_DEVICE,
+               "cuda:0: cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access "
+               "was encountered");
+  assert_int_equal(kdl_error_code(), 700);
+  tell_fake("fake_cuda_heal");
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Code                                                                                         */
+
+static void test_globals(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t address, size;
+  assert_ok(cuda->global_find(s.device, s.module, "table", &address, &size));
+  assert_int_equal(size, 64);
+  assert_ok(cuda->fill(s.device, s.queue, address, 0, size, "x", 1));
+  assert_fails(cuda->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
+               is_old() ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND (500): "
+                          "named symbol not found"
+                        : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND (500): named "
+                          "symbol not found");
+  end(&s);
+}
+
+static void test_a_kernel_is_missing(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
+  assert_fails(cuda->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
+               is_old() ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND (500): "
+                          "named symbol not found"
+                        : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND (500): named "
+                          "symbol not found");
+  end(&s);
+}
+
+static void test_machine_code(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *bytes = read_golden("images/sm_90a.cubin", &size);
+  void *device = open_device(0);
+  void *module;
+  kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
+  assert_ok(cuda->module_load(device, &image, &module));
+  find_kernel(device, module, "fill");
+  cuda->module_unload(device, module);
+  free(bytes);
+  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+}
+
+/* Code for another GPU is refused when it is loaded, or when its kernel is. */
+static void test_machine_code_for_another(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *bytes = read_golden("images/sm_75.cubin", &size);
+  void *device = open_device(0);
+  void *module;
+  kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
+  if (is_old()) {
+    assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE,
+                 "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image "
+                 "is available for execution on the device");
+  } else {
+    kdl_backend_kernel kernel = {.size = sizeof kernel};
+    kdl_backend_wish wish = {.size = sizeof wish, .name = "fill"};
+    assert_ok(cuda->module_load(device, &image, &module));
+    assert_fails(cuda->kernel_find(device, module, &wish, &kernel), KDL_DEVICE,
+                 "cuda:0: cuKernelGetFunction: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel "
+                 "image is available for execution on the device");
+    cuda->module_unload(device, module);
+  }
+  free(bytes);
+  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+}
+
+static void test_garbage(void **state) {
+  (void)state;
+  void *device = open_device(0);
+  void *module;
+  kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, "not a cubin at all", 18);
+  assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE,
+               is_old() ? "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200): device "
+                          "kernel image is invalid"
+                        : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
+                          "kernel image is invalid");
+  image.kind = KDL_IMAGE_HSACO;
+  assert_fails(cuda->module_load(device, &image, &module), KDL_UNSUPPORTED,
+               "cuda:0: found an image of kind hsaco, expected cubin or ptx");
+  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+}
+
+static void test_the_compiler_is_quoted(void **state) {
+  (void)state;
+  void *device = open_device(0);
+  void *module;
+  const char *text = PTX_HEADER "syntax_error\n";
+  kdl_backend_image image = image_of(KDL_IMAGE_PTX, text, strlen(text));
+  char expected[512];
+  snprintf(expected, sizeof expected,
+           "cuda:0: %s: ptxas application ptx input, line 7; fatal   : Parsing error near "
+           "'syntax_error': syntax error; ptxas fatal   : Ptx assembly aborted due to errors: "
+           "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed",
+           is_old() ? "cuModuleLoadDataEx" : "cuLibraryLoadData");
+  assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE, expected);
+  setenv("KDL_CUDA_JIT_MAX_REGISTERS", "many", 1);
+  assert_fails(cuda->module_load(device, &image, &module), KDL_BAD_CALL,
+               "KDL_CUDA_JIT_MAX_REGISTERS: found \"many\", expected 1 to 255");
+  unsetenv("KDL_CUDA_JIT_MAX_REGISTERS");
+  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+}
+
+static void test_devices_share_code(void **state) {
+  (void)state;
+  setup s = begin();
+  void *second = open_device(1);
+  clear_log();
+  void *module = load_ptx(second, good_ptx);
+  assert_int_equal(calls_of("cuLibraryLoadData"), 0);
+  assert_int_equal(calls_of("cuModuleLoadDataEx"), is_old() ? 1 : 0);
+  kdl_backend_kernel kernel = find_kernel(second, module, "empty");
+  void *queue = make_queue(second);
+  kdl_launch_desc desc = shape_of(1, 1);
+  assert_ok(launch(&kernel, queue, &desc, KDL_NO_ARGS));
+  assert_ok(run_saxpy(&s, s.queue));
+  cuda->module_unload(second, module);
+  assert_int_equal(calls_of("cuLibraryUnload"), 0);
+  assert_ok(run_saxpy(&s, s.queue)); /* the first device's still works */
+  cuda->queue_destroy(second, queue);
+  assert_result(&s, 2);
+  end(&s);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  int result;
+  if (!run_for_each_driver(argv, &result))
+    return result;
+  start_log();
+  cuda = kdl_cuda_backend_open(&kdl_backend_services);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_kernel_runs),
+      cmocka_unit_test(test_a_block_is_suggested),
+      cmocka_unit_test(test_a_kernel_without_parameters),
+      cmocka_unit_test(test_a_fresh_thread_launches),
+      cmocka_unit_test(test_another_context_is_current),
+      cmocka_unit_test(test_a_stream_is_adopted),
+      cmocka_unit_test(test_a_stream_of_another_device_is_refused),
+      cmocka_unit_test(test_a_context_is_adopted),
+      cmocka_unit_test(test_a_capture_survives),
+      cmocka_unit_test(test_group_memory_is_asked_for_once),
+      cmocka_unit_test(test_clusters_and_cooperation),
+      cmocka_unit_test(test_what_the_driver_refuses_is_told),
+      cmocka_unit_test(test_fills_and_copies),
+      cmocka_unit_test(test_copies_between_devices),
+      cmocka_unit_test(test_events),
+      cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(test_globals),
+      cmocka_unit_test(test_a_kernel_is_missing),
+      cmocka_unit_test(test_machine_code),
+      cmocka_unit_test(test_machine_code_for_another),
+      cmocka_unit_test(test_garbage),
+      cmocka_unit_test(test_the_compiler_is_quoted),
+      cmocka_unit_test(test_devices_share_code),
+  };
+  result = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(log_path);
+  return result;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* 64 threads that find, load and launch the same and different kernels: each image is loaded once,
+ * every number is right. KDL_LAUNCH_SECONDS sets how long; a round opens a library anew. */
+#include "launch_support.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define KEY "kdl.kernel.mark"
+
+enum { thread_count = 64, launches = 20 };
+
+/* `mark` falls back over a cut image, the others come from the first that has them. */
+static const host_row rows[] = {{"mark1", 2000, NULL, "9", KEY, "block=256x1x1"},
+                                {"mark2", 0, NULL, "5", KEY, "block=64x1x1"},
+                                {"mark3", 0, NULL, NULL, NULL, NULL}};
+
+typedef struct {
+  kdl_library *lib;
+  pthread_barrier_t start;
+  atomic_int wrong;
+} round_state;
+
+typedef struct {
+  round_state *round;
+  unsigned index;
+} worker;
+
+static bool launch_mark(kdl_kernel *mark, unsigned seed) {
+  uint32_t out[1200], n = 100 + seed * 13 % 1000;
+  uint32_t *to = out;
+  memset(out, 0, sizeof out);
+  if (kdl_launch_items(mark, NULL, kdl_extent1(n), KDL_ARGS(&to, &n)) != KDL_OK)
+    return false;
+  for (uint32_t i = 0; i < 1200; ++i) {
+    if (out[i] != (i < n ? 2000000 + i : 0))
+      return false;
+  }
+  return true;
+}
+
+static bool launch_count(kdl_kernel *count, unsigned seed) {
+  uint32_t cells[256] = {0}, *to = cells;
+  kdl_launch_desc desc = kdl_grid(1 + seed % 256, 1, 1);
+  if (kdl_launch(count, NULL, &desc, KDL_ARGS(&to)) != KDL_OK)
+    return false;
+  for (uint32_t i = 0; i < 256; ++i) {
+    if (cells[i] != (i < desc.grid[0] ? 3u : 0u))
+      return false;
+  }
+  return true;
+}
+
+static void *work(void *user) {
+  worker *self = user;
+  round_state *round = self->round;
+  kdl_device *host;
+  kdl_kernel *mark, *count;
+  pthread_barrier_wait(&round->start);
+  bool fine = kdl_device_find("host", &host) == KDL_OK &&
+              kdl_sym(round->lib, host, "mark", NULL, &mark) == KDL_OK &&
+              kdl_sym(round->lib, host, "count", NULL, &count) == KDL_OK;
+  for (unsigned i = 0; fine && i < launches; ++i)
+    fine = self->index % 2 ? launch_mark(mark, self->index + i) && launch_count(count, i)
+                           : launch_count(count, self->index * i) && launch_mark(mark, i);
+  if (!fine)
+    atomic_fetch_add(&round->wrong, 1);
+  return NULL;
+}
+
+static void run_round(void) {
+  host_library made = open_rows(rows, 3);
+  round_state round = {.lib = made.lib};
+  pthread_t threads[thread_count];
+  worker workers[thread_count];
+  pthread_barrier_init(&round.start, NULL, thread_count);
+  start_listening("load");
+  for (unsigned i = 0; i < thread_count; ++i) {
+    workers[i] = (worker){&round, i};
+    assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+  }
+  for (unsigned i = 0; i < thread_count; ++i)
+    pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&round.start);
+  assert_int_equal(atomic_load(&round.wrong), 0);
+  assert_int_equal(times_said("load: t: image 0 (object " HOST_ARCH "): not loaded"), 1);
+  assert_int_equal(times_said("load: t: image 1 (object " HOST_ARCH "): loaded"), 1);
+  assert_int_equal(times_said("load: t: image 2 (object " HOST_ARCH "): loaded"), 1);
+  free_rows(&made);
+  assert_int_equal(times_said("unloaded"), 2);
+  stop_listening();
+}
+
+static void one_load_per_module(void **state) {
+  (void)state;
+  const char *seconds = getenv("KDL_LAUNCH_SECONDS");
+  time_t end = time(NULL) + (seconds ? atoi(seconds) : 2);
+  do
+    run_round();
+  while (time(NULL) < end);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_load_per_module)};
+  setenv("KDL_HOST_THREADS", "4", 1);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

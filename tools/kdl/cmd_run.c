@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl run: launch a kernel from the shell. */
+#include "base/error.h"
+#include "choose_for.h"
+#include "command.h"
+#include "device/spec_label.h"
+#include "input.h"
+#include "report.h"
+#include "run_args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { limit_args = 64, limit_repeat = 1000000 };
+
+typedef struct {
+  const cli_args *args;
+  kdl_device *device;
+  kdl_queue *queue;
+  kdl_kernel *kernel;
+  cli_run_arg values[limit_args];
+  size_t value_count;
+  bool has_grid;
+  kdl_launch_desc desc;
+  kdl_extent items;
+  size_t repeat;
+} job;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was asked                                                                               */
+
+/* "1024", "32x8", "4x4x4". */
+static kdl_status parse_extent(const char *option, const char *words, uint64_t out[3]) {
+  const char *at = words;
+  for (int i = 0; i < 3; ++i) {
+    char *end;
+    errno = 0;
+    out[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
+    if (out[i] == 0 || errno || (*end && *end != 'x'))
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected X, XxY or XxYxZ, each at least 1",
+                      option, words);
+    if (!*end) {
+      for (int k = i + 1; k < 3; ++k)
+        out[k] = 1;
+      return KDL_OK;
+    }
+    at = end + 1;
+  }
+  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected no more than three numbers", option,
+                  words);
+}
+
+static kdl_status parse_small_extent(const cli_args *args, const char *option, uint32_t out[3]) {
+  uint64_t wide[3];
+  const char *words = cli_args_value(args, option);
+  kdl_status status = parse_extent(option, words, wide);
+  for (int i = 0; i < 3 && status == KDL_OK; ++i) {
+    if (wide[i] > UINT32_MAX)
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers below 2^32", option, words);
+    out[i] = (uint32_t)wide[i];
+  }
+  return status;
+}
+
+static kdl_status parse_shape(const cli_args *args, job *asked) {
+  bool has_items = cli_args_has(args, "items");
+  asked->has_grid = cli_args_has(args, "grid");
+  if (has_items == asked->has_grid)
+    return kdl_fail(KDL_BAD_CALL, "found %s, expected --items=N or --grid=N: how much to launch",
+                    has_items ? "both --items and --grid" : "neither --items nor --grid");
+  if (has_items && cli_args_has(args, "block"))
+    return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
+  if (has_items) {
+    uint64_t extent[3] = {0};
+    kdl_status status = parse_extent("items", cli_args_value(args, "items"), extent);
+    asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
+    return status;
+  }
+  asked->desc.size = sizeof asked->desc;
+  kdl_status status = parse_small_extent(args, "grid", asked->desc.grid);
+  if (status == KDL_OK && cli_args_has(args, "block"))
+    status = parse_small_extent(args, "block", asked->desc.block);
+  return status;
+}
+
+static kdl_status parse_repeat(const cli_args *args, job *asked) {
+  const char *words = cli_args_value(args, "repeat");
+  char *end = NULL;
+  asked->repeat = 1;
+  if (!words)
+    return KDL_OK;
+  unsigned long value = strtoul(words, &end, 10);
+  if (*words < '0' || *words > '9' || *end || value == 0 || value > limit_repeat)
+    return kdl_fail(KDL_BAD_CALL, "--repeat: found '%s', expected 1 to %d", words, limit_repeat);
+  asked->repeat = value;
+  return KDL_OK;
+}
+
+static kdl_status parse_values(const cli_args *args, job *asked) {
+  size_t cursor = 0;
+  kdl_status status = KDL_OK;
+  for (const char *words; status == KDL_OK && (words = cli_args_next(args, "arg", &cursor));) {
+    if (asked->value_count == limit_args)
+      return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", limit_args);
+    status = cli_run_arg_parse(words, &asked->values[asked->value_count++]);
+  }
+  return status;
+}
+
+/* "arg3", then a ':' where `path` follows. */
+static kdl_status parse_which(const char *option, const char *words, const job *asked,
+                              size_t *out_index, const char **out_path) {
+  char *end = NULL;
+  bool fine = strncmp(words, "arg", 3) == 0 && words[3] >= '0' && words[3] <= '9';
+  unsigned long index = fine ? strtoul(words + 3, &end, 10) : 0;
+  bool takes_path = out_path != NULL;
+  if (!fine || (takes_path ? strncmp(end, ":@", 2) != 0 : *end != '\0'))
+    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s", option, words,
+                    takes_path ? "argN:@FILE" : "argN");
+  if (index >= asked->value_count || !asked->values[index].is_buffer)
+    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected an argument that is a buffer", option,
+                    words);
+  *out_index = index;
+  if (takes_path)
+    *out_path = end + 2;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static kdl_status send_buffers(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+    cli_run_arg *value = &asked->values[i];
+    if (!value->is_buffer)
+      continue;
+    status = kdl_alloc(asked->device, cli_run_arg_size(value), &value->buffer);
+    if (status == KDL_OK)
+      status = kdl_write(asked->queue, &value->buffer, 0, value->host, cli_run_arg_size(value));
+  }
+  return status;
+}
+
+static kdl_status fetch_buffers(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+    cli_run_arg *value = &asked->values[i];
+    if (value->is_buffer)
+      status = kdl_read(asked->queue, value->host, &value->buffer, 0, cli_run_arg_size(value));
+  }
+  return status == KDL_OK ? kdl_sync(asked->queue) : status;
+}
+
+static kdl_status launch(job *asked) {
+  const void *pointers[limit_args];
+  size_t sizes[limit_args];
+  for (size_t i = 0; i < asked->value_count; ++i) {
+    const cli_run_arg *value = &asked->values[i];
+    pointers[i] = value->is_buffer ? &value->buffer : value->host;
+    sizes[i] = value->is_buffer ? sizeof value->buffer : cli_run_arg_size(value);
+  }
+  kdl_args args = {asked->value_count, pointers, sizes};
+  return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
+                         : kdl_launch_items_call(asked->kernel, asked->queue, &asked->items, &args);
+}
+
+static int compare_times(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* Each launch between two events of its own. */
+static kdl_status launch_timed(job *asked, double *out_ns) {
+  kdl_event *start = NULL, *end = NULL;
+  kdl_status status = kdl_event_create(asked->device, &start);
+  if (status == KDL_OK)
+    status = kdl_event_create(asked->device, &end);
+  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i) {
+    status = kdl_event_record(start, asked->queue);
+    if (status == KDL_OK)
+      status = launch(asked);
+    if (status == KDL_OK)
+      status = kdl_event_record(end, asked->queue);
+    if (status == KDL_OK)
+      status = kdl_event_sync(end);
+    if (status == KDL_OK)
+      status = kdl_event_elapsed(start, end, &out_ns[i]);
+  }
+  kdl_event_destroy(start);
+  kdl_event_destroy(end);
+  return status;
+}
+
+static kdl_status run_timed(job *asked) {
+  double *ns = calloc(asked->repeat, sizeof *ns);
+  if (!ns)
+    return kdl_fail(KDL_NO_MEMORY, "--repeat: out of memory");
+  kdl_status status = launch_timed(asked, ns);
+  if (status == KDL_OK) {
+    qsort(ns, asked->repeat, sizeof *ns, compare_times);
+    printf("%zu launch%s: median %.3f us, fastest %.3f, slowest %.3f\n", asked->repeat,
+           asked->repeat == 1 ? "" : "es", ns[asked->repeat / 2] / 1000, ns[0] / 1000,
+           ns[asked->repeat - 1] / 1000);
+  }
+  free(ns);
+  return status;
+}
+
+static kdl_status run_plain(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i)
+    status = launch(asked);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Telling                                                                                      */
+
+/* Which image ran and why, on one line. */
+static kdl_status print_image(const job *asked) {
+  kdl_kernel_info info = {.size = sizeof info};
+  kdl_device_spec spec;
+  char device[192];
+  kdl_status status = kdl_kernel_get(asked->kernel, &info);
+  if (status == KDL_OK)
+    status = kdl_device_spec_parse(info.device, &spec);
+  if (status != KDL_OK)
+    return status;
+  kdl_device_spec_label(&spec, &(kdl_out){device, sizeof device, 0});
+  printf("%s: image %zu of %s, %s, on %s: fits as %s, choice %zu of %zu%s\n", info.name, info.image,
+         info.library, kdl_image_kind_name(info.kind), device, info.fit, info.place + 1,
+         info.image_count, info.place ? ", better ones did not load" : "");
+  return KDL_OK;
+}
+
+static kdl_status print_results(job *asked) {
+  size_t cursor = 0, index;
+  kdl_status status = KDL_OK;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
+    status = parse_which("dump", words, asked, &index, NULL);
+    if (status == KDL_OK)
+      cli_run_arg_print(&asked->values[index], index);
+  }
+  cursor = 0;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
+    const char *path;
+    status = parse_which("check", words, asked, &index, &path);
+    if (status == KDL_OK)
+      status = cli_run_arg_check(&asked->values[index], index, path);
+    if (status == KDL_OK)
+      printf("arg%zu is as in %s\n", index, path);
+  }
+  return status;
+}
+
+/* A mistake in what to print is told before anything runs. */
+static kdl_status check_results(const job *asked) {
+  size_t cursor = 0, index;
+  const char *path;
+  kdl_status status = KDL_OK;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));)
+    status = parse_which("dump", words, asked, &index, NULL);
+  cursor = 0;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));)
+    status = parse_which("check", words, asked, &index, &path);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
+  const char *name = asked->args->operands[1];
+  const char *device = cli_args_value(asked->args, "device");
+  kdl_status status = device ? kdl_device_find(device, &asked->device)
+                             : kdl_device_for(lib, name, opts, &asked->device);
+  if (status == KDL_OK)
+    status = kdl_sym(lib, asked->device, name, opts, &asked->kernel);
+  if (status == KDL_OK)
+    status = kdl_queue_create(asked->device, NULL, &asked->queue);
+  return status;
+}
+
+static kdl_status run_job(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
+  kdl_status status = find_kernel(asked, lib, opts);
+  if (status == KDL_OK)
+    status = print_image(asked);
+  if (status == KDL_OK)
+    status = send_buffers(asked);
+  if (status == KDL_OK)
+    status = cli_args_has(asked->args, "time") ? run_timed(asked) : run_plain(asked);
+  if (status == KDL_OK)
+    status = fetch_buffers(asked);
+  return status == KDL_OK ? print_results(asked) : status;
+}
+
+static int run(const cli_args *args) {
+  job asked = {.args = args};
+  kdl_select_opts opts;
+  cli_input input = {.lib = NULL};
+  kdl_status status = parse_shape(args, &asked);
+  if (status == KDL_OK)
+    status = parse_repeat(args, &asked);
+  if (status == KDL_OK)
+    status = parse_values(args, &asked);
+  if (status == KDL_OK)
+    status = check_results(&asked);
+  if (status == KDL_OK)
+    status = cli_choose_opts(args, &opts);
+  if (status == KDL_OK)
+    status = cli_input_open(args->operands[0], &input);
+  if (status == KDL_OK)
+    status = run_job(&asked, input.lib, &opts);
+  int code = cli_finish(status);
+  for (size_t i = 0; i < asked.value_count; ++i)
+    cli_run_arg_free(&asked.values[i]);
+  kdl_queue_destroy(asked.queue);
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"items", 0, CLI_ONCE, "XxYxZ", "the size of the problem; groups follow from the image"},
+    {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
+    {"block", 0, CLI_ONCE, "XxYxZ", "work-items in a group; default: as the image says"},
+    {"arg", 0, CLI_MANY, "ARG", "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
+    {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
+    {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
+    {"check", 0, CLI_MANY, "argN:@F", "compare a buffer with a file afterwards"},
+    {"repeat", 0, CLI_ONCE, "N", "launch so often"},
+    {"time", 0, CLI_FLAG, NULL, "print how long the launches took"},
+    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
+    .summary = "launch a kernel",
+    .details =
+        "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all, or\n"
+        "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
+        "which\nimage ran. A host image is native code: run files that you trust.",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The arguments of `kdl run`, from words to values and buffers, and back. */
+#ifndef KDL_TOOL_RUN_ARGS_H
+#define KDL_TOOL_RUN_ARGS_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+struct cli_run_type; /* i32, f64, ... */
+
+typedef struct cli_run_arg {
+  const struct cli_run_type *type;
+  bool is_buffer;
+  size_t count;      /* elements; 1 for a value */
+  void *host;        /* the elements */
+  kdl_buffer buffer; /* on the device, for buffers */
+} cli_run_arg;
+
+/* "i32:5", "f32:1.5", "buf:f32[1024]=iota". The caller frees *out_arg, also after a failure. */
+kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg);
+void cli_run_arg_free(cli_run_arg *arg);
+
+size_t cli_run_arg_size(const cli_run_arg *arg);
+
+/* Prints every element on one line, "arg2 = 0 1 2". */
+void cli_run_arg_print(const cli_run_arg *arg, size_t index);
+
+/* Whether the elements are those in a file, which holds them as they lie in memory. */
+kdl_status cli_run_arg_check(const cli_run_arg *arg, size_t index, const char *path);
+
+#endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # One C source, compiled by LLVM 22 for four vendors, packed into one file, listed and verified by
-# kdl, read back by LLVM; which image runs where, and why. Every command is shown as it is run.
+# kdl, read back by LLVM; which image runs where, and why; and the one for this CPU run. Every command
+# is shown as it is run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -86,6 +87,10 @@ for device in h200 rtx5090 orin mi250 mi300x pvc zen4 graviton4; do
   # 3: nothing fits, which is an answer too
   run kdl which saxpy.offload saxpy --device=$device || [ $? = 3 ]
 done
+
+step "8. The image chosen for this CPU, run: y = 2 x + y"
+run kdl run saxpy.offload saxpy --device=host --items=8 --arg=f32:2 '--arg=buf:f32[8]=iota' \
+  '--arg=buf:f32[8]=1' --arg=u32:8 --dump=arg2
 
 count=$(kdl ls --json saxpy.offload | grep -o '"index":' | wc -l)
 seen=$(llvm-objdump-22 --offloading saxpy.offload | grep -c '^OFFLOADING IMAGE')

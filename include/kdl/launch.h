@@ -159,8 +159,7 @@ static inline kdl_launch_desc kdl_grid(uint32_t x, uint32_t y, uint32_t z) {
 }
 
 /* What a handle begins with. `entry` is libkdl's resolver until the first launch, then the
- * backend's own function; programs call kdl_launch. The queue comes last because drivers take it
- * late: what they take first then needs no other register freed for it. */
+ * backend's own function; programs call kdl_launch. The queue comes last, as drivers take it. */
 typedef struct kdl_kernel_head kdl_kernel_head;
 typedef kdl_status kdl_launch_entry(const kdl_kernel_head *kernel, const kdl_launch_desc *desc,
                                     const kdl_args *args, void *queue);

@@ -345,10 +345,10 @@ const cli_command cli_command_run = {
     .name = "run",
     .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
     .summary = "launch a kernel",
-    .details = "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all,\n"
-               "or @FILE with the bytes. Arguments count from arg0. The first line of the\n"
-               "output tells which image ran. A host image is native code: run files that you\n"
-               "trust.",
+    .details =
+        "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all, or "
+        "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
+        "which image ran. A host image is native code: run files that you trust.",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

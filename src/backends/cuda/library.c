@@ -23,11 +23,14 @@ static shared_library *join(const void *data) {
   shared_library *found = list;
   while (found && found->data != data)
     found = found->next;
-  if (!found && (found = calloc(1, sizeof *found))) {
-    found->data = data;
-    pthread_mutex_init(&found->lock, NULL);
-    found->next = list;
-    list = found;
+  if (!found) {
+    found = calloc(1, sizeof *found);
+    if (found) {
+      found->data = data;
+      pthread_mutex_init(&found->lock, NULL);
+      found->next = list;
+      list = found;
+    }
   }
   if (found)
     ++found->users;

@@ -131,7 +131,7 @@ static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t patte
     return kdl_cuda.fill32(to, word, size / 4, stream);
   default:
     *out_call = "cuMemsetD2D32Async";
-    return fill_columns(to, pattern, pattern_size, size / pattern_size, stream);
+    return fill_columns(to, pattern, pattern_size, pattern_size ? size / pattern_size : 0, stream);
   }
 }
 

@@ -6,6 +6,9 @@
 
 #include "backends/cuda/driver.h"
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
+ * handle is of; the definition takes a handle and makes that of it. */
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices and contexts                                                                         */
 
@@ -166,5 +169,7 @@ kdl_status kdl_cuda_copy_peer(void *from_device, void *to_device, void *queue, u
                               uint64_t size);
 kdl_status kdl_cuda_fill(void *device, void *queue, uint64_t address, uint64_t offset,
                          uint64_t size, const void *pattern, size_t pattern_size);
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

@@ -263,21 +263,29 @@ static void open_raw(subject *at) {
 /* ------------------------------------------------------------------------------------------ */
 /* Cold processes                                                                               */
 
-/* The driver alone, as a program that knows its one cubin would do it. */
+static kdl_cuda_api load_driver_alone(void) {
+  kdl_cuda_api api;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library) {
+    fprintf(stderr, "bench cuda_launch: %s\n", dlerror());
+    exit(1);
+  }
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
+  {                                                                                                \
+    void *symbol = dlsym(library, #name);                                                          \
+    memcpy(&api.field, &symbol, sizeof symbol);                                                    \
+  }
+#include "backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+  return api;
+}
+
+/* The driver alone, as a program that knows its one cubin would do it. The process ends next, and
+ * takes everything with it. */
 static int run_cold_raw(void) {
   subject at = {0};
   read_image(&at);
-  void *library = dlopen("libcuda.so.1", RTLD_NOW);
-  kdl_cuda_api api;
-  if (!library)
-    return 1;
-#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
-  do {                                                                                             \
-    void *symbol = dlsym(library, #name);                                                          \
-    memcpy(&api.field, &symbol, sizeof symbol);                                                    \
-  } while (0);
-#include "backends/cuda/symbols.def"
-#undef KDL_CUDA_SYMBOL
+  kdl_cuda_api api = load_driver_alone();
   int device;
   void *context, *module, *function, *stream;
   uint64_t memory, value = 1;
@@ -427,9 +435,9 @@ int main(int argc, char **argv) {
   open_kdl(&at);
   open_raw(&at);
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
-    return run_count(&at, atol(argv[2]), argv[3]);
-  size_t blocks = argc > 1 ? (size_t)atoi(argv[1]) : 60;
-  size_t pairs = argc > 2 ? (size_t)atoi(argv[2]) : least_pairs;
+    return run_count(&at, strtol(argv[2], NULL, 10), argv[3]);
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
+  size_t pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : least_pairs;
   if (blocks < least_blocks || blocks > KDL_BENCH_LIMIT_BLOCKS || pairs > KDL_BENCH_LIMIT_BLOCKS) {
     fprintf(stderr, "bench cuda_launch: expected %d to %d blocks, at most %d pairs\n", least_blocks,
             KDL_BENCH_LIMIT_BLOCKS, KDL_BENCH_LIMIT_BLOCKS);

@@ -2,6 +2,7 @@
 #include "container/container.h"
 
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -9,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static const char kernel_prefix[] = "kdl.kernel.";
 
 enum { longest_comment = 64 * 1024 };
 
@@ -78,6 +77,7 @@ const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char 
 /* One pass over the pairs finds what every image is asked for. */
 static bool read_known_keys(kdl_image *image) {
   bool indexed = false;
+  kdl_string kernel;
   image->triple = image->arch = (kdl_string){"", 0};
   for (uint32_t i = 0; i < image->pair_count; ++i) {
     const kdl_pair *pair = &image->pairs[i];
@@ -85,9 +85,8 @@ static bool read_known_keys(kdl_image *image) {
       image->triple = pair->value;
     else if (pair->key.length == 4 && memcmp(pair->key.data, "arch", 4) == 0)
       image->arch = pair->value;
-    else if (pair->key.length >= sizeof kernel_prefix &&
-             memcmp(pair->key.data, kernel_prefix, sizeof kernel_prefix - 1) == 0)
-      indexed = true;
+    else
+      indexed |= kdl_kernel_name(pair->key, &kernel);
   }
   return indexed;
 }

@@ -3,6 +3,7 @@
 #include "link/library.h"
 
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "image/image.h"
 #include "link/kernel.h"
 #include "link/module.h"
@@ -14,8 +15,6 @@
 
 #define TEXT(x) #x
 #define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
-
-static const char kernel_prefix[] = "kdl.kernel.";
 
 const char *kdl_version(void) {
   return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
@@ -279,13 +278,11 @@ static int visit_raw_name(void *user, const char *name, size_t length) {
 /* True where the metadata carries the names, and the image need not be read. */
 static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
   bool indexed = false;
-  size_t prefix = sizeof kernel_prefix - 1;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    const kdl_string *key = &image->pairs[i].key;
-    if (key->length <= prefix || memcmp(key->data, kernel_prefix, prefix) != 0)
+    kdl_string name;
+    if (!kdl_kernel_name(image->pairs[i].key, &name))
       continue;
     indexed = true;
-    kdl_string name = {key->data + prefix, key->length - prefix};
     if (visitor->visit(visitor->user, &name) != 0)
       break;
   }

@@ -2,6 +2,7 @@
 #include "select/catalog.h"
 
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -9,8 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
 typedef enum { kernels_unread, kernels_known, kernels_unreadable } kernel_state;
 
@@ -40,13 +39,10 @@ struct kdl_catalog {
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
 
-static bool is_kernel_key(kdl_string key) {
-  return key.length > prefix_length && memcmp(key.data, KDL_KERNEL_PREFIX, prefix_length) == 0;
-}
-
 static bool has_index(const kdl_image *image) {
+  kdl_string name;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    if (is_kernel_key(image->pairs[i].key))
+    if (kdl_kernel_name(image->pairs[i].key, &name))
       return true;
   }
   return false;
@@ -178,10 +174,9 @@ static int collect_name(void *user, const char *name, size_t length) {
 
 static bool collect_index(const kdl_image *image, kernel_list *list) {
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    kdl_string key = image->pairs[i].key;
-    if (!is_kernel_key(key))
+    kdl_string name;
+    if (!kdl_kernel_name(image->pairs[i].key, &name))
       continue;
-    kdl_string name = {key.data + prefix_length, key.length - prefix_length};
     if (!append_name(list, name))
       return false;
   }
@@ -258,9 +253,8 @@ const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t inde
                                          kdl_string kernel) {
   const kdl_image *image = &catalog->container->images[index];
   for (size_t i = image->pair_count; i-- > 0;) {
-    kdl_string key = image->pairs[i].key;
-    if (key.length == prefix_length + kernel.length && is_kernel_key(key) &&
-        memcmp(key.data + prefix_length, kernel.data, kernel.length) == 0)
+    kdl_string name;
+    if (kdl_kernel_name(image->pairs[i].key, &name) && compare_names(&name, &kernel) == 0)
       return &image->pairs[i].value;
   }
   return NULL;

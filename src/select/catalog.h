@@ -55,7 +55,4 @@ const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t
 const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t index,
                                          kdl_string kernel);
 
-/* The prefix of the keys that carry a kernel. */
-#define KDL_KERNEL_PREFIX "kdl.kernel."
-
 #endif

@@ -20,14 +20,6 @@ static const struct {
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
 
-bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
-  static const char prefix[] = "kdl.kernel.";
-  if (!kdl_text_starts(key, prefix) || key.length == sizeof prefix - 1)
-    return false;
-  *out_name = kdl_text_from(key, sizeof prefix - 1);
-  return true;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Signatures                                                                                   */
 

@@ -11,6 +11,7 @@
 #ifndef KDL_TARGET_KERNEL_KEY_H
 #define KDL_TARGET_KERNEL_KEY_H
 
+#include "base/kernel_name.h"
 #include "target/target.h"
 
 typedef enum kdl_kernel_field {
@@ -48,9 +49,6 @@ typedef struct kdl_kernel_key {
 static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field field) {
   return key->present >> field & 1;
 }
-
-/* The NAME of a key that begins with "kdl.kernel.". */
-bool kdl_kernel_name(kdl_string key, kdl_string *out_name);
 
 bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error *out_error);
 

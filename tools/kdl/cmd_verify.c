@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl verify: what can be checked without a device, beyond what opening checks. */
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "command.h"
 #include "image/image.h"
 #include "input.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { prefix_length = sizeof CLI_KERNEL_PREFIX - 1 };
+enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
 void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
                        ...) {
@@ -81,7 +82,7 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
 
 static kdl_string indexed_name(const kdl_pair *pair) {
   if (pair->key.length <= prefix_length ||
-      memcmp(pair->key.data, CLI_KERNEL_PREFIX, prefix_length) != 0)
+      memcmp(pair->key.data, KDL_KERNEL_PREFIX, prefix_length) != 0)
     return (kdl_string){"", 0};
   return (kdl_string){pair->key.data + prefix_length, pair->key.length - prefix_length};
 }
@@ -96,7 +97,7 @@ static void check_index(cli_verification *verify, const cli_subject *image) {
     cli_names_add(&indexed, name.data, name.length);
     if (!cli_names_has(&image->kernels, name))
       cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
-                        "the key " CLI_KERNEL_PREFIX "%s names a kernel the image does not define",
+                        "the key " KDL_KERNEL_PREFIX "%s names a kernel the image does not define",
                         name.data);
   }
   for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {

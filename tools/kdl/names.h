@@ -10,9 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Before the name of a kernel in the key that indexes it. */
-#define CLI_KERNEL_PREFIX "kdl.kernel."
-
 typedef struct cli_names {
   kdl_string *items; /* in the order they came */
   size_t *sorted;    /* indices of items */

@@ -2,6 +2,7 @@
 #include "pack.h"
 
 #include "base/error.h"
+#include "base/kernel_name.h"
 #include "image/image.h"
 #include "input.h"
 #include "kinds.h"
@@ -167,7 +168,7 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
 static kdl_status add_index(const cli_terms *terms, const char *path, const cli_names *kernels,
                             metadata *out) {
   for (size_t i = 0; i < kernels->count; ++i) {
-    const char *key = kdl_arena_format(&out->arena, CLI_KERNEL_PREFIX "%s", kernels->items[i].data);
+    const char *key = kdl_arena_format(&out->arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].data);
     if (!key)
       return no_memory(path);
     if (!cli_terms_find(terms, key) && !add_pair(out, key, strlen(key), "rev=1"))

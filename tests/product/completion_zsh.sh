@@ -27,8 +27,8 @@ complete() {
     zpty shell zsh -f -i
     zpty -w shell "unsetopt zle_bracketed_paste; PS1= ; stty -echo; cd $2"
     zpty -w shell "fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D"
-    zpty -w shell "show() { print -r -- \"<<\$BUFFER>>\"; zle kill-whole-line }"
-    zpty -w shell "zle -N show; bindkey ^X show; print ready"
+    zpty -w shell "show() { print -r -- \"<\"\"<\$BUFFER>\"\">\"; zle kill-whole-line }"
+    zpty -w shell "zle -N show; bindkey ^X show; print rea\"\"dy"
     while zpty -r shell line && [[ $line != *ready* ]]; do :; done
     zpty -w -n shell "$3"$'"'\t\x18'"'
     while zpty -r shell line "*>>*"; do

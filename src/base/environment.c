@@ -10,7 +10,7 @@
 
 static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
     [KDL_DEBUG_FILES] = "files", [KDL_DEBUG_DEVICES] = "devices", [KDL_DEBUG_SELECT] = "select",
-    [KDL_DEBUG_LOAD] = "load",   [KDL_DEBUG_LAUNCH] = "launch",
+    [KDL_DEBUG_LINK] = "link",   [KDL_DEBUG_LOAD] = "load",       [KDL_DEBUG_LAUNCH] = "launch",
 };
 
 static pthread_once_t debug_once = PTHREAD_ONCE_INIT;
@@ -52,10 +52,10 @@ static void report_unknown_topics(const char *list) {
     for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i)
       known |= strlen(topic_names[i]) == length && strncmp(at, topic_names[i], length) == 0;
     if (!known)
-      fprintf(
-          debug_file,
-          "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select, load, launch or all\n",
-          (int)length, at);
+      fprintf(debug_file,
+              "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch "
+              "or all\n",
+              (int)length, at);
     at += length + (at[length] == ',');
   }
 }

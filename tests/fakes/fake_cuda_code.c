@@ -112,19 +112,6 @@ static int add_kernel(void *user, const char *name, size_t length) {
   return 0;
 }
 
-static void delete_code(fake_object *code) {
-  static const fake_kind parts[] = {FAKE_KERNEL, FAKE_FUNCTION, FAKE_MEMORY};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-    for (fake_object *o = fake_next(NULL, parts[i]); o;) {
-      fake_object *next = fake_next(o, parts[i]);
-      if (o->owner == code)
-        fake_delete(o);
-      o = next;
-    }
-  }
-  fake_delete(code);
-}
-
 static int arch_number(const char *arch) {
   int number = 0;
   sscanf(arch, "sm_%d", &number);
@@ -166,7 +153,7 @@ static int load_code(fake_kind kind, const void *data, const int *options, void 
   else if (context)
     error = check_arch(code, context);
   if (error != KDL_CUDA_SUCCESS)
-    delete_code(code);
+    fake_delete_code(code);
   else
     *out_code = code;
   return error;
@@ -203,22 +190,8 @@ fake_object *fake_variable(fake_object *code, fake_object *context, const char *
   uint32_t value;
   if (!code->text || !find_declaration(code->text, name, &size, &value))
     return NULL;
-  fake_object *variable = fake_next(NULL, FAKE_MEMORY);
-  while (variable && (variable->owner != code || variable->context != context ||
-                      strcmp(variable->name, name) != 0))
-    variable = fake_next(variable, FAKE_MEMORY);
-  if (variable)
-    return variable;
-  void *bytes = calloc(1, size);
-  if (!bytes)
-    abort();
-  memcpy(bytes, &value, size < sizeof value ? size : sizeof value);
-  variable = fake_new(FAKE_MEMORY, context);
-  variable->owner = code;
-  variable->size = size;
-  variable->address = (uintptr_t)bytes;
-  snprintf(variable->name, sizeof variable->name, "%s", name);
-  return variable;
+  fake_object *variable = fake_find_variable(code, context, name);
+  return variable ? variable : fake_add_variable(code, context, name, size, &value, sizeof value);
 }
 
 static int find_global(fake_object *code, fake_object *context, const char *name,
@@ -276,7 +249,7 @@ int cuModuleUnload(void *handle) {
   fake_object *module = fake_live(handle, FAKE_MODULE);
   if (!module || !fake_current())
     return fake_leave(module ? KDL_CUDA_ERROR_INVALID_CONTEXT : KDL_CUDA_ERROR_INVALID_HANDLE);
-  delete_code(module);
+  fake_delete_code(module);
   return fake_leave(fault);
 }
 
@@ -360,7 +333,7 @@ int cuLibraryUnload(void *handle) {
   fake_object *library = fake_live(handle, FAKE_LIBRARY);
   if (!library)
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  delete_code(library);
+  fake_delete_code(library);
   return fake_leave(fault);
 }
 

@@ -1,62 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Objects, contexts and captures of the fake libcuda. */
+/* Contexts and captures of the fake libcuda. */
 #include "fake_cuda_state.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
-unsigned fake_launch_count;
-
-static fake_object *objects;
-
-/* ------------------------------------------------------------------------------------------ */
-/* Objects                                                                                      */
-
-fake_object *fake_new(fake_kind kind, fake_object *context) {
-  fake_object *object = calloc(1, sizeof *object);
-  if (!object)
-    abort();
-  object->kind = kind;
-  object->context = context;
-  object->next = objects;
-  objects = object;
-  return object;
-}
-
-void fake_delete(fake_object *object) {
-  fake_object **link = &objects;
-  while (*link != object)
-    link = &(*link)->next;
-  *link = object->next;
-  if (object->kind == FAKE_MEMORY)
-    free((void *)(uintptr_t)object->address);
-  free(object->text);
-  free(object);
-}
-
-fake_object *fake_live(const void *handle, fake_kind kind) {
-  for (fake_object *object = objects; object; object = object->next) {
-    if (object == handle && object->kind == kind)
-      return object;
-  }
-  return NULL;
-}
-
-fake_object *fake_next(fake_object *after, fake_kind kind) {
-  fake_object *object = after ? after->next : objects;
-  while (object && object->kind != kind)
-    object = object->next;
-  return object;
-}
-
-fake_object *fake_memory_at(uint64_t address, uint64_t size) {
-  for (fake_object *m = fake_next(NULL, FAKE_MEMORY); m; m = fake_next(m, FAKE_MEMORY)) {
-    if (address >= m->address && size <= m->size && address - m->address <= m->size - size)
-      return m;
-  }
-  return NULL;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Contexts                                                                                     */
@@ -230,68 +174,11 @@ int cuGraphDestroy(void *handle) {
 /* ------------------------------------------------------------------------------------------ */
 /* Looking inside                                                                               */
 
-static const char *const kind_names[FAKE_KIND_COUNT] = {
-    [FAKE_CONTEXT] = "context",   [FAKE_STREAM] = "stream", [FAKE_EVENT] = "event",
-    [FAKE_LIBRARY] = "library",   [FAKE_MODULE] = "module", [FAKE_KERNEL] = "kernel",
-    [FAKE_FUNCTION] = "function", [FAKE_MEMORY] = "memory", [FAKE_GRAPH] = "graph",
-};
-
-static unsigned count_kind(fake_kind kind) {
-  unsigned count = 0;
-  for (fake_object *o = fake_next(NULL, kind); o; o = fake_next(o, kind))
-    ++count;
-  return count;
-}
-
-unsigned fake_cuda_live(void) {
-  pthread_mutex_lock(&fake_lock);
-  unsigned count = 0;
-  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind)
-    count += count_kind(kind);
-  pthread_mutex_unlock(&fake_lock);
-  return count;
-}
-
 unsigned fake_cuda_depth(void) {
   return depth;
 }
 
-unsigned fake_cuda_launches(void) {
-  pthread_mutex_lock(&fake_lock);
-  unsigned count = fake_launch_count;
-  pthread_mutex_unlock(&fake_lock);
-  return count;
-}
-
 void fake_cuda_reset(void) {
-  pthread_mutex_lock(&fake_lock);
-  for (fake_object *o = objects; o;) {
-    fake_object *next = o->next;
-    o->sticky = 0;
-    if (o->kind != FAKE_CONTEXT)
-      fake_delete(o);
-    o = next;
-  }
+  fake_reset();
   depth = 0;
-  pthread_mutex_unlock(&fake_lock);
-}
-
-void fake_cuda_heal(void) {
-  pthread_mutex_lock(&fake_lock);
-  for (fake_object *c = fake_next(NULL, FAKE_CONTEXT); c; c = fake_next(c, FAKE_CONTEXT))
-    c->sticky = 0;
-  pthread_mutex_unlock(&fake_lock);
-}
-
-/* "alive at exit: 2 stream" for what nobody gave back. */
-__attribute__((destructor)) static void report(void) {
-  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind) {
-    unsigned count = count_kind(kind);
-    char line[64];
-    snprintf(line, sizeof line, "alive at exit: %u %s", count, kind_names[kind]);
-    if (count)
-      fake_call(line);
-  }
-  while (objects)
-    fake_delete(objects);
 }

@@ -3,8 +3,6 @@
  * an error of the device shows at the next call that waits. */
 #include "fake_cuda_state.h"
 
-#include <stdlib.h>
-
 /* ------------------------------------------------------------------------------------------ */
 /* Streams                                                                                      */
 
@@ -165,16 +163,12 @@ int cuMemAlloc_v2(uint64_t *address, size_t size) {
   if (error)
     return fake_leave(error);
   uint64_t limit = fake_device((size_t)current->device)->memory;
-  size_t whole = (size + 255) / 256 * 256;
-  if (!size || whole < size || (limit && size > limit))
+  if (!size || (limit && size > limit))
     return fake_leave(size ? KDL_CUDA_ERROR_OUT_OF_MEMORY : KDL_CUDA_ERROR_INVALID_VALUE);
-  void *bytes = aligned_alloc(256, whole);
-  if (!bytes)
+  fake_object *memory = fake_allocate(current, size);
+  if (!memory)
     return fake_leave(KDL_CUDA_ERROR_OUT_OF_MEMORY);
-  memset(bytes, 0xa5, whole);
-  fake_object *memory = fake_new(FAKE_MEMORY, current);
-  memory->address = *address = (uintptr_t)bytes;
-  memory->size = size;
+  *address = memory->address;
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 
@@ -351,8 +345,8 @@ static int launch(const kdl_cuda_launch_config *config, void *handle, void **par
     return stream->capture == capture_active ? KDL_CUDA_SUCCESS : capture_invalidated;
   }
   ++fake_launch_count;
-  if (kernel->program)
-    context->sticky = fake_program_run(kernel, context, config->grid, config->block, params);
+  if (kernel->program && !fake_program_run(kernel, context, config->grid, config->block, params))
+    context->sticky = illegal_address;
   return KDL_CUDA_SUCCESS;
 }
 

@@ -22,19 +22,19 @@ static setup begin(void) {
     x[i] = (float)i;
     y[i] = 1;
   }
-  assert_ok(cuda->alloc(s.device, sizeof x, &s.x));
-  assert_ok(cuda->alloc(s.device, sizeof y, &s.y));
-  assert_ok(cuda->write(s.device, s.queue, s.x, 0, x, sizeof x));
-  assert_ok(cuda->write(s.device, s.queue, s.y, 0, y, sizeof y));
+  assert_ok(driver->alloc(s.device, sizeof x, &s.x));
+  assert_ok(driver->alloc(s.device, sizeof y, &s.y));
+  assert_ok(driver->write(s.device, s.queue, s.x, 0, x, sizeof x));
+  assert_ok(driver->write(s.device, s.queue, s.y, 0, y, sizeof y));
   return s;
 }
 
 static void end(const setup *s) {
-  assert_ok(cuda->free(s->device, s->x));
-  assert_ok(cuda->free(s->device, s->y));
-  cuda->module_unload(s->device, s->module);
-  cuda->queue_destroy(s->device, s->queue);
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_ok(driver->free(s->device, s->x));
+  assert_ok(driver->free(s->device, s->y));
+  driver->module_unload(s->device, s->module);
+  driver->queue_destroy(s->device, s->queue);
+  assert_int_equal(ask_fake("fake_alive"), 0);
   assert_int_equal(ask_fake("fake_cuda_depth"), 0);
 }
 
@@ -48,8 +48,8 @@ static kdl_status run_saxpy(const setup *s, void *queue) {
 /* y was 1 and grew by 2x so often. */
 static void assert_result(const setup *s, int launches) {
   float y[count];
-  assert_ok(cuda->read(s->device, s->queue, y, s->y, 0, sizeof y));
-  assert_ok(cuda->queue_sync(s->device, s->queue));
+  assert_ok(driver->read(s->device, s->queue, y, s->y, 0, sizeof y));
+  assert_ok(driver->queue_sync(s->device, s->queue));
   for (int i = 0; i < count; ++i)
     assert_true(y[i] == 1 + 2 * (float)i * (float)launches);
 }
@@ -81,7 +81,7 @@ static void test_a_block_is_suggested(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy"};
-  assert_ok(cuda->kernel_find(s.device, s.module, &wish, &kernel));
+  assert_ok(driver->kernel_find(s.device, s.module, &wish, &kernel));
   assert_int_equal(kernel.block[0], 0);
   assert_int_equal(kernel.suggested[0], 512);
   assert_int_equal(kernel.suggested[1], 1);
@@ -158,21 +158,21 @@ static void test_another_context_is_current(void **state) {
   (void)state;
   setup s = begin();
   void *other, *adopted;
-  assert_ok(cuda->queue_adopt(s.device, NULL, &adopted));
+  assert_ok(driver->queue_adopt(s.device, NULL, &adopted));
   assert_int_equal(create_context(&other, 101), 0); /* of the second device; now current */
   assert_ok(run_saxpy(&s, s.queue));
   assert_ok(run_saxpy(&s, adopted)); /* the NULL stream of our context, not of that one */
   assert_int_equal(ask_fake("fake_cuda_depth"), 1);
   assert_int_equal(destroy_context(other), 0);
   assert_result(&s, 2);
-  cuda->queue_destroy(s.device, adopted);
+  driver->queue_destroy(s.device, adopted);
   end(&s);
 }
 
 static void test_a_stream_is_adopted(void **state) {
   (void)state;
   setup s = begin();
-  void *context = cuda->device_native(s.device, KDL_NATIVE_CONTEXT);
+  void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
   int (*push)(void *), (*pop)(void **);
   void *symbol = fake_function("cuCtxPushCurrent_v2");
   memcpy(&push, &symbol, sizeof push);
@@ -182,11 +182,11 @@ static void test_a_stream_is_adopted(void **state) {
   assert_int_equal(push(context), 0);
   assert_int_equal(create_stream(&stream, 0), 0);
   assert_int_equal(pop(&context), 0);
-  assert_ok(cuda->queue_adopt(s.device, stream, &queue));
-  assert_ptr_equal(cuda->queue_native(s.device, queue), stream);
+  assert_ok(driver->queue_adopt(s.device, stream, &queue));
+  assert_ptr_equal(driver->queue_native(s.device, queue), stream);
   assert_ok(run_saxpy(&s, queue));
-  assert_ok(cuda->queue_sync(s.device, queue));
-  cuda->queue_destroy(s.device, queue);
+  assert_ok(driver->queue_sync(s.device, queue));
+  driver->queue_destroy(s.device, queue);
   assert_int_equal(destroy_stream(stream), 0); /* still the caller's */
   assert_result(&s, 1);
   end(&s);
@@ -198,9 +198,9 @@ static void test_a_stream_of_another_device_is_refused(void **state) {
   void *other, *stream, *queue;
   assert_int_equal(create_context(&other, 101), 0);
   assert_int_equal(create_stream(&stream, 0), 0);
-  assert_fails(cuda->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
+  assert_fails(driver->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
                "cuda:0: the stream to be adopted is one of another device");
-  assert_fails(cuda->queue_adopt(s.device, &other, &queue), KDL_DEVICE,
+  assert_fails(driver->queue_adopt(s.device, &other, &queue), KDL_DEVICE,
                "cuda:0: cuStreamGetCtx: CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle");
   assert_int_equal(destroy_stream(stream), 0);
   assert_int_equal(destroy_context(other), 0);
@@ -214,14 +214,14 @@ static void test_a_context_is_adopted(void **state) {
   kdl_backend_device desc = {
       .size = sizeof desc, .spec = "cuda:sm_90", .ordinal = 1, .native_context = context};
   void *device;
-  assert_ok(cuda->device_open(&desc, &device));
-  assert_ptr_equal(cuda->device_native(device, KDL_NATIVE_CONTEXT), context);
-  assert_int_equal((intptr_t)cuda->device_native(device, KDL_NATIVE_DEVICE), 101);
+  assert_ok(driver->device_open(&desc, &device));
+  assert_ptr_equal(driver->device_native(device, KDL_NATIVE_CONTEXT), context);
+  assert_int_equal((intptr_t)driver->device_native(device, KDL_NATIVE_DEVICE), 101);
   uint64_t memory;
-  assert_ok(cuda->alloc(device, 64, &memory));
-  assert_ok(cuda->free(device, memory));
+  assert_ok(driver->alloc(device, 64, &memory));
+  assert_ok(driver->free(device, memory));
   desc.ordinal = 0;
-  assert_fails(cuda->device_open(&desc, &device), KDL_BAD_CALL,
+  assert_fails(driver->device_open(&desc, &device), KDL_BAD_CALL,
                "cuda:0: the context to be adopted is one of another device");
   assert_int_equal(destroy_context(context), 0);
   assert_int_equal(ask_fake("fake_cuda_depth"), 0);
@@ -241,23 +241,23 @@ static void test_a_capture_survives(void **state) {
   symbol = fake_function("cuGraphDestroy");
   memcpy(&destroy, &symbol, sizeof destroy);
   int capturing = -1;
-  assert_ok(cuda->queue_capturing(s.device, s.queue, &capturing));
+  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
   assert_int_equal(capturing, 0);
-  assert_int_equal(begin_capture(cuda->queue_native(s.device, s.queue), 0), 0);
-  assert_ok(cuda->queue_capturing(s.device, s.queue, &capturing));
+  assert_int_equal(begin_capture(driver->queue_native(s.device, s.queue), 0), 0);
+  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
   assert_int_equal(capturing, 1);
   /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
   void *module = load_ptx(s.device, PTX_HEADER PTX_EMPTY);
   find_kernel(s.device, module, "empty");
   uint64_t memory;
-  assert_ok(cuda->alloc(s.device, 64, &memory));
+  assert_ok(driver->alloc(s.device, 64, &memory));
   assert_ok(run_saxpy(&s, s.queue));
   void *graph = NULL;
-  assert_int_equal(end_capture(cuda->queue_native(s.device, s.queue), &graph), 0);
+  assert_int_equal(end_capture(driver->queue_native(s.device, s.queue), &graph), 0);
   assert_non_null(graph);
   assert_int_equal(destroy(graph), 0);
-  assert_ok(cuda->free(s.device, memory));
-  cuda->module_unload(s.device, module);
+  assert_ok(driver->free(s.device, memory));
+  driver->module_unload(s.device, module);
   assert_result(&s, 0);
   end(&s);
 }
@@ -337,16 +337,16 @@ static void test_fills_and_copies(void **state) {
   static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   uint8_t bytes[64];
   for (size_t size = 1; size <= 16; size *= 2) {
-    assert_ok(cuda->fill(s.device, s.queue, s.x, 0, 64, "", 1));
-    assert_ok(cuda->fill(s.device, s.queue, s.x, 16, 32, pattern, size));
-    assert_ok(cuda->copy(s.device, s.queue, s.y, 4, s.x, 0, 60));
-    assert_ok(cuda->read(s.device, s.queue, bytes, s.y, 4, 60));
+    assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "", 1));
+    assert_ok(driver->fill(s.device, s.queue, s.x, 16, 32, pattern, size));
+    assert_ok(driver->copy(s.device, s.queue, s.y, 4, s.x, 0, 60));
+    assert_ok(driver->read(s.device, s.queue, bytes, s.y, 4, 60));
     for (size_t i = 0; i < 60; ++i)
       assert_int_equal(bytes[i], i >= 16 && i < 48 ? pattern[(i - 16) % size] : 0);
   }
   /* The same word over and over is one fill. */
   clear_log();
-  assert_ok(cuda->fill(s.device, s.queue, s.x, 0, 64, "abcdabcdabcdabcd", 16));
+  assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "abcdabcdabcdabcd", 16));
   assert_int_equal(calls_of("cuMemsetD32Async"), 1);
   assert_int_equal(calls_of("cuMemsetD2D32Async"), 0);
   end(&s);
@@ -358,15 +358,15 @@ static void test_copies_between_devices(void **state) {
   void *second = open_device(1);
   void *queue = make_queue(second);
   uint64_t there;
-  assert_ok(cuda->alloc(second, sizeof(float) * count, &there));
-  assert_ok(cuda->copy_peer(s.device, second, queue, there, 4, s.x, 0, 40));
+  assert_ok(driver->alloc(second, sizeof(float) * count, &there));
+  assert_ok(driver->copy_peer(s.device, second, queue, there, 4, s.x, 0, 40));
   float x[10];
-  assert_ok(cuda->read(second, queue, x, there, 4, sizeof x));
-  assert_ok(cuda->queue_sync(second, queue));
+  assert_ok(driver->read(second, queue, x, there, 4, sizeof x));
+  assert_ok(driver->queue_sync(second, queue));
   for (int i = 0; i < 10; ++i)
     assert_true(x[i] == (float)i);
-  assert_ok(cuda->free(second, there));
-  cuda->queue_destroy(second, queue);
+  assert_ok(driver->free(second, there));
+  driver->queue_destroy(second, queue);
   end(&s);
 }
 
@@ -375,20 +375,20 @@ static void test_events(void **state) {
   setup s = begin();
   void *first, *last;
   double ns = 0;
-  assert_ok(cuda->event_create(s.device, &first));
-  assert_ok(cuda->event_create(s.device, &last));
-  assert_fails(cuda->event_elapsed(s.device, first, last, &ns), KDL_DEVICE,
+  assert_ok(driver->event_create(s.device, &first));
+  assert_ok(driver->event_create(s.device, &last));
+  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_DEVICE,
                "cuda:0: cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE (400): invalid resource "
                "handle");
-  assert_ok(cuda->event_record(s.device, first, s.queue));
-  assert_ok(cuda->event_record(s.device, last, s.queue));
-  assert_ok(cuda->event_wait(s.device, last, s.queue));
-  assert_ok(cuda->event_sync(s.device, last));
-  assert_ok(cuda->event_elapsed(s.device, first, last, &ns));
+  assert_ok(driver->event_record(s.device, first, s.queue));
+  assert_ok(driver->event_record(s.device, last, s.queue));
+  assert_ok(driver->event_wait(s.device, last, s.queue));
+  assert_ok(driver->event_sync(s.device, last));
+  assert_ok(driver->event_elapsed(s.device, first, last, &ns));
   assert_true(ns == 250000);
-  assert_ptr_equal(cuda->event_native(s.device, first), first);
-  cuda->event_destroy(s.device, first);
-  cuda->event_destroy(s.device, last);
+  assert_ptr_equal(driver->event_native(s.device, first), first);
+  driver->event_destroy(s.device, first);
+  driver->event_destroy(s.device, last);
   end(&s);
 }
 
@@ -396,7 +396,7 @@ static void test_memory_runs_out(void **state) {
   (void)state;
   setup s = begin();
   uint64_t memory;
-  assert_fails(cuda->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
+  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
                "cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of "
                "memory");
   end(&s);
@@ -408,11 +408,11 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
   setup wrong = s;
   wrong.x = 16;
   assert_ok(run_saxpy(&wrong, s.queue));
-  assert_fails(cuda->queue_sync(s.device, s.queue), KDL_DEVICE,
+  assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE,
                "cuda:0: cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access "
                "was encountered");
   assert_int_equal(kdl_error_code(), 700);
-  tell_fake("fake_cuda_heal");
+  tell_fake("fake_heal");
   end(&s);
 }
 
@@ -423,10 +423,10 @@ static void test_globals(void **state) {
   (void)state;
   setup s = begin();
   uint64_t address, size;
-  assert_ok(cuda->global_find(s.device, s.module, "table", &address, &size));
+  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
   assert_int_equal(size, 64);
-  assert_ok(cuda->fill(s.device, s.queue, address, 0, size, "x", 1));
-  assert_fails(cuda->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
+  assert_ok(driver->fill(s.device, s.queue, address, 0, size, "x", 1));
+  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
                is_old() ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND (500): "
                           "named symbol not found"
                         : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND (500): named "
@@ -439,7 +439,7 @@ static void test_a_kernel_is_missing(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
-  assert_fails(cuda->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
+  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
                is_old() ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND (500): "
                           "named symbol not found"
                         : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND (500): named "
@@ -454,11 +454,11 @@ static void test_machine_code(void **state) {
   void *device = open_device(0);
   void *module;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
-  assert_ok(cuda->module_load(device, &image, &module));
+  assert_ok(driver->module_load(device, &image, &module));
   find_kernel(device, module, "fill");
-  cuda->module_unload(device, module);
+  driver->module_unload(device, module);
   free(bytes);
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 /* Code for another GPU is refused when it is loaded, or when its kernel is. */
@@ -470,20 +470,20 @@ static void test_machine_code_for_another(void **state) {
   void *module;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
   if (is_old()) {
-    assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE,
+    assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
                  "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image "
                  "is available for execution on the device");
   } else {
     kdl_backend_kernel kernel = {.size = sizeof kernel};
     kdl_backend_wish wish = {.size = sizeof wish, .name = "fill"};
-    assert_ok(cuda->module_load(device, &image, &module));
-    assert_fails(cuda->kernel_find(device, module, &wish, &kernel), KDL_DEVICE,
+    assert_ok(driver->module_load(device, &image, &module));
+    assert_fails(driver->kernel_find(device, module, &wish, &kernel), KDL_DEVICE,
                  "cuda:0: cuKernelGetFunction: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel "
                  "image is available for execution on the device");
-    cuda->module_unload(device, module);
+    driver->module_unload(device, module);
   }
   free(bytes);
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 static void test_garbage(void **state) {
@@ -491,15 +491,15 @@ static void test_garbage(void **state) {
   void *device = open_device(0);
   void *module;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, "not a cubin at all", 18);
-  assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE,
+  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
                is_old() ? "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200): device "
                           "kernel image is invalid"
                         : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
                           "kernel image is invalid");
   image.kind = KDL_IMAGE_HSACO;
-  assert_fails(cuda->module_load(device, &image, &module), KDL_UNSUPPORTED,
+  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
                "cuda:0: found an image of kind hsaco, expected cubin or ptx");
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 static void test_the_compiler_is_quoted(void **state) {
@@ -514,12 +514,12 @@ static void test_the_compiler_is_quoted(void **state) {
            "'syntax_error': syntax error; ptxas fatal   : Ptx assembly aborted due to errors: "
            "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed",
            is_old() ? "cuModuleLoadDataEx" : "cuLibraryLoadData");
-  assert_fails(cuda->module_load(device, &image, &module), KDL_DEVICE, expected);
+  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE, expected);
   setenv("KDL_CUDA_JIT_MAX_REGISTERS", "many", 1);
-  assert_fails(cuda->module_load(device, &image, &module), KDL_BAD_CALL,
+  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_CALL,
                "KDL_CUDA_JIT_MAX_REGISTERS: found \"many\", expected 1 to 255");
   unsetenv("KDL_CUDA_JIT_MAX_REGISTERS");
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 static void test_devices_share_code(void **state) {
@@ -535,10 +535,10 @@ static void test_devices_share_code(void **state) {
   kdl_launch_desc desc = shape_of(1, 1);
   assert_ok(launch(&kernel, queue, &desc, KDL_NO_ARGS));
   assert_ok(run_saxpy(&s, s.queue));
-  cuda->module_unload(second, module);
+  driver->module_unload(second, module);
   assert_int_equal(calls_of("cuLibraryUnload"), 0);
   assert_ok(run_saxpy(&s, s.queue)); /* the first device's still works */
-  cuda->queue_destroy(second, queue);
+  driver->queue_destroy(second, queue);
   assert_result(&s, 2);
   end(&s);
 }
@@ -549,7 +549,7 @@ int main(int argc, char **argv) {
   if (!run_for_each_driver(argv, &result))
     return result;
   start_log();
-  cuda = kdl_cuda_backend_open(&kdl_backend_services);
+  driver = kdl_cuda_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_runs),
       cmocka_unit_test(test_a_block_is_suggested),

@@ -15,14 +15,14 @@ typedef struct {
 
 static kdl_status load_and_launch(session *s) {
   kdl_backend_image image = image_of(KDL_IMAGE_PTX, good_ptx, strlen(good_ptx));
-  kdl_status status = cuda->module_load(s->device, &image, &s->module);
+  kdl_status status = driver->module_load(s->device, &image, &s->module);
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy", .shared = 50 << 10};
   if (status == KDL_OK)
-    status = cuda->kernel_find(s->device, s->module, &wish, &kernel);
+    status = driver->kernel_find(s->device, s->module, &wish, &kernel);
   uint64_t address, size;
   if (status == KDL_OK)
-    status = cuda->global_find(s->device, s->module, "table", &address, &size);
+    status = driver->global_find(s->device, s->module, "table", &address, &size);
   float a = 2;
   uint32_t n = count;
   kdl_launch_desc desc = shape_of(1, count);
@@ -38,40 +38,40 @@ static kdl_status work(session *s) {
   float x[count], y[count];
   double ns;
   int capturing;
-  kdl_status status = cuda->device_open(&desc, &s->device);
+  kdl_status status = driver->device_open(&desc, &s->device);
   if (status == KDL_OK)
-    status = cuda->queue_create(s->device, 0, &s->queue);
+    status = driver->queue_create(s->device, 0, &s->queue);
   if (status == KDL_OK)
-    status = cuda->alloc(s->device, sizeof x, &s->x);
+    status = driver->alloc(s->device, sizeof x, &s->x);
   if (status == KDL_OK)
-    status = cuda->alloc(s->device, sizeof y, &s->y);
+    status = driver->alloc(s->device, sizeof y, &s->y);
   if (status == KDL_OK)
-    status = cuda->fill(s->device, s->queue, s->x, 0, sizeof x, "\0\0\200\77", 4);
+    status = driver->fill(s->device, s->queue, s->x, 0, sizeof x, "\0\0\200\77", 4);
   if (status == KDL_OK)
-    status =
-        cuda->fill(s->device, s->queue, s->y, 0, sizeof y, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+    status = driver->fill(s->device, s->queue, s->y, 0, sizeof y,
+                          "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
   if (status == KDL_OK)
-    status = cuda->write(s->device, s->queue, s->y, 0, memset(y, 0, sizeof y), sizeof y);
+    status = driver->write(s->device, s->queue, s->y, 0, memset(y, 0, sizeof y), sizeof y);
   if (status == KDL_OK)
-    status = cuda->event_create(s->device, &s->event);
+    status = driver->event_create(s->device, &s->event);
   if (status == KDL_OK)
-    status = cuda->event_record(s->device, s->event, s->queue);
+    status = driver->event_record(s->device, s->event, s->queue);
   if (status == KDL_OK)
-    status = cuda->queue_capturing(s->device, s->queue, &capturing);
+    status = driver->queue_capturing(s->device, s->queue, &capturing);
   if (status == KDL_OK)
     status = load_and_launch(s);
   if (status == KDL_OK)
-    status = cuda->event_wait(s->device, s->event, s->queue);
+    status = driver->event_wait(s->device, s->event, s->queue);
   if (status == KDL_OK)
-    status = cuda->event_sync(s->device, s->event);
+    status = driver->event_sync(s->device, s->event);
   if (status == KDL_OK)
-    status = cuda->event_elapsed(s->device, s->event, s->event, &ns);
+    status = driver->event_elapsed(s->device, s->event, s->event, &ns);
   if (status == KDL_OK)
-    status = cuda->copy(s->device, s->queue, s->x, 0, s->y, 0, sizeof x);
+    status = driver->copy(s->device, s->queue, s->x, 0, s->y, 0, sizeof x);
   if (status == KDL_OK)
-    status = cuda->read(s->device, s->queue, y, s->x, 0, sizeof y);
+    status = driver->read(s->device, s->queue, y, s->x, 0, sizeof y);
   if (status == KDL_OK)
-    status = cuda->queue_sync(s->device, s->queue);
+    status = driver->queue_sync(s->device, s->queue);
   for (int i = 0; i < count && status == KDL_OK; ++i)
     assert_true(y[i] == 2);
   return status;
@@ -79,15 +79,15 @@ static kdl_status work(session *s) {
 
 static void put_away(session *s) {
   if (s->module)
-    cuda->module_unload(s->device, s->module);
+    driver->module_unload(s->device, s->module);
   if (s->event)
-    cuda->event_destroy(s->device, s->event);
+    driver->event_destroy(s->device, s->event);
   if (s->x)
-    (void)cuda->free(s->device, s->x);
+    (void)driver->free(s->device, s->x);
   if (s->y)
-    (void)cuda->free(s->device, s->y);
+    (void)driver->free(s->device, s->y);
   if (s->queue)
-    cuda->queue_destroy(s->device, s->queue);
+    driver->queue_destroy(s->device, s->queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ static unsigned fail_each_call_once(int code, const char *name) {
       ++told;
     }
     put_away(&s);
-    if (ask_fake("fake_cuda_live") != 0 || ask_fake("fake_cuda_depth") != 0)
+    if (ask_fake("fake_alive") != 0 || ask_fake("fake_cuda_depth") != 0)
       fail_msg("call %u left something behind after: %s", n, kdl_error_message());
     if (!faults)
       return told;
@@ -175,7 +175,7 @@ static void test_the_driver_does_not_start(void **state) {
   inject("");
   assert_ok(work(&s)); /* asked again, it does */
   put_away(&s);
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 static void test_a_slow_call_is_waited_for(void **state) {
@@ -186,7 +186,7 @@ static void test_a_slow_call_is_waited_for(void **state) {
   assert_int_equal(ask_fake("fake_faults"), 1);
   inject("");
   put_away(&s);
-  assert_int_equal(ask_fake("fake_cuda_live"), 0);
+  assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
 int main(int argc, char **argv) {
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
   int result;
   if (!run_for_each_driver(argv, &result))
     return result;
-  cuda = kdl_cuda_backend_open(&kdl_backend_services);
+  driver = kdl_cuda_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_driver_does_not_start),
       cmocka_unit_test(test_a_slow_call_is_waited_for),

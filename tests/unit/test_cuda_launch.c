@@ -126,7 +126,7 @@ enum { alive_always = 1 };
 
 static void end(session *s) {
   put_away(s);
-  assert_int_equal(ask_fake("fake_cuda_live"), alive_always);
+  assert_int_equal(ask_fake("fake_alive"), alive_always);
   assert_int_equal(ask_fake("fake_cuda_depth"), 0);
 }
 
@@ -256,7 +256,7 @@ static void test_two_devices(void **state) {
   assert_ok(kdl_free(&y));
   kdl_queue_destroy(queue);
   put_away(&s);
-  assert_int_equal(ask_fake("fake_cuda_live"), 2 * alive_always);
+  assert_int_equal(ask_fake("fake_alive"), 2 * alive_always);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -265,7 +265,7 @@ static void test_two_devices(void **state) {
 /* Whatever fails, the message names the driver's error, and nothing stays behind. */
 static void test_each_call_fails_once(void **state) {
   (void)state;
-  unsigned told = 0, alive = ask_fake("fake_cuda_live"), faults = 1;
+  unsigned told = 0, alive = ask_fake("fake_alive"), faults = 1;
   for (unsigned n = 1; faults && n < 400; ++n) {
     char rule[32];
     session s = {0};
@@ -286,7 +286,7 @@ static void test_each_call_fails_once(void **state) {
       assert_non_null(strstr(kdl_error_message(), "CUDA_ERROR_LAUNCH_FAILED (719)"));
     }
     put_away(&s);
-    if (ask_fake("fake_cuda_live") != alive || ask_fake("fake_cuda_depth") != 0)
+    if (ask_fake("fake_alive") != alive || ask_fake("fake_cuda_depth") != 0)
       fail_msg("call %u left something behind after: %s", n, kdl_error_message());
   }
   assert_int_equal(faults, 0);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the tests of a backend against its fake driver share: every program runs once per generation
+ * of the driver, with that driver as the only one of its vendor. The file that includes this
+ * defines
+ *
+ *     DRIVER_ARCH     "sm_90"
+ *     DRIVER_SPEC     "cuda:sm_90", what devices are opened as
+ *     DRIVER_DEVICES  for KDL_FAKE_DEVICES
+ *     DRIVER_WHOLE, DRIVER_OLD  the names of the two libraries
+ */
+#ifndef KDL_TESTS_UNIT_DRIVER_SUPPORT_H
+#define KDL_TESTS_UNIT_DRIVER_SUPPORT_H
+
+#include "support.h"
+
+#include "link/backend.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* The fake                                                                                     */
+
+static char log_path[64];
+
+static inline bool is_old(void) {
+  return strcmp(getenv("KDL_TEST_FAKE"), "old") == 0;
+}
+
+/* A function of the fake driver. */
+static inline void *fake_function(const char *name) {
+  static void *library;
+  if (!library)
+    library = dlopen(is_old() ? DRIVER_OLD : DRIVER_WHOLE, RTLD_NOW);
+  void *symbol = library ? dlsym(library, name) : NULL;
+  if (!symbol)
+    fail_msg("the fake driver has no %s", name);
+  return symbol;
+}
+
+static inline unsigned ask_fake(const char *name) {
+  unsigned (*ask)(void);
+  void *symbol = fake_function(name);
+  memcpy(&ask, &symbol, sizeof ask);
+  return ask();
+}
+
+static inline void tell_fake(const char *name) {
+  void (*tell)(void);
+  void *symbol = fake_function(name);
+  memcpy(&tell, &symbol, sizeof tell);
+  tell();
+}
+
+static inline void inject(const char *rules) {
+  setenv("KDL_FAKE_FAIL", rules, 1);
+}
+
+static inline void clear_log(void) {
+  FILE *log = fopen(log_path, "w");
+  assert_non_null(log);
+  fclose(log);
+}
+
+/* How often a function was called since clear_log. */
+static inline unsigned calls_of(const char *function) {
+  FILE *log = fopen(log_path, "r");
+  char line[128];
+  unsigned count = 0;
+  assert_non_null(log);
+  while (fgets(line, sizeof line, log)) {
+    line[strcspn(line, "\n")] = '\0';
+    count += strcmp(line, function) == 0;
+  }
+  fclose(log);
+  return count;
+}
+
+/* Runs the program again for each driver; returns in these runs with true. */
+static inline bool run_for_each_driver(char **argv, int *out_result) {
+  static const char *const folders[] = {"whole", "old"};
+  *out_result = 0;
+  if (getenv("KDL_TEST_FAKE"))
+    return true;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
+    printf("driver: %s\n", folders[i]);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+      char path[1024];
+      snprintf(path, sizeof path, "%s/%s", KDL_TEST_FAKES, folders[i]);
+      setenv("LD_LIBRARY_PATH", path, 1);
+      setenv("KDL_TEST_FAKE", folders[i], 1);
+      setenv("KDL_FAKE_DEVICES", DRIVER_DEVICES, 1);
+      execv("/proc/self/exe", argv);
+      _exit(127);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    *out_result |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  }
+  return false;
+}
+
+static inline void start_log(void) {
+  snprintf(log_path, sizeof log_path, "/tmp/kdl-driver-%d", (int)getpid());
+  setenv("KDL_FAKE_LOG", log_path, 1);
+  clear_log();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The backend                                                                                  */
+
+static const kdl_backend_table *driver;
+
+static inline void *open_device(uint32_t ordinal) {
+  void *device = NULL;
+  assert_ok(driver->device_open(&(kdl_backend_device){.size = sizeof(kdl_backend_device),
+                                                      .spec = DRIVER_SPEC,
+                                                      .ordinal = ordinal},
+                                &device));
+  return device;
+}
+
+static inline kdl_backend_image image_of(kdl_image_kind kind, const void *data, size_t size) {
+  return (kdl_backend_image){.size = sizeof(kdl_backend_image),
+                             .kind = kind,
+                             .data = data,
+                             .data_size = size,
+                             .arch = DRIVER_ARCH,
+                             .name = "t: image 0"};
+}
+
+static inline void *load_image(void *device, kdl_image_kind kind, const void *data, size_t size) {
+  void *module = NULL;
+  kdl_backend_image image = image_of(kind, data, size);
+  assert_ok(driver->module_load(device, &image, &module));
+  return module;
+}
+
+static inline kdl_backend_kernel find_kernel(void *device, void *module, const char *name) {
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = name, .block = {128, 1, 1}};
+  assert_ok(driver->kernel_find(device, module, &wish, &kernel));
+  return kernel;
+}
+
+static inline void *make_queue(void *device) {
+  void *queue = NULL;
+  assert_ok(driver->queue_create(device, 0, &queue));
+  return queue;
+}
+
+/* As kdl_launch does it. */
+static inline kdl_status launch(const kdl_backend_kernel *kernel, void *queue,
+                                const kdl_launch_desc *desc, kdl_args args) {
+  kdl_kernel_head head = {kernel->launch, queue, kernel->context};
+  return kernel->launch(&head, desc, &args, queue);
+}
+
+static inline kdl_launch_desc shape_of(uint32_t grid, uint32_t block) {
+  kdl_launch_desc desc = kdl_grid(grid, 1, 1);
+  desc.block[0] = block;
+  desc.block[1] = desc.block[2] = 1;
+  return desc;
+}
+
+#endif

@@ -98,7 +98,8 @@ typedef struct kdl_pair {
 } kdl_pair;
 
 /* What the bytes of an image are. Where a container declares a kind, it is a hint: producers are
- * known to write 0 for SPIR-V, so the image's own first bytes decide. */
+ * known to write 0 for SPIR-V, so the image's own first bytes decide. Source text has none: there
+ * the key kdl.kind says it. */
 typedef enum kdl_image_kind {
   KDL_IMAGE_UNKNOWN = 0,
   KDL_IMAGE_OBJECT,  /* an ELF file for a CPU: relocatable or shared           */
@@ -112,6 +113,7 @@ typedef enum kdl_image_kind {
   KDL_IMAGE_FATBIN,  /* a CUDA fatbin, itself a container                      */
   KDL_IMAGE_BUNDLE,  /* a Clang offload bundle, plain or compressed, likewise  */
   KDL_IMAGE_OFFLOAD, /* an OffloadBinary, likewise                             */
+  KDL_IMAGE_CL,      /* OpenCL C source, compiled by the driver; by its key    */
 } kdl_image_kind;
 
 /* "cubin", "spirv", ...: the names `kdl ls` prints; "unknown" for values outside the enum. */

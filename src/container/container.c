@@ -74,6 +74,11 @@ const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char 
   return fits ? pairs : NULL;
 }
 
+static bool is_text(kdl_string text, const char *expected) {
+  size_t length = strlen(expected);
+  return text.length == length && memcmp(text.data, expected, length) == 0;
+}
+
 /* One pass over the pairs finds what every image is asked for. */
 static bool read_known_keys(kdl_image *image) {
   bool indexed = false;
@@ -85,6 +90,8 @@ static bool read_known_keys(kdl_image *image) {
       image->triple = pair->value;
     else if (pair->key.length == 4 && memcmp(pair->key.data, "arch", 4) == 0)
       image->arch = pair->value;
+    else if (is_text(pair->key, "kdl.kind"))
+      image->kind = is_text(pair->value, "cl") ? KDL_IMAGE_CL : image->kind;
     else
       indexed |= kdl_kernel_name(pair->key, &kernel);
   }
@@ -159,7 +166,9 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
     image.kind = declared_kind(&image);
   size_t look = image.size < KDL_SNIFF_SIZE ? (size_t)image.size : KDL_SNIFF_SIZE;
   bool is_plain = image.kind != KDL_IMAGE_UNKNOWN && !is_container(image.kind);
-  if (!indexed && look && image.codec == KDL_CODEC_NONE && (is_near(&image, look) || !is_plain)) {
+  bool is_settled = indexed || image.kind == KDL_IMAGE_CL;
+  if (!is_settled && look && image.codec == KDL_CODEC_NONE &&
+      (is_near(&image, look) || !is_plain)) {
     const uint8_t *head = kdl_source_peek(image.source, image.offset, look);
     if (!head)
       return kdl_error_status();

@@ -132,6 +132,7 @@ static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
       .driver = kdl_device_spec_driver(spec),
       .ptx = spec->ptx,
       .spirv = spec->il,
+      .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
   };
   uint32_t version;
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};

@@ -38,6 +38,7 @@ static const kind_row kinds[] = {
     [KDL_IMAGE_FATBIN] = {"fatbin", 4, NULL, NULL, is_container},
     [KDL_IMAGE_BUNDLE] = {"bundle", 0, NULL, NULL, is_container},
     [KDL_IMAGE_OFFLOAD] = {"offload", 0, NULL, NULL, is_container},
+    [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels, NULL},
 };
 
 static const kind_row *row_of(kdl_image_kind kind) {

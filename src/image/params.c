@@ -7,6 +7,8 @@ static kdl_params_reader *reader_of(kdl_image_kind kind) {
   switch (kind) {
   case KDL_IMAGE_CUBIN:
     return kdl_cubin_read_params;
+  case KDL_IMAGE_CL:
+    return kdl_opencl_c_read_params;
   case KDL_IMAGE_PTX:
     return kdl_ptx_read_params;
   case KDL_IMAGE_HSACO:

@@ -16,6 +16,7 @@
  *     cubin  yes             pointers, where ptxas was told of them; nothing else
  *     AMD    yes             pointers and values
  *     SPIR-V no              all
+ *     CL     no              all, where the types are those of the language
  *
  * Host code, LLVM and NVIDIA bitcode, and zebins do not tell, or not in a form that is read here.
  *

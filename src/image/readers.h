@@ -24,6 +24,8 @@ kdl_target_reader kdl_host_elf_read_target;
 kdl_kernel_reader kdl_host_elf_read_kernels;
 kdl_target_reader kdl_llvm_bitcode_read_target;
 kdl_kernel_reader kdl_llvm_bitcode_read_kernels;
+kdl_target_reader kdl_opencl_c_read_target;
+kdl_kernel_reader kdl_opencl_c_read_kernels;
 kdl_target_reader kdl_ptx_read_target;
 kdl_kernel_reader kdl_ptx_read_kernels;
 kdl_target_reader kdl_spirv_read_target;
@@ -37,6 +39,7 @@ typedef kdl_status kdl_params_reader(const uint8_t *data, size_t size, kdl_strin
 
 kdl_params_reader kdl_amdgpu_read_params;
 kdl_params_reader kdl_cubin_read_params;
+kdl_params_reader kdl_opencl_c_read_params;
 kdl_params_reader kdl_ptx_read_params;
 kdl_params_reader kdl_spirv_read_params;
 

@@ -91,6 +91,7 @@ static kdl_target_family family_of_kind(kdl_image_kind kind) {
   case KDL_IMAGE_ZEBIN:
     return KDL_FAMILY_INTEL;
   case KDL_IMAGE_SPIRV:
+  case KDL_IMAGE_CL:
     return KDL_FAMILY_SPIRV;
   default:
     return KDL_FAMILY_NONE;
@@ -266,7 +267,7 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
     return device_fail(out_error, "os_off", desc->os_off, parse);
   if (!kdl_feature_parse(which, desc->refused, &rule.refused, &parse))
     return device_fail(out_error, "refused", desc->refused, parse);
-  for (unsigned kind = 0; kind <= KDL_IMAGE_OFFLOAD; ++kind) {
+  for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (desc->loads >> kind & 1)
       kdl_feature_add(&has, KDL_NEED_KIND + kind);
   }

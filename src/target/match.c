@@ -27,7 +27,8 @@ static bool is_host(uint32_t family) {
 
 static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *device) {
   return image->family == device->family ||
-         (image->family == KDL_FAMILY_SPIRV && device->family == KDL_FAMILY_INTEL);
+         (image->family == KDL_FAMILY_SPIRV && device->family == KDL_FAMILY_INTEL) ||
+         image->form == KDL_FORM_CL;
 }
 
 /* Whether a bit of [first, last] is set. */
@@ -118,6 +119,9 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   uint64_t reasons = image->faults;
   if (image->family == KDL_FAMILY_NONE)
     return reasons;
+  /* Source belongs to nobody: whether it runs is whether the driver has a compiler for it. */
+  if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
+    return reasons | KDL_REASON(KIND_NOT_LOADABLE);
   if (!is_same_family(image, device))
     return reasons | (is_host(image->family) && is_host(device->family) ? KDL_REASON(WRONG_ARCH)
                                                                         : KDL_REASON(WRONG_VENDOR));
@@ -140,7 +144,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   default:
     break;
   }
-  if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_OFFLOAD))
+  if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_KIND_COUNT - 1))
     reasons |= KDL_REASON(KIND_NOT_LOADABLE);
   return reasons | token_reasons(device, missing);
 }
@@ -159,6 +163,8 @@ const char *kdl_match_fit(const kdl_image_rule *image, const kdl_device_rule *de
     return "driver IR";
   case KDL_TIER_PORTABLE_IR:
     return "portable IR";
+  case KDL_TIER_SOURCE:
+    return "source";
   case KDL_TIER_HOST:
     return "host";
   case KDL_TIER_BITCODE:

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * SPIR-V, for any driver that takes it: by the module's version and its addressing, and by the
- * tokens that stand for capabilities. Sources: docs/targets.md, section SPIR-V.
+ * tokens that stand for capabilities; and OpenCL C. Sources: docs/targets.md, section SPIR-V.
  */
 #include "target/requirements.h"
 
 enum { newest_minor = 15 };
 
+/* Any device whose driver compiles it: the range is all of them, the kind decides. */
+static void source_image(kdl_image_rule *rule) {
+  rule->form = KDL_FORM_CL;
+  kdl_rule_arch(rule, 0, UINT32_MAX);
+  kdl_rule_rank(rule, KDL_TIER_SOURCE, 0);
+}
+
 void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  if (rule->kind == KDL_IMAGE_CL) {
+    source_image(rule);
+    return;
+  }
   if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
     rule->kind = KDL_IMAGE_SPIRV;
   if (rule->kind != KDL_IMAGE_SPIRV && rule->kind != KDL_IMAGE_BITCODE) {

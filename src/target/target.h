@@ -55,6 +55,8 @@ kdl_feature_class kdl_family_class(kdl_target_family family);
 /* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
 kdl_target_family kdl_family_of_triple(kdl_string triple);
 
+enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_CL + 1 };
+
 /* Which rule an image falls under. */
 typedef enum kdl_image_form {
   KDL_FORM_NONE = 0,
@@ -65,6 +67,7 @@ typedef enum kdl_image_form {
   KDL_FORM_AMDGCNSPIRV,
   KDL_FORM_ZEBIN,
   KDL_FORM_SPIRV,
+  KDL_FORM_CL, /* OpenCL C: any device behind OpenCL */
   KDL_FORM_HOST,
   KDL_FORM_BITCODE, /* LLVM's or NVIDIA's: something else must link and compile it */
 } kdl_image_form;
@@ -185,6 +188,7 @@ typedef enum kdl_tier {
   KDL_TIER_NONE = 0,
   KDL_TIER_BITCODE,       /* needs a linker and a compiler                      */
   KDL_TIER_HOST,          /* machine code of a CPU                              */
+  KDL_TIER_SOURCE,        /* OpenCL C                                           */
   KDL_TIER_PORTABLE_IR,   /* SPIR-V                                             */
   KDL_TIER_DRIVER_IR,     /* PTX, amdgcnspirv                                   */
   KDL_TIER_GENERIC,       /* machine code of a group of processors              */

@@ -39,7 +39,7 @@ static void expect_text(const char *text, size_t capacity) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
-  kdl_image_kind kind = (kdl_image_kind)(data[0] % (KDL_IMAGE_OFFLOAD + 1));
+  kdl_image_kind kind = (kdl_image_kind)(data[0] % (KDL_IMAGE_CL + 1));
   /* A copy, so that the image's end is the allocation's. */
   uint8_t *image = malloc(size);
   if (!image)

@@ -104,7 +104,7 @@ static void explain(const kdl_mismatch *mismatch, uint64_t reasons) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t at = 0;
   kdl_string head = next_line(data, size, &at);
-  kdl_image_desc image = {.kind = (kdl_image_kind)(character(head, 0) % (KDL_IMAGE_OFFLOAD + 1)),
+  kdl_image_desc image = {.kind = (kdl_image_kind)(character(head, 0) % (KDL_IMAGE_CL + 1)),
                           .version_major = character(head, 1) & 15,
                           .version_minor = character(head, 2) & 15,
                           .generic_version = character(head, 3) & 15};

@@ -378,6 +378,9 @@ static void test_specs_compile_to_what_they_say(void **state) {
   assert_true(runs("opencl:spirv64 il=1.4", KDL_IMAGE_SPIRV, "", ""));
   assert_false(runs("opencl:spirv64 il=1.3", KDL_IMAGE_SPIRV, "", ""));
   assert_false(runs("opencl:spirv64", KDL_IMAGE_SPIRV, "", ""));
+  assert_true(runs("opencl:spirv64", KDL_IMAGE_CL, "", ""));
+  assert_false(runs("level_zero:spirv64 il=1.4", KDL_IMAGE_CL, "", ""));
+  assert_false(runs("cuda:sm_90", KDL_IMAGE_CL, "", ""));
   assert_true(runs("opencl:spirv64 il=1.4 features=fp64", KDL_IMAGE_SPIRV, "", "fp64"));
   assert_false(runs("opencl:spirv64 il=1.4", KDL_IMAGE_SPIRV, "", "fp64"));
   assert_true(

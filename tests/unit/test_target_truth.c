@@ -328,6 +328,19 @@ static const row spirv[] = {
      "spirv64 spirv=1.2 features=fp64+int64_atomics", "runs"},
     {"spirv - triple=spirv64 v1.0 requires_features=int64_atomics+fp64", "opencl",
      "spirv64 spirv=1.2 features=fp64 | spirv64 spirv=1.2", "missing_features"},
+    /* OpenCL C: compiled by whatever driver has a compiler for it. */
+    {"cl - triple=spir64-unknown-unknown", "opencl",
+     "spirv64 loads=cl | spirv64 spirv=1.2 loads=cl | spirv32 loads=cl", "runs"},
+    {"cl -", "opencl", "spirv64 loads=cl", "runs"},
+    {"cl - triple=spir64-unknown-unknown", "level_zero", "pvc", "kind_not_loadable"},
+    {"cl - triple=spir64-unknown-unknown", "cuda", "sm_90", "kind_not_loadable"},
+    {"cl - triple=spir64-unknown-unknown", "hip", "gfx90a", "kind_not_loadable"},
+    {"cl - triple=spir64-unknown-unknown", "host", "x86-64-v3", "kind_not_loadable"},
+    {"cl - triple=spir64-unknown-unknown requires_features=fp64", "opencl",
+     "spirv64 loads=cl features=fp64", "runs"},
+    {"cl - triple=spir64-unknown-unknown requires_features=fp64", "opencl", "spirv64 loads=cl",
+     "missing_features"},
+    {"cl - triple=nvptx64-nvidia-cuda", "opencl", "spirv64 loads=cl", "kind_mismatch"},
 };
 
 /* x86-64 psABI, "Micro-Architecture Levels". */

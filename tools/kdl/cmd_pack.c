@@ -44,8 +44,10 @@ const cli_command cli_command_pack = {
     .details =
         "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, "
         "openmp, cuda, hip or sycl. The image kind follows from the file's extension (o, "
-        "bc, cubin, fatbin, s, spv), or bitcode from its first bytes; 'image_kind' "
-        "overrides it. Every other key is stored, in the order given. A comma ends a value; "
+        "bc, cubin, fatbin, s, spv, and cl for OpenCL C, which gets the key kdl.kind=cl), or "
+        "bitcode "
+        "from its first bytes; 'image_kind' overrides it. Every other key is stored, in the order "
+        "given. A comma ends a value; "
         "a repeated key collects its values with commas, and a repeated 'file' packs each "
         "file with the same keys. Where triple or arch is not given, the image is asked; "
         "where triple is not given, it is asked for the offload kind too. Images that hold one "

@@ -47,7 +47,7 @@ void cli_verify_report(cli_verification *verify, cli_level level, size_t index, 
 /* One image                                                                                    */
 
 static kdl_image_kind sniff(const cli_subject *image) {
-  return kdl_image_sniff(image->data, image->size < KDL_SNIFF_SIZE ? image->size : KDL_SNIFF_SIZE);
+  return cli_image_kind_seen(image->info.kind, image->data, image->size);
 }
 
 static void check_kind(cli_verification *verify, const cli_subject *image) {
@@ -110,7 +110,8 @@ static void check_index(cli_verification *verify, const cli_subject *image) {
 }
 
 static void check_kernels(cli_verification *verify, cli_subject *image) {
-  kdl_status status = cli_names_read_kernels(image->data, image->size, &image->kernels);
+  kdl_status status =
+      cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels);
   image->kernels_known = status == KDL_OK;
   if (status == KDL_OK)
     check_index(verify, image);

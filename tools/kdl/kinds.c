@@ -2,6 +2,7 @@
 #include "kinds.h"
 
 #include "base/bytes.h"
+#include "image/image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@
 
 const char cli_offload_kind_names[] = "none, openmp, cuda, hip, sycl or a number";
 const char cli_image_kind_names[] =
-    "object, bitcode, cubin, ptx, ltoir, hsaco, spirv, zebin, fatbin, bundle, offload, unknown, or "
-    "LLVM's o, bc, s, spv";
+    "object, bitcode, cubin, ptx, ltoir, hsaco, spirv, zebin, fatbin, bundle, offload, cl, "
+    "unknown, or LLVM's o, bc, s, spv";
 
 static const struct {
   const char *name;
@@ -31,6 +32,7 @@ static const struct {
     {KDL_IMAGE_CUBIN, "cubin"},   {KDL_IMAGE_PTX, "ptx"},      {KDL_IMAGE_LTOIR, "ltoir"},
     {KDL_IMAGE_HSACO, "hsaco"},   {KDL_IMAGE_SPIRV, "spv"},    {KDL_IMAGE_ZEBIN, "zebin"},
     {KDL_IMAGE_FATBIN, "fatbin"}, {KDL_IMAGE_BUNDLE, "hipfb"}, {KDL_IMAGE_OFFLOAD, "offload"},
+    {KDL_IMAGE_CL, "cl"},
 };
 
 /* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. */
@@ -125,4 +127,10 @@ const char *cli_image_kind_extension(kdl_image_kind kind) {
 
 bool cli_image_kind_is_container(kdl_image_kind kind) {
   return kind == KDL_IMAGE_FATBIN || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_OFFLOAD;
+}
+
+kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size) {
+  return known == KDL_IMAGE_CL
+             ? known
+             : kdl_image_sniff(data, size < KDL_SNIFF_SIZE ? size : KDL_SNIFF_SIZE);
 }

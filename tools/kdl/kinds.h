@@ -37,6 +37,9 @@ const char *cli_image_kind_extension(kdl_image_kind kind);
 /* Whether images of a kind hold images, which are listed too and tell their kernels. */
 bool cli_image_kind_is_container(kdl_image_kind kind);
 
+/* What the bytes are: as known where only a key tells, else by the first of them. */
+kdl_image_kind cli_image_kind_seen(kdl_image_kind known, const void *data, size_t size);
+
 /* The names above, for messages. */
 extern const char cli_offload_kind_names[];
 extern const char cli_image_kind_names[];

@@ -111,10 +111,11 @@ static kdl_status read_nested(const void *data, size_t size, collector *kernels)
   return status;
 }
 
-kdl_status cli_names_read_kernels(const void *data, size_t size, cli_names *out_names) {
+kdl_status cli_names_read_kernels(kdl_image_kind known, const void *data, size_t size,
+                                  cli_names *out_names) {
   *out_names = (cli_names){.count = 0};
   collector kernels = {.names = out_names};
-  kdl_image_kind kind = kdl_image_sniff(data, size < KDL_SNIFF_SIZE ? size : KDL_SNIFF_SIZE);
+  kdl_image_kind kind = cli_image_kind_seen(known, data, size);
   kdl_status status = cli_image_kind_is_container(kind)
                           ? read_nested(data, size, &kernels)
                           : kdl_image_read_kernels(kind, data, size, collect, &kernels);

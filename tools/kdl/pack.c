@@ -59,8 +59,20 @@ static kdl_status parse_offload_kind(const cli_terms *terms, uint16_t *out_kind)
                         term->value.data, cli_offload_kind_names);
 }
 
-static kdl_image_kind sniff(const cli_bytes *bytes) {
-  return kdl_image_sniff(bytes->data, bytes->size < KDL_SNIFF_SIZE ? bytes->size : KDL_SNIFF_SIZE);
+/* Source has no first bytes of its own: the extension or the command line tells. LLVM's packager
+ * knows neither, so that in its place nothing is added. */
+static bool is_source(const packer *pack, const cli_terms *terms, const char *path) {
+  const cli_term *key = cli_terms_find(terms, "kdl.kind");
+  const cli_term *term = key ? key : cli_terms_find(terms, "image_kind");
+  const char *dot = strrchr(path, '.');
+  const char *kind = term ? term->value.data : dot ? dot + 1 : "";
+  return pack->rules->fill_target && strcmp(kind, "cl") == 0;
+}
+
+static kdl_image_kind kind_of(const packer *pack, const cli_terms *terms, const char *path,
+                              const cli_bytes *bytes) {
+  kdl_image_kind known = is_source(pack, terms, path) ? KDL_IMAGE_CL : KDL_IMAGE_UNKNOWN;
+  return cli_image_kind_seen(known, bytes->data, bytes->size);
 }
 
 /* Readers do not look into an image that is indexed, so there the kind must be right also where
@@ -68,9 +80,9 @@ static kdl_image_kind sniff(const cli_bytes *bytes) {
 static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *out_kind) {
   const cli_term *term = cli_terms_find(terms, "image_kind");
-  kdl_image_kind kind;
-  if (!term && pack->rules->index && sniff(bytes) != KDL_IMAGE_UNKNOWN)
-    *out_kind = kdl_llvm_image_kind(sniff(bytes));
+  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  if (!term && pack->rules->index && kind != KDL_IMAGE_UNKNOWN)
+    *out_kind = kdl_llvm_image_kind(kind);
   else if (!term)
     *out_kind = cli_declared_kind(path, bytes->data, bytes->size);
   else if (cli_image_kind_parse(term->value.data, &kind))
@@ -141,7 +153,7 @@ static kdl_status fill_target(const packer *pack, const cli_terms *terms, const 
   if (!no_triple && !no_arch)
     return KDL_OK;
   kdl_image_target target = {.triple = ""};
-  kdl_image_kind kind = sniff(bytes);
+  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
   kdl_status status = kdl_image_read_target(kind, bytes->data, bytes->size, &target);
   if (no_triple && (status != KDL_OK || !target.triple[0])) {
     cli_warning("%s: no triple is given, and the image (%s) does not tell%s%s", path,
@@ -177,12 +189,13 @@ static kdl_status add_index(const cli_terms *terms, const char *path, const cli_
   return KDL_OK;
 }
 
-static kdl_status read_kernels(const packer *pack, const char *path, const cli_bytes *bytes,
-                               cli_names *out_kernels) {
+static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const char *path,
+                               const cli_bytes *bytes, cli_names *out_kernels) {
   *out_kernels = (cli_names){.count = 0};
   if (!pack->rules->index)
     return KDL_OK;
-  kdl_status status = cli_names_read_kernels(bytes->data, bytes->size, out_kernels);
+  kdl_status status = cli_names_read_kernels(kind_of(pack, terms, path, bytes), bytes->data,
+                                             bytes->size, out_kernels);
   if (status == KDL_UNSUPPORTED) {
     cli_warning("%s: not indexed: %s", path, kdl_error_message());
     *out_kernels = (cli_names){.count = 0};
@@ -199,10 +212,10 @@ static kdl_status read_kernels(const packer *pack, const char *path, const cli_b
 static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
   cli_names kernels;
-  kdl_status status = read_kernels(pack, path, bytes, &kernels);
+  kdl_status status = read_kernels(pack, terms, path, bytes, &kernels);
   if (status != KDL_OK)
     return status;
-  enum { filled = 2 };
+  enum { filled = 3 };
   out->pairs = calloc(terms->count + filled + kernels.count, sizeof *out->pairs);
   if (!out->pairs)
     status = no_memory(path);
@@ -213,6 +226,9 @@ static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, c
   }
   if (status == KDL_OK && pack->rules->fill_target)
     status = fill_target(pack, terms, path, bytes, out, offload_kind);
+  if (status == KDL_OK && is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind") &&
+      !add_pair(out, "kdl.kind", 8, "cl"))
+    status = no_memory(path);
   if (status == KDL_OK)
     status = add_index(terms, path, &kernels, out);
   cli_names_free(&kernels);

@@ -39,7 +39,7 @@ enum { most_devices = 4096, last_capability = 2559 };
 
 static void add_device(examination *e, kdl_target_family family, const char *arch) {
   kdl_device_desc desc = {
-      .family = family, .arch = {arch, strlen(arch)}, .loads = (1u << (KDL_IMAGE_OFFLOAD + 1)) - 1};
+      .family = family, .arch = {arch, strlen(arch)}, .loads = (1u << KDL_IMAGE_KIND_COUNT) - 1};
   if (e->device_count < most_devices &&
       kdl_device_compile(&desc, &e->devices[e->device_count], NULL))
     ++e->device_count;

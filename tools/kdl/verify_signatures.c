@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "image/image.h"
 #include "image/params.h"
+#include "kinds.h"
 #include "target/kernel_key.h"
 #include "variants.h"
 #include "verify.h"
@@ -77,8 +78,7 @@ static void check_signature(cli_verification *verify, const cli_subject *image, 
                             const kdl_kernel_key *key) {
   comparison c = {
       .sig = key->sig, .sig_count = key->param_count, .claimed = key->param_count + key->hidden};
-  kdl_image_kind kind =
-      kdl_image_sniff(image->data, image->size < KDL_SNIFF_SIZE ? image->size : KDL_SNIFF_SIZE);
+  kdl_image_kind kind = cli_image_kind_seen(image->info.kind, image->data, image->size);
   if (kdl_image_read_params(kind, image->data, image->size, kernel, compare_param, &c) != KDL_OK)
     return; /* it does not tell, or is damaged, which other checks report */
   if (c.shown != c.claimed)

@@ -125,6 +125,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
       {KDL_CUDA_COOPERATIVE_LAUNCH, spec->cooperative},
       {KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, spec->shared_optin},
       {KDL_CUDA_CLUSTER_LAUNCH, spec->cluster != 0},
+      /* What liboffload asks: how large blocks and grids may be, threads per multiprocessor. */
+      {2, 1024},
+      {3, 1024},
+      {4, 64},
+      {5, INT32_MAX},
+      {6, 65535},
+      {7, 65535},
+      {39, 2048},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
     if (known[i].attribute == attribute) {
@@ -203,6 +211,8 @@ static const struct {
 int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                         int *outcome) {
   enum { found, not_found, too_old, legacy_stream = 1 };
+  int unwanted;
+  outcome = outcome ? outcome : &unwanted;
   *function = NULL;
   *outcome = not_found;
   for (size_t i = 0; i < sizeof entry_points / sizeof *entry_points; ++i) {

@@ -204,12 +204,16 @@ static int find_global(fake_object *code, fake_object *context, const char *name
   return KDL_CUDA_SUCCESS;
 }
 
+enum { max_threads_per_block = 0 }; /* what liboffload asks of a kernel */
+
 static int get_attribute(const fake_object *kernel, int attribute, int *value) {
   *value = 0;
   if (attribute == KDL_CUDA_FUNC_SHARED_SIZE_BYTES)
     *value = strcmp(kernel->name, "static_shared") == 0 ? 1024 : 0;
   else if (attribute == KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     *value = kernel->max_shared;
+  else if (attribute == max_threads_per_block)
+    *value = 1024;
   else
     return KDL_CUDA_ERROR_INVALID_VALUE;
   return KDL_CUDA_SUCCESS;

@@ -142,7 +142,7 @@ int cuStreamBeginCapture_v2(void *handle, int mode) {
   if (!stream)
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
   stream->capture = capture_active;
-  stream->captured = 0;
+  fake_recorded_clear(stream);
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 
@@ -157,17 +157,9 @@ int cuStreamEndCapture(void *handle, void **graph) {
   if (capture != capture_active)
     return fake_leave(capture_invalidated);
   fake_object *made = fake_new(FAKE_GRAPH, stream->context);
-  made->captured = stream->captured;
+  fake_recorded_copy(stream, made);
+  fake_recorded_clear(stream);
   *graph = made;
-  return fake_leave(KDL_CUDA_SUCCESS);
-}
-
-int cuGraphDestroy(void *handle) {
-  FAKE_ENTER();
-  fake_object *graph = fake_live(handle, FAKE_GRAPH);
-  if (!graph)
-    return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  fake_delete(graph);
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 

@@ -44,7 +44,10 @@ FAKE_EXPORT int cuCtxDestroy_v2(void *context);
 FAKE_EXPORT int cuCtxSetCurrent(void *context);
 FAKE_EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 FAKE_EXPORT int cuStreamEndCapture(void *stream, void **graph);
+FAKE_EXPORT int cuGraphInstantiateWithFlags(void **instance, void *graph, uint64_t flags);
+FAKE_EXPORT int cuGraphLaunch(void *instance, void *stream);
 FAKE_EXPORT int cuGraphDestroy(void *graph);
+FAKE_EXPORT int cuGraphExecDestroy(void *instance);
 FAKE_EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                                     int *outcome);
 

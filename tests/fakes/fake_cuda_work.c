@@ -322,14 +322,36 @@ static int check_params(const fake_object *kernel, void **params) {
   return KDL_CUDA_SUCCESS;
 }
 
-static int launch(const kdl_cuda_launch_config *config, void *handle, void **params) {
+/* Arguments in one buffer, which `extra` tells as pairs of a number and a pointer. */
+static int unpack(const fake_object *kernel, void **extra, void **out_params) {
+  enum { end, buffer_pointer, buffer_size };
+  char *buffer = NULL;
+  size_t size = 0;
+  for (; (uintptr_t)extra[0] != end; extra += 2) {
+    if ((uintptr_t)extra[0] == buffer_pointer)
+      buffer = extra[1];
+    else if ((uintptr_t)extra[0] == buffer_size)
+      size = *(const size_t *)extra[1];
+  }
+  for (unsigned i = 0; i < kernel->param_count; ++i) {
+    if (!buffer || kernel->param_offsets[i] + kernel->param_sizes[i] > size)
+      return KDL_CUDA_ERROR_INVALID_VALUE;
+    out_params[i] = buffer + kernel->param_offsets[i];
+  }
+  return KDL_CUDA_SUCCESS;
+}
+
+static int launch(const kdl_cuda_launch_config *config, void *handle, void **params, void **extra) {
   fake_object *kernel = fake_live(handle, FAKE_KERNEL);
   kernel = kernel ? kernel : fake_live(handle, FAKE_FUNCTION);
   fake_object *stream = is_special(config->stream) ? NULL : fake_live(config->stream, FAKE_STREAM);
   if (!kernel || (!stream && !is_special(config->stream)))
     return KDL_CUDA_ERROR_INVALID_HANDLE;
   fake_object *context;
+  void *unpacked[most_params];
   int error = find_context(kernel, stream, &context);
+  if (error == KDL_CUDA_SUCCESS && extra)
+    error = params ? KDL_CUDA_ERROR_INVALID_VALUE : unpack(kernel, extra, params = unpacked);
   if (error == KDL_CUDA_SUCCESS)
     error = context->sticky;
   if (error == KDL_CUDA_SUCCESS)
@@ -341,7 +363,7 @@ static int launch(const kdl_cuda_launch_config *config, void *handle, void **par
   if (stream && stream->capture != capture_none) {
     if (!is_loaded(kernel, context))
       stream->capture = capture_broken;
-    ++stream->captured;
+    fake_recorded_add(stream, kernel, context, config->grid, config->block, params);
     return stream->capture == capture_active ? KDL_CUDA_SUCCESS : capture_invalidated;
   }
   ++fake_launch_count;
@@ -358,13 +380,13 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                                    .block = {block_x, block_y, block_z},
                                    .shared = shared,
                                    .stream = stream};
-  return fake_leave(extra ? KDL_CUDA_ERROR_INVALID_VALUE : launch(&config, function, params));
+  return fake_leave(launch(&config, function, params, extra));
 }
 
 #ifndef FAKE_OLD
 int cuLaunchKernelEx(const kdl_cuda_launch_config *config, void *function, void **params,
                      void **extra) {
   FAKE_ENTER();
-  return fake_leave(extra ? KDL_CUDA_ERROR_INVALID_VALUE : launch(config, function, params));
+  return fake_leave(launch(config, function, params, extra));
 }
 #endif

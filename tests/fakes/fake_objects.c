@@ -27,6 +27,7 @@ void fake_delete(fake_object *object) {
   *link = object->next;
   if (object->kind == FAKE_MEMORY)
     free((void *)(uintptr_t)object->address);
+  fake_recorded_clear(object);
   free(object->text);
   free(object);
 }

@@ -21,6 +21,7 @@ typedef enum fake_kind {
 } fake_kind;
 
 typedef struct fake_program fake_program;
+typedef struct fake_recorded fake_recorded;
 
 enum { most_loaded_contexts = 16, most_params = 16 };
 
@@ -36,8 +37,8 @@ struct fake_object {
   unsigned retained;
   int sticky; /* error that every further call on the context returns */
   int capture;
-  unsigned captured; /* launches */
-  bool blocking;     /* stream that waits for the NULL stream */
+  fake_recorded *recorded_launches; /* of streams that are captured, and of graphs */
+  bool blocking;                    /* stream that waits for the NULL stream */
   bool recorded;
   double time; /* of events, in ms */
   uint64_t address, size;
@@ -100,6 +101,13 @@ const fake_program *fake_program_find(const fake_object *kernel);
 /* False where it reaches for memory that is not there, which a device tells later. */
 bool fake_program_run(const fake_object *kernel, fake_object *context, const unsigned grid[3],
                       const unsigned block[3], void **params);
+
+/* Launches that an object keeps. Running them is as fake_program_run says. */
+void fake_recorded_add(fake_object *object, const fake_object *kernel, fake_object *context,
+                       const unsigned grid[3], const unsigned block[3], void **params);
+void fake_recorded_copy(const fake_object *from, fake_object *to);
+void fake_recorded_clear(fake_object *object);
+bool fake_recorded_run(const fake_object *from);
 
 /* Each vendor's own: a variable of the code in a context, made when it is first asked for; NULL
  * where the code declares none of that name. */

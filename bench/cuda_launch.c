@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * libkdl beside the CUDA driver itself, in one process, on one GPU, with one cubin: launches that
- * are queued, launches that are waited for, loading a module; and in processes of their own, the
- * way from nothing to a first result.
+ * libkdl beside the CUDA driver itself, LLVM's liboffload and the CUDA runtime, in one process, on
+ * one GPU, with one cubin: launches that are queued, launches that are waited for, loading a
+ * module; and in processes of their own, the way from nothing to a first result.
  *
- *     bench_cuda_launch [BLOCKS [PAIRS]]     at least 30 blocks and 40 pairs of processes
+ *     bench_cuda_launch [BLOCKS [PAIRS]]     at least 30 blocks and 40 rounds of processes
  *     bench_cuda_launch --count N direct|launch|null|items      N of one kind, for callgrind
  *
- * Returns 77 where there is no NVIDIA GPU.
+ * liboffload and the CUDA runtime are opened where they are found, and left out by name where they
+ * are not. Returns 77 where there is no NVIDIA GPU.
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "harness.h"
@@ -15,8 +16,8 @@
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/driver.h"
 #include "link/backend.h"
+#include "peers/peer.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 enum { queued = 100, least_blocks = 30, least_pairs = 40 };
+enum { guest_count = 4, raw_guest = 3 };
 
 /* Both kernels of the image take one pointer and return at once. */
 static const char kernel_name[] = "saxpy";
@@ -44,6 +46,14 @@ typedef struct {
   void *free_kernel; /* CUkernel, free of contexts */
   kdl_launch_desc desc;
 } subject;
+
+/* A peer that is measured through its table. */
+typedef struct {
+  const peer *what;
+  const peer_job *job;
+  bool present;
+  _Alignas(16) char state[PEER_STATE_LIMIT];
+} guest;
 
 static void die(const char *what) {
   fprintf(stderr, "bench cuda_launch: %s: %s\n", what, kdl_error_message());
@@ -141,6 +151,57 @@ static void idle_sync(void *context) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Guests                                                                                       */
+
+static void must_peer(bool well, const guest *at) {
+  if (!well) {
+    fprintf(stderr, "bench cuda_launch: %s: %s\n", at->what->name, peer_error());
+    exit(1);
+  }
+}
+
+static bool run_steps(guest *at, const peer_step *steps) {
+  bool well = true;
+  for (; well && steps->run; ++steps)
+    well = steps->run(at->state);
+  return well;
+}
+
+static void queued_guest(void *context) {
+  guest *at = context;
+  bool well = true;
+  for (int i = 0; i < queued; ++i)
+    well &= at->what->arguments(at->state) && at->what->launch(at->state);
+  must_peer(well && at->what->sync(at->state), at);
+}
+
+static void waited_guest(void *context) {
+  guest *at = context;
+  must_peer(at->what->arguments(at->state) && at->what->launch(at->state) &&
+                at->what->sync(at->state),
+            at);
+}
+
+/* A second state loads, so that what the first one launches stays. */
+static void load_guest(void *context) {
+  guest at = *(guest *)context;
+  must_peer(run_steps(&at, at.what->load) && at.what->unload(at.state), &at);
+}
+
+static void use_guest(void *context) {
+  guest at = *(guest *)context;
+  must_peer(run_steps(&at, at.what->load) && at.what->arguments(at.state) &&
+                at.what->launch(at.state) && at.what->sync(at.state) && at.what->unload(at.state),
+            &at);
+}
+
+/* What a process does that launches once. */
+static bool start_guest(guest *at) {
+  return at->what->open(at->state, at->job) && run_steps(at, at->what->start) &&
+         run_steps(at, at->what->load);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
 static void load_raw(void *context) {
@@ -185,17 +246,6 @@ static void load_backend(void *context) {
   table->module_unload(device, module);
 }
 
-/* All of it: open the library, rank its images, load, close. */
-static void load_kdl(void *context) {
-  const subject *at = context;
-  kdl_library *lib;
-  kdl_kernel *kernel;
-  must(kdl_open_memory(at->data, at->data_size, NULL, &lib), "open");
-  must(kdl_sym(lib, at->device, kernel_name, NULL, &kernel), "sym");
-  must(kdl_prefetch(kernel), "load");
-  kdl_close(lib);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Set-up                                                                                       */
 
@@ -235,6 +285,26 @@ static void make_library(subject *at) {
   kdl_writer_destroy(writer);
 }
 
+/* One pointer, to a buffer of eight bytes. */
+static peer_job job_of(const subject *at) {
+  static const uint64_t nothing;
+  static const uint32_t sizes[] = {sizeof nothing}, offsets[] = {0};
+  return (peer_job){.device = "cuda:0",
+                    .data = at->data,
+                    .data_size = at->data_size,
+                    .kernel = kernel_name,
+                    .image = at->image,
+                    .image_size = at->image_size,
+                    .grid = {16, 1, 1},
+                    .block = {128, 1, 1},
+                    .arg_count = 1,
+                    .arg_sizes = sizes,
+                    .arg_offsets = offsets,
+                    .args = &nothing,
+                    .args_size = sizeof nothing,
+                    .buffer_size = sizeof nothing};
+}
+
 static void open_kdl(subject *at) {
   at->desc = kdl_grid(16, 1, 1);
   must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
@@ -263,88 +333,56 @@ static void open_raw(subject *at) {
 /* ------------------------------------------------------------------------------------------ */
 /* Cold processes                                                                               */
 
-static kdl_cuda_api load_driver_alone(void) {
-  kdl_cuda_api api;
-  void *library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!library) {
-    fprintf(stderr, "bench cuda_launch: %s\n", dlerror());
-    exit(1);
-  }
-#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
-  {                                                                                                \
-    void *symbol = dlsym(library, #name);                                                          \
-    memcpy(&api.field, &symbol, sizeof symbol);                                                    \
-  }
-#include "backends/cuda/symbols.def"
-#undef KDL_CUDA_SYMBOL
-  return api;
-}
+enum { most_modes = 8 };
 
-/* The driver alone, as a program that knows its one cubin would do it. The process ends next, and
- * takes everything with it. */
-static int run_cold_raw(void) {
+/* Its end takes everything with it. */
+static int run_cold(const char *name, const char *library) {
   subject at = {0};
+  guest process = {.what = peer_find(name)};
+  peer_job job = job_of(&at);
   read_image(&at);
-  kdl_cuda_api api = load_driver_alone();
-  int device;
-  void *context, *module, *function, *stream;
-  uint64_t memory, value = 1;
-  must_cuda(api.init(0), "cuInit");
-  must_cuda(api.device_get(&device, 0), "cuDeviceGet");
-  must_cuda(api.context_retain(&context, device), "cuDevicePrimaryCtxRetain");
-  must_cuda(api.context_push(context), "cuCtxPushCurrent");
-  must_cuda(api.stream_create(&stream, 1, 0), "cuStreamCreate");
-  must_cuda(api.alloc(&memory, sizeof value), "cuMemAlloc");
-  must_cuda(api.module_load(&module, at.image, 0, NULL, NULL), "cuModuleLoadDataEx");
-  must_cuda(api.module_function(&function, module, kernel_name), "cuModuleGetFunction");
-  void *params[] = {&memory};
-  must_cuda(api.launch(function, 16, 1, 1, 128, 1, 1, 0, stream, params, NULL), "cuLaunchKernel");
-  must_cuda(api.read(&value, memory, sizeof value, stream), "cuMemcpyDtoHAsync");
-  must_cuda(api.stream_sync(stream), "cuStreamSynchronize");
+  job.image = at.image;
+  job.image_size = at.image_size;
+  job.library = library;
+  process.job = &job;
+  must_peer(start_guest(&process) && process.what->arguments(process.state) &&
+                process.what->launch(process.state) && process.what->result(process.state),
+            &process);
   return 0;
 }
 
-/* A program that names its device, as the raw one does; else every vendor's driver is asked. */
-static int run_cold_kdl(void) {
-  subject at = {0};
-  kdl_buffer memory;
-  uint64_t value = 1;
-  read_image(&at);
-  make_library(&at);
-  must(kdl_device_find("cuda:0", &at.device), "device");
-  open_kdl(&at);
-  must(kdl_alloc(at.device, sizeof value, &memory), "alloc");
-  must(kdl_launch(at.kernel, at.queue, &at.desc, KDL_ARGS(&memory)), "launch");
-  must(kdl_read(at.queue, &value, &memory, 0, sizeof value), "read");
-  must(kdl_sync(at.queue), "sync");
-  return 0;
-}
-
-static double time_process(const char *mode) {
+static double time_process(const char *name, const char *library) {
   double start = bench_now_ns();
   pid_t child = fork();
   if (child == 0) {
-    execl("/proc/self/exe", "bench_cuda_launch", mode, (char *)NULL);
+    execl("/proc/self/exe", "bench_cuda_launch", "--cold", name, library, (char *)NULL);
     _exit(127);
   }
   int status = 1;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    die(mode);
+    die(name);
   return bench_now_ns() - start;
 }
 
-/* Pairs of processes, the order within a pair changing. */
-static void measure_cold(size_t pairs, bench_run *out_run) {
-  static const char *const modes[] = {"--cold-raw", "--cold-kdl"};
-  *out_run = (bench_run){.cases = 2, .blocks = pairs};
-  time_process(modes[0]);
-  for (size_t i = 0; i < pairs; ++i) {
-    for (size_t k = 0; k < 2; ++k) {
-      size_t which = (i + k) % 2;
-      out_run->ns[which][i] = time_process(modes[which]);
+/* Rounds of processes, the order within a round changing. */
+static void measure_cold(const char *const *names, size_t count, size_t rounds, const subject *at,
+                         bench_run *out_run) {
+  char library[] = "/tmp/kdl-bench-XXXXXX";
+  int file = mkstemp(library);
+  if (file < 0 || write(file, at->data, at->data_size) != (ssize_t)at->data_size)
+    die(library);
+  close(file);
+  *out_run = (bench_run){.cases = count, .blocks = rounds};
+  for (size_t i = 0; i < count; ++i)
+    time_process(names[i], library);
+  for (size_t i = 0; i < rounds; ++i) {
+    for (size_t k = 0; k < count; ++k) {
+      size_t which = (i + k) % count;
+      out_run->ns[which][i] = time_process(names[which], library);
     }
   }
+  unlink(library);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -394,37 +432,96 @@ static int run_count(subject *at, long count, const char *which) {
   return 2;
 }
 
-static void run_all(subject *at, size_t blocks, size_t pairs) {
-  bench_case on_queue[] = {{"cuLaunchKernel, CUfunction", queued_raw, at},
-                           {"kdl_launch", queued_kdl, at},
-                           {"kdl_launch_items", queued_items, at},
-                           {"kdl_launch, adopted NULL stream", queued_null, at},
-                           {"cuLaunchKernel, CUkernel", queued_raw_free, at}};
-  bench_case waited[] = {{"cuLaunchKernel, cuStreamSynchronize", waited_raw, at},
-                         {"kdl_launch, kdl_sync", waited_kdl, at},
-                         {"kdl_launch_items, kdl_sync", waited_items, at},
-                         {"cuLaunchKernel of a CUkernel, likewise", waited_raw_free, at}};
-  bench_case loads[] = {{"cuModuleLoadDataEx, GetFunction, Unload", load_raw, at},
-                        {"the backend: load, find, unload", load_backend, at},
-                        {"kdl_open_memory, sym, prefetch, close", load_kdl, at},
-                        {"cuCtxSynchronize, idle", idle_sync, at},
-                        {"cuLibraryLoadData, GetKernel, GetFunction, Unload", load_raw_free, at}};
+/* Adds the cases of the guests that are here. */
+static size_t add_guests(bench_case *cases, size_t count, guest *guests, void (*run)(void *),
+                         const char *const *names) {
+  for (size_t i = 0; i < guest_count; ++i) {
+    if (guests[i].present)
+      cases[count++] = (bench_case){names[i], run, &guests[i]};
+  }
+  return count;
+}
+
+static void run_launches(subject *at, guest *guests, size_t blocks) {
+  static const char *const on_queue_names[] = {"olLaunchKernel", "cudaLaunchKernel",
+                                               "kdl_launch, a queue of its own",
+                                               "cuLaunchKernel, a stream of its own"};
+  static const char *const waited_names[] = {
+      "olLaunchKernel, olSyncQueue", "cudaLaunchKernel, cudaStreamSynchronize",
+      "kdl_launch, kdl_sync, a queue of its own", "cuLaunchKernel, likewise, a stream of its own"};
+  bench_case on_queue[KDL_BENCH_LIMIT_CASES] = {
+      {"cuLaunchKernel, CUfunction", queued_raw, at},
+      {"kdl_launch", queued_kdl, at},
+      {"kdl_launch_items", queued_items, at},
+      {"kdl_launch, adopted NULL stream", queued_null, at},
+      {"cuLaunchKernel, CUkernel", queued_raw_free, at}};
+  bench_case waited[KDL_BENCH_LIMIT_CASES] = {
+      {"cuLaunchKernel, cuStreamSynchronize", waited_raw, at},
+      {"kdl_launch, kdl_sync", waited_kdl, at},
+      {"kdl_launch_items, kdl_sync", waited_items, at},
+      {"cuLaunchKernel of a CUkernel, likewise", waited_raw_free, at}};
   size_t with_free = at->free_kernel ? 1 : 0;
-  report("100 launches of an empty kernel, then a sync: per launch", on_queue, 4 + with_free,
-         blocks, queued);
-  report("one launch, then a sync", waited, 3 + with_free, blocks, 1);
-  report("a cubin of two kernels, loaded and unloaded", loads, 4 + with_free, blocks, 1);
+  size_t count = add_guests(on_queue, 4 + with_free, guests, queued_guest, on_queue_names);
+  report("100 launches of an empty kernel, then a sync: per launch", on_queue, count, blocks,
+         queued);
+  count = add_guests(waited, 3 + with_free, guests, waited_guest, waited_names);
+  report("one launch, then a sync", waited, count, blocks, 1);
+}
+
+static void run_loads(subject *at, guest *guests, size_t blocks) {
+  static const char *const load_names[] = {"olCreateProgram, olGetSymbol, olDestroyProgram",
+                                           "__cudaRegisterFatBinary, cudaFuncGetAttributes",
+                                           "kdl_open_memory, kdl_sym, kdl_prefetch, kdl_close",
+                                           "cuModuleLoadDataEx, once more"};
+  static const char *const use_names[] = {"liboffload", "the CUDA runtime", "libkdl",
+                                          "the driver, modules"};
+  bench_case loads[KDL_BENCH_LIMIT_CASES] = {
+      {"cuModuleLoadDataEx, GetFunction, Unload", load_raw, at},
+      {"the backend: load, find, unload", load_backend, at},
+      {"cuCtxSynchronize, idle", idle_sync, at},
+      {"cuLibraryLoadData, GetKernel, GetFunction, Unload", load_raw_free, at}};
+  size_t with_free = at->free_kernel ? 1 : 0;
+  size_t count = add_guests(loads, 3 + with_free, guests, load_guest, load_names);
+  report("a cubin of two kernels, loaded and unloaded", loads, count, blocks, 1);
+  bench_case uses[KDL_BENCH_LIMIT_CASES] = {{"the driver, modules", use_guest, &guests[raw_guest]}};
+  count = add_guests(uses, 1, guests, use_guest, use_names);
+  report("the same with one launch and its sync in between", uses, count - 1, blocks, 1);
+}
+
+static void run_cold_processes(const subject *at, const guest *guests, size_t rounds) {
   static bench_run cold;
-  static const char *const names[] = {"the driver alone", "libkdl, device named"};
-  measure_cold(pairs, &cold);
-  print_rows("a process from start to end, with one launch and its result", &cold, names, 2, 1);
+  const char *names[most_modes] = {"driver", "kdl"};
+  const char *words[most_modes] = {"the driver alone", "libkdl, device named"};
+  size_t count = 2;
+  for (size_t i = 0; i < raw_guest; ++i) {
+    if (guests[i].present && guests[i].what != &peer_kdl) {
+      words[count] = guests[i].what->what;
+      names[count++] = guests[i].what->name;
+    }
+  }
+  if (at->free_kernel) {
+    words[count] = peer_driver_library.what;
+    names[count++] = peer_driver_library.name;
+  }
+  measure_cold(names, count, rounds, at, &cold);
+  print_rows("a process from start to end, with one launch and its result", &cold, words, count, 1);
+}
+
+static void open_guests(guest *guests, const peer_job *job) {
+  static const peer *const all[guest_count] = {&peer_liboffload, &peer_cudart, &peer_kdl,
+                                               &peer_driver};
+  for (size_t i = 0; i < guest_count; ++i) {
+    guests[i].what = all[i];
+    guests[i].job = job;
+    guests[i].present = start_guest(&guests[i]);
+    if (!guests[i].present)
+      printf("left out: %s: %s\n", all[i]->name, peer_error());
+  }
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--cold-raw") == 0)
-    return run_cold_raw();
-  if (argc > 1 && strcmp(argv[1], "--cold-kdl") == 0)
-    return run_cold_kdl();
+  if (argc == 4 && strcmp(argv[1], "--cold") == 0)
+    return run_cold(argv[2], argv[3]);
   subject at = {0};
   read_image(&at);
   make_library(&at);
@@ -437,14 +534,20 @@ int main(int argc, char **argv) {
   if (argc > 3 && strcmp(argv[1], "--count") == 0)
     return run_count(&at, strtol(argv[2], NULL, 10), argv[3]);
   size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
-  size_t pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : least_pairs;
-  if (blocks < least_blocks || blocks > KDL_BENCH_LIMIT_BLOCKS || pairs > KDL_BENCH_LIMIT_BLOCKS) {
-    fprintf(stderr, "bench cuda_launch: expected %d to %d blocks, at most %d pairs\n", least_blocks,
-            KDL_BENCH_LIMIT_BLOCKS, KDL_BENCH_LIMIT_BLOCKS);
+  size_t rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : least_pairs;
+  if (blocks < least_blocks || blocks > KDL_BENCH_LIMIT_BLOCKS || rounds > KDL_BENCH_LIMIT_BLOCKS) {
+    fprintf(stderr, "bench cuda_launch: expected %d to %d blocks, at most %d rounds\n",
+            least_blocks, KDL_BENCH_LIMIT_BLOCKS, KDL_BENCH_LIMIT_BLOCKS);
     return 2;
   }
-  printf("kdl bench cuda_launch, libkdl %s: %zu interleaved blocks, %zu pairs of processes\n%s\n\n",
-         kdl_version(), blocks, pairs, kdl_device_spec_text(at.device));
-  run_all(&at, blocks, pairs);
+  printf("kdl bench cuda_launch, libkdl %s: %zu interleaved blocks, %zu rounds of processes\n%s\n",
+         kdl_version(), blocks, rounds, kdl_device_spec_text(at.device));
+  static guest guests[guest_count];
+  peer_job job = job_of(&at);
+  open_guests(guests, &job);
+  putchar('\n');
+  run_launches(&at, guests, blocks);
+  run_loads(&at, guests, blocks);
+  run_cold_processes(&at, guests, rounds);
   return 0;
 }

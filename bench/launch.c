@@ -2,13 +2,15 @@
 /*
  * What a launch costs once the kernel is bound: on a driver that does nothing, beside a direct call
  * of the driver's function pointer with its 11 arguments; and on the host, beside a plain call of
- * the same function.
+ * the same function, a call through an IFUNC, and an empty target region of OpenMP, which goes
+ * through LLVM's offload runtime.
  *
  *     bench_launch [BLOCKS]          times
  *     bench_launch --count N direct|launch|default|anew|call|items    N of one kind, for callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "harness.h"
+#include "peers/peer.h"
 
 #include <kdl/host_abi.h>
 #include <kdl/kdl.h>
@@ -107,6 +109,52 @@ CASE host_launch(void *context) {
   bench_keep((const void *)(uintptr_t)status);
 }
 
+/* What ld.so offers for functions that come in several versions: the resolver runs when the program
+ * is loaded, a call is one indirect jump. */
+static void ifunc_baseline(const kdl_host_group *group, const void *const *args) {
+  bench_keep(group);
+  bench_keep(args);
+}
+
+static void ifunc_newer(const kdl_host_group *group, const void *const *args) {
+  bench_keep(args);
+  bench_keep(group);
+}
+
+/* Runs before anything else, a sanitizer's own start included. */
+__attribute__((used, no_sanitize("address", "undefined", "thread"))) static kdl_host_function *
+choose_version(void) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") ? ifunc_newer : ifunc_baseline;
+#else
+  return (uintptr_t)ifunc_newer < (uintptr_t)ifunc_baseline ? ifunc_newer : ifunc_baseline;
+#endif
+}
+
+__attribute__((ifunc("choose_version"))) void bench_ifunc(const kdl_host_group *group,
+                                                          const void *const *args);
+
+CASE host_ifunc(void *context) {
+  (void)context;
+  uint32_t n = 5;
+  const void *args[] = {&n};
+  kdl_host_group group = {.size = sizeof group, .group_count = {1, 1, 1}, .block = {1, 1, 1}};
+  bench_ifunc(&group, args);
+}
+
+typedef struct {
+  const peer *what;
+  peer_job job;
+  _Alignas(16) char state[PEER_STATE_LIMIT];
+} guest;
+
+CASE host_omp(void *context) {
+  guest *at = context;
+  if (!at->what->launch(at->state))
+    die(peer_error());
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Set-up                                                                                       */
 
@@ -164,6 +212,19 @@ static subject host_subject(void) {
   return made;
 }
 
+/* False where the parts are missing, which is printed. */
+static bool open_omp(guest *at) {
+  if (!*KDL_PEER_OMP)
+    return peer_fail("built without clang-22, libomp-22-dev or liboffload-22");
+  at->what = peer_open(KDL_PEER_OMP);
+  bool well = at->what && at->what->open(at->state, &at->job);
+  for (const peer_step *step = well ? at->what->start : NULL; well && step->run; ++step)
+    well = step->run(at->state);
+  for (const peer_step *step = well ? at->what->load : NULL; well && step->run; ++step)
+    well = step->run(at->state);
+  return well;
+}
+
 static void report(const char *title, const bench_case *cases, size_t count, size_t blocks) {
   static bench_run run;
   bench_measure(cases, count, blocks, 2, &run);
@@ -209,7 +270,14 @@ int main(int argc, char **argv) {
                           {"kdl_launch_items", launch_items, &null}};
   report("a driver that does nothing", on_null, sizeof on_null / sizeof *on_null, blocks);
   subject host = host_subject();
-  bench_case on_host[] = {{"a plain call", host_plain, &host}, {"kdl_launch", host_launch, &host}};
-  report("an empty kernel on the host, one group", on_host, 2, blocks);
+  static guest omp;
+  bench_case on_host[] = {{"a plain call", host_plain, &host},
+                          {"a call through an IFUNC", host_ifunc, &host},
+                          {"kdl_launch", host_launch, &host},
+                          {"omp target", host_omp, &omp}};
+  bool with_omp = open_omp(&omp);
+  report("an empty kernel on the host, one group", on_host, with_omp ? 4 : 3, blocks);
+  if (!with_omp)
+    printf("  %-38s skipped: %s\n", "omp target", peer_error());
   return 0;
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The CUDA driver itself, as a program that knows its one image would use it: with modules, which
+ * belong to a context, and with libraries, which do not. */
+#include "peer.h"
+
+#include "backends/cuda/driver.h"
+#include "device/driver.h"
+
+#include <string.h>
+
+typedef struct {
+  const peer_job *job;
+  kdl_cuda_api cuda;
+  void *context;
+  void *stream;
+  void *code; /* CUmodule or CUlibrary */
+  void *function;
+  uint64_t buffer;
+  peer_args args;
+} driver_state;
+_Static_assert(sizeof(driver_state) <= PEER_STATE_LIMIT, "fits");
+
+static bool done(const driver_state *at, int error, const char *call) {
+  if (error == KDL_CUDA_SUCCESS)
+    return true;
+  const char *name = NULL;
+  at->cuda.error_name(error, &name);
+  return peer_fail("%s: %s (%d)", call, name ? name : "unknown error", error);
+}
+
+static bool open(void *state, const peer_job *job) {
+  driver_state *at = state;
+  at->job = job;
+  return peer_args_fit(job);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Start                                                                                        */
+
+static bool load_driver(void *state) {
+  driver_state *at = state;
+  static const char *const libraries[] = {"libcuda.so.1", NULL};
+  static const kdl_driver_symbol symbols[] = {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
+  {#name, offsetof(kdl_cuda_api, field), KDL_DRIVER_##need},
+#include "backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+  };
+  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->cuda);
+}
+
+static bool init(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.init(0), "cuInit");
+}
+
+static bool get_context(void *state) {
+  driver_state *at = state;
+  const kdl_cuda_api *cuda = &at->cuda;
+  int device;
+  return done(at, cuda->device_get(&device, (int)peer_ordinal(at->job->device)), "cuDeviceGet") &&
+         done(at, cuda->context_retain(&at->context, device), "cuDevicePrimaryCtxRetain") &&
+         done(at, cuda->context_push(at->context), "cuCtxPushCurrent") &&
+         done(at, cuda->stream_create(&at->stream, KDL_CUDA_STREAM_NON_BLOCKING, 0),
+              "cuStreamCreateWithPriority") &&
+         (!at->job->buffer_size ||
+          done(at, cuda->alloc(&at->buffer, at->job->buffer_size), "cuMemAlloc"));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Load                                                                                         */
+
+static bool load_module(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.module_load(&at->code, at->job->image, 0, NULL, NULL),
+              "cuModuleLoadDataEx");
+}
+
+static bool find_function(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.module_function(&at->function, at->code, at->job->kernel),
+              "cuModuleGetFunction");
+}
+
+static bool unload_module(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.module_unload(at->code), "cuModuleUnload");
+}
+
+/* The driver loads a library's code into a context when a kernel of it is first used there;
+ * cuKernelGetFunction is that use. */
+static bool load_library(void *state) {
+  driver_state *at = state;
+  if (!at->cuda.library_load)
+    return peer_fail("libcuda.so.1: it has no cuLibraryLoadData, which came with CUDA 12");
+  return done(at, at->cuda.library_load(&at->code, at->job->image, NULL, NULL, 0, NULL, NULL, 0),
+              "cuLibraryLoadData");
+}
+
+static bool find_free_kernel(void *state) {
+  driver_state *at = state;
+  void *loaded;
+  return done(at, at->cuda.library_kernel(&at->function, at->code, at->job->kernel),
+              "cuLibraryGetKernel") &&
+         done(at, at->cuda.kernel_function(&loaded, at->function), "cuKernelGetFunction");
+}
+
+static bool unload_library(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.library_unload(at->code), "cuLibraryUnload");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launch                                                                                       */
+
+static bool arguments(void *state) {
+  driver_state *at = state;
+  peer_args_fill(at->job, at->buffer, &at->args);
+  return true;
+}
+
+static bool launch(void *state) {
+  driver_state *at = state;
+  const uint32_t *grid = at->job->grid;
+  const uint32_t *block = at->job->block;
+  return done(at,
+              at->cuda.launch(at->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                              0, at->stream, at->args.pointers, NULL),
+              "cuLaunchKernel");
+}
+
+static bool sync(void *state) {
+  driver_state *at = state;
+  return done(at, at->cuda.stream_sync(at->stream), "cuStreamSynchronize");
+}
+
+static bool result(void *state) {
+  driver_state *at = state;
+  char byte;
+  if (at->job->buffer_size &&
+      !done(at, at->cuda.read(&byte, at->buffer, sizeof byte, at->stream), "cuMemcpyDtoHAsync"))
+    return false;
+  return sync(state);
+}
+
+static const peer_step start[] = {{PEER_DLOPEN, "dlopen, dlsym", load_driver},
+                                  {PEER_INIT, "cuInit", init},
+                                  {PEER_CONTEXT,
+                                   "cuDevicePrimaryCtxRetain, cuStreamCreateWithPriority, "
+                                   "cuMemAlloc",
+                                   get_context},
+                                  {.run = NULL}};
+
+const peer peer_driver = {
+    .name = "driver",
+    .what = "the CUDA driver, modules",
+    .backend = "cuda",
+    .state_size = sizeof(driver_state),
+    .open = open,
+    .start = start,
+    .load = (const peer_step[]){{PEER_LOAD, "cuModuleLoadDataEx", load_module},
+                                {PEER_RESOLVE, "cuModuleGetFunction", find_function},
+                                {.run = NULL}},
+    .unload = unload_module,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = sync,
+    .result = result,
+    .calls = {"pointers", "cuLaunchKernel", "cuStreamSynchronize"},
+};
+
+const peer peer_driver_library = {
+    .name = "driver-library",
+    .what = "the CUDA driver, libraries",
+    .backend = "cuda",
+    .state_size = sizeof(driver_state),
+    .open = open,
+    .start = start,
+    .load = (const peer_step[]){{PEER_LOAD, "cuLibraryLoadData", load_library},
+                                {PEER_RESOLVE, "cuLibraryGetKernel, cuKernelGetFunction",
+                                 find_free_kernel},
+                                {.run = NULL}},
+    .unload = unload_library,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = sync,
+    .result = result,
+    .calls = {"pointers", "cuLaunchKernel", "cuStreamSynchronize"},
+};

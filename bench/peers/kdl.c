@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* libkdl, as a program built for release calls it. What lies inside kdl_device_find and
+ * kdl_prefetch is told apart by libkdl itself where it is asked to. */
+#define KDL_CHECK_ARGUMENTS 0
+#include "peer.h"
+
+#include <kdl/kdl.h>
+
+#include <string.h>
+
+typedef struct {
+  const peer_job *job;
+  kdl_device *device;
+  kdl_library *lib;
+  kdl_kernel *kernel;
+  kdl_queue *queue;
+  kdl_buffer buffer;
+  kdl_launch_desc desc;
+  peer_args args;
+} kdl_state;
+_Static_assert(sizeof(kdl_state) <= PEER_STATE_LIMIT, "fits");
+
+static bool done(kdl_status status, const char *call) {
+  return status == KDL_OK || peer_fail("%s: %s", call, kdl_error_message());
+}
+
+static bool open(void *state, const peer_job *job) {
+  kdl_state *at = state;
+  at->job = job;
+  at->desc = kdl_grid(job->grid[0], job->grid[1], job->grid[2]);
+  memcpy(at->desc.block, job->block, sizeof at->desc.block);
+  return peer_args_fit(job);
+}
+
+static bool find_device(void *state) {
+  kdl_state *at = state;
+  return done(kdl_device_find(at->job->device, &at->device), "kdl_device_find");
+}
+
+static bool make_queue(void *state) {
+  kdl_state *at = state;
+  return done(kdl_queue_create(at->device, NULL, &at->queue), "kdl_queue_create") &&
+         done(kdl_alloc(at->device, at->job->buffer_size, &at->buffer), "kdl_alloc");
+}
+
+static bool open_library(void *state) {
+  kdl_state *at = state;
+  const peer_job *job = at->job;
+  return done(job->library ? kdl_open(job->library, NULL, &at->lib)
+                           : kdl_open_memory(job->data, job->data_size, NULL, &at->lib),
+              "kdl_open");
+}
+
+static bool find_kernel(void *state) {
+  kdl_state *at = state;
+  return done(kdl_sym(at->lib, at->device, at->job->kernel, NULL, &at->kernel), "kdl_sym");
+}
+
+static bool load(void *state) {
+  kdl_state *at = state;
+  return done(kdl_prefetch(at->kernel), "kdl_prefetch");
+}
+
+static bool unload(void *state) {
+  kdl_state *at = state;
+  kdl_close(at->lib);
+  return true;
+}
+
+static bool arguments(void *state) {
+  kdl_state *at = state;
+  peer_args_fill(at->job, at->buffer.address, &at->args);
+  return true;
+}
+
+static bool launch(void *state) {
+  kdl_state *at = state;
+  kdl_args args = {at->job->arg_count, (const void *const *)at->args.pointers, NULL};
+  return done(kdl_launch(at->kernel, at->queue, &at->desc, args), "kdl_launch");
+}
+
+static bool sync(void *state) {
+  kdl_state *at = state;
+  return done(kdl_sync(at->queue), "kdl_sync");
+}
+
+static bool result(void *state) {
+  kdl_state *at = state;
+  char byte;
+  if (at->job->buffer_size &&
+      !done(kdl_read(at->queue, &byte, &at->buffer, 0, sizeof byte), "kdl_read"))
+    return false;
+  return sync(state);
+}
+
+const peer peer_kdl = {
+    .name = "kdl",
+    .what = "libkdl",
+    .state_size = sizeof(kdl_state),
+    .open = open,
+    .start = (const peer_step[]){{PEER_ENUMERATE, "kdl_device_find", find_device},
+                                 {PEER_CONTEXT, "kdl_queue_create, kdl_alloc", make_queue},
+                                 {.run = NULL}},
+    .load = (const peer_step[]){{PEER_OPEN, "kdl_open", open_library},
+                                {PEER_SELECT, "kdl_sym", find_kernel},
+                                {PEER_LOAD, "kdl_prefetch", load},
+                                {.run = NULL}},
+    .unload = unload,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = sync,
+    .result = result,
+    .calls = {"pointers", "kdl_launch", "kdl_sync"},
+};

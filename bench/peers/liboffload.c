@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * LLVM's liboffload, opened at run time. Its interface is not stable: what is declared here is that
+ * of LLVM 22, OffloadAPI.h, and only that library is opened.
+ *
+ * It sees its devices when it is initialised; a context comes with the first use of one, which here
+ * is the queue. Its host device is a stub that crashes, so that only GPUs are taken.
+ */
+#include "peer.h"
+
+#include "device/driver.h"
+
+#include <string.h>
+
+typedef const struct {
+  int code;
+  const char *details;
+} *offload_result;
+
+typedef struct {
+  uint32_t x, y, z;
+} offload_dimensions;
+
+typedef struct {
+  size_t dimensions;
+  offload_dimensions groups;
+  offload_dimensions group_size;
+  size_t shared;
+} offload_shape;
+
+enum { device_platform = 1, platform_backend = 3, symbol_kernel = 0, allocate_on_device = 1 };
+enum { backend_unknown = 0, backend_cuda = 1 };
+
+typedef struct {
+  offload_result (*init)(void);
+  offload_result (*iterate)(bool (*visit)(void *device, void *user), void *user);
+  offload_result (*device_info)(void *device, int which, size_t size, void *value);
+  offload_result (*platform_info)(void *platform, int which, size_t size, void *value);
+  offload_result (*create_queue)(void *device, void **queue);
+  offload_result (*sync_queue)(void *queue);
+  offload_result (*create_program)(void *device, const void *data, size_t size, void **program);
+  offload_result (*destroy_program)(void *program);
+  offload_result (*get_symbol)(void *program, const char *name, int kind, void **symbol);
+  offload_result (*launch)(void *queue, void *device, void *symbol, const void *args, size_t size,
+                           const offload_shape *shape);
+  offload_result (*alloc)(void *device, int type, size_t size, void **memory);
+  offload_result (*copy)(void *queue, void *to, void *to_device, const void *from,
+                         void *from_device, size_t size);
+} offload_api;
+
+static const kdl_driver_symbol symbols[] = {
+    {"olInit", offsetof(offload_api, init), KDL_DRIVER_REQUIRED},
+    {"olIterateDevices", offsetof(offload_api, iterate), KDL_DRIVER_REQUIRED},
+    {"olGetDeviceInfo", offsetof(offload_api, device_info), KDL_DRIVER_REQUIRED},
+    {"olGetPlatformInfo", offsetof(offload_api, platform_info), KDL_DRIVER_REQUIRED},
+    {"olCreateQueue", offsetof(offload_api, create_queue), KDL_DRIVER_REQUIRED},
+    {"olSyncQueue", offsetof(offload_api, sync_queue), KDL_DRIVER_REQUIRED},
+    {"olCreateProgram", offsetof(offload_api, create_program), KDL_DRIVER_REQUIRED},
+    {"olDestroyProgram", offsetof(offload_api, destroy_program), KDL_DRIVER_REQUIRED},
+    {"olGetSymbol", offsetof(offload_api, get_symbol), KDL_DRIVER_REQUIRED},
+    {"olLaunchKernel", offsetof(offload_api, launch), KDL_DRIVER_REQUIRED},
+    {"olMemAlloc", offsetof(offload_api, alloc), KDL_DRIVER_REQUIRED},
+    {"olMemcpy", offsetof(offload_api, copy), KDL_DRIVER_REQUIRED},
+};
+
+typedef struct {
+  const peer_job *job;
+  offload_api ol;
+  unsigned skip; /* devices before the one that is wanted */
+  void *device;
+  void *host; /* the stub: what copies name for the host's side */
+  void *queue;
+  void *program;
+  void *kernel;
+  void *buffer;
+  offload_shape shape;
+  peer_args args;
+} offload_state;
+_Static_assert(sizeof(offload_state) <= PEER_STATE_LIMIT, "fits");
+
+static bool done(offload_result result, const char *call) {
+  return !result ||
+         peer_fail("%s: error %d: %s", call, result->code, result->details ? result->details : "");
+}
+
+static bool open(void *state, const peer_job *job) {
+  offload_state *at = state;
+  at->job = job;
+  at->skip = peer_ordinal(job->device);
+  at->shape = (offload_shape){3,
+                              {job->grid[0], job->grid[1], job->grid[2]},
+                              {job->block[0], job->block[1], job->block[2]},
+                              0};
+  return peer_args_fit(job);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Start                                                                                        */
+
+static bool load_library(void *state) {
+  offload_state *at = state;
+  static const char *const libraries[] = {"libLLVMOffload.so.22.1", NULL};
+  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->ol);
+}
+
+static bool init(void *state) {
+  offload_state *at = state;
+  return done(at->ol.init(), "olInit");
+}
+
+static int backend_of(const offload_state *at, void *device) {
+  void *platform = NULL;
+  int backend = backend_unknown;
+  if (at->ol.device_info(device, device_platform, sizeof(void *), &platform) ||
+      at->ol.platform_info(platform, platform_backend, sizeof backend, &backend))
+    return backend_unknown;
+  return backend;
+}
+
+static bool take_device(void *device, void *user) {
+  offload_state *at = user;
+  if (backend_of(at, device) != backend_cuda)
+    at->host = device;
+  else if (!at->device && at->skip-- == 0)
+    at->device = device;
+  return true;
+}
+
+static bool find_device(void *state) {
+  offload_state *at = state;
+  if (!done(at->ol.iterate(take_device, at), "olIterateDevices"))
+    return false;
+  return at->device || peer_fail("olIterateDevices: found no %s", at->job->device);
+}
+
+static bool make_queue(void *state) {
+  offload_state *at = state;
+  return done(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") &&
+         (!at->job->buffer_size ||
+          done(at->ol.alloc(at->device, allocate_on_device, at->job->buffer_size, &at->buffer),
+               "olMemAlloc"));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Load                                                                                         */
+
+static bool load(void *state) {
+  offload_state *at = state;
+  return done(at->ol.create_program(at->device, at->job->image, at->job->image_size, &at->program),
+              "olCreateProgram");
+}
+
+static bool find_kernel(void *state) {
+  offload_state *at = state;
+  return done(at->ol.get_symbol(at->program, at->job->kernel, symbol_kernel, &at->kernel),
+              "olGetSymbol");
+}
+
+static bool unload(void *state) {
+  offload_state *at = state;
+  return done(at->ol.destroy_program(at->program), "olDestroyProgram");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launch                                                                                       */
+
+static bool arguments(void *state) {
+  offload_state *at = state;
+  peer_args_fill(at->job, (uintptr_t)at->buffer, &at->args);
+  return true;
+}
+
+static bool launch(void *state) {
+  offload_state *at = state;
+  return done(at->ol.launch(at->queue, at->device, at->kernel, at->args.values, at->job->args_size,
+                            &at->shape),
+              "olLaunchKernel");
+}
+
+static bool sync(void *state) {
+  offload_state *at = state;
+  return done(at->ol.sync_queue(at->queue), "olSyncQueue");
+}
+
+static bool result(void *state) {
+  offload_state *at = state;
+  char byte;
+  if (at->job->buffer_size &&
+      !done(at->ol.copy(at->queue, &byte, at->host, at->buffer, at->device, sizeof byte),
+            "olMemcpy"))
+    return false;
+  return sync(state);
+}
+
+const peer peer_liboffload = {
+    .name = "liboffload",
+    .what = "LLVM 22's liboffload",
+    .backend = "cuda",
+    .state_size = sizeof(offload_state),
+    .open = open,
+    .start = (const peer_step[]){{PEER_DLOPEN, "dlopen, dlsym", load_library},
+                                 {PEER_INIT, "olInit", init},
+                                 {PEER_ENUMERATE, "olIterateDevices", find_device},
+                                 {PEER_CONTEXT, "olCreateQueue, olMemAlloc", make_queue},
+                                 {.run = NULL}},
+    .load = (const peer_step[]){{PEER_LOAD, "olCreateProgram", load},
+                                {PEER_RESOLVE, "olGetSymbol", find_kernel},
+                                {.run = NULL}},
+    .unload = unload,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = sync,
+    .result = result,
+    .calls = {"a struct", "olLaunchKernel", "olSyncQueue"},
+};

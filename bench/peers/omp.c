@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * OpenMP's target regions on the host, through LLVM's offload runtime: compiled by Clang with
+ * -fopenmp-targets= for this very processor into a shared object of its own, since no other
+ * compiler makes it, and opened where it is found. The region is empty and takes one pointer; the
+ * job's own image is not used.
+ *
+ * A region waits for its end, so that nothing is left to synchronise.
+ */
+#include "peer.h"
+
+#include <omp.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct {
+  const peer_job *job;
+  int device;
+  void *buffer;
+} omp_state;
+
+/* The program's own: this object is opened by it. */
+static bool (*fail)(const char *format, ...);
+
+static bool open(void *state, const peer_job *job) {
+  omp_state *at = state;
+  at->job = job;
+  return true;
+}
+
+/* Opens the runtime's plugins. */
+static bool init(void *state) {
+  omp_state *at = state;
+  at->device = -1;
+  return omp_get_num_devices() > 0 || fail("omp_get_num_devices: found no device for this image");
+}
+
+/* The first region on a device loads the image there. */
+static bool load(void *state) {
+  omp_state *at = state;
+  for (int i = 0; i < omp_get_num_devices() && at->device < 0; ++i) {
+    int initial = 1;
+#pragma omp target device(i) map(from : initial)
+    initial = omp_is_initial_device();
+    if (!initial)
+      at->device = i;
+  }
+  return at->device >= 0 || fail("omp target: every region ran without a device");
+}
+
+static bool succeed(void *state) {
+  (void)state;
+  return true;
+}
+
+static bool launch(void *state) {
+  omp_state *at = state;
+  void *pointer = at->buffer;
+#pragma omp target device(at->device) is_device_ptr(pointer)
+  (void)pointer;
+  return true;
+}
+
+static const peer made = {
+    .name = "omp",
+    .what = "OpenMP target on the host",
+    .backend = "host",
+    .state_size = sizeof(omp_state),
+    .open = open,
+    .start = (const peer_step[]){{PEER_INIT, "omp_get_num_devices", init}, {.run = NULL}},
+    .load = (const peer_step[]){{PEER_LOAD, "the first omp target", load}, {.run = NULL}},
+    .unload = succeed,
+    .arguments = succeed,
+    .launch = launch,
+    .sync = succeed,
+    .result = succeed,
+    .calls = {"nothing", "omp target", "nothing"},
+};
+
+__attribute__((visibility("default"))) const peer *
+kdl_bench_peer(bool (*fail_with)(const char *format, ...)) {
+  fail = fail_with;
+  return &made;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "peer.h"
+
+#include "device/driver.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const peer *const peers[] = {
+    &peer_kdl, &peer_driver, &peer_driver_library, &peer_liboffload, &peer_cudart, &peer_plain,
+};
+
+const peer *peer_at(size_t index) {
+  return index < sizeof peers / sizeof *peers ? peers[index] : NULL;
+}
+
+const peer *peer_find(const char *name) {
+  for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
+    if (strcmp(peers[i]->name, name) == 0)
+      return peers[i];
+  }
+  return NULL;
+}
+
+static const struct {
+  const char *name;
+  const char *meaning;
+} layers[] = {
+#define PEER_LAYER(constant, name, meaning) {name, meaning},
+#include "layers.def"
+#undef PEER_LAYER
+};
+
+const char *peer_layer_name(peer_layer layer) {
+  return (size_t)layer < PEER_LAYER_COUNT ? layers[layer].name : "?";
+}
+
+const char *peer_layer_meaning(peer_layer layer) {
+  return (size_t)layer < PEER_LAYER_COUNT ? layers[layer].meaning : "?";
+}
+
+static char words[1024];
+
+bool peer_fail(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(words, sizeof words, format, args);
+  va_end(args);
+  return false;
+}
+
+const char *peer_error(void) {
+  return words;
+}
+
+const peer *peer_open(const char *path) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *symbol = library ? dlsym(library, PEER_SYMBOL) : NULL;
+  if (!symbol) {
+    const char *why = dlerror();
+    peer_fail("%s", why ? why : path);
+    return NULL;
+  }
+  peer_function *function;
+  memcpy(&function, &symbol, sizeof function);
+  return function(peer_fail);
+}
+
+bool peer_load_library(const char *const *libraries, const kdl_driver_symbol *symbols, size_t count,
+                       void *table) {
+  kdl_driver_report report;
+  return kdl_driver_load(&kdl_driver_system, libraries, symbols, count, table, &report) ||
+         peer_fail("%s: %s", report.library, report.words);
+}
+
+unsigned peer_ordinal(const char *device) {
+  const char *colon = strchr(device, ':');
+  return colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
+}
+
+bool peer_args_fit(const peer_job *job) {
+  if (job->args_size > PEER_ARGS_BYTES || job->arg_count > PEER_ARGS_LIMIT)
+    return peer_fail("found %u arguments of %zu bytes, expected at most %d of %d", job->arg_count,
+                     job->args_size, PEER_ARGS_LIMIT, PEER_ARGS_BYTES);
+  return true;
+}
+
+void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args) {
+  memcpy(out_args->values, job->args, job->args_size);
+  if (job->buffer_size)
+    memcpy(out_args->values + job->arg_offsets[0], &buffer, sizeof buffer);
+  for (uint32_t i = 0; i < job->arg_count; ++i)
+    out_args->pointers[i] = out_args->values + job->arg_offsets[i];
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Peers: ways from a kernel's bytes to its result, libkdl's own among them, cut into the same
+ * layers so that they can be timed side by side on the same image.
+ *
+ * A peer is a table of steps. Whoever measures runs the steps in order and reads the clock between
+ * them; a peer never reads it. State of a peer is its own, zeroed before its first step, and given
+ * back by the process's end: start and load leave behind what a program would.
+ */
+#ifndef KDL_BENCH_PEERS_PEER_H
+#define KDL_BENCH_PEERS_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The layers of a dispatch, in the order in which a process meets them. */
+typedef enum peer_layer {
+#define PEER_LAYER(constant, name, meaning) PEER_##constant,
+#include "layers.def"
+#undef PEER_LAYER
+  PEER_LAYER_COUNT,
+} peer_layer;
+
+/* "driver dlopen", ... */
+const char *peer_layer_name(peer_layer layer);
+const char *peer_layer_meaning(peer_layer layer);
+
+/* What is launched: the same for every peer. All of it outlives the peer. */
+typedef struct peer_job {
+  const char *device;  /* "cuda:0", "host" */
+  const char *library; /* the file that libkdl opens; NULL: `data` */
+  const void *data;    /* the same in memory */
+  size_t data_size;
+  const char *kernel;
+  const void *image; /* the one image of it that the others load */
+  size_t image_size;
+  uint32_t grid[3];
+  uint32_t block[3];
+  /* Arguments by value, as a program has them; the first is replaced by the address of a buffer
+   * that the peer allocates, of `buffer_size` bytes, where that is not 0. */
+  uint32_t arg_count;
+  const uint32_t *arg_sizes;
+  const uint32_t *arg_offsets; /* in the packed form */
+  const void *args;            /* the packed form */
+  size_t args_size;
+  size_t buffer_size;
+} peer_job;
+
+typedef struct peer_step {
+  peer_layer layer;
+  const char *call; /* what a reader would look up */
+  bool (*run)(void *state);
+} peer_step;
+
+typedef struct peer {
+  const char *name;    /* as in --peers= */
+  const char *what;    /* for people */
+  const char *backend; /* devices it runs on: "cuda", "host" */
+  size_t state_size;
+  bool (*open)(void *state, const peer_job *job); /* not timed; touches no driver */
+  void (*close)(void *state);     /* likewise: removes files; NULL where there are none */
+  const peer_step *start;         /* once in a process; the last has no `run` */
+  const peer_step *load;          /* from bytes to something to launch */
+  bool (*unload)(void *state);    /* undoes `load` */
+  bool (*arguments)(void *state); /* puts the arguments where `launch` wants them */
+  bool (*launch)(void *state);
+  bool (*sync)(void *state);
+  bool (*result)(void *state); /* reads the buffer back and waits */
+  const char *calls[3];        /* the names of `arguments`, `launch` and `sync` */
+} peer;
+
+/* Most that a peer keeps of itself. */
+enum { PEER_STATE_LIMIT = 4096, PEER_ARGS_LIMIT = 32, PEER_ARGS_BYTES = 512 };
+
+/* Arguments as launches want them: a copy of the values, and pointers into it. */
+typedef struct peer_args {
+  _Alignas(16) char values[PEER_ARGS_BYTES];
+  void *pointers[PEER_ARGS_LIMIT];
+} peer_args;
+
+/* Fails where the job has more than fits. */
+bool peer_args_fit(const peer_job *job);
+void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args);
+
+/* The peers that there are, by their names; NULL where there is none. */
+const peer *peer_find(const char *name);
+const peer *peer_at(size_t index); /* NULL beyond the last */
+
+/* Records why a step failed, and returns false. peer_error() tells it. */
+bool peer_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *peer_error(void);
+
+/* Opens the first of `libraries` (NULL behind the last) and fills the table. */
+struct kdl_driver_symbol;
+bool peer_load_library(const char *const *libraries, const struct kdl_driver_symbol *symbols,
+                       size_t count, void *table);
+
+/* The number behind the colon: "cuda:1" is the second device; 0 where there is none. */
+unsigned peer_ordinal(const char *device);
+
+extern const peer peer_kdl;
+extern const peer peer_driver;         /* the CUDA driver, modules */
+extern const peer peer_driver_library; /* the CUDA driver, libraries */
+extern const peer peer_liboffload;
+extern const peer peer_cudart;
+extern const peer peer_plain; /* the host image, opened and called by hand */
+
+/* What a peer in a shared object of its own exports: kdl_peer_NAME.so. */
+#define PEER_SYMBOL "kdl_bench_peer"
+typedef const peer *peer_function(bool (*fail)(const char *format, ...));
+
+/* Opens such an object; NULL where it cannot be, which peer_error() tells. */
+const peer *peer_open(const char *path);
+
+#endif

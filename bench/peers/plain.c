@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The host without any runtime: the image is a shared object, opened as one, and its function is
+ * called once per group. */
+#include "peer.h"
+
+#include <kdl/host_abi.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  const peer_job *job;
+  char path[64];
+  void *library;
+  kdl_host_function *function;
+  peer_args args;
+  void *buffer;
+} plain_state;
+_Static_assert(sizeof(plain_state) <= PEER_STATE_LIMIT, "fits");
+
+/* A program that calls its own shared object has it in a file. */
+static bool write_image(plain_state *at, const peer_job *job) {
+  snprintf(at->path, sizeof at->path, "/tmp/kdl-plain-XXXXXX");
+  int file = mkstemp(at->path);
+  if (file < 0)
+    return peer_fail("%s: cannot be made", at->path);
+  ssize_t written = write(file, job->image, job->image_size);
+  close(file);
+  return written == (ssize_t)job->image_size || peer_fail("%s: cannot be written", at->path);
+}
+
+static bool open(void *state, const peer_job *job) {
+  plain_state *at = state;
+  at->job = job;
+  return peer_args_fit(job) && write_image(at, job);
+}
+
+static bool make_buffer(void *state) {
+  plain_state *at = state;
+  at->buffer = calloc(1, at->job->buffer_size + 1);
+  return at->buffer || peer_fail("out of memory");
+}
+
+static bool load(void *state) {
+  plain_state *at = state;
+  at->library = dlopen(at->path, RTLD_NOW | RTLD_LOCAL);
+  return at->library || peer_fail("%s", dlerror());
+}
+
+static bool find_function(void *state) {
+  plain_state *at = state;
+  void *symbol = dlsym(at->library, at->job->kernel);
+  memcpy(&at->function, &symbol, sizeof symbol);
+  return symbol || peer_fail("%s", dlerror());
+}
+
+static bool unload(void *state) {
+  plain_state *at = state;
+  return dlclose(at->library) == 0 || peer_fail("%s", dlerror());
+}
+
+static bool arguments(void *state) {
+  plain_state *at = state;
+  peer_args_fill(at->job, (uintptr_t)at->buffer, &at->args);
+  return true;
+}
+
+static bool launch(void *state) {
+  plain_state *at = state;
+  kdl_host_group group = {.size = sizeof group};
+  const uint32_t *grid = at->job->grid;
+  memcpy(group.group_count, grid, sizeof group.group_count);
+  memcpy(group.block, at->job->block, sizeof group.block);
+  memcpy(group.tile, at->job->block, sizeof group.tile);
+  for (group.group[2] = 0; group.group[2] < grid[2]; ++group.group[2]) {
+    for (group.group[1] = 0; group.group[1] < grid[1]; ++group.group[1]) {
+      for (group.group[0] = 0; group.group[0] < grid[0]; ++group.group[0])
+        at->function(&group, (const void *const *)at->args.pointers);
+    }
+  }
+  return true;
+}
+
+static bool nothing(void *state) {
+  (void)state;
+  return true;
+}
+
+static void close_state(void *state) {
+  const plain_state *at = state;
+  unlink(at->path);
+}
+
+const peer peer_plain = {
+    .name = "plain",
+    .what = "a plain call of the host image's function",
+    .backend = "host",
+    .state_size = sizeof(plain_state),
+    .open = open,
+    .close = close_state,
+    .start = (const peer_step[]){{PEER_CONTEXT, "calloc", make_buffer}, {.run = NULL}},
+    .load = (const peer_step[]){{PEER_LOAD, "dlopen", load},
+                                {PEER_RESOLVE, "dlsym", find_function},
+                                {.run = NULL}},
+    .unload = unload,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = nothing,
+    .result = nothing,
+    .calls = {"pointers", "a call", "nothing"},
+};

@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,17 +31,46 @@ static char *final_path(const char *path) {
   return strdup(path);
 }
 
-static kdl_status write_all(int fd, const char *path, const char *data, size_t size) {
+/* Whether a write would raise SIGXFSZ, whose default is to kill. */
+static bool is_over_limit(int fd, size_t size) {
+  struct rlimit limit;
+  off_t at = lseek(fd, 0, SEEK_CUR);
+  return at >= 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         (uint64_t)at + size > limit.rlim_cur;
+}
+
+bool kdl_fd_write(int fd, const void *data, size_t size) {
+  const char *at = data;
+  if (is_over_limit(fd, size)) {
+    errno = EFBIG;
+    return false;
+  }
   while (size) {
-    ssize_t put = write(fd, data, size < SSIZE_MAX ? size : SSIZE_MAX);
+    ssize_t put = write(fd, at, size < SSIZE_MAX ? size : SSIZE_MAX);
     if (put < 0 && errno == EINTR)
       continue;
     if (put < 0)
-      return failed(path, "write");
-    data += put;
+      return false;
+    at += put;
     size -= (size_t)put;
   }
-  return KDL_OK;
+  return true;
+}
+
+bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
+  size_t used = 0;
+  while (used < size) {
+    ssize_t got = read(fd, (char *)data + used, size - used < SSIZE_MAX ? size - used : SSIZE_MAX);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return false;
+    if (got == 0)
+      break;
+    used += (size_t)got;
+  }
+  *out_size = used;
+  return true;
 }
 
 /* A new file under a name nobody else has, made as open() would have made `target`. */
@@ -99,7 +128,8 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
   } else {
     if (replaces)
       copy_ownership(fd, &old);
-    status = write_all(fd, path, data, size);
+    if (!kdl_fd_write(fd, data, size))
+      status = failed(path, "write");
     if (status == KDL_OK && fsync(fd) != 0)
       status = failed(path, "flush");
     if (close(fd) != 0 && status == KDL_OK)

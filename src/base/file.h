@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writing files so that nothing a user owns is lost. */
+/* Writing files so that nothing a user owns is lost, and reading and writing whole. */
 #ifndef KDL_BASE_FILE_H
 #define KDL_BASE_FILE_H
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes `size` bytes beside `path`, flushes them and renames the result over it. After any
@@ -12,5 +13,12 @@
  * link is followed, so that the link stays; an existing file keeps its mode, and its owner and
  * group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
+
+/* Writes all of it at the descriptor's position; false with errno. Over RLIMIT_FSIZE that is EFBIG
+ * and not the signal that would end the user's process. */
+bool kdl_fd_write(int fd, const void *data, size_t size);
+
+/* Reads up to `size` bytes, fewer only where the file ends; false with errno. */
+bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #include "backends/host/host.h"
 #include "base/bytes.h"
+#include "base/file.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -98,19 +99,6 @@ static int make_memory_file(void) {
   return fd;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size) {
-  while (size > 0) {
-    ssize_t written = write(fd, data, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    data += written;
-    size -= (size_t)written;
-  }
-  return true;
-}
-
 static void print_path(int fd, char path[32]) {
   snprintf(path, 32, "/proc/self/fd/%d", fd);
 }
@@ -121,7 +109,7 @@ static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd)
     return kdl_host_services->fail(
         KDL_IO, errno, "memfd_create: %s%s", strerror(errno),
         errno == EACCES ? " (sysctl vm.memfd_noexec forbids executable memory files)" : "");
-  if (!write_all(fd, source->data, source->data_size)) {
+  if (!kdl_fd_write(fd, source->data, source->data_size)) {
     int code = errno;
     close(fd);
     return kdl_host_services->fail(KDL_IO, code, "memfd: cannot write %zu bytes: %s",

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The cache on disk: questions and the images that answer them, bounded in size, the least recently
+ * used going first.
+ *
+ * Many processes, on many machines, may use one folder. An entry is written beside and renamed, so
+ * whoever looks finds a whole file or none; what is found is checked before it is believed; and no
+ * lock is needed for any of that.
+ */
+#ifndef KDL_CACHE_STORE_H
+#define KDL_CACHE_STORE_H
+
+#include "cache/entry.h"
+#include "cache/folder.h"
+#include "cache/settings.h"
+
+typedef struct kdl_cache_found {
+  kdl_cache_entry entry; /* in `data`, which a NUL follows that nothing counts */
+  void *data;
+} kdl_cache_found;
+
+/* The entry that answers the question. KDL_NO_MATCH where there is none; otherwise the status and
+ * the message say why the one that is there is of no use, and unless the cache is read-only, one
+ * that is damaged is gone. The caller frees *out_found. */
+kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string question,
+                          kdl_cache_found *out_found);
+void kdl_cache_found_free(kdl_cache_found *found);
+
+/* Adds an entry, or replaces the one to the same question, then lets the oldest go until the rest
+ * takes no more than the limit. Must not be called where the cache is read-only or off. */
+kdl_status kdl_cache_store(const kdl_cache_settings *settings, const kdl_cache_entry *entry);
+
+/* Lets one go; nothing where there is none. */
+void kdl_cache_remove(const kdl_cache_settings *settings, kdl_string question);
+
+/* The name that a question's entry has, with a suffix. */
+void kdl_cache_name(kdl_string question, const char *suffix, char name[KDL_CACHE_NAME]);
+
+/* Reads and checks one file of the folder as an entry. The caller frees *out_found. */
+kdl_status kdl_cache_read(int folder, const char *name, kdl_cache_found *out_found);
+
+#endif

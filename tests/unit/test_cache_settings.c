@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the environment says of the cache. */
+#include "support.h"
+
+#include "cache/settings.h"
+
+static void set(const char *name, const char *value) {
+  if (value)
+    setenv(name, value, 1);
+  else
+    unsetenv(name);
+}
+
+static void set_all(const char *dir, const char *xdg, const char *home, const char *mode,
+                    const char *size) {
+  set("KDL_CACHE_DIR", dir);
+  set("XDG_CACHE_HOME", xdg);
+  set("HOME", home);
+  set("KDL_CACHE", mode);
+  set("KDL_CACHE_SIZE", size);
+}
+
+static void good(void **state) {
+  (void)state;
+  static const struct {
+    const char *dir, *xdg, *home, *mode, *size;
+    kdl_cache_settings expected;
+  } rows[] = {
+      {"/a", "/x", "/h", NULL, NULL, {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/a"}},
+      {NULL, "/x", "/h", "on", "10", {KDL_CACHE_ON, 10, "/x/kdl"}},
+      {NULL, NULL, "/h", "ro", "3K", {KDL_CACHE_READ_ONLY, 3072, "/h/.cache/kdl"}},
+      {NULL, "relative", "/h", "off", "2G", {KDL_CACHE_OFF, (uint64_t)2 << 30, "/h/.cache/kdl"}},
+      {"", "", "/h", "", "", {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/h/.cache/kdl"}},
+      {"/a", NULL, NULL, NULL, "1T", {KDL_CACHE_ON, (uint64_t)1 << 40, "/a"}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_cache_settings settings;
+    set_all(rows[i].dir, rows[i].xdg, rows[i].home, rows[i].mode, rows[i].size);
+    assert_ok(kdl_cache_settings_read(&settings));
+    assert_int_equal(settings.mode, rows[i].expected.mode);
+    assert_int_equal(settings.limit, rows[i].expected.limit);
+    assert_string_equal(settings.dir, rows[i].expected.dir);
+  }
+}
+
+static void bad(void **state) {
+  (void)state;
+  static const struct {
+    const char *dir, *home, *mode, *size;
+    kdl_status status;
+    const char *message;
+  } rows[] = {
+      {"a/b", "/h", NULL, NULL, KDL_BAD_CALL,
+       "KDL_CACHE_DIR: found \"a/b\", expected an absolute path"},
+      {"/a", "/h", "yes", NULL, KDL_BAD_CALL, "KDL_CACHE: found \"yes\", expected on, ro or off"},
+      {"/a", "/h", NULL, "10X", KDL_BAD_CALL,
+       "KDL_CACHE_SIZE: found \"10X\", expected a number of bytes, as 536870912, 512M or 2G"},
+      {"/a", "/h", NULL, "-1", KDL_BAD_CALL,
+       "KDL_CACHE_SIZE: found \"-1\", expected a number of bytes, as 536870912, 512M or 2G"},
+      {"/a", "/h", NULL, "M", KDL_BAD_CALL,
+       "KDL_CACHE_SIZE: found \"M\", expected a number of bytes, as 536870912, 512M or 2G"},
+      {"/a", "/h", NULL, "18446744073709551616", KDL_BAD_CALL,
+       "KDL_CACHE_SIZE: found \"18446744073709551616\", expected a number of bytes, as 536870912, "
+       "512M or 2G"},
+      {"/a", "/h", NULL, "18014398509481984K", KDL_BAD_CALL,
+       "KDL_CACHE_SIZE: found \"18014398509481984K\", expected a number of bytes, as 536870912, "
+       "512M or 2G"},
+      {NULL, NULL, NULL, NULL, KDL_NO_MATCH,
+       "found none of KDL_CACHE_DIR, XDG_CACHE_HOME and HOME, expected one to say where the cache "
+       "lies"},
+      {NULL, "h", NULL, NULL, KDL_NO_MATCH,
+       "found none of KDL_CACHE_DIR, XDG_CACHE_HOME and HOME, expected one to say where the cache "
+       "lies"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_cache_settings settings;
+    set_all(rows[i].dir, NULL, rows[i].home, rows[i].mode, rows[i].size);
+    assert_fails(kdl_cache_settings_read(&settings), rows[i].status, rows[i].message);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(good),
+      cmocka_unit_test(bad),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -34,7 +34,7 @@ _kdl_devices='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed devices explain which run help'
+  local commands='ls pack extract annotate merge thin verify embed devices explain which run cache help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -111,6 +111,13 @@ _kdl() {
     run)
       options='--items= --grid= --block= --arg= --device= --dump= --check= --repeat= --time'
       options+=' --policy= --variant-tag='
+      ;;
+    cache)
+      options='--json --long'
+      if [[ $cur != -* ]]; then
+        _kdl_compgen -W 'ls stat clear verify' -- "$cur"
+        return
+      fi
       ;;
     *) return ;;
   esac

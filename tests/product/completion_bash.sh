@@ -43,6 +43,8 @@ offers 'kdl annotate --r' '--remove='
 offers 'kdl thin x --for=h200,mi30' 'h200,mi300x h200,mi300a'
 offers 'kdl explain x --device=rtx50' 'rtx5090'
 offers 'kdl explain x --policy=' 'best first capability'
+offers 'kdl cache ' 'ls stat clear verify'
+offers 'kdl cache --l' '--long'
 offers 'kdl nonsense --' ''
 
 # Every device that has a name, and no other: the message about one that has none lists them.

@@ -214,21 +214,33 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* Devices                                                                                      */
 
 /* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
- * the process; the same description gives the same device. */
+ * the process; the same description gives the same device.
+ *
+ * Drivers are asked for their devices when somebody wants one of theirs, each once; one may be
+ * missing or broken without harm. No context is created. A device that was handed out stays what it
+ * is, whatever is asked later. */
 typedef struct kdl_device kdl_device;
 
 /* How many devices this machine has, in the default order: discrete GPUs, integrated ones, the CPU.
- * The first call asks the drivers, each of which may be missing or broken without harm; it creates
- * no context. A GPU that two drivers show is one device with two routes, its vendor's own first. */
+ * The first call asks every driver there is. A GPU that two drivers show is one device with two
+ * routes, its vendor's own first; it is used through one of them, that of its first use. */
 KDL_API size_t kdl_device_count(void);
 
 /* NULL where `index` is not less than kdl_device_count(). */
 KDL_API kdl_device *kdl_device_at(size_t index);
 
-/* The device that `text` means: "cuda", "cuda:1", "host" or a number for one that is here; a spec
- * as "cuda:sm_90 driver=13.0", a known name as "mi300x", or "@FILE" from `kdl devices --json` for
- * one that may be anywhere. No driver is loaded for the latter three. KDL_BAD_CALL with the grammar
- * where it means none, KDL_NO_MATCH where nothing here fits. */
+/* The device that `text` means. For one that is here:
+ *
+ *   "cuda", "cuda:1", "host"  the device that this driver numbers so, used through this driver; no
+ *                             other driver is asked
+ *   "1"                       kdl_device_at(1)
+ *
+ * For one that may be anywhere, and without any driver: a spec as "cuda:sm_90 driver=13.0", a known
+ * name as "mi300x", or "@FILE" from `kdl devices --json`. KDL_BAD_CALL with the grammar where it
+ * means none, KDL_NO_MATCH where nothing here fits.
+ *
+ * Of a GPU that both CUDA and OpenCL show, "opencl:0" is not kdl_device_at(0) but a device of its
+ * own, with its own memory and queues. */
 KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
 
 /* The spec of the device's preferred route, as one line of text. */
@@ -294,8 +306,10 @@ KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char 
                                const kdl_select_opts *opts,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user);
 
-/* The best device of this machine that has an image for the kernel: the first in the default order,
- * or the one that KDL_DEVICE names. */
+/* The best device of this machine for the kernel: the first in the default order that libkdl can
+ * launch on and an image fits, through the driver that it fits, or the one that KDL_DEVICE names.
+ * Drivers are asked as far as the answer depends on them: a library of cubins and host images asks
+ * CUDA's and no other. */
 KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                                   kdl_device **out_device);
 

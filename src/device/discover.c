@@ -2,6 +2,7 @@
 #include "device/discover.h"
 
 #include "base/error.h"
+#include "device/arrange.h"
 #include "device/discover_backends.h"
 #include "device/spec_json.h"
 
@@ -56,7 +57,7 @@ static void note_variables(kdl_driver_report *report) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* One thread for each driver                                                                   */
+/* A thread for each driver                                                                     */
 
 /* Shared by the thread that asks a driver and the one that waits for it. Whoever lets go last frees
  * it, so that a driver which answers too late writes into memory that is still there. */
@@ -78,20 +79,20 @@ static void let_go(job *task) {
   free(task);
 }
 
-static void ask(job *task) {
-  functions[task->list.report.backend](&task->resolver, &task->list);
-}
-
 /* LLVM, which is in some drivers, puts an alternate signal stack of its own under the thread that
  * loads it. Who put one there before, as AddressSanitizer does, expects it back at the thread's
  * end. */
-static void *run_job(void *argument) {
-  job *task = argument;
+static void ask(job *task) {
   stack_t signal_stack;
   bool has_stack = sigaltstack(NULL, &signal_stack) == 0;
-  ask(task);
+  functions[task->list.report.backend](&task->resolver, &task->list);
   if (has_stack)
     sigaltstack(&signal_stack, NULL);
+}
+
+static void *run_job(void *argument) {
+  job *task = argument;
+  ask(task);
   pthread_mutex_lock(&task->lock);
   task->done = true;
   pthread_cond_signal(&task->changed);
@@ -118,23 +119,26 @@ static job *create_job(const kdl_driver_resolver *resolver, kdl_backend backend)
   return task;
 }
 
-/* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
-static void start_job(job *task) {
+static bool start_thread(job *task) {
   pthread_attr_t attributes;
   pthread_t thread;
-  bool started = false;
-  if (task->list.report.backend != KDL_BACKEND_HOST && pthread_attr_init(&attributes) == 0) {
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    atomic_fetch_add(&task->holders, 1);
-    started = pthread_create(&thread, &attributes, run_job, task) == 0;
-    pthread_attr_destroy(&attributes);
-    if (!started)
-      atomic_fetch_sub(&task->holders, 1);
-  }
-  if (!started) {
-    ask(task);
-    task->done = true;
-  }
+  if (pthread_attr_init(&attributes) != 0)
+    return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  atomic_fetch_add(&task->holders, 1);
+  bool started = pthread_create(&thread, &attributes, run_job, task) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!started)
+    atomic_fetch_sub(&task->holders, 1);
+  return started;
+}
+
+/* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
+static void start_job(job *task, bool alone) {
+  if (!alone && task->list.report.backend != KDL_BACKEND_HOST && start_thread(task))
+    return;
+  ask(task);
+  task->done = true;
 }
 
 static bool wait_for(job *task, const struct timespec *deadline) {
@@ -162,91 +166,50 @@ static struct timespec deadline_in(unsigned milliseconds) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices from routes                                                                          */
 
-/* Two OpenCL platforms are two drivers. */
-static bool same_driver(const kdl_device_spec *a, const kdl_device_spec *b) {
-  return a->backend == b->backend && strcmp(a->platform, b->platform) == 0;
-}
-
-static bool same_uuid(const kdl_device_spec *a, const kdl_device_spec *b) {
-  return a->uuid.known && b->uuid.known && memcmp(a->uuid.bytes, b->uuid.bytes, 16) == 0;
-}
-
-bool kdl_device_spec_same(const kdl_device_spec *a, const kdl_device_spec *b) {
-  /* One driver shows the parts of a divided GPU, which share an address, as several devices. */
-  if (same_driver(a, b))
-    return false;
-  if (same_uuid(a, b))
-    return true;
-  return a->pci.known && b->pci.known && a->pci.domain == b->pci.domain &&
-         a->pci.bus == b->pci.bus && a->pci.device == b->pci.device &&
-         a->pci.function == b->pci.function;
-}
-
 typedef struct {
-  kdl_device_spec *spec;
-  size_t device; /* the index of the device's first route */
+  const kdl_device_spec *spec;
+  const kdl_device_spec *device; /* the spec of the device's first route */
 } route;
 
-/* A device takes one route of each driver; of several parts with one address, the UUID decides. */
-static bool may_join(const route *routes, size_t count, size_t device,
-                     const kdl_device_spec *spec) {
-  for (size_t i = 0; i < count; ++i) {
-    if (routes[i].device == device && same_driver(routes[i].spec, spec))
-      return false;
-  }
-  return true;
-}
-
-static size_t find_device(const route *routes, size_t count, const kdl_device_spec *spec) {
-  size_t by_address = count;
-  for (size_t i = 0; i < count; ++i) {
-    if (!kdl_device_spec_same(routes[i].spec, spec) ||
-        !may_join(routes, count, routes[i].device, spec))
-      continue;
-    if (same_uuid(routes[i].spec, spec))
-      return routes[i].device;
-    if (by_address == count)
-      by_address = routes[i].device;
-  }
-  return by_address;
-}
-
-/* Devices by class, then backend, then number; routes of one device by backend. Routes come in the
- * order of their backends, so their places settle the rest. */
-static int compare_routes(const void *left, const void *right, void *all) {
+/* Devices in the default order; the routes of one device by backend. */
+static int compare_routes(const void *left, const void *right) {
   const route *a = left;
   const route *b = right;
-  const kdl_device_spec *first_a = ((const route *)all)[a->device].spec;
-  const kdl_device_spec *first_b = ((const route *)all)[b->device].spec;
-  int classes = (int)kdl_device_spec_class(first_a) - (int)kdl_device_spec_class(first_b);
-  if (classes)
-    return classes;
   if (a->device != b->device)
-    return a->device < b->device ? -1 : 1;
-  return a->spec < b->spec ? -1 : a->spec > b->spec;
+    return kdl_device_spec_order(a->device, b->device);
+  return (a->spec > b->spec) - (a->spec < b->spec);
 }
 
-static kdl_status arrange(kdl_discovery *found, kdl_device_spec *specs, size_t count) {
-  route *routes = calloc(count ? count : 1, sizeof *routes);
-  route *sorted = calloc(count ? count : 1, sizeof *sorted);
-  found->routes = calloc(count ? count : 1, sizeof *found->routes);
-  found->devices = calloc(count ? count : 1, sizeof *found->devices);
-  bool whole = routes && sorted && found->routes && found->devices;
-  for (size_t i = 0; whole && i < count; ++i) {
-    routes[i] = (route){&specs[i], find_device(routes, i, &specs[i])};
-    sorted[i] = routes[i];
-  }
-  if (whole)
-    qsort_r(sorted, count, sizeof *sorted, compare_routes, routes);
-  for (size_t i = 0; whole && i < count; ++i) {
-    found->routes[i] = *sorted[i].spec;
-    if (i == 0 || sorted[i].device != sorted[i - 1].device)
+static void fill(kdl_discovery *found, const route *routes, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    found->routes[i] = *routes[i].spec;
+    if (i == 0 || routes[i].device != routes[i - 1].device)
       found->devices[found->device_count++].first = i;
     ++found->devices[found->device_count - 1].count;
   }
   found->route_count = count;
+}
+
+static kdl_status arrange(kdl_discovery *found, const kdl_device_spec *specs, size_t count) {
+  size_t room = count ? count : 1;
+  const kdl_device_spec **all = calloc(room, sizeof *all);
+  size_t *first = calloc(room, sizeof *first);
+  route *routes = calloc(room, sizeof *routes);
+  found->routes = calloc(room, sizeof *found->routes);
+  found->devices = calloc(room, sizeof *found->devices);
+  bool whole = all && first && routes && found->routes && found->devices;
+  for (size_t i = 0; whole && i < count; ++i)
+    all[i] = &specs[i];
+  if (whole) {
+    kdl_arrange_routes(all, count, first);
+    for (size_t i = 0; i < count; ++i)
+      routes[i] = (route){&specs[i], &specs[first[i]]};
+    qsort(routes, count, sizeof *routes, compare_routes);
+    fill(found, routes, count);
+  }
+  free(all);
+  free(first);
   free(routes);
-  free(sorted);
   return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", count);
 }
 
@@ -263,36 +226,26 @@ static void take_specs(kdl_found_list *all, const kdl_found_list *from, bool *wh
   }
 }
 
-static kdl_status collect(job **jobs, unsigned timeout_ms, kdl_discovery *found) {
-  kdl_found_list all = {.specs = NULL};
-  bool whole = true;
-  struct timespec deadline = deadline_in(timeout_ms);
-  for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    if (!jobs[i])
-      continue;
-    kdl_driver_report *report = &found->reports[found->report_count++];
-    if (wait_for(jobs[i], &deadline)) {
-      *report = jobs[i]->list.report;
-      report->device_count = jobs[i]->list.count;
-      take_specs(&all, &jobs[i]->list, &whole);
-    } else {
-      report->backend = (kdl_backend)i;
-      memcpy(report->limits, jobs[i]->list.report.limits, sizeof report->limits);
-      kdl_driver_say(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
-    }
-    let_go(jobs[i]);
+/* Puts what one driver answered, or that it did not, into the report and the list. */
+static void collect(job *task, const struct timespec *deadline, unsigned timeout_ms,
+                    kdl_driver_report *report, kdl_found_list *all, bool *whole) {
+  const kdl_driver_report *own = &task->list.report;
+  if (wait_for(task, deadline)) {
+    *report = *own;
+    report->device_count = task->list.count;
+    take_specs(all, &task->list, whole);
+  } else {
+    report->backend = own->backend;
+    memcpy(report->limits, own->limits, sizeof report->limits);
+    kdl_driver_say(report, KDL_DRIVER_SILENT, "no answer within %u ms", timeout_ms);
   }
-  kdl_status status = whole ? arrange(found, all.specs, all.count)
-                            : kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
-  free(all.specs);
-  return status;
 }
 
 static kdl_status create_jobs(const kdl_driver_resolver *resolver, unsigned backends,
                               job *out_jobs[KDL_BACKEND_COUNT]) {
   bool whole = true;
   for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    bool wanted = !backends || backends >> i & 1;
+    bool wanted = backends >> i & 1;
     out_jobs[i] = wanted ? create_job(resolver, (kdl_backend)i) : NULL;
     whole &= out_jobs[i] || !wanted;
   }
@@ -303,22 +256,47 @@ static kdl_status create_jobs(const kdl_driver_resolver *resolver, unsigned back
   return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
 }
 
+/* PoCL, behind OpenCL, calls setenv when it is loaded, and other drivers read the environment while
+ * they start: so OpenCL is asked when the others have answered. */
+static bool ask_jobs(job **jobs, bool alone, unsigned timeout_ms, kdl_discovery *found,
+                     kdl_found_list *all) {
+  static const unsigned turns[] = {~(1u << KDL_BACKEND_OPENCL), 1u << KDL_BACKEND_OPENCL};
+  bool whole = true;
+  for (size_t turn = 0; turn < sizeof turns / sizeof *turns; ++turn) {
+    struct timespec deadline = deadline_in(timeout_ms);
+    for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+      if (jobs[i] && turns[turn] >> i & 1)
+        start_job(jobs[i], alone);
+    }
+    for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
+      if (!jobs[i] || !(turns[turn] >> i & 1))
+        continue;
+      collect(jobs[i], &deadline, timeout_ms, &found->reports[found->report_count++], all, &whole);
+      let_go(jobs[i]);
+    }
+  }
+  return whole;
+}
+
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found) {
   static const kdl_discover_opts defaults = {0};
   opts = opts ? opts : &defaults;
-  const kdl_driver_resolver *resolver = opts->resolver ? opts->resolver : &kdl_driver_system;
+  unsigned backends = opts->backends ? opts->backends : KDL_BACKENDS_ALL;
+  bool alone = !opts->timeout_ms && !(backends & (backends - 1));
+  job *jobs[KDL_BACKEND_COUNT];
+  kdl_found_list all = {.specs = NULL};
   kdl_discovery *found = calloc(1, sizeof *found);
   if (!found)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
-  job *jobs[KDL_BACKEND_COUNT];
-  kdl_status status = create_jobs(resolver, opts->backends, jobs);
-  if (status == KDL_OK) {
-    for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-      if (jobs[i])
-        start_job(jobs[i]);
-    }
-    status = collect(jobs, opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found);
-  }
+  kdl_status status =
+      create_jobs(opts->resolver ? opts->resolver : &kdl_driver_system, backends, jobs);
+  if (status == KDL_OK &&
+      !ask_jobs(jobs, alone, opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found,
+                &all))
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
+  if (status == KDL_OK)
+    status = arrange(found, all.specs, all.count);
+  free(all.specs);
   if (status == KDL_OK)
     *out_found = found;
   else

@@ -39,22 +39,20 @@ typedef struct kdl_discovery {
 typedef struct kdl_discover_opts {
   const kdl_driver_resolver *resolver; /* NULL = the system's */
   unsigned backends;                   /* 1 << KDL_BACKEND_x, added up; 0 = all */
-  unsigned timeout_ms;                 /* for the slowest driver; 0 = KDL_DISCOVER_TIMEOUT_MS */
+  unsigned timeout_ms;                 /* for the slowest driver; 0 = see kdl_discover */
 } kdl_discover_opts;
 
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */
 enum { KDL_DISCOVER_TIMEOUT_MS = 30000 };
 
-/* Asks all drivers at the same time, each in a thread of its own; a driver that does not answer in
- * time is left behind in its thread. `opts` may be NULL. Fails only when out of memory. */
+/* Asks the drivers at the same time, each in a thread of its own, and OpenCL behind the others; a
+ * driver that does not answer within the timeout, by default KDL_DISCOVER_TIMEOUT_MS, is left
+ * behind in its thread. One driver without a timeout is asked by the calling thread. `opts` may be
+ * NULL. Fails only when out of memory. */
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found);
 
 /* NULL is allowed. */
 void kdl_discovery_free(kdl_discovery *found);
-
-/* Whether two specs are of one physical device: same UUID, or same PCI address where they come from
- * different drivers. */
-bool kdl_device_spec_same(const kdl_device_spec *a, const kdl_device_spec *b);
 
 /* The document of `kdl devices --json`; docs/devices.md specifies it. */
 void kdl_discovery_write_json(const kdl_discovery *found, FILE *file);

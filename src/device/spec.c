@@ -66,6 +66,27 @@ kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
   return KDL_FAMILY_NONE;
 }
 
+/* The other way round: the match decides, this only spares asking drivers in vain. */
+unsigned kdl_family_backends(kdl_target_family family) {
+  switch (family) {
+  case KDL_FAMILY_NVPTX:
+    return 1u << KDL_BACKEND_CUDA;
+  case KDL_FAMILY_AMDGCN:
+    return 1u << KDL_BACKEND_HIP;
+  case KDL_FAMILY_SPIRV:
+    return 1u << KDL_BACKEND_LEVEL_ZERO | 1u << KDL_BACKEND_OPENCL;
+  case KDL_FAMILY_INTEL:
+    return 1u << KDL_BACKEND_LEVEL_ZERO;
+  case KDL_FAMILY_X86_64:
+  case KDL_FAMILY_AARCH64:
+    return 1u << KDL_BACKEND_HOST;
+  case KDL_FAMILY_NONE:
+  case KDL_FAMILY_COUNT:
+    break;
+  }
+  return 0;
+}
+
 kdl_device_class kdl_device_spec_class(const kdl_device_spec *spec) {
   if (spec->device_class != KDL_DEVICE_CLASS_UNSAID)
     return spec->device_class;

@@ -30,6 +30,12 @@ typedef enum kdl_backend {
   KDL_BACKEND_COUNT,
 } kdl_backend;
 
+/* Backends in a word: 1 << KDL_BACKEND_x, added up. */
+#define KDL_BACKENDS_ALL ((1u << KDL_BACKEND_COUNT) - 1)
+
+/* Those whose devices may run images of a family. */
+unsigned kdl_family_backends(kdl_target_family family);
+
 /* "cuda"; "?" for values outside the enum. */
 const char *kdl_backend_name(kdl_backend backend);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The process-wide registry of devices: those of this machine, and those that were described. */
+/* Devices: those of this machine (link/registry.h), and those that were described. */
 #ifndef KDL_LINK_DEVICE_H
 #define KDL_LINK_DEVICE_H
 
@@ -15,25 +15,44 @@ typedef enum kdl_amx_permission {
   KDL_AMX_REFUSED,
 } kdl_amx_permission;
 
+/* A device has few routes: its vendor's own driver, and a platform or two of OpenCL. */
+enum { KDL_LIMIT_ROUTES = 8 };
+
 struct kdl_device {
-  kdl_device *next;                      /* of those that were described */
-  bool here;                             /* found on this machine, not described */
-  size_t route_count;                    /* at least 1 */
-  kdl_select_device *routes;             /* the vendor's own driver before OpenCL */
-  char **lines;                          /* each route's spec as text */
-  kdl_amx_permission amx;                /* link/permission.h */
-  kdl_select_device without_amx;         /* the host's route once AMX was refused ... */
-  _Atomic(bool) denied;                  /* ... which this says */
-  _Atomic(struct kdl_runtime *) runtime; /* link/runtime.h: NULL until the device is used */
-  void *native_context;                  /* the caller's own, for when it is opened */
+  _Atomic(kdl_device *) next;  /* of those that are here, or of those that were described */
+  bool here;                   /* found on this machine, not described */
+  bool brought;                /* by a backend of KDL_BACKEND_PATH */
+  _Atomic(bool) is_route;      /* another device has it as a further route: link/registry.h */
+  _Atomic(size_t) route_count; /* at least 1; routes are added and stay as they are */
+  kdl_select_device *routes[KDL_LIMIT_ROUTES]; /* the vendor's own driver before OpenCL */
+  char *lines[KDL_LIMIT_ROUTES];               /* each route's spec as text */
+  kdl_amx_permission amx;                      /* link/permission.h */
+  kdl_select_device without_amx;               /* the host's route once AMX was refused ... */
+  _Atomic(bool) denied;                        /* ... which this says */
+  _Atomic(struct kdl_runtime *) runtime;       /* link/runtime.h: NULL until the device is used */
+  void *native_context;                        /* the caller's own, for when it is opened */
 };
+
+/* A device with one route; neither here nor in any list. */
+kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_device);
+
+/* One more route, behind those that it has. One thread at a time. */
+kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec);
+
+static inline kdl_device *kdl_device_next(const kdl_device *device) {
+  return atomic_load_explicit(&device->next, memory_order_acquire);
+}
+
+static inline size_t kdl_device_route_count(const kdl_device *device) {
+  return atomic_load_explicit(&device->route_count, memory_order_acquire);
+}
 
 /* A route as it is now. */
 static inline const kdl_select_device *kdl_device_route(const kdl_device *device, size_t index) {
   bool denied = atomic_load_explicit(&device->denied, memory_order_acquire);
-  if (denied && device->routes[index].spec.backend == KDL_BACKEND_HOST)
+  if (denied && device->routes[index]->spec.backend == KDL_BACKEND_HOST)
     return &device->without_amx;
-  return &device->routes[index];
+  return device->routes[index];
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "link/kernel.h"
 
 #include "base/error.h"
+#include "device/spec_label.h"
 #include "link/scope.h"
 #include "target/text.h"
 
@@ -10,12 +11,19 @@
 #include <string.h>
 
 typedef struct {
-  const kdl_runtime *runtime;
+  kdl_device *device;
   const char *name;
   const kdl_select_opts *opts;
-  kdl_status status;
-  kdl_kernel *kernel;
 } question;
+
+/* What the libraries that are in scope say, on one route of the device. */
+typedef struct {
+  const question *asked;
+  size_t route;
+  kdl_status status;
+  kdl_library *lib; /* the first that has an image; NULL: none */
+  kdl_ranked ranked;
+} answer;
 
 static void free_kernel(kdl_kernel *kernel) {
   pthread_mutex_destroy(&kernel->lock);
@@ -26,15 +34,16 @@ static void free_kernel(kdl_kernel *kernel) {
   free(kernel);
 }
 
-static kdl_kernel *make(kdl_library *lib, const question *asked, const kdl_ranked *ranked) {
+static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
   kdl_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return NULL;
   pthread_mutex_init(&kernel->lock, NULL);
   kernel->lib = lib;
-  kernel->runtime = asked->runtime;
-  kernel->ranked = *ranked;
-  kernel->name = strdup(asked->name);
+  kernel->runtime = runtime;
+  kernel->ranked = found->ranked;
+  kernel->name = strdup(found->asked->name);
   kernel->head.entry = kdl_entry_resolve;
   atomic_init(&kernel->counted, kdl_entry_resolve_counted);
   if (!kernel->name) {
@@ -48,15 +57,16 @@ static kdl_kernel *make(kdl_library *lib, const question *asked, const kdl_ranke
 
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has
  * one handle. */
-static kdl_kernel *handle_of(kdl_library *lib, const question *asked, const kdl_ranked *ranked) {
-  _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)ranked->selection)->handle;
+static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
+  _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
   kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
   if (kernel)
     return kernel;
   pthread_mutex_lock(&lib->lock);
   kernel = atomic_load_explicit(slot, memory_order_relaxed);
   if (!kernel) {
-    kernel = make(lib, asked, ranked);
+    kernel = make(found, runtime);
     atomic_store_explicit(slot, kernel, memory_order_release);
   }
   pthread_mutex_unlock(&lib->lock);
@@ -64,39 +74,69 @@ static kdl_kernel *handle_of(kdl_library *lib, const question *asked, const kdl_
 }
 
 static bool ask(void *user, kdl_library *lib) {
-  question *asked = user;
-  kdl_ranked ranked;
-  asked->status = kdl_library_rank(lib, asked->runtime->device, asked->runtime->route, asked->name,
-                                   asked->opts, &ranked);
-  if (asked->status != KDL_OK || !ranked.selection)
-    return asked->status != KDL_OK;
-  asked->kernel = handle_of(lib, asked, &ranked);
-  if (!asked->kernel)
-    asked->status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
-  return true;
+  answer *found = user;
+  const question *asked = found->asked;
+  found->status =
+      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranked);
+  if (found->status == KDL_OK && found->ranked.selection)
+    found->lib = lib;
+  return found->status != KDL_OK || found->lib;
+}
+
+/* The first route that the device can be used through and an image fits; where none does, the first
+ * that it can be used through. */
+static kdl_status find_route(kdl_library *lib, const question *asked, answer *out_found) {
+  size_t route;
+  if (!kdl_runtime_next_route(asked->device, 0, &route))
+    return kdl_error_status();
+  *out_found = (answer){.asked = asked, .route = route};
+  do {
+    answer found = {.asked = asked, .route = route};
+    kdl_status status = kdl_scope_visit(lib, ask, &found);
+    if (status != KDL_OK || found.status != KDL_OK)
+      return status != KDL_OK ? status : found.status;
+    if (found.lib)
+      *out_found = found;
+  } while (!out_found->lib && kdl_runtime_next_route(asked->device, route + 1, &route));
+  return KDL_OK;
+}
+
+static kdl_status no_image(kdl_library *lib, const answer *found) {
+  const question *asked = found->asked;
+  if (lib)
+    return kdl_library_tell_why(lib, asked->device, found->route, asked->name, asked->opts);
+  char label[192];
+  kdl_device_spec_label(&asked->device->routes[found->route]->spec,
+                        &(kdl_out){label, sizeof label, 0});
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s",
+                  asked->name, label);
 }
 
 kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
                    const kdl_select_opts *opts, kdl_kernel **out_kernel) {
-  question asked = {.name = name, .opts = opts};
+  const question asked = {device, name, opts};
+  const kdl_runtime *runtime;
+  answer found;
   if (!name || !*name)
     return kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
-  kdl_status status = kdl_runtime_open(device, &asked.runtime);
+  kdl_status status = kdl_runtime_check_here(device);
   if (status == KDL_OK)
-    status = kdl_scope_visit(lib, ask, &asked);
+    status = find_route(lib, &asked, &found);
+  if (status == KDL_OK && !found.lib)
+    status = no_image(lib, &found);
   if (status == KDL_OK)
-    status = asked.status;
+    status = kdl_runtime_open_route(device, found.route, &runtime);
   if (status != KDL_OK)
     return status;
-  if (asked.kernel) {
-    *out_kernel = asked.kernel;
-    return KDL_OK;
-  }
-  if (lib)
-    return kdl_library_tell_why(lib, device, name, opts);
-  return kdl_fail(KDL_NO_MATCH,
-                  "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s", name,
-                  asked.runtime->label);
+  /* Another thread was first, through another route, which is now the only one. */
+  if (runtime->route != found.route)
+    return kdl_sym(lib, device, name, opts, out_kernel);
+  kdl_kernel *kernel = handle_of(&found, runtime);
+  if (!kernel)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  *out_kernel = kernel;
+  return KDL_OK;
 }
 
 kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {

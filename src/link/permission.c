@@ -31,7 +31,7 @@ static bool needs_amx(const kdl_image_rule *rule) {
 /* A spec that lacks what was refused compiles wherever the spec itself did; were that ever wrong, a
  * device that admits nothing is the safe answer. */
 static void deny(kdl_device *device, size_t route) {
-  kdl_device_spec spec = device->routes[route].spec;
+  kdl_device_spec spec = device->routes[route]->spec;
   _Static_assert(sizeof amx_tokens <= sizeof spec.refused, "the tokens do not fit");
   memcpy(spec.refused, amx_tokens, sizeof amx_tokens);
   if (kdl_select_device_init(&spec, &device->without_amx) != KDL_OK)
@@ -40,7 +40,7 @@ static void deny(kdl_device *device, size_t route) {
 }
 
 bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
-  if (!device->here || !needs_amx(rule) || device->routes[route].spec.backend != KDL_BACKEND_HOST)
+  if (!device->here || !needs_amx(rule) || device->routes[route]->spec.backend != KDL_BACKEND_HOST)
     return true;
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);

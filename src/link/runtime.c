@@ -11,9 +11,11 @@
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
-                             kdl_runtime *out_runtime) {
-  const kdl_device_spec *spec = &device->routes[route].spec;
+static kdl_status open_route(kdl_device *device, size_t route, kdl_runtime *out_runtime) {
+  const kdl_device_spec *spec = &device->routes[route]->spec;
+  const kdl_backend_table *table = kdl_backend_serving(spec->backend);
+  if (!table)
+    return kdl_error_status();
   kdl_backend_device desc = {
       .size = sizeof desc,
       .spec = device->lines[route],
@@ -32,36 +34,45 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
   return status;
 }
 
-/* The first route that a backend serves. */
-static kdl_status open_device(kdl_device *device, kdl_runtime *out_runtime) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < device->route_count; ++i) {
-    const kdl_backend_table *table = kdl_backend_serving(device->routes[i].spec.backend);
-    if (table)
-      return open_route(device, i, table, out_runtime);
-    status = kdl_error_status();
+bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_route) {
+  const kdl_runtime *runtime = atomic_load_explicit(&device->runtime, memory_order_acquire);
+  if (runtime) {
+    *out_route = runtime->route;
+    return from <= runtime->route;
   }
-  return status;
+  for (size_t i = from; i < kdl_device_route_count(device); ++i) {
+    if (kdl_backend_serving(device->routes[i]->spec.backend)) {
+      *out_route = i;
+      return true;
+    }
+  }
+  return false;
 }
 
-kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime) {
+kdl_status kdl_runtime_check_here(const kdl_device *device) {
+  if (device->here)
+    return KDL_OK;
+  return kdl_fail(
+      KDL_BAD_CALL,
+      "%s is a description, expected a device of this machine: `kdl devices` lists them",
+      device->lines[0]);
+}
+
+kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
+                                  const kdl_runtime **out_runtime) {
   kdl_runtime *runtime = atomic_load_explicit(&device->runtime, memory_order_acquire);
   if (runtime) {
     *out_runtime = runtime;
     return kdl_runtime_usable(runtime);
   }
-  if (!device->here)
-    return kdl_fail(KDL_BAD_CALL,
-                    "%s is a description, expected a device of this machine: `kdl devices` lists "
-                    "them",
-                    device->lines[0]);
   kdl_fork_watch();
   kdl_status status = KDL_OK;
   pthread_mutex_lock(&open_lock);
   runtime = atomic_load_explicit(&device->runtime, memory_order_relaxed);
   if (!runtime) {
     runtime = calloc(1, sizeof *runtime);
-    status = runtime ? open_device(device, runtime) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+    status =
+        runtime ? open_route(device, route, runtime) : kdl_fail(KDL_NO_MEMORY, "out of memory");
     if (status == KDL_OK) {
       atomic_store_explicit(&device->runtime, runtime, memory_order_release);
       kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
@@ -73,6 +84,14 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
   if (status == KDL_OK)
     *out_runtime = runtime;
   return status;
+}
+
+kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime) {
+  size_t route;
+  kdl_status status = kdl_runtime_check_here(device);
+  if (status == KDL_OK && !kdl_runtime_next_route(device, 0, &route))
+    status = kdl_error_status();
+  return status == KDL_OK ? kdl_runtime_open_route(device, route, out_runtime) : status;
 }
 
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {

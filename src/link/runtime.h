@@ -2,8 +2,9 @@
 /*
  * A device that is in use: which backend serves it, and the backend's own handle of it.
  *
- * A device with several routes is used by the first one that a backend serves; memory, queues and
- * kernels all belong to that one.
+ * A device with several routes is used through one of them: memory, queues and kernels all belong
+ * to that one. It is the first that a backend serves, or, where a kernel is the first thing to be
+ * asked for, the first of these that an image fits.
  */
 #ifndef KDL_LINK_RUNTIME_H
 #define KDL_LINK_RUNTIME_H
@@ -24,6 +25,18 @@ typedef struct kdl_runtime {
 /* Opens the device where that has not happened yet, once however many threads ask. A failure is not
  * remembered. */
 kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime);
+
+/* The same through that route; where the device is open, it stays so through the one it has. */
+kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
+                                  const kdl_runtime **out_runtime);
+
+/* The routes that the device can be used through, from `from` on: that of its runtime alone where
+ * it is open, else those that a backend serves. False where there is no more; the reason is
+ * recorded where there was none at all. */
+bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_route);
+
+/* KDL_BAD_CALL for devices that are not here. */
+kdl_status kdl_runtime_check_here(const kdl_device *device);
 
 /* The route's spec as text. */
 static inline const char *kdl_runtime_line(const kdl_runtime *runtime) {

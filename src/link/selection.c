@@ -98,11 +98,14 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
   return KDL_OK;
 }
 
+enum { any_route = KDL_LIMIT_ROUTES };
+
 /* The first route that an image fits, or the first of all where none does. */
 static kdl_status rank(const request *asked, ranking *out_ranking) {
   kdl_status status = rank_route(asked, 0, out_ranking);
   for (size_t i = 1;
-       status == KDL_OK && out_ranking->eligible == 0 && i < asked->device->route_count; ++i) {
+       status == KDL_OK && out_ranking->eligible == 0 && i < kdl_device_route_count(asked->device);
+       ++i) {
     ranking other;
     status = rank_route(asked, i, &other);
     if (status == KDL_OK && other.eligible) {
@@ -186,7 +189,7 @@ static kdl_status permitted_on(kdl_library *lib, const request *asked, size_t ro
 static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out_route,
                              const kdl_selection **out_selection) {
   *out_selection = NULL;
-  for (size_t i = 0; i < asked->device->route_count; ++i) {
+  for (size_t i = 0; i < kdl_device_route_count(asked->device); ++i) {
     const kdl_selection *selection;
     kdl_status status = permitted_on(lib, asked, i, &selection);
     if (status != KDL_OK)
@@ -201,9 +204,9 @@ static kdl_status remembered(kdl_library *lib, const request *asked, size_t *out
 }
 
 /* The long way, for those who want to know. */
-static kdl_status tell(const request *asked, bool nothing_fitted) {
+static kdl_status tell(const request *asked, size_t route, bool nothing_fitted) {
   ranking made;
-  kdl_status status = rank(asked, &made);
+  kdl_status status = route == any_route ? rank(asked, &made) : rank_route(asked, route, &made);
   if (status != KDL_OK)
     return status;
   debug_ranking(asked, &made);
@@ -221,17 +224,17 @@ kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, 
   if (status == KDL_OK)
     status = permitted_on(lib, &asked, route, &selection);
   if (status == KDL_OK && kdl_debug_on(KDL_DEBUG_SELECT))
-    status = tell(&asked, false);
+    status = tell(&asked, route, false);
   if (status == KDL_OK)
     *out_ranked = (kdl_ranked){selection->count ? selection : NULL, asked.catalog};
   return status;
 }
 
-kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, const char *kernel,
-                                const kdl_select_opts *opts) {
+kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
+                                const char *kernel, const kdl_select_opts *opts) {
   request asked;
   kdl_status status = make_request(lib, device, kernel, opts, &asked);
-  return status == KDL_OK ? tell(&asked, true) : status;
+  return status == KDL_OK ? tell(&asked, route, true) : status;
 }
 
 kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
@@ -246,7 +249,7 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   if (status == KDL_OK)
     status = remembered(lib, &asked, &route, &selection);
   if (status == KDL_OK && (!selection || kdl_debug_on(KDL_DEBUG_SELECT)))
-    status = tell(&asked, !selection);
+    status = tell(&asked, any_route, !selection);
   if (status != KDL_OK)
     return status;
   size_t index = selection->images[0];
@@ -306,35 +309,6 @@ kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
   }
   free(made.candidates);
   return KDL_OK;
-}
-
-kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
-                          kdl_device **out_device) {
-  const char *wanted = kdl_environment("KDL_DEVICE");
-  if (wanted) {
-    kdl_status status = kdl_device_find(wanted, out_device);
-    if (status != KDL_OK)
-      kdl_error_prefix("KDL_DEVICE");
-    return status;
-  }
-  for (size_t i = 0; i < kdl_device_count(); ++i) {
-    request asked;
-    size_t route;
-    const kdl_selection *selection;
-    kdl_status status = make_request(lib, kdl_device_at(i), kernel, opts, &asked);
-    if (status == KDL_OK)
-      status = remembered(lib, &asked, &route, &selection);
-    if (status != KDL_OK)
-      return status;
-    if (selection) {
-      *out_device = asked.device;
-      return KDL_OK;
-    }
-  }
-  return kdl_fail(KDL_NO_MATCH,
-                  "%s: none of this machine's %zu devices has an image; `kdl explain` says why, "
-                  "device by device",
-                  kernel ? kernel : "any kernel", kdl_device_count());
 }
 
 kdl_status kdl_variants(kdl_library *lib, const char *kernel,

@@ -15,8 +15,8 @@ typedef struct kdl_ranked {
 kdl_status kdl_library_rank(kdl_library *lib, kdl_device *device, size_t route, const char *kernel,
                             const kdl_select_opts *opts, kdl_ranked *out_ranked);
 
-/* Records why no image of the library fits the device, and returns KDL_NO_MATCH. */
-kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, const char *kernel,
-                                const kdl_select_opts *opts);
+/* Records why no image of the library fits the route, and returns KDL_NO_MATCH. */
+kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,
+                                const char *kernel, const kdl_select_opts *opts);
 
 #endif

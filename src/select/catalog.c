@@ -238,6 +238,18 @@ kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string ke
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
 }
 
+uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
+  uint32_t families = 0;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
+    bool ruled_out = kernel.data && catalog->kernels[i].indexed &&
+                     kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
+    if (!rule->faults && !ruled_out)
+      families |= 1u << rule->family;
+  }
+  return families;
+}
+
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
   const kernel_list *list = kernels_of(catalog, index);
   return list->trouble ? list->trouble : "";

@@ -45,6 +45,10 @@ typedef enum kdl_presence {
 /* Whether an image holds a kernel. Any thread. */
 kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
+/* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
+ * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
+uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
+
 /* Why the kernels of an image cannot be read; "" where they can. */
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The null backend with faults: FAULTY names the functions that fail and how often, as
- * "module_load=2 device_open=1", and `faulty_capturing` makes every queue look captured. */
+ * "module_load=2 device_open=1", and `faulty_capturing` makes every queue look captured. With
+ * FAULTY_NAME it serves the devices of that backend and brings none of its own. */
 #define kdl_backend_open null_open
 /* Its functions are what is wrapped, and they are static.
  * NOLINTNEXTLINE(bugprone-suspicious-include) */
@@ -87,5 +88,9 @@ EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
   faulty.queue_capturing = faulty_queue_capturing;
   faulty.alloc = faulty_alloc;
   faulty.queue_sync = faulty_sync;
+  if (getenv("FAULTY_NAME")) {
+    faulty.name = getenv("FAULTY_NAME");
+    faulty.devices = NULL;
+  }
   return &faulty;
 }

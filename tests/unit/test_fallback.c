@@ -163,7 +163,7 @@ static void refused_permission_is_a_reason_like_another(void **state) {
   kdl_select_device route;
   kdl_device_spec spec;
   char *line = "host:sapphirerapids";
-  kdl_device host = {.here = true, .route_count = 1, .routes = &route, .lines = &line};
+  kdl_device host = {.here = true, .route_count = 1, .routes = {&route}, .lines = {line}};
   assert_ok(kdl_device_spec_parse(line, &spec));
   assert_ok(kdl_select_device_init(&spec, &route));
   bool (*before)(void) = kdl_ask_for_amx;

@@ -19,8 +19,8 @@ static const image_row rows[] = {
 };
 
 /* A Sapphire Rapids that pretends to be this machine. */
-static kdl_device make_host(kdl_select_device *route, char **line) {
-  kdl_device host = {.here = true, .route_count = 1, .routes = route, .lines = line};
+static kdl_device make_host(kdl_select_device *route, char *line) {
+  kdl_device host = {.here = true, .route_count = 1, .routes = {route}, .lines = {line}};
   kdl_device_spec spec;
   assert_ok(kdl_device_spec_parse("host:sapphirerapids", &spec));
   assert_ok(kdl_select_device_init(&spec, route));
@@ -38,7 +38,7 @@ static void granted_is_asked_once(void **state) {
   (void)state;
   kdl_select_device route;
   char *line = "host";
-  kdl_device host = make_host(&route, &line);
+  kdl_device host = make_host(&route, line);
   built_library built = build_library(rows, 2);
   answer = true;
   times_asked = 0;
@@ -52,7 +52,7 @@ static void refused_steps_down_and_says_so(void **state) {
   (void)state;
   kdl_select_device route;
   char *line = "host";
-  kdl_device host = make_host(&route, &line);
+  kdl_device host = make_host(&route, line);
   built_library built = build_library(rows, 2);
   answer = false;
   times_asked = 0;
@@ -79,7 +79,7 @@ static void explaining_asks_as_choosing_does(void **state) {
   (void)state;
   kdl_select_device route;
   char *line = "host";
-  kdl_device host = make_host(&route, &line);
+  kdl_device host = make_host(&route, line);
   built_library built = build_library(rows, 2);
   size_t image = 99;
   answer = false;
@@ -94,7 +94,7 @@ static void images_without_amx_ask_for_nothing(void **state) {
   (void)state;
   kdl_select_device route;
   char *line = "host";
-  kdl_device host = make_host(&route, &line);
+  kdl_device host = make_host(&route, line);
   built_library built = build_library(rows, 1);
   times_asked = 0;
   assert_int_equal(choose(&built, &host), 0);

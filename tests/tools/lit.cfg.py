@@ -48,9 +48,9 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
-    ar as clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc ld ld.lld
-    llvm-ar llvm-objcopy llvm-objdump llvm-offload-binary nvcc obj2yaml objcopy ptxas python3
-    readelf strip yaml2obj
+    ar as clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
+    llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary nvcc obj2yaml objcopy ptxas
+    python3 readelf strip yaml2obj
 """.split()
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):

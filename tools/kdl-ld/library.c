@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "library.h"
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/kernel_name.h"
+#include "link/search.h"
+#include "target/text.h"
+
+#include <llvm-c/BitReader.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+static kdl_status open_container(const char *path, kdl_container **out_container) {
+  char **files;
+  size_t count;
+  kdl_status status = kdl_search_folder(path, &files, &count);
+  if (status != KDL_OK)
+    return status;
+  if (!files)
+    return kdl_container_open_file(path, path, out_container);
+  status = kdl_container_open_files((const char *const *)files, count, path, out_container);
+  kdl_search_folder_free(files, count);
+  return status;
+}
+
+static kdl_status open_library(const char *path, const kdl_select_device *device,
+                               ld_library *library) {
+  library->name = path;
+  kdl_status status = open_container(path, &library->container);
+  if (status == KDL_OK)
+    status = kdl_catalog_create(library->container, &library->catalog);
+  if (status != KDL_OK)
+    return status;
+  size_t images = library->container->count;
+  library->symbols = calloc(images + 1, sizeof *library->symbols);
+  library->ranking = calloc(images + 1, sizeof *library->ranking);
+  if (!library->symbols || !library->ranking)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  kdl_query query = {.device = device, .policy = KDL_POLICY_BEST};
+  library->eligible = kdl_rank(library->catalog, &query, library->ranking);
+  kdl_debug(KDL_DEBUG_LINK, "%s: %zu images, %zu for this device", path, images, library->eligible);
+  return KDL_OK;
+}
+
+kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
+                             const kdl_select_device *device, ld_libraries *out_libraries) {
+  bool has_builtin = builtin && access(builtin, R_OK) == 0;
+  if (builtin && !has_builtin)
+    kdl_debug(KDL_DEBUG_LINK, "%s: no built-in microkernels here", builtin);
+  *out_libraries = (ld_libraries){.items = calloc(count + 1, sizeof *out_libraries->items)};
+  if (!out_libraries->items)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < count + has_builtin && status == KDL_OK; ++i) {
+    ld_library *library = &out_libraries->items[out_libraries->count++];
+    status = open_library(i < count ? paths[i] : builtin, device, library);
+  }
+  return status;
+}
+
+void ld_libraries_free(ld_libraries *libraries) {
+  for (size_t i = 0; i < libraries->count; ++i) {
+    ld_library *library = &libraries->items[i];
+    free(library->symbols);
+    free(library->ranking);
+    kdl_catalog_destroy(library->catalog);
+    if (library->container)
+      kdl_container_close(library->container);
+  }
+  free(libraries->items);
+  kdl_arena_free(&libraries->arena);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Symbols                                                                                      */
+
+#define UKERNEL_PREFIX "kdl.ukernel."
+
+/* From the metadata: its microkernels, or its kernels alone. False where it names neither. */
+static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_symbols *symbols) {
+  bool is_indexed = false;
+  kdl_string *names = kdl_arena_alloc(&libraries->arena, image->pair_count * sizeof *names + 1);
+  for (uint32_t i = 0; names && i < image->pair_count; ++i) {
+    kdl_string kernel;
+    kdl_string key = image->pairs[i].key;
+    if (kdl_text_starts(key, UKERNEL_PREFIX))
+      names[symbols->count++] = kdl_text_from(key, sizeof UKERNEL_PREFIX - 1);
+    is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);
+  }
+  symbols->names = names;
+  return is_indexed;
+}
+
+static bool is_ukernel(LLVMValueRef function) {
+  return ld_value_is_exported(function) && LLVMGetValueKind(function) == LLVMFunctionValueKind;
+}
+
+static kdl_status list_functions(ld_libraries *libraries, LLVMModuleRef module,
+                                 ld_symbols *symbols) {
+  size_t count = 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    count += is_ukernel(f);
+  kdl_string *names = kdl_arena_alloc(&libraries->arena, count * sizeof *names + 1);
+  bool fits = names != NULL;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && fits; f = LLVMGetNextFunction(f)) {
+    if (!is_ukernel(f))
+      continue;
+    kdl_string name = ld_value_name(f);
+    names[symbols->count] = kdl_arena_string(&libraries->arena, name.data, name.length);
+    fits = names[symbols->count++].data != NULL;
+  }
+  symbols->names = names;
+  return fits ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the names of microkernels");
+}
+
+static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
+                               ld_context *context) {
+  ld_symbols *symbols = &library->symbols[index];
+  const kdl_image *image = &library->container->images[index];
+  if (image->kind != KDL_IMAGE_BITCODE || list_indexed(libraries, image, symbols))
+    return KDL_OK;
+  const void *data;
+  size_t size;
+  LLVMModuleRef module;
+  kdl_status status = kdl_container_bytes(library->container, index, &data, &size);
+  if (status == KDL_OK)
+    status = ld_module_read(context, data, size, library->name, &module);
+  if (status != KDL_OK)
+    return status;
+  status = list_functions(libraries, module, symbols);
+  LLVMDisposeModule(module);
+  return status;
+}
+
+bool ld_library_has(ld_libraries *libraries, ld_library *library, uint32_t image, kdl_string symbol,
+                    ld_context *context) {
+  ld_symbols *symbols = &library->symbols[image];
+  if (!symbols->is_read) {
+    symbols->is_read = true;
+    if (read_symbols(libraries, library, image, context) != KDL_OK) {
+      symbols->count = 0;
+      const char *trouble = kdl_arena_format(&libraries->arena, "%s", kdl_error_message());
+      symbols->trouble = trouble ? trouble : "out of memory";
+      kdl_debug(KDL_DEBUG_LINK, "image %" PRIu32 ": %s", image, symbols->trouble);
+    }
+  }
+  for (size_t i = 0; i < symbols->count; ++i) {
+    if (kdl_text_equal(symbols->names[i], symbol))
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "link_report.h"
+
+#include "base/error.h"
+#include "tools/kdl/json.h"
+#include "version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void text(cli_json *json, const char *key, const char *value) {
+  cli_json_key(json, key);
+  cli_json_text(json, value);
+}
+
+static void bytes(cli_json *json, const char *key, kdl_string value) {
+  cli_json_key(json, key);
+  cli_json_bytes(json, value);
+}
+
+static void number(cli_json *json, const char *key, uint64_t value) {
+  cli_json_key(json, key);
+  cli_json_number(json, value);
+}
+
+static void yes_or_no(cli_json *json, const char *key, bool value) {
+  cli_json_key(json, key);
+  cli_json_bool(json, value);
+}
+
+static void words(cli_json *json, const char *key, const ld_words *list) {
+  cli_json_key(json, key);
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < list->count; ++i)
+    cli_json_text(json, list->items[i]);
+  cli_json_end_array(json);
+}
+
+static void linker_itself(cli_json *json) {
+  char llvm[32], build[96];
+  ld_version_llvm(llvm, sizeof llvm);
+  ld_version_build(build, sizeof build);
+  cli_json_key(json, "linker");
+  cli_json_begin_object(json);
+  text(json, "version", kdl_version());
+  text(json, "llvm", llvm);
+  text(json, "build", build);
+  cli_json_end_object(json);
+}
+
+static void candidate(cli_json *json, const ld_candidate *its) {
+  const kdl_image *image = kdl_catalog_image(its->library->catalog, its->image);
+  const kdl_string *features = kdl_find_value(image->pairs, image->pair_count, "requires_features");
+  const kdl_string *tag = kdl_find_value(image->pairs, image->pair_count, "variant_tag");
+  const kdl_string none = {"", 0};
+  cli_json_begin_object(json);
+  text(json, "library", its->library->name);
+  number(json, "image", its->image);
+  bytes(json, "arch", image->arch);
+  bytes(json, "features", features ? *features : none);
+  bytes(json, "tag", tag ? *tag : none);
+  yes_or_no(json, "chosen", its->is_chosen);
+  cli_json_key(json, "reasons");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < its->explanation.reason_count; ++i) {
+    cli_json_begin_object(json);
+    text(json, "code", its->explanation.reasons[i].code);
+    text(json, "words", its->explanation.reasons[i].words);
+    text(json, "fix", its->explanation.reasons[i].fix);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+static void microkernels(cli_json *json, const ld_linker *linker) {
+  cli_json_key(json, "microkernels");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < linker->choice_count; ++i) {
+    const ld_choice *choice = &linker->choices[i];
+    cli_json_begin_object(json);
+    bytes(json, "symbol", choice->symbol);
+    number(json, "calls", choice->calls);
+    cli_json_key(json, "candidates");
+    cli_json_begin_array(json);
+    for (size_t c = 0; c < choice->count; ++c)
+      candidate(json, &choice->candidates[c]);
+    cli_json_end_array(json);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_key(json, "calls");
+  cli_json_begin_object(json);
+  number(json, "before", linker->calls_before);
+  number(json, "after", linker->calls_after);
+  cli_json_end_object(json);
+}
+
+static void constants(cli_json *json, const ld_constants *bound) {
+  cli_json_key(json, "constants");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < bound->count; ++i) {
+    cli_json_begin_object(json);
+    text(json, "name", bound->items[i].name);
+    text(json, "type", bound->items[i].type);
+    text(json, "value", bound->items[i].value);
+    yes_or_no(json, "given", bound->items[i].is_given);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+}
+
+static void output_made(cli_json *json, const ld_linker *linker, const ld_output *output) {
+  cli_json_key(json, "output");
+  cli_json_begin_object(json);
+  text(json, "kind", output->kind);
+  text(json, "triple", linker->target.triple);
+  text(json, "arch", linker->target.arch);
+  number(json, "bytes", output->size);
+  text(json, "program", output->program);
+  cli_json_end_object(json);
+}
+
+static void times(cli_json *json, const ld_stages *stages) {
+  static const char *const names[LD_STAGE_COUNT] = {
+      [LD_STAGE_START] = "start",       [LD_STAGE_PARSE] = "parse",
+      [LD_STAGE_CHOOSE] = "choose",     [LD_STAGE_LINK] = "link",
+      [LD_STAGE_OPTIMISE] = "optimise", [LD_STAGE_COMPILE] = "compile",
+      [LD_STAGE_PROGRAM] = "program",   [LD_STAGE_WRITE] = "write",
+  };
+  cli_json_key(json, "microseconds");
+  cli_json_begin_object(json);
+  for (size_t i = 0; i < LD_STAGE_COUNT; ++i)
+    number(json, names[i], stages->microseconds[i]);
+  cli_json_end_object(json);
+}
+
+kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,
+                          char **out_text, size_t *out_size) {
+  cli_json json = {.file = open_memstream(out_text, out_size)};
+  if (!json.file)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the report");
+  char device[KDL_SPEC_LINE];
+  kdl_out out = {device, sizeof device, 0};
+  kdl_device_spec_print(&linker->request->device.spec, &out);
+  cli_json_begin_object(&json);
+  number(&json, "report", 1);
+  linker_itself(&json);
+  text(&json, "caller", linker->request->caller);
+  text(&json, "device", device);
+  if (error)
+    text(&json, "error", error);
+  words(&json, "kernels", &linker->kernels);
+  microkernels(&json, linker);
+  constants(&json, &linker->constants);
+  words(&json, "undefined", &linker->undefined);
+  if (output)
+    output_made(&json, linker, output);
+  times(&json, &linker->stages);
+  cli_json_end_object(&json);
+  fputc('\n', json.file);
+  if (fclose(json.file) != 0)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the report");
+  return KDL_OK;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
+ * describes what it promises to those who start it. */
+#include "base/environment.h"
+#include "base/error.h"
+#include "emit.h"
+#include "link_report.h"
+#include "tools/kdl/command.h"
+#include "tools/kdl/input.h"
+#include "tools/kdl/output.h"
+#include "tools/kdl/report.h"
+#include "version.h"
+
+#include <llvm-c/ErrorHandling.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { exit_done = 0, exit_refused = 1 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Limits                                                                                       */
+
+/* Damaged bitcode makes LLVM loop, allocate without end, or die. Whoever starts this program may
+ * set less; nobody should have to. */
+static void limit(int resource, rlim_t most) {
+  struct rlimit now;
+  if (getrlimit((__rlimit_resource_t)resource, &now) != 0 ||
+      (now.rlim_cur != RLIM_INFINITY && now.rlim_cur <= most))
+    return;
+  now.rlim_cur = now.rlim_max != RLIM_INFINITY && now.rlim_max < most ? now.rlim_max : most;
+  setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+static void limit_all(void) {
+  enum { seconds = 120 };
+  limit(RLIMIT_CPU, seconds);
+  limit(RLIMIT_CORE, 0);
+#ifndef LD_SANITIZED /* a sanitizer's shadow memory alone is larger */
+  limit(RLIMIT_AS, (rlim_t)16 << 30);
+#endif
+}
+
+static void give_up(const char *reason) {
+  fprintf(stderr, "kdl-ld: error: LLVM: %s\n", reason);
+  _exit(exit_refused);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+/* Files that are open already cannot be replaced, only written. */
+static kdl_status save(const char *path, const void *data, size_t size) {
+  static const char *const prefixes[] = {"/proc/self/fd/", "/dev/fd/"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; ++i) {
+    size_t length = strlen(prefixes[i]);
+    if (strncmp(path, prefixes[i], length) != 0)
+      continue;
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool is_whole = file && fwrite(data, 1, size, file) == size;
+    if (!file || fclose(file) != 0 || !is_whole)
+      return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+    return KDL_OK;
+  }
+  return cli_output_save(path, data, size);
+}
+
+/* Beside the program, as it was installed or built. */
+static const char *find_builtin(char *buffer, size_t size) {
+  ssize_t length = readlink("/proc/self/exe", buffer, size - 1);
+  char *slash = length > 0 ? memrchr(buffer, '/', (size_t)length) : NULL;
+  if (!slash)
+    return NULL;
+  size_t used = (size_t)(slash - buffer);
+  int more = snprintf(slash, size - used, "/%s", LD_BUILTIN);
+  return more > 0 && (size_t)more < size - used ? buffer : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The work                                                                                     */
+
+static kdl_status open_libraries(ld_linker *linker) {
+  char builtin[PATH_MAX];
+  const ld_request *request = linker->request;
+  const char *place = request->has_builtin ? find_builtin(builtin, sizeof builtin) : NULL;
+  return ld_libraries_open(request->libraries.items, request->libraries.count,
+                           place ? strdup(place) : NULL, &request->device, &linker->libraries);
+}
+
+static kdl_status link_and_emit(ld_linker *linker, const cli_bytes *caller, ld_output *output) {
+  const ld_request *request = linker->request;
+  kdl_status status = ld_target_init(request, &linker->target);
+  ld_stages_count(&linker->stages, LD_STAGE_START);
+  if (status == KDL_OK)
+    status = ld_module_read(linker->context, caller->data, caller->size, request->caller,
+                            &linker->module);
+  ld_stages_count(&linker->stages, LD_STAGE_PARSE);
+  if (status == KDL_OK)
+    status = ld_target_admit(&linker->target, request, linker->module, request->caller);
+  if (status == KDL_OK)
+    status = ld_link_keep(linker);
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  if (status == KDL_OK)
+    status = open_libraries(linker);
+  ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
+  if (status == KDL_OK)
+    status = ld_link(linker);
+  if (status == KDL_OK)
+    status = ld_link_close(linker);
+  if (status == KDL_OK)
+    status = ld_target_finish(&linker->target, request);
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  if (status != KDL_OK || request->emit == LD_EMIT_CHOICE)
+    return status;
+  ld_target_apply(&linker->target, linker->module);
+  status = ld_emit_optimise(linker);
+  if (status == KDL_OK)
+    status = ld_emit_output(linker, output);
+  if (status == KDL_OK)
+    status = save(request->output, output->data, output->size);
+  ld_stages_count(&linker->stages, LD_STAGE_WRITE);
+  return status;
+}
+
+static kdl_status write_report(const ld_linker *linker, const ld_output *output,
+                               const char *error) {
+  char *text = NULL;
+  size_t size;
+  kdl_status status = ld_report_make(linker, output, error, &text, &size);
+  if (status == KDL_OK)
+    status = save(linker->request->report, text, size);
+  free(text);
+  return status;
+}
+
+static void free_words(ld_words *words) {
+  for (size_t i = 0; i < words->count; ++i)
+    free((char *)(uintptr_t)words->items[i]);
+  free(words->items);
+}
+
+static void free_linker(ld_linker *linker) {
+  free(linker->constants.items);
+  free(linker->choices);
+  free_words(&linker->kernels);
+  free_words(&linker->undefined);
+  ld_target_free(&linker->target);
+  if (linker->module)
+    LLVMDisposeModule(linker->module);
+  ld_libraries_free(&linker->libraries);
+}
+
+static int finish(const ld_linker *linker, const ld_output *output, kdl_status status) {
+  char error[2048] = "";
+  if (status != KDL_OK)
+    snprintf(error, sizeof error, "%s", kdl_error_message());
+  cli_finish(status);
+  if (!linker->request->report)
+    return status == KDL_OK ? exit_done : exit_refused;
+  bool has_output = status == KDL_OK && linker->request->emit != LD_EMIT_CHOICE;
+  kdl_status reported =
+      write_report(linker, has_output ? output : NULL, status == KDL_OK ? NULL : error);
+  cli_finish(reported);
+  return status == KDL_OK && reported == KDL_OK ? exit_done : exit_refused;
+}
+
+static int run(const cli_args *args) {
+  ld_stages stages = {.since = ld_stages_now()};
+  ld_request request;
+  cli_bytes caller = {.data = NULL};
+  kdl_status status = ld_request_read(args, &request);
+  if (status == KDL_OK)
+    status = cli_bytes_read(request.caller, &caller);
+  int code = exit_refused;
+  if (status == KDL_OK) {
+    ld_context context;
+    ld_context_init(&context);
+    ld_linker linker = {.request = &request, .context = &context, .stages = stages};
+    ld_output output = {.kind = ""};
+    code = finish(&linker, &output, link_and_emit(&linker, &caller, &output));
+    free(output.data);
+    free_linker(&linker);
+    ld_context_free(&context);
+    cli_bytes_free(&caller);
+  } else {
+    cli_finish(status);
+  }
+  ld_request_free(&request);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"protocol", 0, CLI_ONCE, "1", "what the caller of this program expects of it"},
+    {"caller", 0, CLI_ONCE, "FILE", "the bitcode to complete"},
+    {"for", 0, CLI_ONCE, "DEVICE", "the device to link for, as 'kdl devices' prints it"},
+    {"kernel", 0, CLI_MANY, "NAME", "a kernel to keep; default: all"},
+    {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},
+    {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
+    {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
+    {"unused-constants", 0, CLI_ONCE, "error|ignore", "what to do with values nobody asks for"},
+    {"emit", 0, CLI_ONCE, "KIND", "image (the default), ir, bitcode, asm, or choice: the report"},
+    {"output", 'o', CLI_ONCE, "FILE", "where to write"},
+    {"report", 0, CLI_ONCE, "FILE", "where to write what was done, as JSON"},
+    {.name = NULL},
+};
+
+static const cli_command command = {
+    .name = "kdl-ld",
+    .usage = "kdl-ld --protocol=1 --caller=FILE --for=DEVICE --output=FILE [OPTION...]",
+    .summary = "links bitcode with microkernels into an image for one device",
+    .details = "Started by libkdl and by 'kdl link', which is what people use.",
+    .options = options,
+    .max_operands = 0,
+    .run = run,
+};
+
+int main(int argc, char **argv) {
+  cli_report_set_name("kdl-ld", NULL);
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    char llvm[32], build[96];
+    ld_version_llvm(llvm, sizeof llvm);
+    ld_version_build(build, sizeof build);
+    printf("kdl-ld %s LLVM %s build %s\n", kdl_version(), llvm, build);
+    return exit_done;
+  }
+  limit_all();
+  LLVMInstallFatalErrorHandler(give_up);
+  cli_args args;
+  kdl_status status = cli_args_parse(&command, argc - 1, argv + 1, &args);
+  int code = exit_done;
+  if (status != KDL_OK) {
+    cli_finish(status);
+    code = exit_refused;
+  } else if (args.help) {
+    cli_command_help(&command);
+  } else {
+    code = run(&args);
+  }
+  cli_args_free(&args);
+  return code;
+}

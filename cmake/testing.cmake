@@ -12,6 +12,9 @@ set(KDL_SANITIZER_OPTIONS
     OCL_ICD_VENDORS=/nonexistent
     TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp)
 
+# PoCL keeps what it compiled: here, not in the user's home.
+set(KDL_OPENCL_ENVIRONMENT POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/pocl-cache)
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.

@@ -75,11 +75,13 @@ typedef struct kdl_backend_device {
 typedef struct kdl_backend_image {
   size_t size;
   kdl_image_kind kind;
-  const void *data; /* lives until the module is unloaded; of any alignment; followed by a NUL where
-                       the kind is text */
+  const void
+      *data; /* lives until the module is unloaded; of any alignment; text has no NUL behind */
   size_t data_size;
   const char *arch;
-  const char *name; /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
+  const char *name;      /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
+  const kdl_pair *pairs; /* every metadata pair */
+  size_t pair_count;
 } kdl_backend_image;
 
 /* What metadata says of a kernel; 0 where it does not. */
@@ -89,6 +91,8 @@ typedef struct kdl_backend_wish {
   uint32_t block[3];
   uint32_t tile[3];
   uint64_t shared; /* bytes of dynamic group memory it will be launched with, unless told more */
+  kdl_string sig;  /* the parameters, as docs/metadata.md writes them; `data` is NULL: not said */
+  uint32_t hidden; /* pointers that follow them, which libkdl adds */
 } kdl_backend_wish;
 
 /* A kernel, ready to be launched. What is pointed to lives until the module is unloaded. */

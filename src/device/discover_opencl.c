@@ -2,32 +2,24 @@
 /* Whatever OpenCL platforms are installed. A platform that fails leaves the others alone. */
 #include "device/discover_backends.h"
 #include "device/opencl_abi.h"
+#include "device/opencl_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-typedef struct {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
-#include "device/opencl_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-} cl_api;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(cl_api, field), KDL_DRIVER_##need},
+  {#name, offsetof(kdl_opencl_lister, field), KDL_DRIVER_##need},
 #include "device/opencl_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 
-static const char *const libraries[] = {"libOpenCL.so.1", NULL};
-
-enum { most_platforms = 32, most_devices = 256, most_text = 16384, most_subgroup_sizes = 16 };
+enum { most_text = 16384, most_subgroup_sizes = 16 };
 
 /* A device, and the text that most questions about it are answered from. */
 typedef struct {
-  const cl_api *cl;
+  const kdl_opencl_lister *cl;
   void *id;
   char *extensions; /* with a blank before and behind each */
 } subject;
@@ -214,65 +206,51 @@ static void describe(const subject *device, kdl_device_spec *spec) {
 /* ------------------------------------------------------------------------------------------ */
 /* Platforms and devices                                                                        */
 
-static void add_device(subject *device, const char *platform, uint32_t ordinal,
-                       kdl_found_list *list) {
-  kdl_device_spec *spec = kdl_found_add(list);
+typedef struct {
+  subject device;
+  kdl_found_list *list;
+} listing;
+
+static bool add_device(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
+                       const char *platform) {
+  listing *to = user;
+  subject *device = &to->device;
+  kdl_device_spec *spec = kdl_found_add(to->list);
   if (!spec)
-    return;
+    return true;
+  device->id = entry->device;
   spec->ordinal.value = ordinal;
   kdl_spec_set_text(spec->platform, sizeof spec->platform, platform, strlen(platform));
   if (!ask_number(device, KDL_CL_DEVICE_AVAILABLE)) {
-    kdl_found_drop(list, "device %u is not available", ordinal);
-    return;
+    kdl_found_drop(to->list, "device %u is not available", ordinal);
+    return true;
   }
   device->extensions[0] = ' ';
   ask_text(device, KDL_CL_DEVICE_EXTENSIONS, device->extensions + 1, most_text - 2);
   memcpy(device->extensions + strlen(device->extensions), " ", 2);
   describe(device, spec);
+  return true;
 }
 
-/* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
- * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
-static bool would_abort(const char *platform) {
-  return strcmp(platform, "Portable Computing Language") == 0 &&
-         access("/sys/devices/system/cpu", F_OK) != 0;
+static void leave_out(void *user, const char *platform, const char *why) {
+  listing *to = user;
+  kdl_driver_say(&to->list->report, KDL_DRIVER_FAILED, "%s was not asked: %s", platform, why);
 }
 
-/* Ordinals count through the devices of all platforms. Custom devices run no kernels of ours. */
-static uint32_t add_platform(const cl_api *cl, void *platform, uint32_t ordinal, char *text,
-                             kdl_found_list *list) {
-  char name[KDL_SPEC_NAME] = "";
-  size_t given = 0;
-  if (cl->platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
-      KDL_CL_SUCCESS)
-    name[0] = '\0';
-  if (would_abort(name)) {
-    kdl_driver_say(&list->report, KDL_DRIVER_FAILED,
-                   "%s was not asked: without /sys it aborts the process", name);
-    return ordinal;
-  }
-  void **devices = calloc(most_devices, sizeof *devices);
-  if (!devices)
-    return ordinal;
-  uint32_t count = 0;
-  uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
-  if (cl->devices(platform, types, most_devices, devices, &count) != KDL_CL_SUCCESS)
-    count = 0;
-  for (uint32_t i = 0; i < count && i < most_devices; ++i)
-    add_device(&(subject){cl, devices[i], text}, name, ordinal++, list);
-  free(devices);
-  return ordinal;
-}
-
+/* A platform that fails or was not asked leaves the others usable. */
 void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  cl_api cl;
+  kdl_opencl_lister cl;
   kdl_driver_report *report = &list->report;
-  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &cl, report))
+  if (!kdl_driver_load(resolver, kdl_opencl_libraries, symbols, sizeof symbols / sizeof *symbols,
+                       &cl, report))
     return;
-  void *platforms[most_platforms];
-  uint32_t count = 0;
-  int error = cl.platforms(most_platforms, platforms, &count);
-  if (error == KDL_CL_PLATFORM_NOT_FOUND || (error == KDL_CL_SUCCESS && count == 0)) {
+  char *text = malloc(most_text);
+  if (!text)
+    return;
+  listing to = {{&cl, NULL, text}, list};
+  int32_t error = kdl_opencl_list(&cl, add_device, leave_out, &to);
+  free(text);
+  if (error == KDL_CL_PLATFORM_NOT_FOUND) {
     kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "no OpenCL platform is installed");
     return;
   }
@@ -280,12 +258,7 @@ void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *li
     kdl_driver_say(report, KDL_DRIVER_FAILED, "clGetPlatformIDs: error %d", error);
     return;
   }
-  char *text = malloc(most_text);
-  uint32_t ordinal = 0;
-  for (uint32_t i = 0; text && i < count && i < most_platforms; ++i)
-    ordinal = add_platform(&cl, platforms[i], ordinal, text, list);
-  free(text);
-  if (list->count) /* a platform that was not asked leaves the others usable */
+  if (list->count)
     report->state = KDL_DRIVER_USABLE;
   kdl_found_finish(list);
 }

@@ -5,6 +5,8 @@
  * at the outermost level, whatever conditional it is in. Where a macro hides the word, the text
  * does not tell, and keys must. A NUL ends the text, as in PTX.
  */
+#include "image/opencl_c.h"
+
 #include "base/utf8.h"
 #include "image/readers.h"
 
@@ -291,6 +293,11 @@ static bool read_type(token t, kdl_image_param *out_param) {
   return false;
 }
 
+bool kdl_opencl_c_type(kdl_string name, kdl_image_param *out_param) {
+  *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
+  return read_type((token){name.data, name.length, 0}, out_param);
+}
+
 typedef struct {
   token type; /* the word that names it */
   unsigned words;
@@ -319,7 +326,7 @@ static token read_declaration(scanner *s, declaration *d) {
 static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_param *out_param) {
   *out_param = (kdl_image_param){.offset = KDL_NO_OFFSET};
   if (d->is_pointer && d->is_local) {
-    out_param->kind = KDL_IMAGE_PARAM_OPAQUE; /* a size, not an address, is passed for it */
+    out_param->kind = KDL_IMAGE_PARAM_GROUP;
     return KDL_OK;
   }
   if (d->is_pointer) {

@@ -37,6 +37,7 @@ typedef enum kdl_image_param_kind {
   KDL_IMAGE_PARAM_FLOAT,
   KDL_IMAGE_PARAM_POINTER,
   KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ... */
+  KDL_IMAGE_PARAM_GROUP,  /* group memory, for which a launch has a size and no argument */
 } kdl_image_param_kind;
 
 #define KDL_NO_OFFSET UINT32_MAX
@@ -44,7 +45,8 @@ typedef enum kdl_image_param_kind {
 typedef struct kdl_image_param {
   uint32_t index; /* 0 for the first */
   kdl_image_param_kind kind;
-  uint32_t size;   /* bytes; 0 where the kind is opaque and the format gives none */
+  uint32_t size;   /* bytes; 0 for group memory, and where the kind is opaque and the format gives
+                      none */
   uint32_t offset; /* in the block of arguments; KDL_NO_OFFSET where the format has none */
 } kdl_image_param;
 

@@ -36,6 +36,7 @@ enum {
   decoration_param_attribute = 38,
   attribute_by_value = 2,
 
+  storage_workgroup = 4,
   storage_function = 7,
 
   most_walks = 256,
@@ -211,7 +212,8 @@ static kdl_status measure(types *t, uint32_t id, layout *out) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-static kdl_image_param_kind kind_of(uint32_t opcode) {
+static kdl_image_param_kind kind_of(const kdl_spirv *type) {
+  uint32_t opcode = type->opcode;
   bool is_opaque = (opcode >= op_type_first_opaque && opcode <= op_type_last_opaque) ||
                    (opcode >= op_type_first_opencl && opcode <= op_type_last_opencl);
   switch (opcode) {
@@ -221,7 +223,9 @@ static kdl_image_param_kind kind_of(uint32_t opcode) {
     return KDL_IMAGE_PARAM_FLOAT;
   case op_type_pointer:
   case op_untyped_pointer:
-    return KDL_IMAGE_PARAM_POINTER;
+    return type->length >= 3 && kdl_spirv_operand(type, 2) == storage_workgroup
+               ? KDL_IMAGE_PARAM_GROUP
+               : KDL_IMAGE_PARAM_POINTER;
   default:
     return is_opaque ? KDL_IMAGE_PARAM_OPAQUE : KDL_IMAGE_PARAM_VALUE;
   }
@@ -238,7 +242,7 @@ static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image
                                "found a parameter of type %%%" PRIu32 ", expected a declared type",
                                type);
   uint32_t measured = type;
-  *out = (kdl_image_param){.kind = kind_of(m.opcode), .offset = KDL_NO_OFFSET};
+  *out = (kdl_image_param){.kind = kind_of(&m), .offset = KDL_NO_OFFSET};
   if (m.opcode == op_type_pointer && m.length >= 4 && kdl_spirv_operand(&m, 2) == storage_function)
     status = is_decorated(t, param_id, decoration_param_attribute, attribute_by_value, &by_value);
   if (by_value) {
@@ -248,7 +252,7 @@ static kdl_status describe(types *t, uint32_t type, uint32_t param_id, kdl_image
   layout size = {0, 1};
   if (status == KDL_OK)
     status = measure(t, measured, &size);
-  out->size = (uint32_t)size.size;
+  out->size = out->kind == KDL_IMAGE_PARAM_GROUP ? 0 : (uint32_t)size.size;
   return status;
 }
 

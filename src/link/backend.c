@@ -3,6 +3,7 @@
 
 #include "backends/cuda/cuda.h"
 #include "backends/host/host.h"
+#include "backends/opencl/opencl.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "target/text.h"
@@ -43,7 +44,8 @@ const kdl_backend_host kdl_backend_services = {
 /* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
-static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open};
+static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open,
+                                                      kdl_opencl_backend_open};
 
 enum { limit_backends = 32 };
 

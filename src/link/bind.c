@@ -111,7 +111,12 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
     return status;
   read_key(kernel, image, &kernel->key);
   geometry key = key_geometry(&kernel->key);
-  kdl_backend_wish wish = {.size = sizeof wish, .name = kernel->name, .shared = kernel->key.shared};
+  kdl_backend_wish wish = {.size = sizeof wish,
+                           .name = kernel->name,
+                           .shared = kernel->key.shared,
+                           .hidden = kernel->key.hidden};
+  if (kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG))
+    wish.sig = kernel->key.sig;
   memcpy(wish.block, key.block, sizeof wish.block);
   memcpy(wish.tile, key.tile, sizeof wish.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};

@@ -43,8 +43,12 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
   snprintf(name, sizeof name, "%s: %s", lib->container->name, what);
   if (lib->flags & KDL_OPEN_NO_HOST && strcmp(runtime->table->name, "host") == 0)
     return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST");
-  kdl_backend_image image = {
-      .size = sizeof image, .kind = source->kind, .arch = source->arch.data, .name = name};
+  kdl_backend_image image = {.size = sizeof image,
+                             .kind = source->kind,
+                             .arch = source->arch.data,
+                             .name = name,
+                             .pairs = source->pairs,
+                             .pair_count = source->pair_count};
   kdl_status status =
       kdl_container_bytes(lib->container, module->image, &image.data, &image.data_size);
   if (status != KDL_OK)

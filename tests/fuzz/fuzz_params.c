@@ -20,7 +20,7 @@ typedef struct {
 static int check_param(void *user, const kdl_image_param *param) {
   uint32_t *next = user;
   if (param->index != (*next)++ || param->index >= KDL_IMAGE_PARAM_LIMIT ||
-      param->kind > KDL_IMAGE_PARAM_OPAQUE)
+      param->kind > KDL_IMAGE_PARAM_GROUP)
     abort();
   return 0;
 }

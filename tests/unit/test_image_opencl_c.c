@@ -99,7 +99,7 @@ static int print_param(void *user, const kdl_image_param *param) {
   param_text *out = user;
   assert_int_equal(param->offset, KDL_NO_OFFSET);
   out->length += (size_t)snprintf(out->text + out->length, sizeof out->text - out->length, "%c%u ",
-                                  "bvifpo"[param->kind], param->size);
+                                  "bvifpog"[param->kind], param->size);
   return 0;
 }
 
@@ -128,7 +128,7 @@ static void parameters_are_read_from_their_types(void **state) {
       {"float2 a, float3 b, int4 c, uchar8 d, double16 e", "v8 v16 v16 v8 v128 "},
       {"uint32_t a, int64_t b", "i4 i8 "},
       {"constant float c[16], global int (*p)[4], __global struct thing *s", "p8 p8 p8 "},
-      {"__local float *scratch, local int *more, int n", "o0 o0 i4 "},
+      {"__local float *scratch, local int *more, int n", "g0 g0 i4 "},
       {"read_only image2d_t i, sampler_t s", "o0 o0 "},
       {"void *p", "p8 "},
       {"float a __attribute__((unused, x(1, 2))), int b", "f4 i4 "},

@@ -18,7 +18,7 @@ static int print_param(void *user, const kdl_image_param *param) {
   assert_int_equal(param->index, out->count);
   ++out->count;
   int length = snprintf(out->text + out->length, sizeof out->text - out->length, "%c%u",
-                        "bvifpo"[param->kind], param->size);
+                        "bvifpog"[param->kind], param->size);
   out->length += (size_t)length;
   if (param->offset != KDL_NO_OFFSET)
     out->length += (size_t)snprintf(out->text + out->length, sizeof out->text - out->length, "@%u",
@@ -60,7 +60,7 @@ static const struct {
     {"params.hsaco", KDL_IMAGE_HSACO, "many", "v4@0 p8@8 v4@16 v1@20 v2@22 v8@24 v32@32 v8@64 "},
     {"params.hsaco", KDL_IMAGE_HSACO, "none", ""},
     {"gfx90a_no_sections.hsaco", KDL_IMAGE_HSACO, "fill", "p8@0 "},
-    {"params.spv", KDL_IMAGE_SPIRV, "many", "f4 p8 i4 i1 i2 f8 v32 i8 v16 p8 o0 "},
+    {"params.spv", KDL_IMAGE_SPIRV, "many", "f4 p8 i4 i1 i2 f8 v32 i8 v16 g0 o0 "},
     {"params.spv", KDL_IMAGE_SPIRV, "none", ""},
     {"spirv64.spv", KDL_IMAGE_SPIRV, "saxpy", "f4 p8 p8 i4 "},
 };

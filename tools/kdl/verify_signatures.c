@@ -25,9 +25,10 @@ typedef struct {
 
 static const char *kind_words(kdl_image_param_kind kind) {
   static const char *const words[] = {
-      [KDL_IMAGE_PARAM_BYTES] = "bytes",     [KDL_IMAGE_PARAM_VALUE] = "a value",
-      [KDL_IMAGE_PARAM_INTEGER] = "integer", [KDL_IMAGE_PARAM_FLOAT] = "floating-point",
-      [KDL_IMAGE_PARAM_POINTER] = "pointer", [KDL_IMAGE_PARAM_OPAQUE] = "opaque"};
+      [KDL_IMAGE_PARAM_BYTES] = "bytes",       [KDL_IMAGE_PARAM_VALUE] = "a value",
+      [KDL_IMAGE_PARAM_INTEGER] = "integer",   [KDL_IMAGE_PARAM_FLOAT] = "floating-point",
+      [KDL_IMAGE_PARAM_POINTER] = "pointer",   [KDL_IMAGE_PARAM_OPAQUE] = "opaque",
+      [KDL_IMAGE_PARAM_GROUP] = "group memory"};
   return words[kind];
 }
 
@@ -49,6 +50,7 @@ static bool kind_agrees(kdl_param_kind claimed, kdl_image_param_kind shown) {
     return claimed == KDL_PARAM_FLOAT;
   case KDL_IMAGE_PARAM_BYTES:
   case KDL_IMAGE_PARAM_OPAQUE:
+  case KDL_IMAGE_PARAM_GROUP:
     break;
   }
   return true;
@@ -57,20 +59,22 @@ static bool kind_agrees(kdl_param_kind claimed, kdl_image_param_kind shown) {
 static int compare_param(void *user, const kdl_image_param *shown) {
   comparison *c = user;
   kdl_param claimed = {.kind = KDL_PARAM_PTR, .text = KDL_TEXT("a hidden pointer")};
-  ++c->shown;
-  if (shown->index >= c->claimed || shown->kind == KDL_IMAGE_PARAM_OPAQUE)
+  if (shown->kind == KDL_IMAGE_PARAM_GROUP)
+    return 0; /* a launch has a size for it, and no argument */
+  uint32_t position = c->shown++;
+  if (position >= c->claimed || shown->kind == KDL_IMAGE_PARAM_OPAQUE)
     return 0;
-  if (shown->index < c->sig_count)
+  if (position < c->sig_count)
     kdl_signature_next(c->sig, &c->at, &claimed, NULL);
   int length = (int)(claimed.text.length < 64 ? claimed.text.length : 64);
   if (c->problem[0])
     return 0;
   if (!size_agrees(&claimed, shown))
     snprintf(c->problem, sizeof c->problem, "parameter %u is %.*s; the image shows %u bytes",
-             shown->index, length, claimed.text.data, shown->size);
+             position, length, claimed.text.data, shown->size);
   else if (!kind_agrees(claimed.kind, shown->kind))
     snprintf(c->problem, sizeof c->problem, "parameter %u is %.*s; the image shows it as %s",
-             shown->index, length, claimed.text.data, kind_words(shown->kind));
+             position, length, claimed.text.data, kind_words(shown->kind));
   return 0;
 }
 

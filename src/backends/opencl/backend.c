@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/opencl/objects.h"
+#include "backends/opencl/opencl.h"
+
+static const kdl_backend_table table = {
+    .size = sizeof table,
+    .abi = KDL_BACKEND_ABI,
+    .name = "opencl",
+    .device_open = kdl_opencl_device_open,
+    .module_load = kdl_opencl_module_load,
+    .module_unload = kdl_opencl_module_unload,
+    .kernel_find = kdl_opencl_kernel_find,
+    .global_find = kdl_opencl_global_find,
+    .queue_create = kdl_opencl_queue_create,
+    .queue_adopt = kdl_opencl_queue_adopt,
+    .queue_destroy = kdl_opencl_queue_destroy,
+    .queue_sync = kdl_opencl_queue_sync,
+    .event_create = kdl_opencl_event_create,
+    .event_destroy = kdl_opencl_event_destroy,
+    .event_record = kdl_opencl_event_record,
+    .event_sync = kdl_opencl_event_sync,
+    .event_wait = kdl_opencl_event_wait,
+    .event_elapsed = kdl_opencl_event_elapsed,
+    .alloc = kdl_opencl_alloc,
+    .free = kdl_opencl_free,
+    .write = kdl_opencl_write,
+    .read = kdl_opencl_read,
+    .copy = kdl_opencl_copy,
+    .fill = kdl_opencl_fill,
+    .device_native = kdl_opencl_device_native,
+    .queue_native = kdl_opencl_queue_native,
+    .event_native = kdl_opencl_event_native,
+    .kernel_native = kdl_opencl_kernel_native,
+};
+
+const kdl_backend_table *kdl_opencl_backend_open(const kdl_backend_host *host) {
+  kdl_opencl_host = host;
+  return &table;
+}

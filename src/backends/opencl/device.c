@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices and their contexts: one of its own for each, or the caller's. */
+#include "backends/opencl/objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Asking                                                                                       */
+
+uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what) {
+  uint64_t number = 0;
+  size_t size = 0;
+  if (kdl_opencl.lister.device_info(device->id, what, sizeof number, &number, &size) !=
+      KDL_CL_SUCCESS)
+    return 0;
+  return size == 4 ? (uint32_t)number : number;
+}
+
+/* Memory that the caller frees; NULL where the device does not say. */
+static char *device_text(const kdl_opencl_device *device, uint32_t what) {
+  size_t size = 0;
+  if (kdl_opencl.lister.device_info(device->id, what, 0, NULL, &size) != KDL_CL_SUCCESS)
+    return NULL;
+  char *text = calloc(1, size + 1);
+  if (text && kdl_opencl.lister.device_info(device->id, what, size, text, NULL) != KDL_CL_SUCCESS)
+    text[0] = '\0';
+  return text;
+}
+
+static bool has_word(const char *words, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = words; at && (at = strstr(at, word)); at += length) {
+    if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+      return true;
+  }
+  return false;
+}
+
+/* "OpenCL 3.0 whatever"; below 1.2 where it does not say. */
+static void learn_version(kdl_opencl_device *device) {
+  char *text = device_text(device, KDL_CL_DEVICE_VERSION);
+  unsigned major, minor;
+  if (text && sscanf(text, "OpenCL %3u.%3u", &major, &minor) == 2)
+    device->version = KDL_VERSION_OF(major, minor);
+  free(text);
+}
+
+static void find_extension(const kdl_opencl_device *device, const char *extensions,
+                           const char *extension, const char *name, void *function) {
+  void *symbol =
+      has_word(extensions, extension) ? kdl_opencl.extension(device->platform, name) : NULL;
+  memcpy(function, &symbol, sizeof symbol);
+}
+
+static void learn_extensions(kdl_opencl_device *device) {
+  char *extensions = device_text(device, KDL_CL_DEVICE_EXTENSIONS);
+#define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters)                              \
+  find_extension(device, extensions, extension, #name, &device->ext.field);
+#include "backends/opencl/extensions.def"
+#undef KDL_DRIVER_SYMBOL
+  device->has_priorities = has_word(extensions, "cl_khr_priority_hints");
+  char *il = device_text(device, KDL_CL_DEVICE_IL_VERSION);
+  device->has_il = il && strstr(il, "SPIR-V_");
+  free(il);
+  free(extensions);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Contexts                                                                                     */
+
+/* Drivers tell here what an error code has no room for. */
+static void notify(const char *words, const void *data, size_t size, void *user) {
+  (void)data, (void)size;
+  const kdl_opencl_device *device = user;
+  kdl_opencl_host->log("opencl:%u: the driver says: %s", device->ordinal, words);
+}
+
+static kdl_status make_context(kdl_opencl_device *device) {
+  const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)device->platform, 0};
+  int32_t error = KDL_CL_SUCCESS;
+  device->context = kdl_opencl.context_create(properties, 1, &device->id, notify, device, &error);
+  return device->context ? KDL_OK : kdl_opencl_fail(device->ordinal, error, "clCreateContext");
+}
+
+/* The caller's context must have the device. */
+static kdl_status adopt_context(kdl_opencl_device *device) {
+  enum { most_devices = 64 };
+  void *devices[most_devices];
+  size_t size = 0;
+  int32_t error = kdl_opencl.context_info(device->adopted, KDL_CL_CONTEXT_DEVICES, sizeof devices,
+                                          devices, &size);
+  if (error == KDL_CL_SUCCESS) {
+    size_t i = 0;
+    while (i < size / sizeof *devices && devices[i] != device->id)
+      ++i;
+    if (i == size / sizeof *devices)
+      return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+                                   "opencl:%u: the context to be adopted is one of another device",
+                                   device->ordinal);
+    error = kdl_opencl.context_retain(device->adopted);
+  }
+  if (error != KDL_CL_SUCCESS)
+    return kdl_opencl_fail(device->ordinal, error, "clGetContextInfo of the context to be adopted");
+  device->context = device->adopted;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+static bool is_wanted(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
+                      const char *platform) {
+  (void)platform;
+  kdl_opencl_device *device = user;
+  if (ordinal != device->ordinal)
+    return true;
+  device->platform = entry->platform;
+  device->id = entry->device;
+  return false;
+}
+
+static kdl_status open_new(kdl_opencl_device *device) {
+  int32_t error = kdl_opencl_list(&kdl_opencl.lister, is_wanted, NULL, device);
+  if (error != KDL_CL_SUCCESS)
+    return kdl_opencl_fail(device->ordinal, error, "clGetPlatformIDs");
+  if (!device->id)
+    return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
+                                 "opencl:%u: no platform shows it any more", device->ordinal);
+  learn_version(device);
+  if (device->version < KDL_VERSION_OF(1, 2))
+    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+                                 "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
+                                 device->ordinal, device->version >> 16, device->version & 0xffff);
+  learn_extensions(device);
+  kdl_status status = kdl_opencl_memory_choose(device);
+  if (status == KDL_OK)
+    status = device->adopted ? adopt_context(device) : make_context(device);
+  if (status == KDL_OK)
+    kdl_opencl_host->log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
+  return status;
+}
+
+/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_opencl_device *open_devices;
+
+static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device **out_device) {
+  for (kdl_opencl_device *device = open_devices; device; device = device->next) {
+    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context) {
+      *out_device = device;
+      return KDL_OK;
+    }
+  }
+  kdl_opencl_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return kdl_opencl_no_memory(desc->ordinal);
+  device->ordinal = desc->ordinal;
+  device->adopted = desc->native_context;
+  atomic_init(&device->generation, 1);
+  pthread_mutex_init(&device->ranges.lock, NULL);
+  kdl_status status = open_new(device);
+  if (status != KDL_OK) {
+    pthread_mutex_destroy(&device->ranges.lock);
+    free(device);
+    return status;
+  }
+  device->next = open_devices;
+  open_devices = device;
+  *out_device = device;
+  return KDL_OK;
+}
+
+kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device) {
+  kdl_status status = kdl_opencl_load();
+  if (status != KDL_OK)
+    return status;
+  kdl_opencl_device *device = NULL;
+  pthread_mutex_lock(&open_lock);
+  status = open_locked(desc, &device);
+  pthread_mutex_unlock(&open_lock);
+  *out_device = device;
+  return status;
+}
+
+void *kdl_opencl_device_native(void *handle, kdl_native which) {
+  kdl_opencl_device *device = handle;
+  switch (which) {
+  case KDL_NATIVE_DEVICE:
+    return device->id;
+  case KDL_NATIVE_CONTEXT:
+    return device->context;
+  }
+  return NULL;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Kernels, ready to be launched. */
+#include "backends/opencl/objects.h"
+#include "image/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { default_block = 256 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Instances                                                                                    */
+
+kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_opencl_instance **out) {
+  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slot_count * sizeof *made->values);
+  if (!made)
+    return kdl_opencl_no_memory(kernel->device->ordinal);
+  int32_t error = KDL_CL_SUCCESS;
+  made->kernel = kdl_opencl.kernel_create(kernel->program, kernel->name, &error);
+  if (!made->kernel) {
+    free(made);
+    return kdl_opencl_fail(kernel->device->ordinal, error, "clCreateKernel \"%s\"", kernel->name);
+  }
+  *out = made;
+  return KDL_OK;
+}
+
+void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance) {
+  int32_t error = kdl_opencl.kernel_release(instance->kernel);
+  if (error != KDL_CL_SUCCESS)
+    kdl_opencl_note(kernel->device->ordinal, error, "clReleaseKernel");
+  free(instance);
+}
+
+void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
+  for (kdl_opencl_instance *instance = kernel->instances; instance;) {
+    kdl_opencl_instance *next = instance->next;
+    kdl_opencl_instance_free(kernel, instance);
+    instance = next;
+  }
+  pthread_mutex_destroy(&kernel->lock);
+  free(kernel->order);
+  free(kernel->params);
+  free(kernel->infos);
+  free(kernel->name);
+  free(kernel);
+}
+
+void *kdl_opencl_kernel_native(void *device, void *context) {
+  (void)device;
+  return ((kdl_opencl_kernel *)context)->first->kernel;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parameters                                                                                   */
+
+/* Those of eight bytes have the first slots, then those of four; the rest follows, in as many words
+ * as they need. */
+static void assign_slots(kdl_opencl_kernel *kernel) {
+  static const uint32_t sizes[] = {8, 4};
+  uint32_t slot = 0;
+  for (size_t s = 0; s < 2; ++s) {
+    for (uint32_t i = 0; i < kernel->param_count; ++i) {
+      if (kernel->params[i].size != sizes[s])
+        continue;
+      kernel->order[slot] = (uint16_t)i;
+      kernel->params[i].slot = slot++;
+    }
+    *(s == 0 ? &kernel->wide_count : &kernel->word_count) =
+        (uint16_t)(s == 0 ? slot : slot - kernel->wide_count);
+  }
+  kernel->has_others = slot < kernel->param_count;
+  for (uint32_t i = 0; i < kernel->param_count; ++i) {
+    uint32_t size = kernel->params[i].size;
+    if (size == 8 || size == 4)
+      continue;
+    kernel->params[i].slot = slot;
+    slot += (size + 7) / 8;
+  }
+  kernel->slot_count = slot;
+}
+
+/* As C lays out a struct of them, where each is as aligned as it is large. */
+static bool lay_out(kdl_opencl_kernel *kernel) {
+  uint64_t end = 0;
+  bool known = true;
+  for (uint32_t i = 0; i < kernel->param_count; ++i)
+    known &= kernel->params[i].size != 0;
+  if (!known)
+    return true;
+  kernel->infos = calloc(kernel->param_count + 1, sizeof *kernel->infos);
+  for (uint32_t i = 0; kernel->infos && i < kernel->param_count; ++i) {
+    uint32_t size = kernel->params[i].size;
+    uint32_t alignment = size & (~size + 1);
+    end = (end + alignment - 1) / alignment * alignment;
+    kernel->infos[i] = (kdl_param_info){(uint32_t)end, size};
+    end += size;
+  }
+  return kernel->infos != NULL;
+}
+
+static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+                               const kdl_backend_wish *wish, void *native) {
+  kdl_opencl_params learnt;
+  kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, wish, &learnt);
+  if (status != KDL_OK)
+    return status;
+  kernel->param_count = learnt.count;
+  kernel->group_index = learnt.group_index;
+  kernel->params = malloc((learnt.count + 1) * sizeof *kernel->params);
+  kernel->order = calloc(learnt.count + 1, sizeof *kernel->order);
+  if (!kernel->params || !kernel->order)
+    return kdl_opencl_no_memory(kernel->device->ordinal);
+  memcpy(kernel->params, learnt.list, learnt.count * sizeof *kernel->params);
+  assign_slots(kernel);
+  return lay_out(kernel) ? KDL_OK : kdl_opencl_no_memory(kernel->device->ordinal);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Groups                                                                                       */
+
+static size_t ask_group(const kdl_opencl_kernel *kernel, void *native, uint32_t what) {
+  size_t value = 0;
+  int32_t error =
+      kdl_opencl.kernel_group_info(native, kernel->device->id, what, sizeof value, &value, NULL);
+  return error == KDL_CL_SUCCESS ? value : 0;
+}
+
+/* The block that the source demands; zeros where it demands none. */
+static void ask_demanded(const kdl_opencl_kernel *kernel, void *native, uint32_t out_block[3]) {
+  size_t demanded[3] = {0};
+  if (kdl_opencl.kernel_group_info(native, kernel->device->id,
+                                   KDL_CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof demanded, demanded,
+                                   NULL) != KDL_CL_SUCCESS)
+    memset(demanded, 0, sizeof demanded);
+  for (int i = 0; i < 3; ++i)
+    out_block[i] = (uint32_t)demanded[i];
+}
+
+/* A multiple of what the device runs at once, as large as it may be, up to the usual size. */
+static uint32_t suggest(size_t most, size_t multiple) {
+  size_t size = most && most < default_block ? most : default_block;
+  if (multiple && size > multiple)
+    size -= size % multiple;
+  return (uint32_t)size;
+}
+
+static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl_backend_wish *wish,
+                              kdl_backend_kernel *out_kernel) {
+  uint32_t demanded[3];
+  size_t most = ask_group(kernel, native, KDL_CL_KERNEL_WORK_GROUP_SIZE);
+  ask_demanded(kernel, native, demanded);
+  const uint32_t *block = demanded[0] ? demanded : wish->block;
+  uint64_t items = (uint64_t)block[0] * block[1] * block[2];
+  if (most && items > most)
+    return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
+                                 "opencl:%u: block %ux%ux%u has more than the %zu work-items that "
+                                 "the driver allows for \"%s\"",
+                                 kernel->device->ordinal, block[0], block[1], block[2], most,
+                                 kernel->name);
+  if (block[0]) {
+    memcpy(kernel->block, block, sizeof kernel->block);
+    memcpy(out_kernel->block, block, sizeof kernel->block);
+    return KDL_OK;
+  }
+  kernel->block[0] = suggest(most, ask_group(kernel, native, KDL_CL_KERNEL_PREFERRED_MULTIPLE));
+  kernel->block[1] = kernel->block[2] = 1;
+  memcpy(out_kernel->suggested, kernel->block, sizeof kernel->block);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finding                                                                                      */
+
+/* The first cl_kernel answers the questions; its instance has no room for values yet. */
+static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
+                          const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
+  kdl_opencl_instance *asked;
+  kdl_status status = kdl_opencl_instance_create(kernel, &asked);
+  if (status != KDL_OK)
+    return status;
+  status = learn_params(kernel, module, wish, asked->kernel);
+  if (status == KDL_OK)
+    status = learn_block(kernel, asked->kernel, wish, out_kernel);
+  kdl_opencl_instance *first = NULL;
+  if (status == KDL_OK)
+    first = realloc(asked, sizeof *asked + kernel->slot_count * sizeof *asked->values);
+  if (!first) {
+    kdl_opencl_instance_free(kernel, asked);
+    return status == KDL_OK ? kdl_opencl_no_memory(kernel->device->ordinal) : status;
+  }
+  memset(first->values, 0, kernel->slot_count * sizeof *first->values);
+  kernel->first = first;
+  kernel->instances = first;
+  kernel->instance_count = 1;
+  return KDL_OK;
+}
+
+static void tell(const kdl_opencl_kernel *kernel, const kdl_backend_wish *wish,
+                 kdl_backend_kernel *out_kernel) {
+  memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
+  out_kernel->launch = kdl_opencl_launch;
+  out_kernel->context = (void *)(uintptr_t)kernel;
+  out_kernel->params = kernel->infos;
+  out_kernel->param_count = kernel->param_count;
+  if (kernel->infos && kernel->param_count) {
+    const kdl_param_info *last = &kernel->infos[kernel->param_count - 1];
+    out_kernel->packed_size = last->offset + last->size;
+  }
+}
+
+kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_backend_wish *wish,
+                                  kdl_backend_kernel *out_kernel) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_module *module = module_handle;
+  kdl_opencl_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel)
+    return kdl_opencl_no_memory(device->ordinal);
+  kernel->launch = kdl_opencl.launch;
+  kernel->device = device;
+  kernel->program = module->program;
+  kernel->name = strdup(wish->name);
+  pthread_mutex_init(&kernel->lock, NULL);
+  kdl_status status = kernel->name ? prepare(kernel, module, wish, out_kernel)
+                                   : kdl_opencl_no_memory(device->ordinal);
+  if (status != KDL_OK) {
+    kdl_opencl_kernel_free(kernel);
+    return status;
+  }
+  tell(kernel, wish, out_kernel);
+  kernel->next = atomic_load_explicit(&module->kernels, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
+    ;
+  return KDL_OK;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the backend keeps of devices, memory, queues, events, programs and kernels. */
+#ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
+#define KDL_BACKENDS_OPENCL_OBJECTS_H
+
+#include "backends/opencl/driver.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
+ * handle is of; the definition takes a handle and makes that of it. */
+
+typedef struct kdl_opencl_device kdl_opencl_device;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory                                                                                       */
+
+/* What the word of a buffer is: an address of unified shared memory, an address of shared virtual
+ * memory, or a cl_mem. A device has one kind; each function returns an OpenCL error. */
+typedef struct kdl_opencl_memory {
+  const char *name; /* for KDL_OPENCL_MEMORY */
+  const char *alloc_call, *free_call, *write_call, *read_call, *copy_call, *fill_call, *set_call;
+  bool (*offered)(const kdl_opencl_device *device);
+  int32_t (*alloc)(const kdl_opencl_device *device, uint64_t size, uint64_t *out_word);
+  int32_t (*free)(const kdl_opencl_device *device, uint64_t word);
+  int32_t (*write)(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                   const void *from, uint64_t size);
+  int32_t (*read)(const kdl_opencl_device *device, void *queue, void *to, uint64_t from,
+                  uint64_t offset, uint64_t size);
+  int32_t (*copy)(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t to_offset,
+                  uint64_t from, uint64_t from_offset, uint64_t size);
+  int32_t (*fill)(const kdl_opencl_device *device, void *queue, uint64_t to, uint64_t offset,
+                  uint64_t size, const void *pattern, size_t pattern_size);
+  int32_t (*set)(const kdl_opencl_device *device, void *kernel, uint32_t index, uint64_t word);
+} kdl_opencl_memory;
+
+/* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
+kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device);
+
+/* Which memory is libkdl's own. */
+typedef struct kdl_opencl_ranges {
+  pthread_mutex_t lock;
+  void *root; /* of search.h's tree */
+} kdl_opencl_ranges;
+
+bool kdl_opencl_ranges_add(kdl_opencl_ranges *ranges, uint64_t start, uint64_t size);
+bool kdl_opencl_ranges_remove(kdl_opencl_ranges *ranges, uint64_t start);
+bool kdl_opencl_ranges_hold(kdl_opencl_ranges *ranges, uint64_t word);
+
+kdl_status kdl_opencl_alloc(void *device, uint64_t size, uint64_t *out_address);
+kdl_status kdl_opencl_free(void *device, uint64_t address);
+kdl_status kdl_opencl_write(void *device, void *queue, uint64_t address, uint64_t offset,
+                            const void *data, uint64_t size);
+kdl_status kdl_opencl_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
+                           uint64_t size);
+kdl_status kdl_opencl_copy(void *device, void *queue, uint64_t to, uint64_t to_offset,
+                           uint64_t from, uint64_t from_offset, uint64_t size);
+kdl_status kdl_opencl_fill(void *device, void *queue, uint64_t address, uint64_t offset,
+                           uint64_t size, const void *pattern, size_t pattern_size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+typedef struct kdl_opencl_extensions {
+#define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters) result(*field) parameters;
+#include "backends/opencl/extensions.def"
+#undef KDL_DRIVER_SYMBOL
+} kdl_opencl_extensions;
+
+struct kdl_opencl_device {
+  /* Counts the calls of kdl_opencl_free: whoever remembers an address of libkdl's remembers the
+   * count, since the next allocation may get the same one. Begins with 1. */
+  _Atomic uint64_t generation;
+  void *platform;
+  void *id;      /* cl_device_id */
+  void *context; /* one of its own, or the caller's */
+  void *adopted; /* the caller's; NULL where it brought none */
+  uint32_t ordinal;
+  uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
+  bool has_il;
+  bool has_priorities;
+  kdl_opencl_extensions ext; /* NULL where it has not the extension */
+  const kdl_opencl_memory *memory;
+  kdl_opencl_ranges ranges;
+  kdl_opencl_device *next;
+};
+
+kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device);
+void *kdl_opencl_device_native(void *device, kdl_native which);
+
+/* A number of 4 or 8 bytes; 0 where the device does not say. */
+uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Programs                                                                                     */
+
+typedef struct kdl_opencl_kernel kdl_opencl_kernel;
+
+typedef struct kdl_opencl_module {
+  void *program;
+  kdl_image_kind kind;
+  const void *data; /* libkdl's */
+  size_t data_size;
+  kdl_opencl_kernel *_Atomic kernels; /* found so far, to be freed with the module */
+} kdl_opencl_module;
+
+kdl_status kdl_opencl_module_load(void *device, const kdl_backend_image *image, void **out_module);
+void kdl_opencl_module_unload(void *device, void *module);
+kdl_status kdl_opencl_global_find(void *device, void *module, const char *name,
+                                  uint64_t *out_address, uint64_t *out_size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+typedef enum kdl_opencl_param_kind {
+  KDL_OPENCL_PARAM_UNKNOWN,
+  KDL_OPENCL_PARAM_VALUE,
+  KDL_OPENCL_PARAM_MEMORY,
+  KDL_OPENCL_PARAM_GROUP, /* group memory: its size is passed */
+} kdl_opencl_param_kind;
+
+typedef struct kdl_opencl_param {
+  kdl_opencl_param_kind kind;
+  uint32_t size;  /* 0 where nobody knows */
+  uint32_t index; /* the driver's */
+  uint32_t slot;  /* in the words of what was set last */
+} kdl_opencl_param;
+
+enum { KDL_OPENCL_MOST_PARAMS = 256 };
+
+/* What can be learnt of a kernel's parameters from the driver, the image and the metadata. */
+typedef struct kdl_opencl_params {
+  kdl_opencl_param list[KDL_OPENCL_MOST_PARAMS];
+  uint32_t count;
+  uint32_t group_index; /* of the one that is group memory; UINT32_MAX: there is none */
+} kdl_opencl_params;
+
+kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
+                                   void *kernel, const kdl_backend_wish *wish,
+                                   kdl_opencl_params *out_params);
+
+/*
+ * A cl_kernel carries its arguments, and setting them is the one thing in OpenCL that two threads
+ * may not do at once. So each thread that launches has a cl_kernel of its own, found by comparing
+ * one word; what was set last is remembered, and only what differs is set.
+ */
+typedef struct kdl_opencl_instance kdl_opencl_instance;
+struct kdl_opencl_instance {
+  _Atomic uintptr_t owner; /* the thread; 0: nobody's yet */
+  void *kernel;            /* cl_kernel */
+  uint64_t generation;     /* of the device when memory was set; 0: to be set again */
+  uint64_t shape[3];       /* grid and block of the last launch, as in its descriptor ... */
+  size_t global[3];        /* ... and as the driver takes them */
+  size_t local[3];
+  uint32_t group_memory; /* bytes that were set last ... */
+  bool complete;         /* ... and whether every argument has been */
+  kdl_opencl_instance *next;
+  uint64_t values[]; /* of the arguments that were set last, in the kernel's slots */
+};
+
+/* What a launch reads is in front. */
+struct kdl_opencl_kernel {
+  int32_t (*launch)(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
+                    const size_t *global, const size_t *local, uint32_t count, void *const *events,
+                    void **event);
+  kdl_opencl_instance *first;
+  kdl_opencl_device *device;
+  uint32_t param_count;
+  /* Parameters of 8 bytes, then those of 4; the rest is compared on the longer way. The value of
+   * order[i] is in slot i. */
+  uint16_t wide_count, word_count;
+  uint16_t *order;
+  bool has_others;
+  uint32_t block[3];    /* for launches that leave it to the image */
+  uint32_t group_index; /* UINT32_MAX where it takes no group memory */
+  uint32_t slot_count;
+  kdl_opencl_param *params;
+  kdl_param_info *infos; /* NULL where not all sizes are known */
+  void *program;
+  char *name;
+  pthread_mutex_t lock; /* held to add an instance */
+  kdl_opencl_instance *_Atomic instances;
+  unsigned instance_count;
+  kdl_opencl_kernel *next;
+};
+
+kdl_status kdl_opencl_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+                                  kdl_backend_kernel *out_kernel);
+void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
+void *kdl_opencl_kernel_native(void *device, void *context);
+
+kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_opencl_instance **out);
+void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
+
+/* Sets the arguments that differ from those of the instance. */
+kdl_status kdl_opencl_arguments_set(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance,
+                                    const kdl_launch_desc *desc, const kdl_args *args);
+
+/* What kernels are launched by, and the ways that it goes on. */
+kdl_launch_entry kdl_opencl_launch;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues and events                                                                            */
+
+typedef struct kdl_opencl_queue {
+  void *queue; /* cl_command_queue */
+} kdl_opencl_queue;
+
+kdl_status kdl_opencl_queue_create(void *device, int32_t priority, void **out_queue);
+kdl_status kdl_opencl_queue_adopt(void *device, void *native, void **out_queue);
+void kdl_opencl_queue_destroy(void *device, void *queue);
+kdl_status kdl_opencl_queue_sync(void *device, void *queue);
+void *kdl_opencl_queue_native(void *device, void *queue);
+
+kdl_status kdl_opencl_event_create(void *device, void **out_event);
+void kdl_opencl_event_destroy(void *device, void *event);
+kdl_status kdl_opencl_event_record(void *device, void *event, void *queue);
+kdl_status kdl_opencl_event_sync(void *device, void *event);
+kdl_status kdl_opencl_event_wait(void *device, void *event, void *queue);
+kdl_status kdl_opencl_event_elapsed(void *device, void *start, void *end, double *out_ns);
+void *kdl_opencl_event_native(void *device, void *event);
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
+
+#endif

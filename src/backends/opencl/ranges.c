@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which memory is libkdl's own: ranges that do not overlap, in the C library's balanced tree. */
+#include "backends/opencl/objects.h"
+
+#include <search.h>
+#include <stdlib.h>
+
+typedef struct {
+  uint64_t start;
+  uint64_t size;
+} range;
+
+/* Equal where they overlap, so that an address finds the range it is in. */
+static int compare(const void *left, const void *right) {
+  const range *a = left;
+  const range *b = right;
+  if (a->start < b->start)
+    return b->start - a->start >= a->size ? -1 : 0;
+  return a->start - b->start >= b->size ? 1 : 0;
+}
+
+bool kdl_opencl_ranges_add(kdl_opencl_ranges *ranges, uint64_t start, uint64_t size) {
+  range *added = malloc(sizeof *added);
+  if (!added)
+    return false;
+  *added = (range){start, size};
+  pthread_mutex_lock(&ranges->lock);
+  range **found = tsearch(added, &ranges->root, compare);
+  bool is_new = found && *found == added;
+  pthread_mutex_unlock(&ranges->lock);
+  if (!is_new)
+    free(added);
+  return found != NULL;
+}
+
+bool kdl_opencl_ranges_remove(kdl_opencl_ranges *ranges, uint64_t start) {
+  range key = {start, 1};
+  pthread_mutex_lock(&ranges->lock);
+  range **found = tfind(&key, &ranges->root, compare);
+  range *removed = found && (*found)->start == start ? *found : NULL;
+  if (removed)
+    tdelete(removed, &ranges->root, compare);
+  pthread_mutex_unlock(&ranges->lock);
+  free(removed);
+  return removed != NULL;
+}
+
+bool kdl_opencl_ranges_hold(kdl_opencl_ranges *ranges, uint64_t word) {
+  range key = {word, 1};
+  pthread_mutex_lock(&ranges->lock);
+  bool held = tfind(&key, &ranges->root, compare) != NULL;
+  pthread_mutex_unlock(&ranges->lock);
+  return held;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "device/opencl_list.h"
+
+#include "device/opencl_abi.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const kdl_opencl_libraries[] = {"libOpenCL.so.1", NULL};
+
+enum { most_platforms = 32, most_devices = 256 };
+
+/* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
+ * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
+static bool would_abort(const char *platform) {
+  return strcmp(platform, "Portable Computing Language") == 0 &&
+         access("/sys/devices/system/cpu", F_OK) != 0;
+}
+
+typedef struct {
+  const kdl_opencl_lister *cl;
+  kdl_opencl_visit_device *visit;
+  void (*leave_out)(void *user, const char *platform, const char *why);
+  void *user;
+  uint32_t ordinal;
+  void *devices[most_devices];
+} walk;
+
+/* Custom devices run no kernels of ours. */
+static bool walk_platform(walk *w, void *platform) {
+  char name[KDL_SPEC_NAME] = "";
+  size_t given = 0;
+  if (w->cl->platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
+      KDL_CL_SUCCESS)
+    name[0] = '\0';
+  if (would_abort(name)) {
+    if (w->leave_out)
+      w->leave_out(w->user, name, "without /sys it aborts the process");
+    return true;
+  }
+  uint32_t count = 0;
+  uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
+  if (w->cl->devices(platform, types, most_devices, w->devices, &count) != KDL_CL_SUCCESS)
+    count = 0;
+  for (uint32_t i = 0; i < count && i < most_devices; ++i) {
+    kdl_opencl_entry entry = {platform, w->devices[i]};
+    if (!w->visit(w->user, w->ordinal++, &entry, name))
+      return false;
+  }
+  return true;
+}
+
+int32_t kdl_opencl_list(const kdl_opencl_lister *cl, kdl_opencl_visit_device *visit,
+                        void (*leave_out)(void *user, const char *platform, const char *why),
+                        void *user) {
+  void *platforms[most_platforms];
+  uint32_t count = 0;
+  int32_t error = cl->platforms(most_platforms, platforms, &count);
+  if (error == KDL_CL_SUCCESS && count == 0)
+    return KDL_CL_PLATFORM_NOT_FOUND;
+  if (error != KDL_CL_SUCCESS)
+    return error;
+  walk *w = calloc(1, sizeof *w);
+  if (!w)
+    return KDL_CL_SUCCESS;
+  *w = (walk){.cl = cl, .visit = visit, .leave_out = leave_out, .user = user};
+  for (uint32_t i = 0; i < count && i < most_platforms && walk_platform(w, platforms[i]); ++i)
+    ;
+  free(w);
+  return KDL_CL_SUCCESS;
+}

@@ -25,13 +25,18 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
 kdl=$prefix/bin/kdl
 
 version=$(pkg-config --modversion libkdl)
+linker=""
+[ ! -x "$build/bin/kdl-ld" ] || linker="bin/kdl-ld
+LIB/kdl/ukernels.offload"
 expected_files="bin/kdl
+$linker
 $(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake
 LIB/cmake/kdl/kdlEmbed.cmake
 LIB/cmake/kdl/kdlTargets-CONFIG.cmake
 LIB/cmake/kdl/kdlTargets.cmake
+LIB/cmake/kdl/kdlUkernels.cmake
 LIB/libkdl.a
 LIB/libkdl.so
 LIB/libkdl.so.0
@@ -43,7 +48,7 @@ share/man/man1/kdl.1
 share/zsh/site-functions/_kdl"
 files=$(cd "$prefix" && find . -type f -o -type l | sed "s,^\./,,; s,^${libdir#"$prefix"/}/,LIB/," |
   sed 's,kdlTargets-[a-z]*\.cmake,kdlTargets-CONFIG.cmake,')
-diff <(sort <<<"$expected_files") <(sort <<<"$files") ||
+diff <(sort <<<"$expected_files" | sed '/^$/d') <(sort <<<"$files") ||
   fail "installed files (>) differ from what is expected (<)"
 
 # What the consumer embeds: a library of two images, as a file and in an object whose section
@@ -105,3 +110,19 @@ if cmake -S "$consumer" -B wrong -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DWRONG_
 fi
 grep -q 'expected FILE with SYMBOL, or OBJECT alone' <(tr -s ' \n' ' ' <wrong.log) ||
   fail "kdl_embed without SYMBOL: found $(cat wrong.log)"
+
+# The installed linker with its built-in microkernels, and a library of the consumer's own.
+if [ -z "$linker" ]; then
+  echo "install: kdl-ld is not built here"
+elif [ ! -f cmake/own.offload ]; then
+  fail "kdl_pack_ukernels made no library, and kdl-ld is built"
+else
+  link=("$prefix/bin/kdl-ld" --protocol=1 --caller=cmake/ukernels/caller.x86-64.bc --for=haswell)
+  "${link[@]}" --emit=choice --report=builtin.json
+  "${link[@]}" --emit=choice --report=own.json --ukernels=cmake/own.offload
+  for taken in builtin:"$libdir/kdl/ukernels.offload" own:cmake/own.offload; do
+    first=$(grep -m1 '"library"' "${taken%%:*}.json")
+    grep -q "\"${taken#*:}\"" <<<"$first" || fail "kdl-ld: found $first, expected ${taken#*:}"
+    echo "install: kdl-ld takes ${taken%%:*} microkernels"
+  done
+fi

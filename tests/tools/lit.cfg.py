@@ -8,10 +8,14 @@ Substitutions beyond lit's own:
   %fakes    the folder of the fake drivers, see tests/fakes
   %examples the folder of the built examples, with saxpy.offload
   %inputs   the folder of this suite's own input files, tests/tools/Inputs
+  %bitcode  clang, making the bitcode that is to be linked: a caller or a microkernel
+  %ld       kdl-ld, with its protocol and without the built-in microkernels
+  %builtin  the built-in microkernels
 
 Features, for REQUIRES lines; each is true where it can be used here:
   zstd zlib lz4             containers compressed so can be read by this build
   sanitizer                 kdl is built with one
+  ukernels                  the built-in microkernels are built
   terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
@@ -42,6 +46,11 @@ config.environment.pop("NO_COLOR", None)
 
 config.substitutions.append(("%golden", os.path.join(config.kdl_source_dir, "tests", "golden")))
 config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
+config.substitutions.append(("%bitcode", "clang -std=gnu17 -O2 -Xclang -disable-llvm-passes "
+                             "-ffreestanding -I" + os.path.join(config.kdl_source_dir, "include") +
+                             " -emit-llvm -c"))
+config.substitutions.append(("%ld", "kdl-ld --protocol=1 --no-builtin"))
+config.substitutions.append(("%builtin", config.kdl_builtin))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 config.substitutions.append(("%examples", config.kdl_examples_dir))
 config.substitutions.append(("%python", sys.executable))
@@ -62,5 +71,7 @@ try:
     config.available_features.add("terminal")
 except OSError:
     pass
+if os.path.exists(config.kdl_builtin):
+    config.available_features.add("ukernels")
 if config.kdl_sanitize:
     config.available_features.add("sanitizer")

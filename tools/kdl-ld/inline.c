@@ -167,10 +167,10 @@ kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
       continue;
     const char *function = ld_value_name(f).data;
     bool is_itself = strcmp(function, owner) == 0;
-    status = kdl_fail(
-        KDL_UNSUPPORTED, "%s: the microkernel '%.128s' cannot be inlined%s%.128s%s: %s", name, owner,
-        is_itself ? "" : ", because of '", is_itself ? "" : function,
-        is_itself ? "" : "', which it calls", reason);
+    status =
+        kdl_fail(KDL_UNSUPPORTED, "%s: the microkernel '%.128s' cannot be inlined%s%.128s%s: %s",
+                 name, owner, is_itself ? "" : ", because of '", is_itself ? "" : function,
+                 is_itself ? "" : "', which it calls", reason);
   }
   free(seen);
   return status;

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
@@ -45,20 +44,18 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST};
   library->eligible = kdl_rank(library->catalog, &query, library->ranking);
-  kdl_debug(KDL_DEBUG_LINK, "%s: %zu images, %zu for this device", path, images, library->eligible);
+  kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
+            library->eligible);
   return KDL_OK;
 }
 
 kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
                              const kdl_select_device *device, ld_libraries *out_libraries) {
-  bool has_builtin = builtin && access(builtin, R_OK) == 0;
-  if (builtin && !has_builtin)
-    kdl_debug(KDL_DEBUG_LINK, "%s: no built-in microkernels here", builtin);
   *out_libraries = (ld_libraries){.items = calloc(count + 1, sizeof *out_libraries->items)};
   if (!out_libraries->items)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < count + has_builtin && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < count + (builtin != NULL) && status == KDL_OK; ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
     status = open_library(i < count ? paths[i] : builtin, device, library);
   }

@@ -29,8 +29,8 @@ typedef struct ld_libraries {
   kdl_arena arena;
 } ld_libraries;
 
-/* Opens the places in their order. `builtin` is last, may be NULL, and may be missing. The caller
- * frees *out_libraries, also after a failure. */
+/* Opens the places in their order; `builtin` is the last one and may be NULL. The caller frees
+ * *out_libraries, also after a failure. */
 kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
                              const kdl_select_device *device, ld_libraries *out_libraries);
 void ld_libraries_free(ld_libraries *libraries);

@@ -12,6 +12,7 @@ typedef struct ld_linker {
   const ld_request *request;
   ld_context *context;
   ld_libraries libraries;
+  char *builtin; /* the path of the last library, or NULL */
   ld_target target;
   ld_stages stages;
   LLVMModuleRef module; /* the caller; in the end, all of it */

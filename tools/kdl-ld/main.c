@@ -72,26 +72,29 @@ static kdl_status save(const char *path, const void *data, size_t size) {
   return cli_output_save(path, data, size);
 }
 
-/* Beside the program, as it was installed or built. */
-static const char *find_builtin(char *buffer, size_t size) {
-  ssize_t length = readlink("/proc/self/exe", buffer, size - 1);
-  char *slash = length > 0 ? memrchr(buffer, '/', (size_t)length) : NULL;
+/* Where the built-in microkernels are: beside the program, as it was installed or built. NULL where
+ * there are none; the caller frees the path. */
+static char *find_builtin(void) {
+  char place[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", place, sizeof place - 1);
+  char *slash = length > 0 ? memrchr(place, '/', (size_t)length) : NULL;
   if (!slash)
     return NULL;
-  size_t used = (size_t)(slash - buffer);
-  int more = snprintf(slash, size - used, "/%s", LD_BUILTIN);
-  return more > 0 && (size_t)more < size - used ? buffer : NULL;
+  size_t left = sizeof place - (size_t)(slash - place);
+  int used = snprintf(slash, left, "/%s", LD_BUILTIN);
+  return used > 0 && (size_t)used < left ? realpath(place, NULL) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The work                                                                                     */
 
 static kdl_status open_libraries(ld_linker *linker) {
-  char builtin[PATH_MAX];
   const ld_request *request = linker->request;
-  const char *place = request->has_builtin ? find_builtin(builtin, sizeof builtin) : NULL;
-  return ld_libraries_open(request->libraries.items, request->libraries.count,
-                           place ? strdup(place) : NULL, &request->device, &linker->libraries);
+  linker->builtin = request->has_builtin ? find_builtin() : NULL;
+  if (request->has_builtin && !linker->builtin)
+    kdl_debug(KDL_DEBUG_LINK, "there are no built-in microkernels at %s", LD_BUILTIN);
+  return ld_libraries_open(request->libraries.items, request->libraries.count, linker->builtin,
+                           &request->device, &linker->libraries);
 }
 
 static kdl_status link_and_emit(ld_linker *linker, const cli_bytes *caller, ld_output *output) {
@@ -114,9 +117,10 @@ static kdl_status link_and_emit(ld_linker *linker, const cli_bytes *caller, ld_o
     status = ld_link(linker);
   if (status == KDL_OK)
     status = ld_link_close(linker);
+  ld_stages_count(&linker->stages, LD_STAGE_LINK);
   if (status == KDL_OK)
     status = ld_target_finish(&linker->target, request);
-  ld_stages_count(&linker->stages, LD_STAGE_LINK);
+  ld_stages_count(&linker->stages, LD_STAGE_START);
   if (status != KDL_OK || request->emit == LD_EMIT_CHOICE)
     return status;
   ld_target_apply(&linker->target, linker->module);
@@ -155,6 +159,7 @@ static void free_linker(ld_linker *linker) {
   if (linker->module)
     LLVMDisposeModule(linker->module);
   ld_libraries_free(&linker->libraries);
+  free(linker->builtin);
 }
 
 static int finish(const ld_linker *linker, const ld_output *output, kdl_status status) {

@@ -55,14 +55,23 @@ static void add_feature(kdl_out *out, kdl_feature_class which, unsigned bit) {
 }
 
 /* What the device has: what it does not lack. */
-static kdl_feature_set features_of(const ld_request *request, kdl_feature_class which) {
+static kdl_feature_set device_features(const ld_request *request, kdl_feature_class which) {
   const kdl_feature_set *lacks = &request->device.rule.lacks;
   return kdl_feature_tokens(which, (kdl_feature_set){{~lacks->word[0], ~lacks->word[1]}});
 }
 
+/* As LLVM sees it, which has XSAVE wherever it has AVX: so has every CPU whose system uses it,
+ * though no level of the psABI names it. */
+static kdl_feature_set llvm_features(const ld_request *request, kdl_feature_class which) {
+  kdl_feature_set has = device_features(request, which);
+  if (which == KDL_CLASS_X86 && kdl_feature_has(has, KDL_X86_OSXSAVE))
+    kdl_feature_add(&has, KDL_X86_XSAVE);
+  return has;
+}
+
 static void describe_cpu(ld_target *target, const ld_request *request) {
   kdl_feature_class which = kdl_family_class(target->family);
-  kdl_feature_set set = features_of(request, which);
+  kdl_feature_set set = llvm_features(request, which);
   kdl_out out = {target->features, sizeof target->features, 0};
   for (unsigned bit = 0; bit < 128; ++bit) {
     if (kdl_feature_has(set, bit))
@@ -74,7 +83,7 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
   snprintf(target->cpu, sizeof target->cpu, "%s", is_x86 ? "x86-64" : "generic");
   kdl_out arch = {target->arch, sizeof target->arch, 0};
   if (is_x86)
-    kdl_out_x86(&arch, set);
+    kdl_out_x86(&arch, device_features(request, which));
   else
     kdl_out_format(&arch, "%s", request->device.spec.arch);
   /* The spec may name a CPU, and then it is known what to tune for. */
@@ -89,7 +98,7 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
  * about how code is made, not about what runs it. */
 static void list_lacking(const ld_request *request, kdl_feature_class which, kdl_string features,
                          kdl_feature_set *lacking) {
-  kdl_feature_set has = features_of(request, which);
+  kdl_feature_set has = llvm_features(request, which);
   for (size_t at = 0; at < features.length;) {
     size_t end = kdl_text_find(features, at, ",");
     int bit = features.data[at] == '+'

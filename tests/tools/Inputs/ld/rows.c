@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* y[r] is row r of a times b: a host kernel that leaves the product to a microkernel. */
-#include "dot.h"
-
+/* y[r] is row r of a times b: a host kernel that leaves the product to a microkernel, with BUILTIN
+ * to a built-in one. */
 #include <kdl/kernel.h>
+#ifdef BUILTIN
+#include <kdl/ukernels.h>
+#define dot_f32 kdl_uk_dot_f32
+#else
+#include "dot.h"
+#endif
 
 KDL_CONSTANT(int32_t, depth, 64);
 

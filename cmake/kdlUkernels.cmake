@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Libraries of microkernels, for this project and for those who find the package.
+#
+#   kdl_ukernel(SOURCE x86/dot_f32_avx512.c TRIPLE x86_64-unknown-linux-gnu ARCH x86-64-v4
+#               [REQUIRES avx512_bf16 avx512_vnni] [TAG avx512] PROVIDES kdl_uk_dot_f32...
+#               [FLAGS flag...])
+#     adds one image: SOURCE compiled to bitcode for one target. What the compiler may use follows
+#     from ARCH and REQUIRES, and so does what the metadata says, so that they cannot differ.
+#
+#   kdl_pack_ukernels(target file)
+#     makes FILE of the images added since the last call.
+#
+# Needs Clang, which KDL_CLANG names; it is empty where there is none.
+find_program(KDL_CLANG NAMES clang HINTS /usr/lib/llvm-22/bin NO_DEFAULT_PATH
+             DOC "Clang 22, which compiles microkernels to bitcode")
+if(NOT KDL_CLANG)
+  set(KDL_CLANG "")
+endif()
+
+function(kdl_ukernel)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE;TRIPLE;ARCH;TAG" "REQUIRES;PROVIDES;FLAGS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCE OR NOT arg_TRIPLE OR NOT arg_ARCH OR NOT arg_PROVIDES)
+    message(FATAL_ERROR "kdl_ukernel: expected SOURCE, TRIPLE, ARCH and PROVIDES; found: ${ARGN}")
+  endif()
+  set(source ${arg_SOURCE})
+  cmake_path(ABSOLUTE_PATH source)
+  cmake_path(GET source STEM stem)
+  string(REPLACE "+" "." name "${stem}.${arg_ARCH}")
+  foreach(feature IN LISTS arg_REQUIRES)
+    string(APPEND name .${feature})
+  endforeach()
+  set(bitcode ${CMAKE_CURRENT_BINARY_DIR}/ukernels/${name}.bc)
+
+  # AMD's -mcpu, NVIDIA's and x86's -march; a feature is -mavx512bf16, but -mamx-tile.
+  set(flags -march=${arg_ARCH})
+  if(arg_TRIPLE MATCHES "^amdgcn")
+    set(flags -mcpu=${arg_ARCH} -nogpulib)
+  elseif(arg_TRIPLE MATCHES "^nvptx")
+    list(APPEND flags -nogpulib)
+  else()
+    list(APPEND flags -fPIC -fno-stack-protector)
+    foreach(feature IN LISTS arg_REQUIRES)
+      string(REGEX REPLACE "^amx_" "amx-" flag ${feature})
+      string(REPLACE "_" "" flag ${flag})
+      list(APPEND flags -m${flag})
+    endforeach()
+  endif()
+  # Freestanding: there is no C library where microkernels run. Optimising is left to the linker.
+  add_custom_command(OUTPUT ${bitcode}
+    COMMAND ${KDL_CLANG} -std=gnu17 -target ${arg_TRIPLE} ${flags} -O3 -Xclang -disable-llvm-passes
+            -ffreestanding -fno-ident -Wall -Wextra -Werror
+            "-I$<JOIN:$<TARGET_PROPERTY:kdl::kdl,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+            ${arg_FLAGS} -emit-llvm -MD -MF ${bitcode}.d -c ${source}
+            -o ${bitcode}
+    DEPENDS ${source} DEPFILE ${bitcode}.d VERBATIM COMMAND_EXPAND_LISTS COMMENT "Microkernel ${name}")
+
+  set(image "file=${bitcode},triple=${arg_TRIPLE},arch=${arg_ARCH},kind=none")
+  if(arg_REQUIRES)
+    list(JOIN arg_REQUIRES "+" requires)
+    string(APPEND image ",requires_features=${requires}")
+  endif()
+  if(arg_TAG)
+    string(APPEND image ",variant_tag=${arg_TAG}")
+  endif()
+  foreach(symbol IN LISTS arg_PROVIDES)
+    string(APPEND image ",kdl.ukernel.${symbol}=${stem}")
+  endforeach()
+  set(KDL_UKERNEL_FILES ${KDL_UKERNEL_FILES} ${bitcode} PARENT_SCOPE)
+  set(KDL_UKERNEL_IMAGES ${KDL_UKERNEL_IMAGES} --image=${image} PARENT_SCOPE)
+endfunction()
+
+function(kdl_pack_ukernels target file)
+  cmake_path(GET file PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ukernels ${folder})
+  add_custom_command(OUTPUT ${file}
+    COMMAND kdl::tool pack -o ${file} ${KDL_UKERNEL_IMAGES}
+    DEPENDS ${KDL_UKERNEL_FILES} kdl::tool VERBATIM COMMENT "Microkernels ${file}")
+  add_custom_target(${target} ALL DEPENDS ${file})
+  set(KDL_UKERNEL_FILES "" PARENT_SCOPE)
+  set(KDL_UKERNEL_IMAGES "" PARENT_SCOPE)
+endfunction()

@@ -25,7 +25,17 @@ static void *system_symbol(void *user, void *library, const char *name) {
   return dlsym(library, name);
 }
 
-const kdl_driver_resolver kdl_driver_system = {system_open, system_error, system_symbol, NULL};
+static void *system_loaded(void *user, const char *library) {
+  (void)user;
+  return dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+}
+
+const kdl_driver_resolver kdl_driver_system = {
+    .open = system_open,
+    .error = system_error,
+    .symbol = system_symbol,
+    .loaded = system_loaded,
+};
 
 const char *kdl_driver_state_name(kdl_driver_state state) {
   static const char *const names[] = {
@@ -64,8 +74,23 @@ static void say_missing(const char *const *libraries, kdl_driver_report *report)
   kdl_driver_say(report, KDL_DRIVER_MISSING, "found no %s", tried);
 }
 
+static void *find_loaded(const kdl_driver_resolver *resolver, const char *const *libraries,
+                         kdl_driver_report *report) {
+  for (size_t i = 0; resolver->loaded && libraries[i]; ++i) {
+    void *library = resolver->loaded(resolver->user, libraries[i]);
+    if (library) {
+      snprintf(report->library, sizeof report->library, "%s", libraries[i]);
+      return library;
+    }
+  }
+  return NULL;
+}
+
 static void *open_first(const kdl_driver_resolver *resolver, const char *const *libraries,
                         kdl_driver_report *report) {
+  void *loaded = find_loaded(resolver, libraries, report);
+  if (loaded)
+    return loaded;
   say_missing(libraries, report);
   for (size_t i = 0; libraries[i]; ++i) {
     void *library = resolver->open(resolver->user, libraries[i]);

@@ -15,13 +15,15 @@
 
 #include "device/spec.h"
 
-/* How libraries are found: dlopen and dlsym, or a test's own way. All three may be called from
- * several threads at once. */
+/* How libraries are found: dlopen and dlsym, or a test's own way. All may be called from several
+ * threads at once. */
 typedef struct kdl_driver_resolver {
   void *(*open)(void *user, const char *library); /* NULL where it cannot be opened */
   const char *(*error)(void *user);               /* why the last `open` of this thread failed */
   void *(*symbol)(void *user, void *library, const char *name); /* NULL where it is not there */
   void *user;
+  /* One that the process has loaded already, or NULL; may itself be NULL. */
+  void *(*loaded)(void *user, const char *library);
 } kdl_driver_resolver;
 
 extern const kdl_driver_resolver kdl_driver_system;
@@ -62,8 +64,9 @@ typedef struct kdl_driver_symbol {
 enum { KDL_DRIVER_OPTIONAL = false, KDL_DRIVER_REQUIRED = true };
 
 /* Opens the first of `libraries` (NULL behind the last) that is there and fills the table; optional
- * entry points that are absent stay NULL. False where the driver cannot be used, which the report
- * then says. */
+ * entry points that are absent stay NULL. One that the process uses already goes before all others:
+ * what a framework made with its own copy of a driver is nothing to another copy. False where the
+ * driver cannot be used, which the report then says. */
 bool kdl_driver_load(const kdl_driver_resolver *resolver, const char *const *libraries,
                      const kdl_driver_symbol *symbols, size_t symbol_count, void *table,
                      kdl_driver_report *report);

@@ -51,7 +51,8 @@ static inline kdl_discovery *discover(const char *folder, const char *devices,
   setenv("KDL_FAKE_DEVICES", devices, 1);
   setenv("KDL_FAKE_SETTINGS", settings, 1);
   assert_int_equal(truncate(log_path, 0), 0);
-  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, (void *)(uintptr_t)folder};
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, (void *)(uintptr_t)folder,
+                                  NULL};
   kdl_discovery *found;
   kdl_discover_opts opts = {.resolver = &resolver};
   assert_ok(kdl_discover(&opts, &found));

@@ -291,7 +291,7 @@ static void test_only_the_backends_asked_for(void **state) {
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
   assert_int_equal(truncate(log_path, 0), 0);
-  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole"};
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole", NULL};
   kdl_discovery *found;
   kdl_discover_opts opts = {.resolver = &resolver, .backends = 1u << KDL_BACKEND_OPENCL};
   assert_ok(kdl_discover(&opts, &found));

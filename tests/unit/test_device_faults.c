@@ -75,7 +75,7 @@ static void test_any_missing_entry_point(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
-  kdl_driver_resolver resolver = {open_fake, fake_error, hiding_symbol, "whole"};
+  kdl_driver_resolver resolver = {open_fake, fake_error, hiding_symbol, "whole", NULL};
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols; ++i) {
     hidden_symbol = symbols[i].name;
     kdl_discovery *found;
@@ -205,7 +205,7 @@ static void test_a_driver_that_hangs_is_left_behind(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "hip.delay=2000", 1);
-  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole"};
+  kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole", NULL};
   kdl_discovery *found;
   kdl_discover_opts opts = {.resolver = &resolver, .timeout_ms = 300};
   struct timespec start;

@@ -4,6 +4,7 @@
  * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata").
  */
 #include "image/elf_file.h"
+#include "image/limits.h"
 #include "image/msgpack.h"
 #include "image/readers.h"
 
@@ -183,21 +184,24 @@ static const struct {
     {"queue", KDL_IMAGE_PARAM_OPAQUE},
 };
 
-static kdl_status read_number(kdl_msgpack reader, const char *key, uint32_t *out_number) {
-  kdl_msgpack at;
+static kdl_status next_number(kdl_msgpack *reader, const char *key, uint32_t *out_number) {
   kdl_msgpack_item item;
-  bool found;
-  kdl_status status = find_value(reader, key, &at, &found);
-  if (status == KDL_OK && !found)
-    return kdl_image_malformed(reader.base + reader.at, key, "found none, expected a number");
-  if (status == KDL_OK)
-    status = kdl_msgpack_next(&at, &item);
+  kdl_status status = kdl_msgpack_next(reader, &item);
   if (status != KDL_OK)
     return status;
   if (!item.is_unsigned || item.value >= KDL_NO_OFFSET)
     return kdl_image_malformed(item.offset, key, "found no number of 32 bits, expected one");
   *out_number = (uint32_t)item.value;
   return KDL_OK;
+}
+
+static kdl_status read_number(kdl_msgpack reader, const char *key, uint32_t *out_number) {
+  kdl_msgpack at;
+  bool found;
+  kdl_status status = find_value(reader, key, &at, &found);
+  if (status == KDL_OK && !found)
+    return kdl_image_malformed(reader.base + reader.at, key, "found none, expected a number");
+  return status == KDL_OK ? next_number(&at, key, out_number) : status;
 }
 
 static kdl_status read_kind(kdl_msgpack reader, kdl_image_param_kind *out_kind, bool *out_hidden) {
@@ -240,6 +244,15 @@ static kdl_status visit_args(kdl_msgpack reader, kdl_visit_param *visit, void *u
   return status;
 }
 
+/* Whether the reader stands at the kernel of that name. */
+static kdl_status is_named(kdl_msgpack reader, kdl_string kernel, bool *out_is) {
+  kdl_msgpack_item name;
+  kdl_status status = read_name(reader, &name);
+  *out_is = status == KDL_OK && name.text && name.count == kernel.length &&
+            memcmp(name.text, kernel.data, kernel.length) == 0;
+  return status;
+}
+
 typedef struct {
   kdl_string kernel;
   kdl_visit_param *visit;
@@ -249,13 +262,11 @@ typedef struct {
 
 static kdl_status visit_params(kdl_msgpack reader, void *user, bool *out_stop) {
   param_visitor *visitor = user;
-  kdl_msgpack_item name;
-  kdl_status status = read_name(reader, &name);
-  if (status != KDL_OK || !name.text || name.count != visitor->kernel.length ||
-      memcmp(name.text, visitor->kernel.data, visitor->kernel.length) != 0)
+  kdl_status status = is_named(reader, visitor->kernel, out_stop);
+  if (status != KDL_OK || !*out_stop)
     return status;
   bool has_args;
-  *out_stop = visitor->found = true;
+  visitor->found = true;
   status = find_value(reader, ".args", &reader, &has_args);
   return status == KDL_OK && has_args ? visit_args(reader, visitor->visit, visitor->user) : status;
 }
@@ -275,4 +286,65 @@ kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string k
   if (status == KDL_OK)
     status = visit_kernels(reader, visit_params, &visitor);
   return status == KDL_OK && !visitor.found ? kdl_no_such_kernel(kernel) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Limits                                                                                       */
+
+/* So many numbers; they stay as they are where the key is absent. */
+static kdl_status read_numbers(kdl_msgpack reader, const char *key, uint32_t *numbers,
+                               uint32_t count) {
+  bool found;
+  kdl_msgpack_item list;
+  kdl_status status = find_value(reader, key, &reader, &found);
+  if (status != KDL_OK || !found)
+    return status;
+  if (count > 1) {
+    status = open_item(&reader, KDL_MSGPACK_ARRAY, key, "an array", &list);
+    if (status == KDL_OK && list.count != count)
+      return kdl_image_malformed(list.offset, key, "found %" PRIu64 " numbers, expected %" PRIu32,
+                                 list.count, count);
+  }
+  for (uint32_t i = 0; status == KDL_OK && i < count; ++i)
+    status = next_number(&reader, key, &numbers[i]);
+  return status;
+}
+
+typedef struct {
+  kdl_string kernel;
+  kdl_image_limits limits;
+  bool found;
+} limit_visitor;
+
+static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
+  limit_visitor *visitor = user;
+  kdl_image_limits *limits = &visitor->limits;
+  kdl_status status = is_named(reader, visitor->kernel, out_stop);
+  if (status != KDL_OK || !*out_stop)
+    return status;
+  visitor->found = true;
+  status = read_numbers(reader, ".reqd_workgroup_size", limits->block, 3);
+  if (status == KDL_OK)
+    status = read_numbers(reader, ".max_flat_workgroup_size", &limits->max_block, 1);
+  if (status == KDL_OK)
+    status = read_numbers(reader, ".group_segment_fixed_size", &limits->shared, 1);
+  return status;
+}
+
+kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
+                                  kdl_image_limits *out_limits) {
+  kdl_elf elf;
+  kdl_msgpack reader;
+  bool found = false;
+  limit_visitor visitor = {.kernel = kernel};
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  if (status == KDL_OK)
+    status = open_metadata(&elf, &reader, &found);
+  if (status == KDL_OK && found)
+    status = visit_kernels(reader, visit_limits, &visitor);
+  if (status == KDL_OK && found && !visitor.found)
+    status = kdl_no_such_kernel(kernel);
+  if (status == KDL_OK)
+    *out_limits = visitor.limits;
+  return status;
 }

@@ -302,6 +302,17 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
 /* ------------------------------------------------------------------------------------------ */
 /* Notes                                                                                        */
 
+static kdl_status check_segment(const kdl_elf *elf, uint64_t at) {
+  uint64_t offset = wide_at(elf, elf->data + at, segment_offset);
+  uint64_t size = wide_at(elf, elf->data + at, segment_length);
+  if (kdl_in_range(offset, size, elf->size))
+    return KDL_OK;
+  return kdl_image_malformed(at, "p_offset",
+                             "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                             ", expected them inside the image's 0x%zx bytes",
+                             size, offset, elf->size);
+}
+
 /* Moves to the next section or segment that holds notes; at the end leaves none. */
 static kdl_status next_notes(kdl_elf_notes *notes) {
   const kdl_elf *elf = notes->elf;
@@ -327,11 +338,9 @@ static kdl_status next_notes(kdl_elf_notes *notes) {
     uint64_t size = wide_at(elf, header, segment_length);
     if (kdl_elf_load_u32(elf, header) != segment_note || size == 0)
       continue;
-    if (!kdl_in_range(offset, size, elf->size))
-      return kdl_image_malformed(at, "p_offset",
-                                 "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                                 ", expected them inside the image's 0x%zx bytes",
-                                 size, offset, elf->size);
+    kdl_status status = check_segment(elf, at);
+    if (status != KDL_OK)
+      return status;
     notes->offset = offset;
     notes->end = offset + size;
     notes->alignment = wide_at(elf, header, segment_align);
@@ -384,4 +393,17 @@ kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note) {
 bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type) {
   return note->type == type && note->owner_length == strlen(owner) &&
          memcmp(note->owner, owner, note->owner_length) == 0;
+}
+
+kdl_status kdl_elf_check_extents(const kdl_elf *elf) {
+  kdl_status status = KDL_OK;
+  for (uint64_t i = 0; status == KDL_OK && i < elf->segment_count; ++i)
+    status = check_segment(elf, elf->segment_table + i * pick(elf, segment_size));
+  for (uint64_t i = 1; status == KDL_OK && i < elf->section_count; ++i) {
+    kdl_elf_section section;
+    status = kdl_elf_read_section(elf, i, &section);
+    if (status == KDL_OK && section.type != KDL_ELF_SECTION_NOBITS)
+      status = check_contents(elf, &section);
+  }
+  return status;
 }

@@ -20,6 +20,7 @@ enum {
   KDL_ELF_SECTION_SYMTAB = 2,
   KDL_ELF_SECTION_STRTAB = 3,
   KDL_ELF_SECTION_NOTE = 7,
+  KDL_ELF_SECTION_NOBITS = 8,
   KDL_ELF_SECTION_DYNSYM = 11,
 
   KDL_ELF_SYMBOL_OBJECT = 1,
@@ -124,5 +125,9 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
 /* Notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
 kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note);
 bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type);
+
+/* Whether every segment, and every section but those without contents, lies inside the file: what a
+ * driver takes for granted that is given a file without its size. */
+kdl_status kdl_elf_check_extents(const kdl_elf *elf);
 
 #endif

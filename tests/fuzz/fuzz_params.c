@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The parameters of every kernel of one image, of the kind that the first byte picks. */
+/* The parameters and limits of every kernel of one image, of the kind that the first byte picks. */
+#include "image/elf_file.h"
 #include "image/image.h"
+#include "image/limits.h"
 #include "image/params.h"
 
 #include <stdlib.h>
@@ -32,6 +34,9 @@ static int read_kernel(void *user, const char *name, size_t length) {
                                             check_param, &next);
   if (status != KDL_OK && kdl_error_message()[0] == '\0')
     abort();
+  kdl_image_limits limits;
+  if (s->kind == KDL_IMAGE_HSACO)
+    (void)kdl_amdgpu_read_limits(s->image, s->size, (kdl_string){name, length}, &limits);
   return ++s->kernels == most_kernels;
 }
 
@@ -47,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(image, data + 1, size - 1);
   subject s = {kinds[data[0] % (sizeof kinds / sizeof *kinds)], image, size - 1, 0};
   kdl_image_read_kernels(s.kind, image, s.size, read_kernel, &s);
+  kdl_elf elf;
+  if (kdl_elf_open(image, s.size, &elf) == KDL_OK)
+    (void)kdl_elf_check_extents(&elf);
   read_kernel(&s, "many", 4);
   free(image);
   return 0;

@@ -63,7 +63,7 @@ KDL_API kdl_status kdl_prefetch(kdl_kernel *kernel);
 
 /* One parameter as the loaded image takes it. */
 typedef struct kdl_param_info {
-  uint32_t offset; /* in the packed form */
+  uint32_t offset; /* in the packed form; UINT32_MAX where the image does not tell */
   uint32_t size;
 } kdl_param_info;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a kernel takes: from its signature in the metadata, from the image itself, or both. */
 #include "base/error.h"
+#include "image/params.h"
 #include "link/kernel.h"
 
 #include <inttypes.h>
@@ -84,10 +85,16 @@ kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
   return KDL_OK;
 }
 
+/* Once one offset is not known, no later one is. */
+static bool are_offsets_known(const kdl_kernel *kernel) {
+  int64_t count = kernel->param_count;
+  return count == 0 || kernel->loaded.params[count - 1].offset != KDL_NO_OFFSET;
+}
+
 kdl_status kdl_arguments_unpack(const kdl_kernel *kernel, const void *packed, size_t size,
                                 const void *out_pointers[KDL_LIMIT_ARGS], kdl_args *out_args) {
   const kdl_backend_kernel *loaded = &kernel->loaded;
-  if (!loaded->params)
+  if (!loaded->params || !are_offsets_known(kernel))
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: image %u does not tell how its arguments lie; give them one by one",
                     kernel->name, (unsigned)kdl_kernel_image(kernel));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/cuda/driver.h"
 
+#include "backends/common/voice.h"
 #include "device/driver.h"
 
 #include <pthread.h>
@@ -92,21 +93,18 @@ static kdl_status status_of(int error) {
   }
 }
 
+static const kdl_voice voice = {"cuda", &kdl_cuda_host, describe, status_of};
+
 kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...) {
-  char call[1024];
-  char words[256];
   va_list args;
   va_start(args, format);
-  vsnprintf(call, sizeof call, format, args);
+  kdl_status status = kdl_voice_fail(&voice, ordinal, error, format, args);
   va_end(args);
-  describe(error, words, sizeof words);
-  return kdl_cuda_host->fail(status_of(error), error, "cuda:%u: %s: %s", ordinal, call, words);
+  return status;
 }
 
 void kdl_cuda_note(uint32_t ordinal, int error, const char *call) {
-  char words[256];
-  describe(error, words, sizeof words);
-  kdl_cuda_host->log("cuda:%u: %s: %s", ordinal, call, words);
+  kdl_voice_note(&voice, ordinal, error, call);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -132,11 +130,8 @@ static kdl_status load_locked(void) {
                        &report))
     return kdl_cuda_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
   int error = kdl_cuda.init(0);
-  if (error != KDL_CUDA_SUCCESS) {
-    char words[256];
-    describe(error, words, sizeof words);
-    return kdl_cuda_host->fail(KDL_DEVICE, error, "%s: cuInit: %s", report.library, words);
-  }
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_voice_no_start(&voice, report.library, "cuInit", error);
   has_libraries = find_libraries();
   loaded = true;
   kdl_cuda_host->log("%s: code is loaded %s contexts", report.library,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The driver's compiler for PTX: its options from the environment, and its words. */
+#include "backends/common/text.h"
 #include "backends/cuda/objects.h"
 
 #include <stdlib.h>
@@ -84,17 +85,7 @@ unsigned kdl_cuda_jit_options(kdl_cuda_jit *jit, int **out_options, void ***out_
 }
 
 void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size) {
-  size_t used = 0;
-  for (const char *at = jit ? jit->errors : ""; *at && used + 3 < size; ++at) {
-    if (*at != '\n') {
-      text[used++] = *at;
-    } else if (at[strspn(at, "\n ")]) {
-      text[used++] = ';';
-      text[used++] = ' ';
-      at += strspn(at, "\n ") - 1;
-    }
-  }
-  text[used] = '\0';
+  kdl_join_lines(jit ? jit->errors : "", text, size);
 }
 
 void kdl_cuda_jit_log(const kdl_cuda_jit *jit, const char *image) {

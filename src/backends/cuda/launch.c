@@ -18,14 +18,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-
 enum { portable_cluster = 8 };
-
-/* The driver reads the array and does not write it; its type is older than const. */
-static void **pointers_of(const kdl_args *args) {
-  return (void **)(uintptr_t)args->pointers;
-}
 
 static int launch_with_attributes(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
                                   const kdl_launch_desc *desc, const uint32_t *block,
@@ -47,7 +40,7 @@ static int launch_with_attributes(const kdl_cuda_kernel *kernel, const kdl_cuda_
     for (int i = 0; i < 3; ++i)
       added->value.cluster[i] = desc->cluster[i] ? desc->cluster[i] : 1;
   }
-  return kdl_cuda.launch_ex(&config, kernel->function, pointers_of(args), NULL);
+  return kdl_cuda.launch_ex(&config, kernel->head.function, kdl_launch_pointers(args), NULL);
 }
 
 /* Whatever must be settled before a launch of this shape. */
@@ -77,7 +70,7 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) 
 
 __attribute__((noinline, cold)) static kdl_status
 refused(const kdl_cuda_kernel *kernel, const kdl_launch_desc *desc, int error, const char *call) {
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
+  const uint32_t *block = kdl_launch_block(&kernel->head, desc);
   return kdl_cuda_fail(kernel->device->ordinal, error,
                        "%s with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group memory",
                        call, desc->grid[0], desc->grid[1], desc->grid[2], block[0], block[1],
@@ -86,12 +79,11 @@ refused(const kdl_cuda_kernel *kernel, const kdl_launch_desc *desc, int error, c
 
 static kdl_status launch_now(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
                              const kdl_launch_desc *desc, const kdl_args *args) {
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
+  const uint32_t *block = kdl_launch_block(&kernel->head, desc);
   bool extended = desc->flags || desc->cluster[0];
-  int error = extended ? launch_with_attributes(kernel, queue, desc, block, args)
-                       : kernel->launch(kernel->function, desc->grid[0], desc->grid[1],
-                                        desc->grid[2], block[0], block[1], block[2], desc->shared,
-                                        queue->stream, pointers_of(args), NULL);
+  int error = extended
+                  ? launch_with_attributes(kernel, queue, desc, block, args)
+                  : kdl_launch_plain(&kernel->head, queue->stream, desc, block, desc->shared, args);
   if (error == KDL_CUDA_SUCCESS)
     return KDL_OK;
   return refused(kernel, desc, error, extended ? "cuLaunchKernelEx" : "cuLaunchKernel");
@@ -128,17 +120,15 @@ static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_c
                                                                      const kdl_launch_desc *desc,
                                                                      const uint32_t *block,
                                                                      const kdl_args *args) {
-  int error =
-      kernel->launch(kernel->function, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
-                     block[1], block[2], 0, queue->stream, pointers_of(args), NULL);
-  return unlikely(error != KDL_CUDA_SUCCESS) ? refused(kernel, desc, error, "cuLaunchKernel")
-                                             : KDL_OK;
+  int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, 0, args);
+  return kdl_unlikely(error != KDL_CUDA_SUCCESS) ? refused(kernel, desc, error, "cuLaunchKernel")
+                                                 : KDL_OK;
 }
 
 kdl_status kdl_cuda_launch_own_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                      const kdl_args *args, void *queue) {
   const kdl_cuda_kernel *kernel = head->context;
-  return launch_usual(kernel, queue, desc, kernel->block, args);
+  return launch_usual(kernel, queue, desc, kernel->head.block, args);
 }
 
 kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
@@ -146,24 +136,12 @@ kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_la
   return launch_usual(head->context, queue, desc, desc->block, args);
 }
 
-/* Zero for the usual launch: group memory, flags and cluster, four neighbours in two loads. */
-static inline uint64_t unusual(const kdl_launch_desc *desc) {
-  uint64_t first, second;
-  _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4 &&
-                     offsetof(kdl_launch_desc, cluster) == offsetof(kdl_launch_desc, shared) + 8,
-                 "neighbours");
-  const char *at = (const char *)desc + offsetof(kdl_launch_desc, shared);
-  memcpy(&first, at, sizeof first);
-  memcpy(&second, at + sizeof first, sizeof second);
-  return first | second;
-}
-
 /* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the three are
  * not static keeps compilers from moving their loads and saves here. */
 kdl_status kdl_cuda_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                            const kdl_args *args, void *queue_handle) {
   const kdl_cuda_queue *queue = queue_handle;
-  if (unlikely(unusual(desc) | queue->make_current))
+  if (kdl_unlikely(kdl_launch_extras_and_shared(desc) | queue->make_current))
     return kdl_cuda_launch_unusual(head, desc, args, queue_handle);
   return desc->block[0] ? kdl_cuda_launch_given_block(head, desc, args, queue_handle)
                         : kdl_cuda_launch_own_block(head, desc, args, queue_handle);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/common/text.h"
 #include "backends/cuda/objects.h"
 
 #include <string.h>
@@ -94,13 +95,6 @@ kdl_status kdl_cuda_copy_peer(void *from_handle, void *to_handle, void *queue_ha
 /* ------------------------------------------------------------------------------------------ */
 /* Filling                                                                                      */
 
-/* The shortest pattern that gives the same bytes. */
-static size_t shorten(const uint8_t *pattern, size_t size) {
-  while (size > 1 && memcmp(pattern, pattern + size / 2, size / 2) == 0)
-    size /= 2;
-  return size;
-}
-
 /* A pattern of several words as columns one word wide, which the driver fills one by one. */
 static int fill_columns(uint64_t to, const uint8_t *pattern, size_t pattern_size, uint64_t count,
                         void *stream) {
@@ -144,8 +138,8 @@ kdl_status kdl_cuda_fill(void *handle, void *queue_handle, uint64_t address, uin
   if (status != KDL_OK)
     return status;
   const char *call;
-  int error =
-      fill(address + offset, size, pattern, shorten(pattern, pattern_size), queue->stream, &call);
+  int error = fill(address + offset, size, pattern, kdl_shorten_pattern(pattern, pattern_size),
+                   queue->stream, &call);
   kdl_cuda_leave(&scope);
   return copied(device, error, call, size);
 }

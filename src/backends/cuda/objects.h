@@ -4,6 +4,8 @@
 #ifndef KDL_BACKENDS_CUDA_OBJECTS_H
 #define KDL_BACKENDS_CUDA_OBJECTS_H
 
+#include "backends/common/launch.h"
+#include "backends/common/params.h"
 #include "backends/cuda/driver.h"
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
@@ -106,19 +108,13 @@ typedef struct kdl_cuda_queue {
   bool owned;
 } kdl_cuda_queue;
 
-/* What a launch needs is in front, in one cache line. */
 struct kdl_cuda_kernel {
-  int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **params,
-                void **extra);
-  void *function; /* CUkernel, which the driver takes for a CUfunction, or CUfunction */
+  kdl_launchable head; /* of a CUkernel, which the driver takes for a CUfunction, or a CUfunction */
   _Atomic uint32_t shared_ready; /* so many bytes of dynamic group memory need no preparation */
-  uint32_t block[3];             /* for launches that leave it to the image */
   const kdl_cuda_device *device;
   _Atomic bool wide_clusters; /* clusters of more than eight blocks were allowed */
   kdl_cuda_kernel *next;
-  uint32_t param_count;
-  kdl_param_info *params;
+  kdl_params params;
 };
 
 kdl_status kdl_cuda_kernel_find(void *device, void *module, const kdl_backend_wish *wish,

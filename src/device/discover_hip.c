@@ -18,9 +18,7 @@ static const kdl_driver_symbol symbols[] = {
 #undef KDL_DRIVER_SYMBOL
 };
 
-/* ROCm's installer puts its libraries where the loader does not look. */
-static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                                        "/opt/rocm/lib/libamdhip64.so", NULL};
+static const char *const libraries[] = {KDL_HIP_LIBRARIES, NULL};
 
 static uint32_t attribute(const hip_api *hip, int device, int which) {
   int value = 0;

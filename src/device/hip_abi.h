@@ -5,6 +5,10 @@
 
 #include <stddef.h>
 
+/* Newest first. ROCm's installer puts its libraries where the loader does not look. */
+#define KDL_HIP_LIBRARIES                                                                          \
+  "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"
+
 /* hipError_t */
 /* hipInit of ROCm 5.2 (Debian 12) says "invalid device" where there is none. */
 enum { KDL_HIP_SUCCESS = 0, KDL_HIP_ERROR_NO_DEVICE = 100, KDL_HIP_ERROR_INVALID_DEVICE = 101 };

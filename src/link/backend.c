@@ -2,6 +2,7 @@
 #include "link/backend.h"
 
 #include "backends/cuda/cuda.h"
+#include "backends/hip/hip.h"
 #include "backends/host/host.h"
 #include "backends/opencl/opencl.h"
 #include "base/environment.h"
@@ -45,7 +46,7 @@ const kdl_backend_host kdl_backend_services = {
 /* The registry                                                                                 */
 
 static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open,
-                                                      kdl_opencl_backend_open};
+                                                      kdl_hip_backend_open, kdl_opencl_backend_open};
 
 enum { limit_backends = 32 };
 

@@ -4,7 +4,6 @@
 #include "fake_cuda_state.h"
 
 #include "image/image.h"
-#include "image/params.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -15,28 +14,13 @@ enum { cuda_machine = 190 };
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-/* The driver is not told how long an image is: an ELF file tells by its headers. */
-static size_t elf_size(const uint8_t *data) {
-  Elf64_Ehdr header;
-  memcpy(&header, data, sizeof header);
-  size_t size = header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    memcpy(&section, data + header.e_shoff + (size_t)i * header.e_shentsize, sizeof section);
-    if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > size)
-      size = section.sh_offset + section.sh_size;
-  }
-  size_t segments = header.e_phoff + (size_t)header.e_phnum * header.e_phentsize;
-  return segments > size ? segments : size;
-}
-
 static kdl_image_kind kind_of(const uint8_t *data, size_t *out_size) {
   if (memcmp(data, ELFMAG, 4) == 0) {
     Elf64_Ehdr header;
     memcpy(&header, data, sizeof header);
     if (header.e_machine != cuda_machine || header.e_shentsize != sizeof(Elf64_Shdr))
       return KDL_IMAGE_UNKNOWN;
-    *out_size = elf_size(data);
+    *out_size = fake_elf_size(data);
     return KDL_IMAGE_CUBIN;
   }
   *out_size = strlen((const char *)data);
@@ -81,37 +65,6 @@ static int compile(const char *ptx, const int *options, void *const *values, uns
   return invalid_ptx;
 }
 
-typedef struct {
-  fake_object *code;
-  fake_object *context;
-  kdl_image_kind kind;
-  const void *data;
-  size_t size;
-} visit_state;
-
-static int add_param(void *user, const kdl_image_param *param) {
-  fake_object *kernel = user;
-  if (kernel->param_count == most_params)
-    return 1;
-  kernel->param_offsets[kernel->param_count] = param->offset;
-  kernel->param_sizes[kernel->param_count++] = param->size;
-  return 0;
-}
-
-static int add_kernel(void *user, const char *name, size_t length) {
-  visit_state *state = user;
-  bool bound = state->context != NULL;
-  fake_object *kernel = fake_new(bound ? FAKE_FUNCTION : FAKE_KERNEL, state->context);
-  kernel->owner = state->code;
-  snprintf(kernel->name, sizeof kernel->name, "%.*s", (int)length, name);
-  if (kdl_image_read_params(state->kind, state->data, state->size, (kdl_string){name, length},
-                            add_param, kernel) != KDL_OK)
-    return 1;
-  kernel->program = fake_program_find(kernel);
-  kernel->max_shared = 48 << 10;
-  return 0;
-}
-
 static int arch_number(const char *arch) {
   int number = 0;
   sscanf(arch, "sm_%d", &number);
@@ -147,8 +100,7 @@ static int load_code(fake_kind kind, const void *data, const int *options, void 
     if (per_item)
       code->per_item = atoi(per_item + strlen("per_item="));
   }
-  visit_state state = {code, context, image, data, size};
-  if (kdl_image_read_kernels(image, data, size, add_kernel, &state) != KDL_OK)
+  if (!fake_add_kernels(code, context ? FAKE_FUNCTION : FAKE_KERNEL, image, data, size))
     error = invalid_image;
   else if (context)
     error = check_arch(code, context);
@@ -161,13 +113,6 @@ static int load_code(fake_kind kind, const void *data, const int *options, void 
 
 /* ------------------------------------------------------------------------------------------ */
 /* What both ways share                                                                         */
-
-static fake_object *find_kernel(fake_kind kind, const fake_object *code, const char *name) {
-  fake_object *kernel = fake_next(NULL, kind);
-  while (kernel && (kernel->owner != code || strcmp(kernel->name, name) != 0))
-    kernel = fake_next(kernel, kind);
-  return kernel;
-}
 
 /* How PTX declares a variable: ".u32 weight = 3" or ".b8 table[64]". */
 static bool find_declaration(const char *ptx, const char *name, unsigned *out_size,
@@ -211,7 +156,7 @@ static int get_attribute(const fake_object *kernel, int attribute, int *value) {
   if (attribute == KDL_CUDA_FUNC_SHARED_SIZE_BYTES)
     *value = strcmp(kernel->name, "static_shared") == 0 ? 1024 : 0;
   else if (attribute == KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    *value = kernel->max_shared;
+    *value = fake_cuda_max_shared(kernel);
   else if (attribute == max_threads_per_block)
     *value = 1024;
   else
@@ -262,7 +207,7 @@ int cuModuleGetFunction(void **function, void *handle, const char *name) {
   fake_object *module = fake_live(handle, FAKE_MODULE);
   if (!module || module->context != fake_current())
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  *function = find_kernel(FAKE_FUNCTION, module, name);
+  *function = fake_find_kernel(FAKE_FUNCTION, module, name);
   return fake_leave(*function ? KDL_CUDA_SUCCESS : KDL_CUDA_ERROR_NOT_FOUND);
 }
 
@@ -346,7 +291,7 @@ int cuLibraryGetKernel(void **kernel, void *handle, const char *name) {
   fake_object *library = fake_live(handle, FAKE_LIBRARY);
   if (!library)
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  *kernel = find_kernel(FAKE_KERNEL, library, name);
+  *kernel = fake_find_kernel(FAKE_KERNEL, library, name);
   return fake_leave(*kernel ? KDL_CUDA_SUCCESS : KDL_CUDA_ERROR_NOT_FOUND);
 }
 

@@ -112,27 +112,14 @@ int cuCtxSynchronize(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Captures                                                                                     */
 
-static _Thread_local int thread_mode = mode_global;
-
 int cuThreadExchangeStreamCaptureMode(int *mode) {
   FAKE_ENTER();
-  int before = thread_mode;
-  thread_mode = *mode;
-  *mode = before;
+  *mode = fake_capture_mode(*mode);
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 
 int fake_unsafe(void) {
-  int error = KDL_CUDA_SUCCESS;
-  if (thread_mode == mode_relaxed)
-    return error;
-  for (fake_object *s = fake_next(NULL, FAKE_STREAM); s; s = fake_next(s, FAKE_STREAM)) {
-    if (s->capture == capture_active) {
-      s->capture = capture_broken;
-      error = capture_unsupported;
-    }
-  }
-  return error;
+  return fake_capture_break() ? capture_unsupported : KDL_CUDA_SUCCESS;
 }
 
 int cuStreamBeginCapture_v2(void *handle, int mode) {
@@ -141,8 +128,7 @@ int cuStreamBeginCapture_v2(void *handle, int mode) {
   fake_object *stream = fake_live(handle, FAKE_STREAM);
   if (!stream)
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  stream->capture = capture_active;
-  fake_recorded_clear(stream);
+  fake_capture_begin(stream);
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 
@@ -151,16 +137,8 @@ int cuStreamEndCapture(void *handle, void **graph) {
   fake_object *stream = fake_live(handle, FAKE_STREAM);
   if (!stream)
     return fake_leave(KDL_CUDA_ERROR_INVALID_HANDLE);
-  int capture = stream->capture;
-  stream->capture = capture_none;
-  *graph = NULL;
-  if (capture != capture_active)
-    return fake_leave(capture_invalidated);
-  fake_object *made = fake_new(FAKE_GRAPH, stream->context);
-  fake_recorded_copy(stream, made);
-  fake_recorded_clear(stream);
-  *graph = made;
-  return fake_leave(KDL_CUDA_SUCCESS);
+  *graph = fake_capture_end(stream);
+  return fake_leave(*graph ? KDL_CUDA_SUCCESS : capture_invalidated);
 }
 
 /* ------------------------------------------------------------------------------------------ */

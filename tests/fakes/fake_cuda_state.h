@@ -4,7 +4,7 @@
 #define KDL_TESTS_FAKES_FAKE_CUDA_STATE_H
 
 #include "backends/cuda/abi.h"
-#include "fake_objects.h"
+#include "fake_code.h"
 
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) FAKE_EXPORT int name parameters;
 #include "backends/cuda/symbols.def"
@@ -22,16 +22,17 @@ enum {
   capture_invalidated = 901,
 };
 
-/* CUstreamCaptureStatus and the modes of capturing */
-enum { capture_none, capture_active, capture_broken };
-enum { mode_global, mode_thread_local, mode_relaxed };
-
 /* The context that is current on this thread; NULL for none. */
 fake_object *fake_current(void);
 
 /* For calls that a capture in global mode forbids: breaks every capture, unless the thread is
  * relaxed. */
 int fake_unsafe(void);
+
+/* 48 KiB, unless the kernel was promised more. */
+static inline int fake_cuda_max_shared(const fake_object *kernel) {
+  return kernel->max_shared ? kernel->max_shared : 48 << 10;
+}
 
 /* For tests that look inside: how many contexts lie on this thread's stack; and fake_reset for them
  * too. */

@@ -301,7 +301,7 @@ static bool is_loaded(const fake_object *kernel, const fake_object *context) {
 static int check_shape(const fake_object *kernel, const kdl_cuda_launch_config *config) {
   uint64_t threads = (uint64_t)config->block[0] * config->block[1] * config->block[2];
   if (!threads || threads > 1024 || !config->grid[0] || !config->grid[1] || !config->grid[2] ||
-      config->shared > (unsigned)kernel->max_shared)
+      config->shared > (unsigned)fake_cuda_max_shared(kernel))
     return KDL_CUDA_ERROR_INVALID_VALUE;
   for (unsigned i = 0; i < config->attribute_count; ++i) {
     const unsigned *cluster = config->attributes[i].value.cluster;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* libamdhip64.so.7; .so.5 where FAKE_OLD */
-#include "device/hip_abi.h"
-#include "fake.h"
+/* libamdhip64.so.7; .so.5 where FAKE_OLD: the runtime and its devices. */
+#include "fake_hip_state.h"
 
 #include <stdio.h>
 
@@ -9,10 +8,9 @@
 #include "device/hip_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
-enum { invalid_value = 1, invalid_device = 101 };
-
 int hipInit(unsigned flags) {
-  return flags ? invalid_value : fake_init(KDL_BACKEND_HIP, "hipInit");
+  int error = flags ? invalid_value : fake_init(KDL_BACKEND_HIP, "hipInit");
+  return error ? error : fake_fault("hipInit");
 }
 
 int hipGetDeviceCount(int *count) {
@@ -64,7 +62,7 @@ int hipGetDevicePropertiesR0600(void *properties, int device) {
   kdl_hip_properties_r0600 *out = properties;
   memset(out, 0x5a, sizeof *out);
   snprintf(out->name, sizeof out->name, "%s", spec->name);
-  snprintf(out->gcn_arch_name, sizeof out->gcn_arch_name, "%.255s", spec->arch);
+  fake_hip_arch(spec, out->gcn_arch_name);
   return KDL_HIP_SUCCESS;
 }
 #endif
@@ -77,7 +75,7 @@ int hipGetDeviceProperties(void *properties, int device) {
   kdl_hip_properties_r0000 *out = properties;
   memset(out, 0x5a, sizeof *out);
   snprintf(out->name, sizeof out->name, "%s", spec->name);
-  snprintf(out->gcn_arch_name, sizeof out->gcn_arch_name, "%.255s", spec->arch);
+  fake_hip_arch(spec, out->gcn_arch_name);
   return KDL_HIP_SUCCESS;
 }
 
@@ -108,12 +106,4 @@ int hipDeviceGetAttribute(int *value, int attribute, int device) {
     }
   }
   return invalid_value;
-}
-
-const char *hipGetErrorName(int error) {
-  return error == KDL_HIP_ERROR_NO_DEVICE ? "hipErrorNoDevice" : "hipErrorUnknown";
-}
-
-const char *hipGetErrorString(int error) {
-  return error == KDL_HIP_ERROR_NO_DEVICE ? "no ROCm-capable device is detected" : "unknown error";
 }

@@ -46,11 +46,12 @@ struct fake_object {
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;
   size_t param_offsets[most_params], param_sizes[most_params];
-  char *text;   /* of code: its PTX, else NULL */
-  int arch;     /* of code: 90 for sm_90 */
-  int per_item; /* elements that one work-item handles */
-  int max_shared;
+  char *text;     /* of code: its PTX, else NULL */
+  int arch;       /* of code: 90 for sm_90 */
+  int per_item;   /* elements that one work-item handles */
+  int max_shared; /* bytes that a kernel was promised; 0: what all have */
   bool wide_clusters;
+  unsigned max_block; /* work-items in a group that a kernel was compiled for; 0: any */
   fake_object *loaded[most_loaded_contexts]; /* contexts that a kernel was loaded into */
 };
 

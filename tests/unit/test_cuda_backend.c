@@ -2,56 +2,15 @@
 /* The CUDA backend against the fake driver: what it does, and which calls it makes for it. */
 #include "cuda_support.h"
 
-#include <pthread.h>
+#define BACKEND_KEPT 0
+#include "driver_backend.h"
 
-enum { count = 300 };
-
-typedef struct {
-  void *device, *queue, *module;
-  kdl_backend_kernel saxpy;
-  uint64_t x, y;
-} setup;
-
-static setup begin(void) {
-  setup s = {.device = open_device(0)};
-  s.queue = make_queue(s.device);
-  s.module = load_ptx(s.device, good_ptx);
-  s.saxpy = find_kernel(s.device, s.module, "saxpy");
-  float x[count], y[count];
-  for (int i = 0; i < count; ++i) {
-    x[i] = (float)i;
-    y[i] = 1;
-  }
-  assert_ok(driver->alloc(s.device, sizeof x, &s.x));
-  assert_ok(driver->alloc(s.device, sizeof y, &s.y));
-  assert_ok(driver->write(s.device, s.queue, s.x, 0, x, sizeof x));
-  assert_ok(driver->write(s.device, s.queue, s.y, 0, y, sizeof y));
-  return s;
+static void *backend_load(void *device) {
+  return load_ptx(device, good_ptx);
 }
 
-static void end(const setup *s) {
-  assert_ok(driver->free(s->device, s->x));
-  assert_ok(driver->free(s->device, s->y));
-  driver->module_unload(s->device, s->module);
-  driver->queue_destroy(s->device, s->queue);
-  assert_int_equal(ask_fake("fake_alive"), 0);
-  assert_int_equal(ask_fake("fake_cuda_depth"), 0);
-}
-
-static kdl_status run_saxpy(const setup *s, void *queue) {
-  float a = 2;
-  uint32_t n = count;
-  kdl_launch_desc desc = shape_of(3, 128);
-  return launch(&s->saxpy, queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
-}
-
-/* y was 1 and grew by 2x so often. */
-static void assert_result(const setup *s, int launches) {
-  float y[count];
-  assert_ok(driver->read(s->device, s->queue, y, s->y, 0, sizeof y));
-  assert_ok(driver->queue_sync(s->device, s->queue));
-  for (int i = 0; i < count; ++i)
-    assert_true(y[i] == 1 + 2 * (float)i * (float)launches);
+static bool backend_is_clean(void) {
+  return ask_fake("fake_cuda_depth") == 0;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -79,9 +38,7 @@ static void test_a_kernel_runs(void **state) {
 static void test_a_block_is_suggested(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy"};
-  assert_ok(driver->kernel_find(s.device, s.module, &wish, &kernel));
+  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
   assert_int_equal(kernel.block[0], 0);
   assert_int_equal(kernel.suggested[0], 512);
   assert_int_equal(kernel.suggested[1], 1);
@@ -91,17 +48,6 @@ static void test_a_block_is_suggested(void **state) {
   uint32_t n = count;
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
   assert_result(&s, 1);
-  end(&s);
-}
-
-static void test_a_kernel_without_parameters(void **state) {
-  (void)state;
-  setup s = begin();
-  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
-  assert_int_equal(kernel.param_count, 0);
-  assert_non_null(kernel.params); /* known to be none */
-  kdl_launch_desc desc = shape_of(1, 1);
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
   end(&s);
 }
 
@@ -134,24 +80,6 @@ static int destroy_stream(void *stream) {
   void *symbol = fake_function("cuStreamDestroy_v2");
   memcpy(&destroy, &symbol, sizeof destroy);
   return destroy(stream);
-}
-
-static void *run_from_thread(void *user) {
-  setup *s = user;
-  kdl_status status = run_saxpy(s, s->queue);
-  return (void *)(intptr_t)(status == KDL_OK && ask_fake("fake_cuda_depth") == 0);
-}
-
-static void test_a_fresh_thread_launches(void **state) {
-  (void)state;
-  setup s = begin();
-  pthread_t thread;
-  void *good;
-  pthread_create(&thread, NULL, run_from_thread, &s);
-  pthread_join(thread, &good);
-  assert_non_null(good);
-  assert_result(&s, 1);
-  end(&s);
 }
 
 static void test_another_context_is_current(void **state) {
@@ -334,39 +262,12 @@ static void test_what_the_driver_refuses_is_told(void **state) {
 static void test_fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
-  static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-  uint8_t bytes[64];
-  for (size_t size = 1; size <= 16; size *= 2) {
-    assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "", 1));
-    assert_ok(driver->fill(s.device, s.queue, s.x, 16, 32, pattern, size));
-    assert_ok(driver->copy(s.device, s.queue, s.y, 4, s.x, 0, 60));
-    assert_ok(driver->read(s.device, s.queue, bytes, s.y, 4, 60));
-    for (size_t i = 0; i < 60; ++i)
-      assert_int_equal(bytes[i], i >= 16 && i < 48 ? pattern[(i - 16) % size] : 0);
-  }
+  check_fills(&s);
   /* The same word over and over is one fill. */
   clear_log();
   assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "abcdabcdabcdabcd", 16));
   assert_int_equal(calls_of("cuMemsetD32Async"), 1);
   assert_int_equal(calls_of("cuMemsetD2D32Async"), 0);
-  end(&s);
-}
-
-static void test_copies_between_devices(void **state) {
-  (void)state;
-  setup s = begin();
-  void *second = open_device(1);
-  void *queue = make_queue(second);
-  uint64_t there;
-  assert_ok(driver->alloc(second, sizeof(float) * count, &there));
-  assert_ok(driver->copy_peer(s.device, second, queue, there, 4, s.x, 0, 40));
-  float x[10];
-  assert_ok(driver->read(second, queue, x, there, 4, sizeof x));
-  assert_ok(driver->queue_sync(second, queue));
-  for (int i = 0; i < 10; ++i)
-    assert_true(x[i] == (float)i);
-  assert_ok(driver->free(second, there));
-  driver->queue_destroy(second, queue);
   end(&s);
 }
 

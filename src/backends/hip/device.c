@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
+ * that: each device has one, which everybody in the process shares. */
+#include "backends/hip/objects.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Which is current                                                                             */
+
+kdl_status kdl_hip_enter(const kdl_hip_device *device, kdl_hip_scope *out_scope) {
+  *out_scope = (kdl_hip_scope){.ordinal = device->ordinal, .previous = -1, .capture_mode = -1};
+  int current = -1;
+  int error = kdl_hip.device_current(&current);
+  if (error != KDL_HIP_SUCCESS)
+    return kdl_hip_fail(device->ordinal, error, "hipGetDevice");
+  if (current == (int)device->ordinal)
+    return KDL_OK;
+  error = kdl_hip.device_set((int)device->ordinal);
+  if (error != KDL_HIP_SUCCESS)
+    return kdl_hip_fail(device->ordinal, error, "hipSetDevice");
+  out_scope->previous = current;
+  return KDL_OK;
+}
+
+kdl_status kdl_hip_enter_relaxed(const kdl_hip_device *device, kdl_hip_scope *out_scope) {
+  kdl_status status = kdl_hip_enter(device, out_scope);
+  if (status != KDL_OK || !kdl_hip.capture_mode)
+    return status;
+  int mode = KDL_HIP_CAPTURE_MODE_RELAXED;
+  int error = kdl_hip.capture_mode(&mode);
+  if (error == KDL_HIP_SUCCESS)
+    out_scope->capture_mode = mode;
+  else
+    kdl_hip_note(device->ordinal, error, "hipThreadExchangeStreamCaptureMode");
+  return KDL_OK;
+}
+
+static void restore(const kdl_hip_scope *scope) {
+  if (scope->capture_mode >= 0) {
+    int mode = scope->capture_mode;
+    int error = kdl_hip.capture_mode(&mode);
+    if (error != KDL_HIP_SUCCESS)
+      kdl_hip_note(scope->ordinal, error, "hipThreadExchangeStreamCaptureMode");
+  }
+  if (scope->previous >= 0) {
+    int error = kdl_hip.device_set(scope->previous);
+    if (error != KDL_HIP_SUCCESS)
+      kdl_hip_note(scope->ordinal, error, "hipSetDevice");
+  }
+}
+
+kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *format, ...) {
+  restore(scope);
+  if (error == KDL_HIP_SUCCESS)
+    return KDL_OK;
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_hip_fail_va(scope->ordinal, error, format, args);
+  va_end(args);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+/* That it can be made current shows that it is there. */
+static kdl_status check_device(const kdl_hip_device *device) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  return status == KDL_OK ? kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipSetDevice") : status;
+}
+
+/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_hip_device *open_devices;
+
+static kdl_status open_locked(uint32_t ordinal, void **out_device) {
+  for (kdl_hip_device *device = open_devices; device; device = device->next) {
+    if (device->ordinal == ordinal) {
+      *out_device = device;
+      return KDL_OK;
+    }
+  }
+  kdl_hip_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory", ordinal);
+  device->ordinal = ordinal;
+  kdl_status status = check_device(device);
+  if (status != KDL_OK) {
+    free(device);
+    return status;
+  }
+  device->next = open_devices;
+  *out_device = open_devices = device;
+  return KDL_OK;
+}
+
+kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
+  if (desc->native_context)
+    return kdl_hip_host->fail(KDL_BAD_CALL, 0,
+                              "hip:%u: found a context to be adopted, expected none: HIP has one a "
+                              "device, which everybody shares",
+                              desc->ordinal);
+  kdl_status status = kdl_hip_load();
+  if (status != KDL_OK)
+    return status;
+  pthread_mutex_lock(&open_lock);
+  status = open_locked(desc->ordinal, out_device);
+  pthread_mutex_unlock(&open_lock);
+  return status;
+}
+
+void *kdl_hip_device_native(void *handle, kdl_native which) {
+  kdl_hip_device *device = handle;
+  return which == KDL_NATIVE_DEVICE ? (void *)(uintptr_t)device->ordinal : NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/hip/objects.h"
+
+kdl_status kdl_hip_event_create(void *device, void **out_event) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_hip_leave(&scope, kdl_hip.event_create(out_event, 0), "hipEventCreateWithFlags");
+}
+
+/* Needs no device to be current. */
+void kdl_hip_event_destroy(void *device, void *event) {
+  int error = kdl_hip.event_destroy(event);
+  if (error != KDL_HIP_SUCCESS)
+    kdl_hip_note(((kdl_hip_device *)device)->ordinal, error, "hipEventDestroy");
+}
+
+kdl_status kdl_hip_event_record(void *device, void *event, void *queue_handle) {
+  const kdl_hip_queue *queue = queue_handle;
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_hip_leave(&scope, kdl_hip.event_record(event, queue->stream), "hipEventRecord");
+}
+
+kdl_status kdl_hip_event_sync(void *device, void *event) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_hip_leave(&scope, kdl_hip.event_sync(event), "hipEventSynchronize");
+}
+
+kdl_status kdl_hip_event_wait(void *device, void *event, void *queue_handle) {
+  const kdl_hip_queue *queue = queue_handle;
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_hip_leave(&scope, kdl_hip.stream_wait(queue->stream, event, 0), "hipStreamWaitEvent");
+}
+
+kdl_status kdl_hip_event_elapsed(void *device, void *start, void *end, double *out_ns) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  float milliseconds = 0;
+  int error = kdl_hip.event_elapsed(&milliseconds, start, end);
+  *out_ns = (double)milliseconds * 1e6;
+  return kdl_hip_leave(&scope, error, "hipEventElapsedTime");
+}
+
+void *kdl_hip_event_native(void *device, void *event) {
+  (void)device;
+  return event;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A backend's table against its fake driver, with saxpy ready to be launched. Beyond what
+ * driver_support.h wants, the file that includes this defines
+ *
+ *     BACKEND_KEPT      objects that the backend keeps for later
+ *     backend_load      loads an image with the kernels saxpy and empty
+ *     backend_is_clean  whether the driver's state on this thread is as it was
+ */
+#ifndef KDL_TESTS_UNIT_DRIVER_BACKEND_H
+#define KDL_TESTS_UNIT_DRIVER_BACKEND_H
+
+#include "driver_support.h"
+
+#include <pthread.h>
+
+enum { count = 300 };
+
+static void *backend_load(void *device);
+static bool backend_is_clean(void);
+
+typedef struct {
+  void *device, *queue, *module;
+  kdl_backend_kernel saxpy;
+  uint64_t x, y;
+} setup;
+
+static inline setup begin(void) {
+  setup s = {.device = open_device(0)};
+  s.queue = make_queue(s.device);
+  s.module = backend_load(s.device);
+  s.saxpy = find_kernel(s.device, s.module, "saxpy");
+  float x[count], y[count];
+  for (int i = 0; i < count; ++i) {
+    x[i] = (float)i;
+    y[i] = 1;
+  }
+  assert_ok(driver->alloc(s.device, sizeof x, &s.x));
+  assert_ok(driver->alloc(s.device, sizeof y, &s.y));
+  assert_ok(driver->write(s.device, s.queue, s.x, 0, x, sizeof x));
+  assert_ok(driver->write(s.device, s.queue, s.y, 0, y, sizeof y));
+  return s;
+}
+
+static inline void end(const setup *s) {
+  assert_ok(driver->free(s->device, s->x));
+  assert_ok(driver->free(s->device, s->y));
+  driver->module_unload(s->device, s->module);
+  driver->queue_destroy(s->device, s->queue);
+  assert_int_equal(ask_fake("fake_alive"), BACKEND_KEPT);
+  assert_true(backend_is_clean());
+}
+
+static inline kdl_status run_saxpy(const setup *s, void *queue) {
+  float a = 2;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(3, 128);
+  return launch(&s->saxpy, queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
+}
+
+/* y was 1 and grew by 2x so often. */
+static inline void assert_result(const setup *s, int launches) {
+  float y[count];
+  assert_ok(driver->read(s->device, s->queue, y, s->y, 0, sizeof y));
+  assert_ok(driver->queue_sync(s->device, s->queue));
+  for (int i = 0; i < count; ++i)
+    assert_true(y[i] == 1 + 2 * (float)i * (float)launches);
+}
+
+static inline kdl_backend_kernel find_free(const setup *s, void *module, const char *name) {
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = name};
+  assert_ok(driver->kernel_find(s->device, module, &wish, &kernel));
+  return kernel;
+}
+
+static inline void test_a_kernel_without_parameters(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  assert_int_equal(kernel.param_count, 0);
+  assert_non_null(kernel.params); /* known to be none */
+  kdl_launch_desc desc = shape_of(1, 1);
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  end(&s);
+}
+
+static inline void *run_from_thread(void *user) {
+  setup *s = user;
+  return (void *)(intptr_t)(run_saxpy(s, s->queue) == KDL_OK && backend_is_clean());
+}
+
+static inline void test_a_fresh_thread_launches(void **state) {
+  (void)state;
+  setup s = begin();
+  pthread_t thread;
+  void *good;
+  pthread_create(&thread, NULL, run_from_thread, &s);
+  pthread_join(thread, &good);
+  assert_non_null(good);
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static inline void test_copies_between_devices(void **state) {
+  (void)state;
+  setup s = begin();
+  void *second = open_device(1);
+  void *queue = make_queue(second);
+  uint64_t there;
+  assert_ok(driver->alloc(second, sizeof(float) * count, &there));
+  assert_ok(driver->copy_peer(s.device, second, queue, there, 4, s.x, 0, 40));
+  float x[10];
+  assert_ok(driver->read(second, queue, x, there, 4, sizeof x));
+  assert_ok(driver->queue_sync(second, queue));
+  for (int i = 0; i < 10; ++i)
+    assert_true(x[i] == (float)i);
+  assert_ok(driver->free(second, there));
+  driver->queue_destroy(second, queue);
+  end(&s);
+}
+
+/* Patterns of every size over ranges of several, each between what must stay. */
+static inline void check_fills(const setup *s) {
+  static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  uint8_t bytes[128];
+  for (size_t size = 1; size <= 16; size *= 2) {
+    for (size_t length = 16; length <= 112; length += 16) {
+      assert_ok(driver->fill(s->device, s->queue, s->x, 0, 128, "", 1));
+      assert_ok(driver->fill(s->device, s->queue, s->x, 16, length, pattern, size));
+      assert_ok(driver->copy(s->device, s->queue, s->y, 4, s->x, 0, 124));
+      assert_ok(driver->read(s->device, s->queue, bytes, s->y, 4, 124));
+      for (size_t i = 0; i < 124; ++i)
+        assert_int_equal(bytes[i], i >= 16 && i < 16 + length ? pattern[(i - 16) % size] : 0);
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Every call that a backend makes of its driver fails once, with errors of each sort, and then for
+ * good: nothing crashes, nothing is left behind, and the message names the call. Beyond what
+ * driver_support.h wants, the file that includes this defines
+ *
+ *     FAULT_PREFIX  "cuda:0: cu", what every message begins with
+ *     FAULT_SHARED  bytes of group memory to launch with
+ *     fault_image   gives an image with the kernel saxpy and the variable table
+ *     fault_errors  rows of {code, status, "NAME (code): words"}; the last is of a device that is
+ *                   lost
+ *     FAULT_KEPT    objects that a backend keeps for later
+ *     FAULT_SLOW    a rule that makes the launch slow
+ *     fault_forget  puts the driver's own state back, after everything was given back
+ *     fault_check   fails where the driver's state is not as it was, after call number `call`
+ */
+#ifndef KDL_TESTS_UNIT_DRIVER_FAULTS_H
+#define KDL_TESTS_UNIT_DRIVER_FAULTS_H
+
+#include "driver_support.h"
+
+typedef struct {
+  int code;
+  kdl_status status;
+  const char *name;
+} fault_error;
+
+static kdl_backend_image fault_image(void);
+static void fault_check(unsigned call);
+static void fault_forget(void);
+extern const fault_error fault_errors[];
+extern const size_t fault_error_count;
+
+enum { count = 256, most_calls = 400 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* One session with the device                                                                  */
+
+typedef struct {
+  void *device, *queue, *event, *module;
+  uint64_t x, y;
+} session;
+
+static inline kdl_status load_and_launch(session *s) {
+  kdl_backend_image image = fault_image();
+  kdl_status status = driver->module_load(s->device, &image, &s->module);
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy", .shared = FAULT_SHARED};
+  if (status == KDL_OK)
+    status = driver->kernel_find(s->device, s->module, &wish, &kernel);
+  uint64_t address, size;
+  if (status == KDL_OK)
+    status = driver->global_find(s->device, s->module, "table", &address, &size);
+  float a = 2;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(1, count);
+  desc.shared = FAULT_SHARED + 1024;
+  if (status == KDL_OK)
+    status = launch(&kernel, s->queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
+  return status;
+}
+
+/* Stops at the first failure. */
+static inline kdl_status work(session *s) {
+  kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 0};
+  float x[count], y[count];
+  double ns;
+  int capturing;
+  kdl_status status = driver->device_open(&desc, &s->device);
+  if (status == KDL_OK)
+    status = driver->queue_create(s->device, 0, &s->queue);
+  if (status == KDL_OK)
+    status = driver->alloc(s->device, sizeof x, &s->x);
+  if (status == KDL_OK)
+    status = driver->alloc(s->device, sizeof y, &s->y);
+  if (status == KDL_OK)
+    status = driver->fill(s->device, s->queue, s->x, 0, sizeof x, "\0\0\200\77", 4);
+  if (status == KDL_OK)
+    status = driver->fill(s->device, s->queue, s->y, 0, sizeof y,
+                          "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+  if (status == KDL_OK)
+    status = driver->write(s->device, s->queue, s->y, 0, memset(y, 0, sizeof y), sizeof y);
+  if (status == KDL_OK)
+    status = driver->event_create(s->device, &s->event);
+  if (status == KDL_OK)
+    status = driver->event_record(s->device, s->event, s->queue);
+  if (status == KDL_OK)
+    status = driver->queue_capturing(s->device, s->queue, &capturing);
+  if (status == KDL_OK)
+    status = load_and_launch(s);
+  if (status == KDL_OK)
+    status = driver->event_wait(s->device, s->event, s->queue);
+  if (status == KDL_OK)
+    status = driver->event_sync(s->device, s->event);
+  if (status == KDL_OK)
+    status = driver->event_elapsed(s->device, s->event, s->event, &ns);
+  if (status == KDL_OK)
+    status = driver->copy(s->device, s->queue, s->x, 0, s->y, 0, sizeof x);
+  if (status == KDL_OK)
+    status = driver->read(s->device, s->queue, y, s->x, 0, sizeof y);
+  if (status == KDL_OK)
+    status = driver->queue_sync(s->device, s->queue);
+  for (int i = 0; i < count && status == KDL_OK; ++i)
+    assert_true(y[i] == 2);
+  return status;
+}
+
+static inline void put_away(session *s) {
+  if (s->module)
+    driver->module_unload(s->device, s->module);
+  if (s->event)
+    driver->event_destroy(s->device, s->event);
+  if (s->x)
+    (void)driver->free(s->device, s->x);
+  if (s->y)
+    (void)driver->free(s->device, s->y);
+  if (s->queue)
+    driver->queue_destroy(s->device, s->queue);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Faults                                                                                       */
+
+/* A failure is told with the error's code and name; what fails may also not matter. */
+static inline unsigned fail_each_call_once(const fault_error *error) {
+  unsigned told = 0;
+  for (unsigned n = 1; n < most_calls; ++n) {
+    char rule[32];
+    session s = {0};
+    snprintf(rule, sizeof rule, "*:%u:%d", n, error->code);
+    inject(rule);
+    kdl_status status = work(&s);
+    unsigned faults = ask_fake("fake_faults");
+    inject("");
+    if (status != KDL_OK) {
+      assert_int_equal(status, error->status);
+      assert_int_equal(kdl_error_code(), error->code);
+      if (!strstr(kdl_error_message(), error->name) ||
+          strncmp(kdl_error_message(), FAULT_PREFIX, strlen(FAULT_PREFIX)) != 0)
+        fail_msg("call %u: %s", n, kdl_error_message());
+      ++told;
+    }
+    put_away(&s);
+    if (ask_fake("fake_alive") != FAULT_KEPT)
+      fail_msg("call %u left something behind after: %s", n, kdl_error_message());
+    fault_check(n);
+    if (!faults)
+      return told;
+  }
+  fail_msg("more calls than %u", most_calls);
+  return 0;
+}
+
+static inline void test_each_call_fails_once(void **state) {
+  (void)state;
+  for (size_t i = 0; i < fault_error_count; ++i)
+    assert_true(fail_each_call_once(&fault_errors[i]) > 20);
+}
+
+/* Also while things are put away, when nobody can be told. */
+static inline void test_the_device_is_lost(void **state) {
+  (void)state;
+  int code = fault_errors[fault_error_count - 1].code;
+  for (unsigned n = 1; n < most_calls; ++n) {
+    char rule[32];
+    session s = {0};
+    snprintf(rule, sizeof rule, "*:%u+:%d", n, code);
+    inject(rule);
+    kdl_status status = work(&s);
+    put_away(&s);
+    unsigned faults = ask_fake("fake_faults");
+    inject("");
+    tell_fake("fake_reset");
+    fault_forget();
+    if (status != KDL_OK)
+      assert_int_equal(kdl_error_code(), code);
+    if (!faults)
+      return;
+  }
+  fail_msg("more calls than %u", most_calls);
+}
+
+static inline void test_a_slow_call_is_waited_for(void **state) {
+  (void)state;
+  session s = {0};
+  inject(FAULT_SLOW);
+  assert_ok(work(&s));
+  assert_int_equal(ask_fake("fake_faults"), 1);
+  inject("");
+  put_away(&s);
+  assert_int_equal(ask_fake("fake_alive"), FAULT_KEPT);
+}
+
+#endif

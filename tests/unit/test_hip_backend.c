@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The HIP backend against the fake runtime: what it does, and which calls it makes for it. */
+#include "hip_support.h"
+
+#define BACKEND_KEPT 0
+#include "driver_backend.h"
+
+/* The runtime's words, which ROCm 5 has not. */
+#define WORDS(text) (is_old() ? "" : ": " text)
+
+static char expected[512];
+
+#define expect(...) snprintf(expected, sizeof expected, __VA_ARGS__)
+
+static void *backend_load(void *device) {
+  return load_golden(device, "gfx90a.hsaco");
+}
+
+static bool backend_is_clean(void) {
+  return current_device() == 0 && ask_fake("hipPeekAtLastError") == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static void test_a_kernel_runs(void **state) {
+  (void)state;
+  setup s = begin();
+  clear_log();
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_int_equal(calls_of("hipModuleLaunchKernel"), 1);
+  assert_int_equal(calls_of("hipGetDevice"), 0);
+  assert_result(&s, 1);
+  assert_int_equal(s.saxpy.block[0], 128);
+  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
+  assert_int_equal(s.saxpy.param_count, 4);
+  assert_memory_equal(s.saxpy.params, params, sizeof params);
+  assert_int_equal(s.saxpy.packed_size, 28);
+  end(&s);
+}
+
+static void test_blocks(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
+  assert_int_equal(kernel.block[0], 0);
+  assert_int_equal(kernel.suggested[0], 512);
+  assert_int_equal(kernel.suggested[1], 1);
+  /* A launch that leaves the block to the image gets it. */
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  float a = 2;
+  uint32_t n = count;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
+  assert_result(&s, 1);
+  /* Compiled for at most 128, which the runtime's suggestion does not consider here. */
+  kernel = find_free(&s, s.module, "small");
+  assert_int_equal(kernel.suggested[0], 128);
+  void *fixed = load_golden(s.device, "fixed.hsaco");
+  kernel = find_free(&s, fixed, "fixed");
+  assert_int_equal(kernel.block[0], 32);
+  assert_int_equal(kernel.block[1], 2);
+  assert_int_equal(kernel.block[2], 1);
+  driver->module_unload(s.device, fixed);
+  end(&s);
+}
+
+static void test_a_block_is_too_large(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "small", .block = {16, 16, 1}};
+  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_BAD_FILE,
+               "hip:0: metadata says block=16x16x1, the image was compiled for at most 128 "
+               "work-items in a group");
+  kernel = find_free(&s, s.module, "small");
+  kdl_launch_desc desc = shape_of(1, 256);
+  expect("hip:0: hipModuleLaunchKernel with grid 1x1x1, block 256x1x1 (compiled for at most 128 "
+         "work-items in a group), 0 bytes of dynamic group memory: hipErrorLaunchFailure (719)%s",
+         WORDS("unspecified launch failure"));
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE, expected);
+  assert_int_equal(kdl_error_code(), 719);
+  end(&s);
+}
+
+static void test_shapes(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(1, 64);
+  desc.shared = 64 << 10;
+  clear_log();
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("hipModuleLaunchKernel"), 1);
+  desc.shared += 1;
+  expect("hip:0: hipModuleLaunchKernel with grid 1x1x1, block 64x1x1, 65537 bytes of dynamic group "
+         "memory: hipErrorInvalidValue (1)%s",
+         WORDS("invalid argument"));
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE, expected);
+  desc.shared = 0;
+  desc.cluster[0] = 2;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "hip:0: found a cluster of groups, expected none: the backend has none");
+  desc.cluster[0] = 0;
+  desc.flags = 6;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "hip:0: found launch flags 0x6, expected KDL_LAUNCH_COOPERATIVE or none");
+  end(&s);
+}
+
+static void test_cooperation(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(104, 64);
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  if (is_old()) {
+    assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+                 "hip:0: cooperative launches need hipModuleLaunchCooperativeKernel, which ROCm "
+                 "has from 5.5 on");
+    end(&s);
+    return;
+  }
+  clear_log();
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("hipModuleLaunchCooperativeKernel"), 1);
+  desc.grid[0] = 105;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE,
+               "hip:0: hipModuleLaunchCooperativeKernel with grid 105x1x1, block 64x1x1, 0 bytes "
+               "of dynamic group memory: hipErrorCooperativeLaunchTooLarge (720): too many blocks "
+               "in cooperative launch");
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices and streams                                                                          */
+
+/* Also the module's functions and variables are asked for with its device current: the runtime
+ * aborts where it is not. */
+static void test_another_device_is_current(void **state) {
+  (void)state;
+  setup s = begin();
+  void *adopted;
+  uint64_t address, size;
+  assert_ok(driver->queue_adopt(s.device, NULL, &adopted));
+  set_device(1);
+  find_kernel(s.device, s.module, "empty");
+  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_ok(run_saxpy(&s, adopted)); /* the NULL stream of our device, not of that one */
+  assert_int_equal(current_device(), 1);
+  assert_result(&s, 2);
+  assert_int_equal(current_device(), 1);
+  set_device(0);
+  driver->queue_destroy(s.device, adopted);
+  end(&s);
+}
+
+static void *create_stream(unsigned flags) {
+  int (*create)(void **, unsigned);
+  void *stream = NULL;
+  void *symbol = fake_function("hipStreamCreateWithFlags");
+  memcpy(&create, &symbol, sizeof create);
+  assert_int_equal(create(&stream, flags), 0);
+  return stream;
+}
+
+static int destroy_stream(void *stream) {
+  int (*destroy)(void *);
+  void *symbol = fake_function("hipStreamDestroy");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  return destroy(stream);
+}
+
+static void test_a_stream_is_adopted(void **state) {
+  (void)state;
+  setup s = begin();
+  void *stream = create_stream(0), *queue;
+  assert_ok(driver->queue_adopt(s.device, stream, &queue));
+  assert_ptr_equal(driver->queue_native(s.device, queue), stream);
+  clear_log();
+  assert_ok(run_saxpy(&s, queue));
+  assert_int_equal(calls_of("hipGetDevice"), 0);
+  assert_ok(driver->queue_sync(s.device, queue));
+  driver->queue_destroy(s.device, queue);
+  assert_int_equal(destroy_stream(stream), 0); /* still the caller's */
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static void test_a_stream_of_another_device_is_refused(void **state) {
+  (void)state;
+  setup s = begin();
+  void *queue;
+  set_device(1);
+  void *stream = create_stream(0);
+  set_device(0);
+  assert_fails(driver->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
+               "hip:0: the stream to be adopted is one of another device");
+  assert_int_equal(destroy_stream(stream), 0);
+  assert_fails(driver->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
+               "hip:0: the stream to be adopted is none");
+  end(&s);
+}
+
+static void test_handles(void **state) {
+  (void)state;
+  void *device = open_device(1), *other;
+  assert_ptr_equal(open_device(1), device);
+  assert_int_equal((intptr_t)driver->device_native(device, KDL_NATIVE_DEVICE), 1);
+  assert_null(driver->device_native(device, KDL_NATIVE_CONTEXT));
+  kdl_backend_device desc = {
+      .size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 1, .native_context = &desc};
+  assert_fails(driver->device_open(&desc, &other), KDL_BAD_CALL,
+               "hip:1: found a context to be adopted, expected none: HIP has one a device, which "
+               "everybody shares");
+  desc = (kdl_backend_device){.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 7};
+  expect("hip:7: hipSetDevice: hipErrorInvalidDevice (101)%s", WORDS("invalid device ordinal"));
+  assert_fails(driver->device_open(&desc, &other), KDL_DEVICE, expected);
+  assert_no_last_error();
+}
+
+static void test_a_capture_survives(void **state) {
+  (void)state;
+  setup s = begin();
+  int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
+  void *symbol = fake_function("hipStreamBeginCapture");
+  memcpy(&begin_capture, &symbol, sizeof begin_capture);
+  symbol = fake_function("hipStreamEndCapture");
+  memcpy(&end_capture, &symbol, sizeof end_capture);
+  symbol = fake_function("hipGraphDestroy");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  void *stream = create_stream(0), *adopted, *null_stream;
+  assert_ok(driver->queue_adopt(s.device, stream, &adopted));
+  assert_ok(driver->queue_adopt(s.device, NULL, &null_stream));
+  int capturing = -1;
+  assert_ok(driver->queue_capturing(s.device, null_stream, &capturing));
+  assert_int_equal(capturing, 0);
+  assert_int_equal(begin_capture(stream, 0), 0);
+  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
+  assert_int_equal(capturing, 0);
+  assert_ok(driver->queue_capturing(s.device, adopted, &capturing));
+  assert_int_equal(capturing, 1);
+  /* The NULL stream would wait for it. */
+  assert_ok(driver->queue_capturing(s.device, null_stream, &capturing));
+  assert_int_equal(capturing, 1);
+  /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
+  void *module = load_golden(s.device, "fixed.hsaco");
+  find_free(&s, module, "fixed");
+  uint64_t memory;
+  assert_ok(driver->alloc(s.device, 64, &memory));
+  assert_ok(run_saxpy(&s, adopted));
+  void *graph = NULL;
+  assert_int_equal(end_capture(stream, &graph), 0);
+  assert_non_null(graph);
+  assert_int_equal(destroy(graph), 0);
+  assert_ok(driver->free(s.device, memory));
+  driver->module_unload(s.device, module);
+  driver->queue_destroy(s.device, adopted);
+  driver->queue_destroy(s.device, null_stream);
+  assert_int_equal(destroy_stream(stream), 0);
+  assert_result(&s, 0);
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory and events                                                                            */
+
+static void test_fills_and_copies(void **state) {
+  (void)state;
+  setup s = begin();
+  static const uint8_t pattern[16] = "abcdefghijklmno";
+  check_fills(&s);
+  /* The same word over and over is one fill; four words, each once, then doubled. */
+  clear_log();
+  assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "abcdabcdabcdabcd", 16));
+  assert_int_equal(calls_of("hipMemsetD32Async"), 1);
+  clear_log();
+  assert_ok(driver->fill(s.device, s.queue, s.x, 0, 112, pattern, 16));
+  assert_int_equal(calls_of("hipMemsetD32Async"), 4);
+  assert_int_equal(calls_of("hipMemcpyDtoDAsync"), 3);
+  end(&s);
+}
+
+static void test_events(void **state) {
+  (void)state;
+  setup s = begin();
+  void *first, *last;
+  double ns = 0;
+  assert_ok(driver->event_create(s.device, &first));
+  assert_ok(driver->event_create(s.device, &last));
+  expect("hip:0: hipEventElapsedTime: hipErrorInvalidHandle (400)%s",
+         WORDS("invalid resource handle"));
+  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_DEVICE, expected);
+  assert_ok(driver->event_record(s.device, first, s.queue));
+  assert_ok(driver->event_record(s.device, last, s.queue));
+  assert_ok(driver->event_wait(s.device, last, s.queue));
+  assert_ok(driver->event_sync(s.device, last));
+  assert_ok(driver->event_elapsed(s.device, first, last, &ns));
+  assert_true(ns == 250000);
+  assert_ptr_equal(driver->event_native(s.device, first), first);
+  driver->event_destroy(s.device, first);
+  driver->event_destroy(s.device, last);
+  end(&s);
+}
+
+static void test_memory_runs_out(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t memory;
+  expect("hip:0: hipMalloc of 2097152 bytes: hipErrorOutOfMemory (2)%s", WORDS("out of memory"));
+  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY, expected);
+  end(&s);
+}
+
+static void test_an_illegal_address_shows_when_waiting(void **state) {
+  (void)state;
+  setup s = begin();
+  setup wrong = s;
+  wrong.x = 16;
+  assert_ok(run_saxpy(&wrong, s.queue));
+  expect("hip:0: hipStreamSynchronize: hipErrorIllegalAddress (700)%s",
+         WORDS("an illegal memory access was encountered"));
+  assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE, expected);
+  assert_int_equal(kdl_error_code(), 700);
+  tell_fake("fake_heal");
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Code                                                                                         */
+
+static void test_globals(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t address, size;
+  uint32_t weight = 0;
+  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
+  assert_int_equal(size, 64);
+  assert_ok(driver->fill(s.device, s.queue, address, 0, size, "x", 1));
+  assert_ok(driver->global_find(s.device, s.module, "weight", &address, &size));
+  assert_ok(driver->read(s.device, s.queue, &weight, address, 0, size));
+  assert_int_equal(weight, 3);
+  expect("hip:0: hipModuleGetGlobal \"chair\": hipErrorNotFound (500)%s",
+         WORDS("named symbol not found"));
+  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
+               expected);
+  end(&s);
+}
+
+static void test_a_kernel_is_missing(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
+  expect("hip:0: hipModuleGetFunction \"sgemm\": hipErrorNotFound (500)%s",
+         WORDS("named symbol not found"));
+  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH, expected);
+  end(&s);
+}
+
+/* Wherever it is cut, the runtime never sees what it would read beyond the end of. */
+static void test_code_is_cut_off(void **state) {
+  (void)state;
+  void *device = open_device(0), *module;
+  kdl_backend_image whole = golden_code("gfx90a.hsaco");
+  for (size_t size = 0; size < whole.data_size; size += 61) {
+    uint8_t *bytes = malloc(size ? size : 1);
+    memcpy(bytes, whole.data, size);
+    kdl_backend_image image = image_of(KDL_IMAGE_HSACO, bytes, size);
+    assert_int_equal(driver->module_load(device, &image, &module), KDL_BAD_FILE);
+    assert_ptr_equal(strstr(kdl_error_message(), "hip:0: the code object is damaged: offset 0x"),
+                     kdl_error_message());
+    free(bytes);
+  }
+  assert_int_equal(ask_fake("fake_alive"), 0);
+}
+
+static void test_code_lies_anywhere(void **state) {
+  (void)state;
+  void *device = open_device(0);
+  kdl_backend_image whole = golden_code("gfx90a.hsaco");
+  uint8_t *bytes = malloc(whole.data_size + 8);
+  for (size_t offset = 0; offset < 8; ++offset) {
+    memcpy(bytes + offset, whole.data, whole.data_size);
+    void *module = load_image(device, KDL_IMAGE_HSACO, bytes + offset, whole.data_size);
+    find_kernel(device, module, "saxpy");
+    driver->module_unload(device, module);
+  }
+  free(bytes);
+  assert_int_equal(ask_fake("fake_alive"), 0);
+}
+
+static void test_code_for_another(void **state) {
+  (void)state;
+  void *device = open_device(0), *module;
+  kdl_backend_image image = golden_code("gfx90a_xnack.hsaco");
+  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+               is_old() ? "hip:0: hipModuleLoadData: hipErrorNoBinaryForGpu (209)"
+                        : "hip:0: hipModuleLoadData: hipErrorInvalidImage (200): device kernel "
+                          "image is invalid");
+  image.kind = KDL_IMAGE_PTX;
+  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
+               "hip:0: found an image of kind ptx, expected hsaco or spirv");
+  image = image_of(KDL_IMAGE_HSACO, "not a code object at all", 24);
+  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_FILE,
+               "hip:0: the code object is damaged: offset 0x0: e_ident: found no ELF "
+               "header, expected 7f 45 4c 46");
+  assert_int_equal(ask_fake("fake_alive"), 0);
+  assert_no_last_error();
+}
+
+/* Compiled by ROCm from 6.4 on. Its parameters have no offsets of their own. */
+static void test_spirv(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_image image = golden_code("spirv64.spv");
+  void *module;
+  if (is_old()) {
+    assert_fails(driver->module_load(s.device, &image, &module), KDL_DEVICE,
+                 "hip:0: hipModuleLoadData: hipErrorNoBinaryForGpu (209)");
+    end(&s);
+    return;
+  }
+  module = load_golden(s.device, "spirv64.spv");
+  setup compiled = s;
+  compiled.saxpy = find_kernel(s.device, module, "saxpy");
+  assert_ok(run_saxpy(&compiled, s.queue));
+  assert_result(&s, 1);
+  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
+  assert_memory_equal(compiled.saxpy.params, params, sizeof params);
+  kdl_backend_kernel sum = find_kernel(s.device, module, "sum");
+  assert_int_equal(sum.param_count, 3);
+  assert_int_equal(sum.params[1].size, 12);
+  assert_int_equal(sum.params[1].offset, UINT32_MAX);
+  assert_int_equal(sum.params[2].offset, UINT32_MAX);
+  driver->module_unload(s.device, module);
+  end(&s);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  int result;
+  if (!run_for_each_driver(argv, &result))
+    return result;
+  start_log();
+  driver = kdl_hip_backend_open(&kdl_backend_services);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_kernel_runs),
+      cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_a_block_is_too_large),
+      cmocka_unit_test(test_a_kernel_without_parameters),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_cooperation),
+      cmocka_unit_test(test_a_fresh_thread_launches),
+      cmocka_unit_test(test_another_device_is_current),
+      cmocka_unit_test(test_a_stream_is_adopted),
+      cmocka_unit_test(test_a_stream_of_another_device_is_refused),
+      cmocka_unit_test(test_handles),
+      cmocka_unit_test(test_a_capture_survives),
+      cmocka_unit_test(test_fills_and_copies),
+      cmocka_unit_test(test_copies_between_devices),
+      cmocka_unit_test(test_events),
+      cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(test_globals),
+      cmocka_unit_test(test_a_kernel_is_missing),
+      cmocka_unit_test(test_code_is_cut_off),
+      cmocka_unit_test(test_code_lies_anywhere),
+      cmocka_unit_test(test_code_for_another),
+      cmocka_unit_test(test_spirv),
+  };
+  result = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(log_path);
+  return result;
+}

@@ -45,8 +45,8 @@ const kdl_backend_host kdl_backend_services = {
 /* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
-static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open,
-                                                      kdl_hip_backend_open, kdl_opencl_backend_open};
+static kdl_backend_open_function *const built_in[] = {
+    kdl_host_backend_open, kdl_cuda_backend_open, kdl_hip_backend_open, kdl_opencl_backend_open};
 
 enum { limit_backends = 32 };
 

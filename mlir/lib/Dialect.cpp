@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Dialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+#include "KdlDialect.cpp.inc"
+#include "KdlEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "KdlAttrs.cpp.inc"
+
+void KdlDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "KdlAttrs.cpp.inc"
+      >();
+}
+
+const char *kdl::getHostTriple() {
+#if defined(__aarch64__)
+  return "aarch64-unknown-linux-gnu";
+#else
+  return "x86_64-unknown-linux-gnu";
+#endif
+}
+
+const char *kdl::getHostArch() {
+#if defined(__aarch64__)
+  return "armv8-a";
+#else
+  return "x86-64-v2";
+#endif
+}
+
+LogicalResult HostTargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, int O,
+                                     StringRef triple, StringRef arch) {
+  if (O < 0 || O > 3)
+    return emitError() << "found O = " << O << ", expected 0 to 3";
+  if (triple.empty() || arch.empty())
+    return emitError() << "found an empty " << (triple.empty() ? "triple" : "arch");
+  return success();
+}
+
+std::optional<SmallVector<char, 0>>
+HostTargetAttr::serializeToObject(Operation *module, const gpu::TargetOptions &) const {
+  module->emitError() << "found the target " << *this
+                      << ", which is compiled before the module is lowered for a GPU: run "
+                         "kdl-host-object or kdl-compile-targets first";
+  return std::nullopt;
+}
+
+Attribute HostTargetAttr::createObject(Operation *, const SmallVector<char, 0> &,
+                                       const gpu::TargetOptions &) const {
+  return nullptr;
+}
+
+std::optional<SmallVector<char, 0>>
+CompiledAttr::serializeToObject(Operation *, const gpu::TargetOptions &) const {
+  StringRef bytes = getObject().getObject().getValue();
+  return SmallVector<char, 0>(bytes.begin(), bytes.end());
+}
+
+Attribute CompiledAttr::createObject(Operation *, const SmallVector<char, 0> &,
+                                     const gpu::TargetOptions &) const {
+  return getObject();
+}

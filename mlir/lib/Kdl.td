@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dialect kdl: attributes only.
+#ifndef KDL_TD
+#define KDL_TD
+
+include "mlir/Dialect/GPU/IR/CompilationAttrInterfaces.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Kdl_Dialect : Dialect {
+  let name = "kdl";
+  let cppNamespace = "::mlir::kdl";
+  let summary = "Choosing among the objects of a gpu.binary when the program runs";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Kdl_Attr<string className, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Kdl_Dialect, className, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+// The numbers are those of kdl_policy in <kdl/kdl.h> and of kdl_mlir_fallback in
+// mlir/runtime/kdl_mlir.h: they go into the host module.
+def Kdl_Policy : I32Enum<"Policy", "policy", [
+    I32EnumCase<"best", 0>, I32EnumCase<"first", 1>, I32EnumCase<"capability", 2>]> {
+  let cppNamespace = "::mlir::kdl";
+}
+def Kdl_Fallback : I32Enum<"Fallback", "fallback", [
+    I32EnumCase<"error", 0>, I32EnumCase<"host", 1>]> {
+  let cppNamespace = "::mlir::kdl";
+}
+
+def Kdl_RuntimeSelectAttr : Kdl_Attr<"RuntimeSelect", "runtime_select", [
+    OffloadingTranslationAttrTrait,
+    DeclareAttrInterfaceMethods<OffloadingLLVMTranslationAttrInterface>]> {
+  let summary = "Keeps every object of a gpu.binary and chooses when the program runs";
+  let description = [{
+    Translation puts all objects into one OffloadBinary in the host module, which a constructor
+    registers without touching a driver. The first launch of a kernel chooses an image for the
+    device at hand, loads it and stores its handle; from then on a launch loads that handle and
+    calls it.
+
+    `policy` orders the images that run on the device: `best` by their `variant_priority`, then by
+    how well they fit; `first` as they stand in the binary; `capability` by how well they fit, then
+    by priority. `fallback` says whether the CPU may run the kernels where no GPU does.
+
+    ```mlir
+    gpu.binary @kernels <#kdl.runtime_select<policy = best, fallback = host>> [
+      #gpu.object<#nvvm.target<chip = "sm_90">, bin = "...">,
+      #gpu.object<#rocdl.target<chip = "gfx942">, properties = {variant_priority = 2 : i32},
+                  bin = "...">,
+      #gpu.object<#kdl.host<arch = "x86-64-v3">, bin = "...">]
+    ```
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"Policy", "Policy::best">:$policy,
+    DefaultValuedParameter<"Fallback", "Fallback::error">:$fallback
+  );
+  let assemblyFormat = "(`<` struct($policy, $fallback)^ `>`)?";
+}
+
+def Kdl_HostTargetAttr : Kdl_Attr<"HostTarget", "host",
+    [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
+  let summary = "A CPU, as a target of a gpu.module";
+  let description = [{
+    Objects for this target are shared objects that follow `<kdl/host_abi.h>`. `arch` is an
+    architecture level or CPU as in `-march`. The passes `kdl-compile-targets` and
+    `kdl-host-object` make the objects, from a gpu.module that nothing has lowered yet.
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int", "3", "optimization level">:$O,
+    StringRefParameter<"target triple", "::mlir::kdl::getHostTriple()">:$triple,
+    StringRefParameter<"architecture", "::mlir::kdl::getHostArch()">:$arch
+  );
+  let builders = [AttrBuilder<(ins "int":$O, "StringRef":$arch), [{
+    return $_get($_ctxt, O, getHostTriple(), arch);
+  }]>];
+  let assemblyFormat = "(`<` struct($O, $triple, $arch)^ `>`)?";
+  let genVerifyDecl = 1;
+}
+
+def Kdl_CompiledAttr : Kdl_Attr<"Compiled", "compiled",
+    [DeclareAttrInterfaceMethods<GPUTargetAttrInterface>]> {
+  let summary = "A target of a gpu.module that has its object already";
+  let description = [{
+    `gpu-module-to-binary` compiles a module once per target, but the module was lowered for one
+    vendor by then. An object that was compiled before that stands among the targets in this
+    attribute, and `gpu-module-to-binary` takes it as it is.
+
+    ```mlir
+    gpu.module @kernels [#nvvm.target, #kdl.compiled<#gpu.object<#kdl.host, bin = "...">>] {...}
+    ```
+  }];
+  let parameters = (ins "::mlir::gpu::ObjectAttr":$object);
+  let assemblyFormat = "`<` qualified($object) `>`";
+}
+
+#endif

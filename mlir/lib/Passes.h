@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef KDL_MLIR_PASSES_H
+#define KDL_MLIR_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class DialectRegistry;
+class ModuleOp;
+} // namespace mlir
+
+namespace mlir::kdl {
+
+#define GEN_PASS_DECL
+#include "KdlPasses.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "KdlPasses.h.inc"
+
+/// The dialect, for tools that link it in; plugins register themselves.
+void registerDialect(DialectRegistry &registry);
+
+/// Every pass and pipeline here.
+void registerPasses();
+
+} // namespace mlir::kdl
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_mlir_device chosen;
+static const kdl_mlir_device *ready; /* `chosen`, once it is complete */
+static int32_t wished_number = -1;
+
+static const char host_backend[] = "host";
+
+static size_t backend_length(const char *spec) {
+  return strcspn(spec, ": ");
+}
+
+static bool is_host(const kdl_device *device) {
+  const char *spec = kdl_device_spec_text(device);
+  return backend_length(spec) == strlen(host_backend) &&
+         strncmp(spec, host_backend, strlen(host_backend)) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Choosing                                                                                     */
+
+/* How many modules a device could serve. */
+typedef struct {
+  kdl_device *device;
+  size_t modules;
+  size_t served;
+  size_t held_back; /* modules that only a fallback to the host would serve */
+} candidate;
+
+static kdl_status try_module(void *user, kdl_mlir_module *module) {
+  candidate *tried = user;
+  kdl_mlir_select select;
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = kdl_mlir_module_open(module);
+  if (status != KDL_OK)
+    return status;
+  ++tried->modules;
+  kdl_mlir_module_select(module, &select);
+  if (kdl_select(module->library, tried->device, NULL, select.asked, &choice) != KDL_OK)
+    return KDL_OK;
+  if (is_host(tried->device) && module->declared.fallback != KDL_MLIR_FALLBACK_HOST)
+    ++tried->held_back;
+  else
+    ++tried->served;
+  return KDL_OK;
+}
+
+/* The first device that serves every module, or the first of those that serve most: the others'
+ * launches then fail with their reasons. Without modules, the first device of all. */
+static kdl_status choose(kdl_device **out_device) {
+  candidate best = {0};
+  size_t held_back = 0;
+  for (size_t i = 0; i < kdl_device_count(); ++i) {
+    candidate tried = {.device = kdl_device_at(i)};
+    kdl_status status = kdl_mlir_modules_visit(try_module, &tried);
+    if (status != KDL_OK)
+      return status;
+    held_back += tried.held_back;
+    if (!best.device || tried.served > best.served)
+      best = tried;
+    if (tried.served == tried.modules)
+      break;
+  }
+  if (!best.device)
+    return kdl_mlir_say(KDL_NO_MATCH, "this machine has no device");
+  if (best.modules && !best.served && held_back)
+    return kdl_mlir_say(KDL_NO_MATCH,
+                        "only the CPU could run it, and its binary says fallback = error: compile "
+                        "it with fallback = host, or set KDL_DEVICE=host");
+  *out_device = best.device;
+  return KDL_OK;
+}
+
+/* The device of that number among those of one backend. */
+static kdl_status take_number(int32_t number, kdl_device **device) {
+  const char *spec = kdl_device_spec_text(*device);
+  size_t length = backend_length(spec);
+  int32_t seen = 0;
+  for (size_t i = 0; i < kdl_device_count(); ++i) {
+    kdl_device *other = kdl_device_at(i);
+    const char *other_spec = kdl_device_spec_text(other);
+    if (backend_length(other_spec) != length || strncmp(other_spec, spec, length) != 0)
+      continue;
+    if (seen++ == number) {
+      *device = other;
+      return KDL_OK;
+    }
+  }
+  return kdl_mlir_say(KDL_NO_MATCH,
+                      "found device number %d, expected less than %d: so many of %.*s "
+                      "are here",
+                      (int)number, (int)seen, (int)length, spec);
+}
+
+static kdl_status make(kdl_mlir_device *out_device) {
+  kdl_mlir_device made = {.is_host = false};
+  const char *wanted = secure_getenv("KDL_DEVICE");
+  bool is_named = wanted && *wanted;
+  kdl_status status = is_named ? kdl_device_find(wanted, &made.device) : choose(&made.device);
+  if (status == KDL_OK && !is_named && wished_number >= 0)
+    status = take_number(wished_number, &made.device);
+  if (status == KDL_OK)
+    status = kdl_queue_create(made.device, NULL, &made.queue);
+  if (status != KDL_OK)
+    return status;
+  made.is_host = is_host(made.device);
+  *out_device = made;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Asking                                                                                       */
+
+kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device) {
+  const kdl_mlir_device *known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+  kdl_status status = KDL_OK;
+  if (!known) {
+    pthread_mutex_lock(&choice_lock);
+    if (!ready)
+      status = make(&chosen);
+    if (status == KDL_OK)
+      __atomic_store_n(&ready, &chosen, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&choice_lock);
+    known = &chosen;
+  }
+  if (status == KDL_OK)
+    *out_device = known;
+  return status;
+}
+
+const kdl_mlir_device *kdl_mlir_device_for(const char *what) {
+  const kdl_mlir_device *device = NULL;
+  return kdl_mlir_ok(kdl_mlir_device_get(&device), what) ? device : NULL;
+}
+
+kdl_status kdl_mlir_device_wish(int32_t number) {
+  kdl_status status = KDL_OK;
+  pthread_mutex_lock(&choice_lock);
+  if (!ready) {
+    wished_number = number;
+  } else {
+    kdl_device *same = chosen.device;
+    status = take_number(number, &same);
+    if (status == KDL_OK && same != chosen.device)
+      status = kdl_mlir_say(KDL_BAD_CALL,
+                            "found device number %d, expected the one in use: a program uses one "
+                            "device, chosen before the first allocation, stream or launch",
+                            (int)number);
+  }
+  pthread_mutex_unlock(&choice_lock);
+  return status;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Libraries that programs carry, and how their kernels are bound. */
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_mlir_module *modules;
+
+/* ------------------------------------------------------------------------------------------ */
+/* The list                                                                                     */
+
+kdl_mlir_module *kdl_mlir_module_add(const kdl_mlir_library *declared) {
+  kdl_mlir_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return NULL;
+  module->declared = *declared;
+  pthread_mutex_lock(&list_lock);
+  kdl_mlir_module **end = &modules;
+  while (*end)
+    end = &(*end)->next;
+  *end = module;
+  pthread_mutex_unlock(&list_lock);
+  return module;
+}
+
+void kdl_mlir_module_remove(kdl_mlir_module *module) {
+  if (!module)
+    return;
+  pthread_mutex_lock(&list_lock);
+  kdl_mlir_module **at = &modules;
+  while (*at && *at != module)
+    at = &(*at)->next;
+  if (*at)
+    *at = module->next;
+  pthread_mutex_unlock(&list_lock);
+  kdl_close(module->library);
+  free(module);
+}
+
+kdl_status kdl_mlir_modules_visit(kdl_status (*visit)(void *user, kdl_mlir_module *module),
+                                  void *user) {
+  kdl_status status = KDL_OK;
+  pthread_mutex_lock(&list_lock);
+  for (kdl_mlir_module *at = modules; at && status == KDL_OK; at = at->next)
+    status = visit(user, at);
+  pthread_mutex_unlock(&list_lock);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* One of them                                                                                  */
+
+kdl_status kdl_mlir_module_open(kdl_mlir_module *module) {
+  kdl_library *library = __atomic_load_n(&module->library, __ATOMIC_ACQUIRE);
+  if (library)
+    return KDL_OK;
+  kdl_open_opts opts = {.size = sizeof opts, .name = module->declared.name};
+  kdl_status status =
+      kdl_open_memory(module->declared.data, (size_t)module->declared.data_size, &opts, &library);
+  if (status != KDL_OK)
+    return status;
+  kdl_library *none = NULL;
+  if (!__atomic_compare_exchange_n(&module->library, &none, library, false, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE))
+    kdl_close(library); /* another thread was faster */
+  return KDL_OK;
+}
+
+void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_select) {
+  out_select->opts = (kdl_select_opts){.size = sizeof out_select->opts,
+                                       .policy = (kdl_policy)module->declared.policy,
+                                       .variant_tag = secure_getenv("KDL_VARIANT_TAG")};
+  out_select->asked = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
+}
+
+kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
+                                  kdl_kernel **out_kernel) {
+  const kdl_mlir_device *device;
+  kdl_mlir_select select;
+  kdl_status status = kdl_mlir_device_get(&device);
+  if (status == KDL_OK)
+    status = kdl_mlir_module_open(module);
+  if (status != KDL_OK)
+    return status;
+  kdl_mlir_module_select(module, &select);
+  return kdl_sym(module->library, device->device, name, select.asked, out_kernel);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What compiled code calls                                                                     */
+
+void kdl_mlir_register(kdl_mlir_library *library) {
+  if (library->abi == KDL_MLIR_ABI) {
+    library->state = kdl_mlir_module_add(library);
+    if (library->state)
+      return;
+    kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
+  } else {
+    kdl_mlir_say(KDL_UNSUPPORTED,
+                 "found ABI %u, expected %d: the program was compiled for another version of "
+                 "libkdl_mlir_runtime",
+                 library->abi, KDL_MLIR_ABI);
+  }
+  kdl_mlir_fail(library->name);
+}
+
+void kdl_mlir_unregister(kdl_mlir_library *library) {
+  kdl_mlir_module_remove(library->state);
+  library->state = NULL;
+}
+
+kdl_status kdl_mlir_bind(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
+  const kdl_mlir_stub *stub = (const kdl_mlir_stub *)head;
+  const kdl_mlir_device *device;
+  kdl_kernel *kernel = NULL;
+  if (!stub->library->state)
+    return kdl_mlir_say(KDL_BAD_CALL, "its library is not registered");
+  kdl_status status = kdl_mlir_module_kernel(stub->library->state, stub->name, &kernel);
+  if (status == KDL_OK)
+    status = kdl_mlir_device_get(&device);
+  if (status != KDL_OK)
+    return status;
+  kdl_kernel_head *bound = (kdl_kernel_head *)kernel;
+  void *own_queue = ((kdl_queue_head *)device->queue)->queue;
+  __atomic_store_n(&stub->slot->queue, own_queue, __ATOMIC_RELAXED);
+  __atomic_store_n(&stub->slot->kernel, bound, __ATOMIC_RELEASE);
+  kdl_launch_entry *entry = __atomic_load_n(&bound->entry, __ATOMIC_ACQUIRE);
+  return entry(bound, desc, args, queue ? queue : own_queue);
+}
+
+void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_desc *desc) {
+  char what[512];
+  if (desc->grid[0] == 0 || desc->grid[1] == 0 || desc->grid[2] == 0)
+    return;
+  snprintf(what, sizeof what, "launch of %s", stub->name);
+  kdl_mlir_fail(what);
+}
+
+void kdl_mlir_wait(void) {
+  const kdl_mlir_device *device = kdl_mlir_device_for("wait");
+  if (device && !device->is_host)
+    kdl_mlir_ok(kdl_sync(device->queue), "wait");
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Modules, functions and launches. */
+#include "runtime.h"
+
+#include "mgpu.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
+
+static mgpu_module *load(const char *what, const void *data, uint64_t size) {
+  kdl_mlir_library declared = {.abi = KDL_MLIR_ABI,
+                               .policy = KDL_POLICY_BEST,
+                               .fallback = KDL_MLIR_FALLBACK_HOST,
+                               .name = "gpu.binary",
+                               .data = data,
+                               .data_size = size};
+  kdl_mlir_module *module = kdl_mlir_module_add(&declared);
+  if (!module) {
+    kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
+    kdl_mlir_fail(what);
+  } else if (!kdl_mlir_ok(kdl_mlir_module_open(module), what)) {
+    kdl_mlir_module_remove(module);
+    module = NULL;
+  }
+  return module;
+}
+
+/* Constructors call this before the program has begun: the bytes are listed, no driver is touched.
+ */
+mgpu_module *mgpuModuleLoad(const void *data, uint64_t size) {
+  return load("mgpuModuleLoad", data, size);
+}
+
+/* Text that a driver compiles, and it does so at the level it thinks best: the level that is asked
+ * for is MLIR's default in nearly every program. */
+mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level) {
+  (void)opt_level;
+  return load("mgpuModuleLoadJIT", text, strlen(text));
+}
+
+void mgpuModuleUnload(mgpu_module *module) {
+  kdl_mlir_module_remove(module);
+}
+
+kdl_kernel *mgpuModuleGetFunction(mgpu_module *module, const char *name) {
+  kdl_kernel *kernel = NULL;
+  if (module)
+    kdl_mlir_ok(kdl_mlir_module_kernel(module, name, &kernel), "mgpuModuleGetFunction");
+  return kernel;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launches                                                                                     */
+
+/* False where there is nothing to launch; sizes that no device has are left to it to refuse. */
+static bool take_extent(const int64_t from[3], uint32_t out[3]) {
+  for (int i = 0; i < 3; ++i) {
+    if (from[i] <= 0)
+      return false;
+    out[i] = from[i] < UINT32_MAX ? (uint32_t)from[i] : UINT32_MAX;
+  }
+  return true;
+}
+
+static void launch(const char *what, kdl_kernel *kernel, const kdl_launch_desc *desc, void **params,
+                   uint64_t param_count, kdl_queue *stream) {
+  kdl_args args = {(size_t)param_count, (const void *const *)params, NULL};
+  const kdl_mlir_device *device = kdl_mlir_device_for(what);
+  if (device)
+    kdl_mlir_ok(kdl_launch(kernel, stream ? stream : device->queue, desc, args), what);
+}
+
+void mgpuLaunchKernel(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,
+                      int64_t block_x, int64_t block_y, int64_t block_z, int32_t shared,
+                      kdl_queue *stream, void **params, void **extra, uint64_t param_count) {
+  (void)extra; /* always NULL: the other way to pass arguments */
+  kdl_launch_desc desc = {.size = sizeof desc, .shared = (uint32_t)shared};
+  if (kernel && take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) &&
+      take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
+    launch("mgpuLaunchKernel", kernel, &desc, params, param_count, stream);
+}
+
+void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int64_t cluster_y,
+                             int64_t cluster_z, int64_t grid_x, int64_t grid_y, int64_t grid_z,
+                             int64_t block_x, int64_t block_y, int64_t block_z, int32_t shared,
+                             kdl_queue *stream, void **params, void **extra) {
+  static const char what[] = "mgpuLaunchClusterKernel";
+  (void)extra;
+  kdl_launch_desc desc = {.size = sizeof desc, .shared = (uint32_t)shared};
+  kdl_kernel_info info = {.size = sizeof info};
+  if (!kernel || !take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
+      !take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block) ||
+      !take_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
+    return;
+  /* MLIR does not say here how many arguments there are. */
+  if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
+    launch(what, kernel, &desc, params, info.param_count > 0 ? (uint64_t)info.param_count : 0,
+           stream);
+}
+
+void mgpuSetDefaultDevice(int32_t number) {
+  kdl_mlir_ok(kdl_mlir_device_wish(number), "mgpuSetDefaultDevice");
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One process uses one device: compiled code allocates memory before it says which kernel will use
+ * it. The device is chosen when it is first needed, from what all libraries that are registered by
+ * then can run on, which is all of them in a program whose constructors have run.
+ */
+#ifndef KDL_MLIR_RUNTIME_H
+#define KDL_MLIR_RUNTIME_H
+
+#define KDL_CHECK_ARGUMENTS 0 /* KDL_CHECK in the environment still turns checks on */
+#include "kdl_mlir.h"
+
+#include <stdbool.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Errors                                                                                       */
+
+/* A failure of the runtime's own: kept for kdl_mlir_fail, returned as `status`. */
+kdl_status kdl_mlir_say(kdl_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Hands "WHAT: why" to the error handler: what kdl_mlir_say kept, else libkdl's message. */
+void kdl_mlir_fail(const char *what);
+
+/* True for KDL_OK; else tells the handler. */
+static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
+  if (status != KDL_OK)
+    kdl_mlir_fail(what);
+  return status == KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Libraries                                                                                    */
+
+typedef struct kdl_mlir_module kdl_mlir_module;
+struct kdl_mlir_module {
+  kdl_mlir_module *next;
+  kdl_mlir_library declared;
+  kdl_library *library; /* NULL until it is opened */
+};
+
+/* Adds a module to those that the device is chosen for; NULL when out of memory. `declared` is
+ * copied. */
+kdl_mlir_module *kdl_mlir_module_add(const kdl_mlir_library *declared);
+void kdl_mlir_module_remove(kdl_mlir_module *module);
+
+/* Opens the module's library where that has not happened. */
+kdl_status kdl_mlir_module_open(kdl_mlir_module *module);
+
+/* The kernel of that name on the device. */
+kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
+                                  kdl_kernel **out_kernel);
+
+/* Calls `visit` with each module until it returns something else than KDL_OK; the list is locked
+ * meanwhile. */
+kdl_status kdl_mlir_modules_visit(kdl_status (*visit)(void *user, kdl_mlir_module *module),
+                                  void *user);
+
+/* What the module's attribute says of choosing, and the environment may overrule. */
+typedef struct kdl_mlir_select {
+  kdl_select_opts opts;
+  const kdl_select_opts *asked; /* NULL where KDL_POLICY decides */
+} kdl_mlir_select;
+void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_select);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The device                                                                                   */
+
+typedef struct kdl_mlir_device {
+  kdl_device *device;
+  kdl_queue *queue; /* of launches without a stream */
+  bool is_host;
+} kdl_mlir_device;
+
+/* Chooses it, the first time. */
+kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device);
+
+/* The device, or NULL after telling the handler that `what` failed. */
+const kdl_mlir_device *kdl_mlir_device_for(const char *what);
+
+/* The N-th device of the backend that would be chosen anyway; before anything uses a device. */
+kdl_status kdl_mlir_device_wish(int32_t number);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory                                                                                       */
+
+/* The allocations on a device that is not the host, so that of an address it can be said whose it
+ * is: compiled code copies between addresses and does not say in which direction. */
+bool kdl_mlir_range_add(uint64_t address, uint64_t size);
+void kdl_mlir_range_remove(uint64_t address);
+
+/* The allocation that an address lies in. */
+bool kdl_mlir_range_find(uint64_t address, uint64_t *out_start, uint64_t *out_size);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Drivers: what libkdl has no function for                                                     */
+
+kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size);
+kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data);
+
+/* Memory that host and device both reach; kdl_free gives it back. */
+kdl_status kdl_mlir_native_alloc_shared(const kdl_mlir_device *device, uint64_t size,
+                                        uint64_t *out_address);
+
+/* A CUtensorMap; the numbers are those of the driver's enums. */
+typedef struct kdl_mlir_tensor_map {
+  uint32_t rank;
+  void *address;
+  uint64_t sizes[5];   /* elements, the fastest dimension first */
+  uint64_t strides[4]; /* bytes, of all but the fastest */
+  uint32_t box[5];
+  int data_type, interleave, swizzle, l2_promotion, out_of_bounds;
+} kdl_mlir_tensor_map;
+
+enum { KDL_MLIR_TENSOR_MAP_SIZE = 128 };
+kdl_status kdl_mlir_native_tensor_map(const kdl_mlir_device *device, const kdl_mlir_tensor_map *map,
+                                      void *out_map);
+
+#endif

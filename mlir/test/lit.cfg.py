@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tests of mlir/. CTest runs each file as mlir.NAME.
+
+`mlir-opt` in RUN lines is LLVM's own with the plugin loaded; the other tools of LLVM, `kdl` and
+`kdl-mlir` are found on PATH. Substitutions beyond lit's own:
+  %lib      the folder of libkdl.so and libkdl_mlir_runtime.so
+  %llvm_lib the folder of MLIR's own runtime libraries
+  %runtime  mlir/runtime, for its headers
+  %inputs   the folder of input files
+  %fakes    the folder of the fake drivers, see tests/fakes
+
+Features, for REQUIRES lines; each is true where it can be used here:
+  PROGRAM   the program is on PATH: see `programs` below
+  rocm      the device libraries that AMD code objects are linked with are installed
+"""
+
+import glob
+import os
+import shutil
+
+import lit.formats
+
+config.name = "kdl-mlir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.kdl_work_dir
+
+# NVIDIA's installer puts ptxas where no PATH has it.
+path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
+        "/usr/local/cuda/bin"]
+config.environment["PATH"] = os.pathsep.join(p for p in path if p)
+config.environment["LD_LIBRARY_PATH"] = config.kdl_lib_dir
+config.environment["LC_ALL"] = "C"
+# The machine's own drivers must not change what the tests see.
+config.environment["OCL_ICD_VENDORS"] = "/nonexistent"
+
+llvm_lib = os.path.join(os.path.dirname(config.kdl_llvm_bin_dir), "lib")
+config.substitutions.append(("%lib", config.kdl_lib_dir))
+config.substitutions.append(("%llvm_lib", llvm_lib))
+config.substitutions.append(("%runtime", os.path.join(config.kdl_source_dir, "mlir", "runtime")))
+config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
+config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
+config.substitutions.append(("%fakes", config.kdl_fakes_dir))
+plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")
+config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={plugin}"))
+
+for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-val valgrind".split():
+    if shutil.which(program, path=config.environment["PATH"]):
+        config.available_features.add(program)
+bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc"]
+if any(glob.glob(pattern) for pattern in bitcode):
+    config.available_features.add("rocm")

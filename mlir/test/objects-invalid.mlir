@@ -1,0 +1,31 @@
+// Binaries that leave nothing to choose by, and objects that nobody can load.
+// RUN: mlir-opt %s -split-input-file -verify-diagnostics \
+// RUN:   --pass-pipeline='builtin.module(kdl-mark-runtime-select,kdl-fuse-objects)'
+
+// expected-error@+1 {{objects 0 and 2 are both for #nvvm.target<chip = "sm_90">, and neither variant_tag, variant_priority nor requires_features tells them apart}}
+gpu.binary @twice [
+  #gpu.object<#nvvm.target<chip = "sm_90">, bin = "x">,
+  #gpu.object<#nvvm.target<chip = "sm_80">, bin = "x">,
+  #gpu.object<#nvvm.target<chip = "sm_90">, properties = {O = 2 : i32}, bin = "y">]
+
+// -----
+
+// expected-error@+1 {{object 1: found AMD assembly, which nothing loads: compile it with format=bin}}
+gpu.binary @assembly [
+  #gpu.object<#nvvm.target, assembly = "x">, #gpu.object<#rocdl.target, assembly = "x">]
+
+// -----
+
+// expected-error@+1 {{object 0: found SPIR-V as text, which nothing loads: compile it with format=bin}}
+gpu.binary @text [#gpu.object<#xevm.target, assembly = "x">]
+
+// -----
+
+// expected-error@+1 {{object 0: found variant_priority = 1.000000e+00 : f32, expected a string, an integer or an array of strings}}
+gpu.binary @property [
+  #gpu.object<#nvvm.target, properties = {variant_priority = 1.0 : f32}, bin = "x">]
+
+// -----
+
+// expected-error@+1 {{object 0: found the target #kdl.compiled}}
+gpu.binary @target [#gpu.object<#kdl.compiled<#gpu.object<#kdl.host, bin = "x">>, bin = "x">]

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
+// the dialect kdl built in. The last two load no plugins upstream.
+#include "Passes.h"
+
+#include "mlir/ExecutionEngine/JitRunner.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace mlir;
+
+static constexpr char usage[] =
+    "usage: kdl-mlir COMMAND [OPTION...] [FILE]\n"
+    "\n"
+    "  opt        mlir-opt with the dialect and the passes of libkdl\n"
+    "  translate  a module in the LLVM dialect to LLVM IR\n"
+    "  run        the same, compiled in memory and run\n"
+    "\n"
+    "`kdl-mlir COMMAND --help` lists the options, which are those of MLIR's own tools.\n";
+
+static void registerDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  kdl::registerDialect(registry);
+}
+
+static int optimize(int argc, char **argv) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  registerAllPasses();
+  kdl::registerPasses();
+  return asMainReturnCode(MlirOptMain(argc, argv, "kdl-mlir opt\n", registry));
+}
+
+static int translate(int argc, char **argv) {
+  TranslateFromMLIRRegistration toLLVMIR(
+      "mlir-to-llvmir", "Translate MLIR to LLVM IR",
+      [](Operation *op, raw_ostream &output) {
+        llvm::LLVMContext context;
+        std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
+        if (!module)
+          return failure();
+        module->print(output, nullptr);
+        return success();
+      },
+      registerDialects);
+  // There is one translation here, so that naming it is left to the user of MLIR's own tool.
+  SmallVector<char *> arguments(argv, argv + argc);
+  char option[] = "--mlir-to-llvmir";
+  arguments.insert(arguments.begin() + 1, option);
+  return asMainReturnCode(mlirTranslateMain(static_cast<int>(arguments.size()), arguments.data(),
+                                            "kdl-mlir translate"));
+}
+
+static int run(int argc, char **argv) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  DialectRegistry registry;
+  registerDialects(registry);
+  return JitRunnerMain(argc, argv, registry);
+}
+
+int main(int argc, char **argv) {
+  struct {
+    StringRef name;
+    int (*main)(int, char **);
+  } static constexpr commands[] = {{"opt", optimize}, {"translate", translate}, {"run", run}};
+  llvm::InitLLVM initialized(argc, argv);
+  StringRef asked = argc > 1 ? argv[1] : "";
+  if (asked == "--help" || asked == "-h") {
+    llvm::outs() << usage;
+    return 0;
+  }
+  for (const auto &command : commands) {
+    if (asked != command.name)
+      continue;
+    argv[1] = argv[0];
+    return command.main(argc - 1, argv + 1);
+  }
+  if (asked.empty())
+    llvm::errs() << "kdl-mlir: found no command\n" << usage;
+  else
+    llvm::errs() << "kdl-mlir: found command \"" << asked << "\", expected opt, translate or run\n";
+  return 2;
+}

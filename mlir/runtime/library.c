@@ -136,7 +136,7 @@ void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_desc *de
   char what[512];
   if (desc->grid[0] == 0 || desc->grid[1] == 0 || desc->grid[2] == 0)
     return;
-  snprintf(what, sizeof what, "launch of %s", stub->name);
+  snprintf(what, sizeof what, "launch of %s::@%s", stub->library->name, stub->name);
   kdl_mlir_fail(what);
 }
 

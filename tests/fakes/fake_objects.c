@@ -25,7 +25,7 @@ void fake_delete(fake_object *object) {
   while (*link != object)
     link = &(*link)->next;
   *link = object->next;
-  if (object->kind == FAKE_MEMORY)
+  if (object->kind == FAKE_MEMORY && !object->borrowed)
     free((void *)(uintptr_t)object->address);
   fake_recorded_clear(object);
   free(object->text);

@@ -42,6 +42,7 @@ struct fake_object {
   bool recorded;
   double time; /* of events, in ms */
   uint64_t address, size;
+  bool borrowed; /* memory that the program registered and keeps */
   char name[128];
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;

@@ -30,7 +30,7 @@ static kdl_status set_memory(kdl_opencl_kernel *kernel, kdl_opencl_instance *ins
   if (error != KDL_CL_SUCCESS)
     return refused(kernel, instance, index, error, device->memory->set_call);
   instance->values[param->slot] = word;
-  if (word && !kdl_opencl_ranges_hold(&device->ranges, word))
+  if (word && !kdl_ranges_hold(&device->ranges, word))
     *out_ours = false;
   return KDL_OK;
 }

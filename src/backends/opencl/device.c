@@ -159,10 +159,10 @@ static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device 
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   atomic_init(&device->generation, 1);
-  pthread_mutex_init(&device->ranges.lock, NULL);
+  kdl_ranges_init(&device->ranges);
   kdl_status status = open_new(device);
   if (status != KDL_OK) {
-    pthread_mutex_destroy(&device->ranges.lock);
+    kdl_ranges_destroy(&device->ranges);
     free(device);
     return status;
   }

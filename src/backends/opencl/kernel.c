@@ -12,7 +12,7 @@ enum { default_block = 256 };
 /* Instances                                                                                    */
 
 kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_opencl_instance **out) {
-  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slot_count * sizeof *made->values);
+  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slots.count * sizeof *made->values);
   if (!made)
     return kdl_opencl_no_memory(kernel->device->ordinal);
   int32_t error = KDL_CL_SUCCESS;
@@ -39,7 +39,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
     instance = next;
   }
   pthread_mutex_destroy(&kernel->lock);
-  free(kernel->order);
+  kdl_slots_free(&kernel->slots);
   free(kernel->params);
   free(kernel->infos);
   free(kernel->name);
@@ -53,32 +53,6 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
-
-/* Those of eight bytes have the first slots, then those of four; the rest follows, in as many words
- * as they need. */
-static void assign_slots(kdl_opencl_kernel *kernel) {
-  static const uint32_t sizes[] = {8, 4};
-  uint32_t slot = 0;
-  for (size_t s = 0; s < 2; ++s) {
-    for (uint32_t i = 0; i < kernel->param_count; ++i) {
-      if (kernel->params[i].size != sizes[s])
-        continue;
-      kernel->order[slot] = (uint16_t)i;
-      kernel->params[i].slot = slot++;
-    }
-    *(s == 0 ? &kernel->wide_count : &kernel->word_count) =
-        (uint16_t)(s == 0 ? slot : slot - kernel->wide_count);
-  }
-  kernel->has_others = slot < kernel->param_count;
-  for (uint32_t i = 0; i < kernel->param_count; ++i) {
-    uint32_t size = kernel->params[i].size;
-    if (size == 8 || size == 4)
-      continue;
-    kernel->params[i].slot = slot;
-    slot += (size + 7) / 8;
-  }
-  kernel->slot_count = slot;
-}
 
 /* As C lays out a struct of them, where each is as aligned as it is large. */
 static bool lay_out(kdl_opencl_kernel *kernel) {
@@ -108,12 +82,12 @@ static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_modul
   kernel->param_count = learnt.count;
   kernel->group_index = learnt.group_index;
   kernel->params = malloc((learnt.count + 1) * sizeof *kernel->params);
-  kernel->order = calloc(learnt.count + 1, sizeof *kernel->order);
-  if (!kernel->params || !kernel->order)
+  if (!kernel->params)
     return kdl_opencl_no_memory(kernel->device->ordinal);
   memcpy(kernel->params, learnt.list, learnt.count * sizeof *kernel->params);
-  assign_slots(kernel);
-  return lay_out(kernel) ? KDL_OK : kdl_opencl_no_memory(kernel->device->ordinal);
+  bool assigned = kdl_slots_assign(&kernel->slots, learnt.count, &kernel->params->size,
+                                   &kernel->params->slot, sizeof *kernel->params);
+  return assigned && lay_out(kernel) ? KDL_OK : kdl_opencl_no_memory(kernel->device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -184,12 +158,12 @@ static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *mo
     status = learn_block(kernel, asked->kernel, wish, out_kernel);
   kdl_opencl_instance *first = NULL;
   if (status == KDL_OK)
-    first = realloc(asked, sizeof *asked + kernel->slot_count * sizeof *asked->values);
+    first = realloc(asked, sizeof *asked + kernel->slots.count * sizeof *asked->values);
   if (!first) {
     kdl_opencl_instance_free(kernel, asked);
     return status == KDL_OK ? kdl_opencl_no_memory(kernel->device->ordinal) : status;
   }
-  memset(first->values, 0, kernel->slot_count * sizeof *first->values);
+  memset(first->values, 0, kernel->slots.count * sizeof *first->values);
   kernel->first = first;
   kernel->instances = first;
   kernel->instance_count = 1;

@@ -35,12 +35,6 @@ static inline uintptr_t this_thread(void) {
 #endif
 }
 
-static inline uint64_t word_at(const void *base, size_t offset) {
-  uint64_t word;
-  memcpy(&word, (const char *)base + offset, sizeof word);
-  return word;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The longer way                                                                               */
 
@@ -160,26 +154,16 @@ difference(const kdl_opencl_kernel *kernel, const kdl_opencl_instance *instance,
                      offsetof(kdl_launch_desc, flags) == at_shared + 4 &&
                      offsetof(kdl_launch_desc, cluster) == at_shared + 8,
                  "neighbours");
-  uint64_t differs = (word_at(desc, at_grid) ^ instance->shape[0]) |
-                     (word_at(desc, at_grid + 8) ^ instance->shape[1]) |
-                     (word_at(desc, at_grid + 16) ^ instance->shape[2]) | word_at(desc, at_shared) |
-                     word_at(desc, at_shared + 8) | (args->count ^ kernel->param_count) |
-                     kernel->has_others;
+  uint64_t differs = (kdl_word_at(desc, at_grid) ^ instance->shape[0]) |
+                     (kdl_word_at(desc, at_grid + 8) ^ instance->shape[1]) |
+                     (kdl_word_at(desc, at_grid + 16) ^ instance->shape[2]) |
+                     kdl_word_at(desc, at_shared) | kdl_word_at(desc, at_shared + 8) |
+                     (args->count ^ kernel->param_count) | kernel->slots.has_others;
   differs |= instance->generation ^
              atomic_load_explicit(&kernel->device->generation, memory_order_relaxed);
   if (unlikely(differs))
     return differs;
-  const void *const *pointers = args->pointers;
-  const uint16_t *order = kernel->order;
-  const uint64_t *values = instance->values;
-  for (unsigned i = kernel->wide_count; i > 0; --i)
-    differs |= *values++ ^ word_at(pointers[*order++], 0);
-  for (unsigned i = kernel->word_count; i > 0; --i) {
-    uint32_t word;
-    memcpy(&word, pointers[*order++], sizeof word);
-    differs |= (uint32_t)*values++ ^ word;
-  }
-  return differs;
+  return kdl_slots_differ(&kernel->slots, instance->values, args->pointers);
 }
 
 kdl_status kdl_opencl_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,

@@ -220,7 +220,7 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
     return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes",
                            device->memory->alloc_call, size);
   bool has_addresses = device->memory->alloc != buffer_alloc;
-  if (!kdl_opencl_ranges_add(&device->ranges, word, has_addresses ? size : 1)) {
+  if (!kdl_ranges_add(&device->ranges, word, has_addresses ? size : 1)) {
     (void)device->memory->free(device, word);
     return kdl_opencl_no_memory(device->ordinal);
   }
@@ -231,7 +231,7 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
 /* A handle that is not there any more would bring down the loader, which reads it. */
 kdl_status kdl_opencl_free(void *handle, uint64_t address) {
   kdl_opencl_device *device = handle;
-  if (!kdl_opencl_ranges_remove(&device->ranges, address))
+  if (!kdl_ranges_remove(&device->ranges, address))
     return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
                                  "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
                                  "kdl_alloc gave",

@@ -3,6 +3,8 @@
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
+#include "backends/common/ranges.h"
+#include "backends/common/slots.h"
 #include "backends/opencl/driver.h"
 
 #include <pthread.h>
@@ -38,16 +40,6 @@ typedef struct kdl_opencl_memory {
 /* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device);
 
-/* Which memory is libkdl's own. */
-typedef struct kdl_opencl_ranges {
-  pthread_mutex_t lock;
-  void *root; /* of search.h's tree */
-} kdl_opencl_ranges;
-
-bool kdl_opencl_ranges_add(kdl_opencl_ranges *ranges, uint64_t start, uint64_t size);
-bool kdl_opencl_ranges_remove(kdl_opencl_ranges *ranges, uint64_t start);
-bool kdl_opencl_ranges_hold(kdl_opencl_ranges *ranges, uint64_t word);
-
 kdl_status kdl_opencl_alloc(void *device, uint64_t size, uint64_t *out_address);
 kdl_status kdl_opencl_free(void *device, uint64_t address);
 kdl_status kdl_opencl_write(void *device, void *queue, uint64_t address, uint64_t offset,
@@ -82,7 +74,7 @@ struct kdl_opencl_device {
   bool has_priorities;
   kdl_opencl_extensions ext; /* NULL where it has not the extension */
   const kdl_opencl_memory *memory;
-  kdl_opencl_ranges ranges;
+  kdl_ranges ranges;
   kdl_opencl_device *next;
 };
 
@@ -167,14 +159,9 @@ struct kdl_opencl_kernel {
   kdl_opencl_instance *first;
   kdl_opencl_device *device;
   uint32_t param_count;
-  /* Parameters of 8 bytes, then those of 4; the rest is compared on the longer way. The value of
-   * order[i] is in slot i. */
-  uint16_t wide_count, word_count;
-  uint16_t *order;
-  bool has_others;
+  kdl_slots slots;
   uint32_t block[3];    /* for launches that leave it to the image */
   uint32_t group_index; /* UINT32_MAX where it takes no group memory */
-  uint32_t slot_count;
   kdl_opencl_param *params;
   kdl_param_info *infos; /* NULL where not all sizes are known */
   void *program;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which memory is libkdl's own: ranges that do not overlap, in the C library's balanced tree. */
-#include "backends/opencl/objects.h"
+#include "backends/common/ranges.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -19,7 +19,16 @@ static int compare(const void *left, const void *right) {
   return a->start - b->start >= b->size ? 1 : 0;
 }
 
-bool kdl_opencl_ranges_add(kdl_opencl_ranges *ranges, uint64_t start, uint64_t size) {
+void kdl_ranges_init(kdl_ranges *ranges) {
+  *ranges = (kdl_ranges){.root = NULL};
+  pthread_mutex_init(&ranges->lock, NULL);
+}
+
+void kdl_ranges_destroy(kdl_ranges *ranges) {
+  pthread_mutex_destroy(&ranges->lock);
+}
+
+bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size) {
   range *added = malloc(sizeof *added);
   if (!added)
     return false;
@@ -33,7 +42,7 @@ bool kdl_opencl_ranges_add(kdl_opencl_ranges *ranges, uint64_t start, uint64_t s
   return found != NULL;
 }
 
-bool kdl_opencl_ranges_remove(kdl_opencl_ranges *ranges, uint64_t start) {
+bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start) {
   range key = {start, 1};
   pthread_mutex_lock(&ranges->lock);
   range **found = tfind(&key, &ranges->root, compare);
@@ -45,7 +54,7 @@ bool kdl_opencl_ranges_remove(kdl_opencl_ranges *ranges, uint64_t start) {
   return removed != NULL;
 }
 
-bool kdl_opencl_ranges_hold(kdl_opencl_ranges *ranges, uint64_t word) {
+bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word) {
   range key = {word, 1};
   pthread_mutex_lock(&ranges->lock);
   bool held = tfind(&key, &ranges->root, compare) != NULL;

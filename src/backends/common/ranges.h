@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which memory of a device is libkdl's own. */
+#ifndef KDL_BACKENDS_COMMON_RANGES_H
+#define KDL_BACKENDS_COMMON_RANGES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct kdl_ranges {
+  pthread_mutex_t lock;
+  void *root; /* of search.h's tree */
+} kdl_ranges;
+
+void kdl_ranges_init(kdl_ranges *ranges);
+void kdl_ranges_destroy(kdl_ranges *ranges); /* one that holds nothing */
+
+/* False when out of memory. */
+bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size);
+
+/* False where none starts there. */
+bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start);
+
+/* Whether the address lies in one. */
+bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word);
+
+#endif

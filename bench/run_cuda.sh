@@ -27,10 +27,13 @@ run() {
 nvidia-smi >"$results/machine.txt" 2>&1 || true
 lscpu >>"$results/machine.txt" 2>&1 || true
 run devices "$build/bin/kdl" devices
-run real "$build/bin/test_cuda_real"
-run conformance "$build/bin/conformance" "$build/tests/conformance/conformance.offload" cuda
-run conformance_modules env KDL_CUDA_MODULES=1 "$build/bin/conformance" \
-  "$build/tests/conformance/conformance.offload" cuda
-run launch "$build/bin/bench_cuda_launch" "${3:-60}" "${4:-40}"
-run launch_modules env KDL_CUDA_MODULES=1 "$build/bin/bench_cuda_launch" "${3:-60}" 2
+# With one GPU code is loaded into its context (modules); free of contexts (libraries) when asked.
+for modules in 1 0; do
+  kind=$([ "$modules" = 1 ] && echo modules || echo libraries)
+  run "real_$kind" env KDL_CUDA_MODULES="$modules" "$build/bin/test_cuda_real"
+  run "conformance_$kind" env KDL_CUDA_MODULES="$modules" "$build/bin/conformance" \
+    "$build/tests/conformance/conformance.offload" cuda
+done
+run launch_modules env KDL_CUDA_MODULES=1 "$build/bin/bench_cuda_launch" "${3:-60}" "${4:-40}"
+run launch_libraries env KDL_CUDA_MODULES=0 "$build/bin/bench_cuda_launch" "${3:-60}" 2
 exit "$failed"

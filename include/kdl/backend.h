@@ -112,6 +112,9 @@ typedef struct kdl_backend_kernel {
   const kdl_param_info *params;
   uint32_t param_count;
   uint32_t packed_size; /* of the packed form */
+  /* Optional: set to 1 before the kernel's first launch, so that unloading what was never launched
+   * need not wait. */
+  uint32_t *launched;
 } kdl_backend_kernel;
 
 enum {

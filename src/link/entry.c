@@ -101,13 +101,46 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
   return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
 }
 
+static void set_entries(kdl_kernel *kernel, kdl_launch_entry *entry, kdl_launch_entry *counted) {
+  atomic_store_explicit(&kernel->counted, counted, memory_order_release);
+  __atomic_store_n(&kernel->head.entry, entry, __ATOMIC_RELEASE);
+}
+
+/* The entries from the first launch on. */
+static kdl_launch_entry *lasting_counted(const kdl_kernel *kernel) {
+  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
+  return is_observed ? observe : plain_entry(kernel);
+}
+
+static kdl_launch_entry *lasting(const kdl_kernel *kernel) {
+  return kernel->disagreement ? refuse_grid : lasting_counted(kernel);
+}
+
+static void begin_launching(kdl_kernel *kernel) {
+  __atomic_store_n(kernel->loaded.launched, 1, __ATOMIC_RELAXED);
+  set_entries(kernel, lasting(kernel), lasting_counted(kernel));
+}
+
+static kdl_status launch_first(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                               const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  begin_launching(kernel);
+  return lasting(kernel)(head, desc, args, queue);
+}
+
+static kdl_status launch_first_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                       const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  begin_launching(kernel);
+  return lasting_counted(kernel)(head, desc, args, queue);
+}
+
 void kdl_entry_publish(kdl_kernel *kernel) {
   kernel->is_checked = kdl_environment("KDL_CHECK") != NULL;
-  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
-  kdl_launch_entry *counted = is_observed ? observe : plain_entry(kernel);
   kernel->head.context = kernel->loaded.context;
   __atomic_store_n(&kernel->head.queue, kernel->runtime->queue, __ATOMIC_RELAXED);
-  atomic_store_explicit(&kernel->counted, counted, memory_order_release);
-  __atomic_store_n(&kernel->head.entry, kernel->disagreement ? refuse_grid : counted,
-                   __ATOMIC_RELEASE);
+  if (kernel->loaded.launched)
+    set_entries(kernel, launch_first, launch_first_counted);
+  else
+    set_entries(kernel, lasting(kernel), lasting_counted(kernel));
 }

@@ -304,6 +304,25 @@ int cuLibraryGetGlobal(uint64_t *address, size_t *size, void *handle, const char
   return fake_leave(find_global(library, current, name, address, size));
 }
 
+/* The kernel as a function of one context, with attributes of its own. */
+static fake_object *function_of(const fake_object *kernel, fake_object *context) {
+  fake_object *f = fake_next(NULL, FAKE_FUNCTION);
+  while (f &&
+         (f->owner != kernel->owner || f->context != context || strcmp(f->name, kernel->name) != 0))
+    f = fake_next(f, FAKE_FUNCTION);
+  if (f)
+    return f;
+  f = fake_new(FAKE_FUNCTION, context);
+  f->owner = kernel->owner;
+  f->program = kernel->program;
+  f->max_shared = kernel->max_shared;
+  f->param_count = kernel->param_count;
+  memcpy(f->name, kernel->name, sizeof f->name);
+  memcpy(f->param_offsets, kernel->param_offsets, sizeof f->param_offsets);
+  memcpy(f->param_sizes, kernel->param_sizes, sizeof f->param_sizes);
+  return f;
+}
+
 /* Loads the kernel into the current context. */
 int cuKernelGetFunction(void **function, void *handle) {
   FAKE_ENTER();
@@ -320,7 +339,7 @@ int cuKernelGetFunction(void **function, void *handle) {
   while (i + 1 < most_loaded_contexts && kernel->loaded[i] && kernel->loaded[i] != current)
     ++i;
   kernel->loaded[i] = current;
-  *function = kernel;
+  *function = function_of(kernel, current);
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 

@@ -383,6 +383,17 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
   return fake_leave(launch(&config, function, params, extra));
 }
 
+int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                              void *stream, void **params) {
+  FAKE_ENTER();
+  kdl_cuda_launch_config config = {.grid = {grid_x, grid_y, grid_z},
+                                   .block = {block_x, block_y, block_z},
+                                   .shared = shared,
+                                   .stream = stream};
+  return fake_leave(launch(&config, function, params, NULL));
+}
+
 #ifndef FAKE_OLD
 int cuLaunchKernelEx(const kdl_cuda_launch_config *config, void *function, void **params,
                      void **extra) {

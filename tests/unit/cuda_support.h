@@ -12,6 +12,12 @@
   "cuda:sm_90 name=\"NVIDIA H200\" driver=13.0 memory=1MiB max_block=1024 shared=48KiB "           \
   "shared_optin=227KiB uuid=00000000-0000-0000-0000-000000000002"
 
+/* Of two GPUs code is free of contexts, unless the driver is too old or told otherwise. */
+#define DRIVER_RUNS                                                                                \
+  {"whole", "whole", NULL}, {"modules", "whole", "KDL_CUDA_MODULES=1"}, {                          \
+    "old", "old", NULL                                                                             \
+  }
+
 #include "driver_support.h"
 
 #include "backends/cuda/cuda.h"
@@ -23,6 +29,11 @@
 #define PTX_GLOBAL ".global .align 4 .b8 table[64];\n"
 
 static const char good_ptx[] = PTX_HEADER PTX_GLOBAL PTX_SAXPY PTX_EMPTY;
+
+/* Whether code is loaded into contexts. */
+static inline bool is_bound(void) {
+  return strcmp(getenv("KDL_TEST_FAKE"), "whole") != 0;
+}
 
 static inline void *load_ptx(void *device, const char *text) {
   return load_image(device, KDL_IMAGE_PTX, text, strlen(text));

@@ -77,22 +77,35 @@ static inline unsigned calls_of(const char *function) {
   return count;
 }
 
+/* What the runs are called, the folder their driver is in, and a variable that is set. */
+#ifndef DRIVER_RUNS
+#define DRIVER_RUNS                                                                                \
+  {"whole", "whole", NULL}, {                                                                      \
+    "old", "old", NULL                                                                             \
+  }
+#endif
+
 /* Runs the program again for each driver; returns in these runs with true. */
 static inline bool run_for_each_driver(char **argv, int *out_result) {
-  static const char *const folders[] = {"whole", "old"};
+  static const struct {
+    const char *name, *folder;
+    char *setting;
+  } runs[] = {DRIVER_RUNS};
   *out_result = 0;
   if (getenv("KDL_TEST_FAKE"))
     return true;
-  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
-    printf("driver: %s\n", folders[i]);
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
+    printf("driver: %s\n", runs[i].name);
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
       char path[1024];
-      snprintf(path, sizeof path, "%s/%s", KDL_TEST_FAKES, folders[i]);
+      snprintf(path, sizeof path, "%s/%s", KDL_TEST_FAKES, runs[i].folder);
       setenv("LD_LIBRARY_PATH", path, 1);
-      setenv("KDL_TEST_FAKE", folders[i], 1);
+      setenv("KDL_TEST_FAKE", runs[i].name, 1);
       setenv("KDL_FAKE_DEVICES", DRIVER_DEVICES, 1);
+      if (runs[i].setting)
+        putenv(runs[i].setting);
       execv("/proc/self/exe", argv);
       _exit(127);
     }

@@ -13,6 +13,11 @@ static bool backend_is_clean(void) {
   return ask_fake("fake_cuda_depth") == 0;
 }
 
+/* Lets the queue learn that no context is current here. */
+static void settle(const setup *s) {
+  assert_ok(run_saxpy(s, s->queue));
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
@@ -21,11 +26,15 @@ static void test_a_kernel_runs(void **state) {
   setup s = begin();
   clear_log();
   assert_ok(run_saxpy(&s, s.queue));
-  /* One call of the driver where kernels are free of contexts. */
+  /* One call of the driver where kernels are free of contexts; else one that is refused, since none
+   * is current, and from then on the context is made current first. */
+  assert_int_equal(calls_of("cuLaunchKernel"), is_bound() ? 2 : 1);
+  clear_log();
+  assert_ok(run_saxpy(&s, s.queue));
   assert_int_equal(calls_of("cuLaunchKernel"), 1);
-  assert_int_equal(calls_of("cuCtxGetCurrent"), is_old() ? 1 : 0);
-  assert_int_equal(calls_of("cuCtxPushCurrent_v2"), is_old() ? 1 : 0);
-  assert_result(&s, 1);
+  assert_int_equal(calls_of("cuCtxGetCurrent"), is_bound() ? 1 : 0);
+  assert_int_equal(calls_of("cuCtxPushCurrent_v2"), is_bound() ? 1 : 0);
+  assert_result(&s, 2);
   assert_int_equal(s.saxpy.block[0], 128);
   /* Told by the driver, or read from the image where the driver is too old to tell. */
   static const kdl_param_info expected[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
@@ -120,6 +129,30 @@ static void test_a_stream_is_adopted(void **state) {
   end(&s);
 }
 
+/* A context of the program's own on the same device: the code must run there as it is, or be loaded
+ * there. */
+static void test_a_stream_of_another_context(void **state) {
+  (void)state;
+  setup s = begin();
+  void *other, *stream, *queue;
+  assert_int_equal(create_context(&other, 100), 0);
+  assert_int_equal(create_stream(&stream, 0), 0);
+  if (is_bound()) {
+    assert_fails(driver->queue_adopt(s.device, stream, &queue), KDL_BAD_CALL,
+                 "cuda:0: the stream to be adopted is one of another context than code is loaded "
+                 "into; adopt that context first, with kdl_device_adopt, or from CUDA 12 on set "
+                 "KDL_CUDA_MODULES=0");
+  } else {
+    assert_ok(driver->queue_adopt(s.device, stream, &queue));
+    assert_ok(run_saxpy(&s, queue));
+    driver->queue_destroy(s.device, queue);
+  }
+  assert_int_equal(destroy_stream(stream), 0);
+  assert_int_equal(destroy_context(other), 0);
+  assert_result(&s, is_bound() ? 0 : 1);
+  end(&s);
+}
+
 static void test_a_stream_of_another_device_is_refused(void **state) {
   (void)state;
   setup s = begin();
@@ -196,7 +229,7 @@ static void test_a_capture_survives(void **state) {
 static void test_group_memory_is_asked_for_once(void **state) {
   (void)state;
   setup s = begin();
-  const char *set = is_old() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
+  const char *set = is_bound() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
   kdl_launch_desc desc = shape_of(1, 1);
   clear_log();
@@ -220,23 +253,26 @@ static void test_clusters_and_cooperation(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
   kdl_launch_desc desc = shape_of(16, 32);
+  const char *set = is_bound() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
+  settle(&s);
+  clear_log();
   desc.flags = KDL_LAUNCH_COOPERATIVE;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of(is_old() ? "cuLaunchCooperativeKernel" : "cuLaunchKernelEx"), 1);
+  desc.cluster[0] = 4;
   if (is_old()) {
     assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
-                 "cuda:0: cooperative and cluster launches need cuLaunchKernelEx, which drivers "
-                 "have from CUDA 11.6 on");
+                 "cuda:0: cluster launches need cuLaunchKernelEx, which drivers have from CUDA "
+                 "11.6 on");
     end(&s);
     return;
   }
-  clear_log();
   assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
-  desc.cluster[0] = 4;
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
-  assert_int_equal(calls_of("cuKernelSetAttribute"), 0);
+  assert_int_equal(calls_of(set), 0);
   desc.cluster[0] = 16;
   assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
   assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
-  assert_int_equal(calls_of("cuKernelSetAttribute"), 1);
+  assert_int_equal(calls_of(set), 1);
   assert_int_equal(calls_of("cuLaunchKernelEx"), 4);
   desc.flags = 6;
   assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
@@ -328,10 +364,11 @@ static void test_globals(void **state) {
   assert_int_equal(size, 64);
   assert_ok(driver->fill(s.device, s.queue, address, 0, size, "x", 1));
   assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
-               is_old() ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND (500): "
-                          "named symbol not found"
-                        : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND (500): named "
-                          "symbol not found");
+               is_bound()
+                   ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND (500): "
+                     "named symbol not found"
+                   : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND (500): named "
+                     "symbol not found");
   end(&s);
 }
 
@@ -341,10 +378,11 @@ static void test_a_kernel_is_missing(void **state) {
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
   assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
-               is_old() ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND (500): "
-                          "named symbol not found"
-                        : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND (500): named "
-                          "symbol not found");
+               is_bound()
+                   ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND (500): "
+                     "named symbol not found"
+                   : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND (500): named "
+                     "symbol not found");
   end(&s);
 }
 
@@ -370,7 +408,7 @@ static void test_machine_code_for_another(void **state) {
   void *device = open_device(0);
   void *module;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, bytes, size);
-  if (is_old()) {
+  if (is_bound()) {
     assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
                  "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel image "
                  "is available for execution on the device");
@@ -393,10 +431,10 @@ static void test_garbage(void **state) {
   void *module;
   kdl_backend_image image = image_of(KDL_IMAGE_CUBIN, "not a cubin at all", 18);
   assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
-               is_old() ? "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200): device "
-                          "kernel image is invalid"
-                        : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
-                          "kernel image is invalid");
+               is_bound() ? "cuda:0: cuModuleLoadDataEx: CUDA_ERROR_INVALID_IMAGE (200): device "
+                            "kernel image is invalid"
+                          : "cuda:0: cuLibraryLoadData: CUDA_ERROR_INVALID_IMAGE (200): device "
+                            "kernel image is invalid");
   image.kind = KDL_IMAGE_HSACO;
   assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
                "cuda:0: found an image of kind hsaco, expected cubin or ptx");
@@ -414,7 +452,7 @@ static void test_the_compiler_is_quoted(void **state) {
            "cuda:0: %s: ptxas application ptx input, line 7; fatal   : Parsing error near "
            "'syntax_error': syntax error; ptxas fatal   : Ptx assembly aborted due to errors: "
            "CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed",
-           is_old() ? "cuModuleLoadDataEx" : "cuLibraryLoadData");
+           is_bound() ? "cuModuleLoadDataEx" : "cuLibraryLoadData");
   assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE, expected);
   setenv("KDL_CUDA_JIT_MAX_REGISTERS", "many", 1);
   assert_fails(driver->module_load(device, &image, &module), KDL_BAD_CALL,
@@ -430,7 +468,7 @@ static void test_devices_share_code(void **state) {
   clear_log();
   void *module = load_ptx(second, good_ptx);
   assert_int_equal(calls_of("cuLibraryLoadData"), 0);
-  assert_int_equal(calls_of("cuModuleLoadDataEx"), is_old() ? 1 : 0);
+  assert_int_equal(calls_of("cuModuleLoadDataEx"), is_bound() ? 1 : 0);
   kdl_backend_kernel kernel = find_kernel(second, module, "empty");
   void *queue = make_queue(second);
   kdl_launch_desc desc = shape_of(1, 1);
@@ -458,6 +496,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_fresh_thread_launches),
       cmocka_unit_test(test_another_context_is_current),
       cmocka_unit_test(test_a_stream_is_adopted),
+      cmocka_unit_test(test_a_stream_of_another_context),
       cmocka_unit_test(test_a_stream_of_another_device_is_refused),
       cmocka_unit_test(test_a_context_is_adopted),
       cmocka_unit_test(test_a_capture_survives),

@@ -68,7 +68,7 @@ static void test_none_loads(void **state) {
   (void)state;
   session s = begin(0, 1);
   char expected[1024];
-  const char *call = is_old() ? "cuModuleLoadDataEx" : "cuLibraryLoadData";
+  const char *call = is_bound() ? "cuModuleLoadDataEx" : "cuLibraryLoadData";
   snprintf(expected, sizeof expected,
            "t: saxpy: none of 2 images could be loaded on cuda: image 0 (cubin sm_90): cuda:0: %s: "
            "CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid; image 1 (ptx sm_90): "
@@ -90,7 +90,7 @@ static void test_a_first_launch_leaves_a_capture_alone(void **state) {
 static void test_a_failed_load_falls_back(void **state) {
   (void)state;
   session s = begin(2, 3);
-  inject(is_old() ? "cuModuleLoadDataEx:1:2" : "cuLibraryLoadData:1:2");
+  inject(is_bound() ? "cuModuleLoadDataEx:1:2" : "cuLibraryLoadData:1:2");
   assert_ok(run(&s, s.queue));
   inject("");
   assert_ok(check(&s, 1));

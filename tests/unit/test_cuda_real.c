@@ -8,7 +8,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* add(out, n): out[0] += n. reserve(): uses dynamic group memory. */
+/* add(out, n): out[0] += n. reserve(): uses dynamic group memory. linger(out): out[0] += 1 after
+ * tens of milliseconds. */
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".extern .shared .align 4 .b8 room[];\n"
@@ -17,11 +18,18 @@ static const char ptx[] =
     "  ld.param.u64 %d1, [out];\n  cvta.to.global.u64 %d2, %d1;\n"
     "  ld.param.u32 %r1, [n];\n  atom.global.add.u32 %r2, [%d2], %r1;\n  ret;\n}\n"
     ".visible .entry reserve() {\n  .reg .b32 %r<2>;\n  mov.u32 %r1, 1;\n"
-    "  st.shared.u32 [room+65536], %r1;\n  ret;\n}\n";
+    "  st.shared.u32 [room+65536], %r1;\n  ret;\n}\n"
+    ".visible .entry linger(.param .u64 out) {\n"
+    "  .reg .pred %p<2>;\n  .reg .b32 %r<2>;\n  .reg .b64 %d<6>;\n"
+    "  ld.param.u64 %d1, [out];\n  cvta.to.global.u64 %d2, %d1;\n  mov.u64 %d3, %clock64;\n"
+    "again:\n  mov.u64 %d4, %clock64;\n  sub.s64 %d5, %d4, %d3;\n"
+    "  setp.lt.s64 %p1, %d5, 50000000;\n  @%p1 bra again;\n"
+    "  atom.global.add.u32 %r1, [%d2], 1;\n  ret;\n}\n";
 
 static kdl_device *device;
 static kdl_library *lib;
 static void *lib_data;
+static size_t lib_size;
 static kdl_queue *queue;
 static kdl_buffer out;
 
@@ -31,24 +39,24 @@ static kdl_string text(const char *words) {
 
 static int open_all(void **state) {
   (void)state;
-  size_t size;
   kdl_writer *writer;
   kdl_pair pairs[] = {{text("triple"), text("nvptx64-nvidia-cuda")},
                       {text("arch"), text("sm_70")},
                       {text("kdl.kernel.add"), text("sig=ptr<u32> u32; block=1x1x1")},
-                      {text("kdl.kernel.reserve"), text("block=1x1x1")}};
+                      {text("kdl.kernel.reserve"), text("block=1x1x1")},
+                      {text("kdl.kernel.linger"), text("sig=ptr<u32>; block=1x1x1")}};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_PTX),
                             .offload_kind = KDL_OFFLOAD_CUDA,
                             .pairs = pairs,
-                            .pair_count = 4,
+                            .pair_count = 5,
                             .data = ptx,
                             .data_size = strlen(ptx)};
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
   assert_ok(kdl_writer_add(writer, &image));
-  assert_ok(kdl_writer_finish(writer, &lib_data, &size));
+  assert_ok(kdl_writer_finish(writer, &lib_data, &lib_size));
   kdl_writer_destroy(writer);
-  assert_ok(kdl_open_memory(lib_data, size, NULL, &lib));
+  assert_ok(kdl_open_memory(lib_data, lib_size, NULL, &lib));
   assert_ok(kdl_queue_create(device, NULL, &queue));
   assert_ok(kdl_alloc(device, 4096, &out));
   return 0;
@@ -89,7 +97,7 @@ static void *add_from_thread(void *user) {
   return (void *)(uintptr_t)(current == NULL && add(queue, 7) == KDL_OK);
 }
 
-/* The thread has no context: the driver takes the stream's. */
+/* The thread has no context: a function is refused, and launched in another way. */
 static void test_a_fresh_thread_launches(void **state) {
   (void)state;
   assert_ok(kdl_fill(queue, &out, 0, 4, "\0", 1));
@@ -139,6 +147,91 @@ static void test_another_context_is_current(void **state) {
   assert_int_equal(destroy(other), 0);
   assert_int_equal(value_now(), 111);
   kdl_queue_destroy(null_queue);
+}
+
+static int launch_raw(void *function, void *stream) {
+  uint32_t n = 1000;
+  uint64_t address = out.address;
+  void *params[] = {&address, &n};
+  return kdl_cuda.launch(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
+}
+
+typedef struct {
+  void *function, *stream;
+  int error;
+} raw_launch;
+
+static void *launch_raw_from_thread(void *user) {
+  raw_launch *raw = user;
+  raw->error = launch_raw(raw->function, raw->stream);
+  return NULL;
+}
+
+/* What libkdl relies on: where the context of a CUfunction is not current, the driver either
+ * refuses it, and has then done nothing, or launches it where it belongs. */
+static void test_a_misplaced_function_is_refused_or_runs(void **state) {
+  (void)state;
+  create_context *create;
+  destroy_context *destroy;
+  void *symbol = driver_symbol("cuCtxCreate_v2");
+  memcpy(&create, &symbol, sizeof symbol);
+  symbol = driver_symbol("cuCtxDestroy_v2");
+  memcpy(&destroy, &symbol, sizeof symbol);
+  raw_launch raw = {0};
+  void *number, *other;
+  pthread_t thread;
+  assert_ok(kdl_fill(queue, &out, 0, 4, "\0", 1));
+  assert_ok(kdl_kernel_native(kernel_named("add"), &raw.function));
+  assert_ok(kdl_queue_native(queue, &raw.stream));
+  assert_int_equal(pthread_create(&thread, NULL, launch_raw_from_thread, &raw), 0);
+  pthread_join(thread, NULL);
+  assert_ok(kdl_device_native(device, KDL_NATIVE_DEVICE, &number));
+  assert_int_equal(create(&other, 0, (int)(intptr_t)number), 0);
+  int elsewhere = launch_raw(raw.function, raw.stream);
+  assert_int_equal(destroy(other), 0);
+  printf("cuLaunchKernel of a CUfunction returns %d without a context, %d in another\n", raw.error,
+         elsewhere);
+  assert_int_equal(value_now(), 1000 * (raw.error == 0) + 1000 * (elsewhere == 0));
+}
+
+/* Nor does a launch from a thread without a context break a capture. */
+static void test_a_fresh_thread_is_captured(void **state) {
+  (void)state;
+  begin_capture *begin;
+  end_capture *end;
+  destroy_context *destroy;
+  void *symbol = driver_symbol("cuStreamBeginCapture_v2");
+  memcpy(&begin, &symbol, sizeof symbol);
+  symbol = driver_symbol("cuStreamEndCapture");
+  memcpy(&end, &symbol, sizeof symbol);
+  symbol = driver_symbol("cuGraphDestroy");
+  memcpy(&destroy, &symbol, sizeof symbol);
+  void *stream, *graph = NULL, *good;
+  pthread_t thread;
+  assert_ok(kdl_queue_native(queue, &stream));
+  assert_ok(add(queue, 1));
+  assert_ok(kdl_sync(queue));
+  assert_int_equal(begin(stream, 2), 0); /* relaxed: more than one thread takes part */
+  assert_int_equal(pthread_create(&thread, NULL, add_from_thread, NULL), 0);
+  pthread_join(thread, &good);
+  assert_int_equal(end(stream, &graph), 0);
+  assert_non_null(good);
+  assert_non_null(graph);
+  assert_int_equal(destroy(graph), 0);
+}
+
+/* A library that is closed while one of its kernels runs goes when that has finished. */
+static void test_closing_waits(void **state) {
+  (void)state;
+  kdl_library *own;
+  kdl_kernel *linger;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  assert_ok(kdl_fill(queue, &out, 0, 4, "\0", 1));
+  assert_ok(kdl_open_memory(lib_data, lib_size, NULL, &own));
+  assert_ok(kdl_sym(own, device, "linger", NULL, &linger));
+  assert_ok(kdl_launch(linger, queue, &desc, KDL_ARGS(&out)));
+  kdl_close(own);
+  assert_int_equal(value_now(), 1);
 }
 
 static void test_a_capture_survives(void **state) {
@@ -235,6 +328,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_fresh_thread_launches),
       cmocka_unit_test(test_another_context_is_current),
+      cmocka_unit_test(test_a_misplaced_function_is_refused_or_runs),
+      cmocka_unit_test(test_a_fresh_thread_is_captured),
+      cmocka_unit_test(test_closing_waits),
       cmocka_unit_test(test_a_capture_survives),
       cmocka_unit_test(test_more_group_memory_than_is_usual),
       cmocka_unit_test(test_clusters),

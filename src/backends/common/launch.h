@@ -44,14 +44,6 @@ static inline uint64_t kdl_launch_extras(const kdl_launch_desc *desc) {
   return kdl_launch_pair(desc, offsetof(kdl_launch_desc, flags));
 }
 
-/* Zero where it has no group memory either. */
-static inline uint64_t kdl_launch_extras_and_shared(const kdl_launch_desc *desc) {
-  _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4,
-                 "neighbours");
-  return kdl_launch_pair(desc, offsetof(kdl_launch_desc, shared)) |
-         kdl_launch_pair(desc, offsetof(kdl_launch_desc, cluster));
-}
-
 static inline const uint32_t *kdl_launch_block(const kdl_launchable *kernel,
                                                const kdl_launch_desc *desc) {
   return desc->block[0] ? desc->block : kernel->block;

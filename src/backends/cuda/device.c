@@ -16,7 +16,7 @@ kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda
   int error = kdl_cuda.context_push(context);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuCtxPushCurrent_v2");
-  out_scope->pushed = true;
+  out_scope->pushed = current || !device->is_kept;
   return KDL_OK;
 }
 
@@ -70,16 +70,12 @@ static kdl_status open_context(kdl_cuda_device *device) {
   int error = kdl_cuda.device_get(&device->number, (int)device->ordinal);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDeviceGet");
-  int limit = 0;
-  if (kdl_cuda.device_attribute(&limit, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-                                device->number) == KDL_CUDA_SUCCESS &&
-      limit > 0)
-    device->shared_limit = (uint32_t)limit;
   if (device->adopted)
     return adopt_context(device);
   error = kdl_cuda.context_retain(&device->context, device->number);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDevicePrimaryCtxRetain");
+  device->is_kept = kdl_cuda_is_alone();
   return KDL_OK;
 }
 

@@ -113,12 +113,14 @@ void kdl_cuda_note(uint32_t ordinal, int error, const char *call) {
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 static bool has_libraries;
+static bool is_alone;
 
 static bool find_libraries(void) {
   const char *modules = kdl_cuda_host->environment("KDL_CUDA_MODULES");
-  return !(modules && strcmp(modules, "1") == 0) && kdl_cuda.library_load &&
-         kdl_cuda.library_unload && kdl_cuda.library_kernel && kdl_cuda.library_global &&
-         kdl_cuda.kernel_function && kdl_cuda.kernel_attribute && kdl_cuda.kernel_set;
+  bool wanted = modules ? strcmp(modules, "1") != 0 : !is_alone;
+  return wanted && kdl_cuda.library_load && kdl_cuda.library_unload && kdl_cuda.library_kernel &&
+         kdl_cuda.library_global && kdl_cuda.kernel_function && kdl_cuda.kernel_attribute &&
+         kdl_cuda.kernel_set;
 }
 
 static kdl_status load_locked(void) {
@@ -132,6 +134,8 @@ static kdl_status load_locked(void) {
   int error = kdl_cuda.init(0);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_voice_no_start(&voice, report.library, "cuInit", error);
+  int count = 0;
+  is_alone = kdl_cuda.device_count(&count) == KDL_CUDA_SUCCESS && count == 1;
   has_libraries = find_libraries();
   loaded = true;
   kdl_cuda_host->log("%s: code is loaded %s contexts", report.library,
@@ -148,4 +152,8 @@ kdl_status kdl_cuda_load(void) {
 
 bool kdl_cuda_has_libraries(void) {
   return has_libraries;
+}
+
+bool kdl_cuda_is_alone(void) {
+  return is_alone;
 }

@@ -24,9 +24,13 @@ extern const kdl_backend_host *kdl_cuda_host;
 /* Opens libcuda and initialises it, once. A failure is not remembered. */
 kdl_status kdl_cuda_load(void);
 
-/* Whether code is loaded free of contexts (CUDA 12), as CUlibrary and CUkernel. KDL_CUDA_MODULES=1
- * says no, for comparison. */
+/* Whether code is loaded free of contexts, as CUlibrary and CUkernel, or else into the context as
+ * CUmodule and CUfunction: docs/decisions/0005. KDL_CUDA_MODULES=0 and 1 decide where the driver
+ * leaves a choice. */
 bool kdl_cuda_has_libraries(void);
+
+/* Whether the driver shows one device. */
+bool kdl_cuda_is_alone(void);
 
 /* Records "cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" and
  * returns the status that goes with the error. */

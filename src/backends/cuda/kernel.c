@@ -23,13 +23,12 @@ void *kdl_cuda_kernel_native(void *device, void *context) {
  * that now, so that the launch neither fails for it nor breaks a capture. */
 static kdl_status find_free(kdl_cuda_kernel *kernel, const kdl_cuda_code *code, const char *name) {
   uint32_t ordinal = kernel->device->ordinal;
-  int error = kdl_cuda.library_kernel(&kernel->head.function, code->handle, name);
+  int error = kdl_cuda.library_kernel(&kernel->free, code->handle, name);
   if (error == KDL_CUDA_ERROR_NOT_FOUND)
     return kdl_cuda_fail(ordinal, error, "cuLibraryGetKernel \"%s\"", name);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_code_fail(ordinal, error, "cuLibraryGetKernel", code->jit);
-  void *function;
-  error = kdl_cuda.kernel_function(&function, kernel->head.function);
+  error = kdl_cuda.kernel_function(&kernel->head.function, kernel->free);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_code_fail(ordinal, error, "cuKernelGetFunction", code->jit);
   return KDL_OK;
@@ -49,19 +48,18 @@ static kdl_status out_of_memory(const kdl_cuda_kernel *kernel) {
 
 /* The driver has no count: it refuses the index behind the last. */
 static kdl_status ask_params(kdl_cuda_kernel *kernel) {
-  bool bound = !kdl_cuda_has_libraries();
-  void *function = kernel->head.function;
   kdl_params *params = &kernel->params;
   bool has_memory = kdl_params_begin(params);
   while (has_memory) {
     size_t offset, size;
-    int error = bound ? kdl_cuda.function_param(function, params->count, &offset, &size)
-                      : kdl_cuda.kernel_param(function, params->count, &offset, &size);
+    int error = kernel->free
+                    ? kdl_cuda.kernel_param(kernel->free, params->count, &offset, &size)
+                    : kdl_cuda.function_param(kernel->head.function, params->count, &offset, &size);
     if (error == KDL_CUDA_ERROR_INVALID_VALUE)
       return KDL_OK;
     if (error != KDL_CUDA_SUCCESS)
       return kdl_cuda_fail(kernel->device->ordinal, error, "%s",
-                           bound ? "cuFuncGetParamInfo" : "cuKernelGetParamInfo");
+                           kernel->free ? "cuKernelGetParamInfo" : "cuFuncGetParamInfo");
     has_memory = kdl_params_add(params, (uint32_t)offset, (uint32_t)size);
   }
   return out_of_memory(kernel);
@@ -70,7 +68,7 @@ static kdl_status ask_params(kdl_cuda_kernel *kernel) {
 /* Drivers before CUDA 12.4 do not tell. */
 static kdl_status learn_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
                                const char *name) {
-  bool tells = kdl_cuda_has_libraries() ? kdl_cuda.kernel_param : kdl_cuda.function_param;
+  bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
   if (tells)
     return ask_params(kernel);
   return kdl_params_read(&kernel->params, module->kind, module->data, module->data_size, name)
@@ -85,7 +83,7 @@ static uint32_t suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
   return error == KDL_CUDA_SUCCESS && block > 0 ? (uint32_t)block : 0;
 }
 
-static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
+static kdl_status prepare(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
                           const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
   const kdl_cuda_code *code = module->code;
   kdl_status status = kdl_cuda_has_libraries() ? find_free(kernel, code, wish->name)
@@ -110,6 +108,7 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_cuda_module *module
   out_kernel->params = kernel->params.list;
   out_kernel->param_count = kernel->params.count;
   out_kernel->packed_size = kdl_params_packed_size(&kernel->params);
+  out_kernel->launched = &module->launched;
   return KDL_OK;
 }
 
@@ -143,28 +142,28 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle, const kdl_bac
 
 static kdl_status get_attribute(const kdl_cuda_kernel *kernel, int attribute, int *out_value) {
   const kdl_cuda_device *device = kernel->device;
-  bool free_of_contexts = kdl_cuda_has_libraries();
-  int error =
-      free_of_contexts
-          ? kdl_cuda.kernel_attribute(out_value, attribute, kernel->head.function, device->number)
-          : kdl_cuda.function_attribute(out_value, attribute, kernel->head.function);
+  int error = kernel->free
+                  ? kdl_cuda.kernel_attribute(out_value, attribute, kernel->free, device->number)
+                  : kdl_cuda.function_attribute(out_value, attribute, kernel->head.function);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "%s %d",
-                         free_of_contexts ? "cuKernelGetAttribute" : "cuFuncGetAttribute",
-                         attribute);
+                         kernel->free ? "cuKernelGetAttribute" : "cuFuncGetAttribute", attribute);
   return KDL_OK;
 }
 
+/* Of both handles, since either may be launched. */
 static kdl_status set_attribute(const kdl_cuda_kernel *kernel, int attribute, int value) {
   const kdl_cuda_device *device = kernel->device;
-  bool free_of_contexts = kdl_cuda_has_libraries();
-  int error = free_of_contexts
-                  ? kdl_cuda.kernel_set(attribute, value, kernel->head.function, device->number)
-                  : kdl_cuda.function_set(kernel->head.function, attribute, value);
+  const char *call = "cuKernelSetAttribute";
+  int error = KDL_CUDA_SUCCESS;
+  if (kernel->free)
+    error = kdl_cuda.kernel_set(attribute, value, kernel->free, device->number);
+  if (error == KDL_CUDA_SUCCESS) {
+    call = "cuFuncSetAttribute";
+    error = kdl_cuda.function_set(kernel->head.function, attribute, value);
+  }
   if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "%s %d to %d",
-                         free_of_contexts ? "cuKernelSetAttribute" : "cuFuncSetAttribute",
-                         attribute, value);
+    return kdl_cuda_fail(device->ordinal, error, "%s %d to %d", call, attribute, value);
   return KDL_OK;
 }
 
@@ -178,12 +177,18 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) 
   kdl_status status = get_attribute(kernel, KDL_CUDA_FUNC_SHARED_SIZE_BYTES, &own);
   if (status != KDL_OK)
     return status;
-  uint64_t limit = device->shared_limit > shared_unasked ? device->shared_limit : shared_unasked;
   uint64_t used = own > 0 ? (uint64_t)own : 0;
   if (used + size <= shared_unasked) {
     atomic_store(&kernel->shared_ready, (uint32_t)(shared_unasked - used));
     return KDL_OK;
   }
+  int most = 0;
+  int error =
+      kdl_cuda.device_attribute(&most, KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->number);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuDeviceGetAttribute %d",
+                         KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  uint64_t limit = most > shared_unasked ? (uint64_t)most : shared_unasked;
   if (used + size > limit)
     return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
                                "cuda:%u: %llu bytes of dynamic group memory and %llu of the "

@@ -3,15 +3,15 @@
  * Launching.
  *
  * The usual launch is one call of the driver: no lock, no look-up, and no question which context is
- * current. The driver takes the context from the stream where the kernel is a CUkernel and the
- * stream a real one (cuLaunchKernel's manual), so that a thread that never saw CUDA, or that has
- * another context current, launches as well as any. Remembering per thread which context is current
- * would not do: frameworks change it behind our back.
+ * current. A thread nearly always has the right one, and where it has not, the driver refuses the
+ * CUfunction and does nothing else. Then the kernel is launched as a CUkernel, which the driver
+ * runs in the context of the stream (cuLaunchKernel's manual), from then on; where code was loaded
+ * into the context there is none, and the context is made current first. Remembering per thread
+ * which context is current would not do: frameworks change it behind our back.
  *
  * What is left takes the longer way. The context is made current first where the stream stands for
  * "whichever context is current" (NULL, as PyTorch's default is), since the driver would launch
- * elsewhere, and where kernels are bound to a context (drivers before CUDA 12), since it would
- * refuse. Group memory, clusters and cooperation are settled before they are asked for.
+ * elsewhere. Group memory, clusters and cooperation are settled before they are asked for.
  */
 #include "backends/cuda/objects.h"
 
@@ -20,14 +20,32 @@
 
 enum { portable_cluster = 8 };
 
-static int launch_with_attributes(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
-                                  const kdl_launch_desc *desc, const uint32_t *block,
-                                  const kdl_args *args) {
+/* What a launch is made of. */
+typedef struct {
+  const kdl_kernel_head *head;
+  const kdl_launch_desc *desc;
+  const kdl_args *args;
+  kdl_cuda_queue *queue;
+} launch_call;
+
+static kdl_cuda_kernel *kernel_of(const launch_call *call) {
+  return call->head->context;
+}
+
+static const uint32_t *block_of(const launch_call *call) {
+  return kdl_launch_block(&kernel_of(call)->head, call->desc);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The driver's three functions                                                                 */
+
+static int launch_with_attributes(const launch_call *call, void *function) {
+  const kdl_launch_desc *desc = call->desc;
   kdl_cuda_launch_attribute attributes[2];
   kdl_cuda_launch_config config = {
-      .shared = desc->shared, .stream = queue->stream, .attributes = attributes};
+      .shared = desc->shared, .stream = call->queue->stream, .attributes = attributes};
   memcpy(config.grid, desc->grid, sizeof config.grid);
-  memcpy(config.block, block, sizeof config.block);
+  memcpy(config.block, block_of(call), sizeof config.block);
   memset(attributes, 0, sizeof attributes);
   if (desc->flags & KDL_LAUNCH_COOPERATIVE) {
     kdl_cuda_launch_attribute *added = &attributes[config.attribute_count++];
@@ -40,8 +58,85 @@ static int launch_with_attributes(const kdl_cuda_kernel *kernel, const kdl_cuda_
     for (int i = 0; i < 3; ++i)
       added->value.cluster[i] = desc->cluster[i] ? desc->cluster[i] : 1;
   }
-  return kdl_cuda.launch_ex(&config, kernel->head.function, kdl_launch_pointers(args), NULL);
+  return kdl_cuda.launch_ex(&config, function, kdl_launch_pointers(call->args), NULL);
 }
+
+/* For drivers before CUDA 11.6. */
+static int launch_cooperative(const launch_call *call, void *function) {
+  const uint32_t *grid = call->desc->grid, *block = block_of(call);
+  return kdl_cuda.launch_cooperative(function, grid[0], grid[1], grid[2], block[0], block[1],
+                                     block[2], call->desc->shared, call->queue->stream,
+                                     kdl_launch_pointers(call->args));
+}
+
+static int launch_plain(const launch_call *call, void *function) {
+  const uint32_t *grid = call->desc->grid, *block = block_of(call);
+  return kdl_cuda.launch(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                         call->desc->shared, call->queue->stream, kdl_launch_pointers(call->args),
+                         NULL);
+}
+
+typedef struct {
+  int (*launch)(const launch_call *call, void *function);
+  const char *name;
+} launch_way;
+
+static launch_way way_of(const kdl_launch_desc *desc) {
+  if (!desc->flags && !desc->cluster[0])
+    return (launch_way){launch_plain, "cuLaunchKernel"};
+  if (kdl_cuda.launch_ex)
+    return (launch_way){launch_with_attributes, "cuLaunchKernelEx"};
+  return (launch_way){launch_cooperative, "cuLaunchCooperativeKernel"};
+}
+
+static kdl_status refused(const launch_call *call, int error) {
+  const kdl_launch_desc *desc = call->desc;
+  const uint32_t *block = block_of(call);
+  return kdl_cuda_fail(kernel_of(call)->device->ordinal, error,
+                       "%s with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group memory",
+                       way_of(desc).name, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
+                       block[1], block[2], desc->shared);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* In another context                                                                           */
+
+static kdl_status launch_from_stream(const launch_call *call) {
+  int error = way_of(call->desc).launch(call, kernel_of(call)->free);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
+}
+
+static kdl_status launch_from_queue(const launch_call *call) {
+  const kdl_cuda_kernel *kernel = kernel_of(call);
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(kernel->device, call->queue->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = way_of(call->desc).launch(call, kernel->head.function);
+  kdl_cuda_leave(&scope);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
+}
+
+/* A CUfunction was refused: for its context not being current, or for a reason of its own. */
+static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call *call, int error) {
+  const kdl_cuda_kernel *kernel = kernel_of(call);
+  const kdl_cuda_device *device = kernel->device;
+  void *current = NULL;
+  int unknown = kdl_cuda.context_current(&current);
+  if (unknown != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, unknown, "cuCtxGetCurrent");
+  if (current == device->context)
+    return refused(call, error);
+  bool will_be_current = !current && device->is_kept;
+  uint64_t from = kernel->free      ? KDL_CUDA_FROM_STREAM
+                  : will_be_current ? KDL_CUDA_FROM_THREAD
+                                    : KDL_CUDA_FROM_QUEUE;
+  atomic_store_explicit(&call->queue->context_from, from, memory_order_relaxed);
+  return kernel->free ? launch_from_stream(call) : launch_from_queue(call);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The unusual launch                                                                           */
 
 /* Whatever must be settled before a launch of this shape. */
 static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
@@ -51,11 +146,18 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) 
                                "cuda:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE "
                                "or none",
                                ordinal, desc->flags);
-  if ((desc->flags || desc->cluster[0]) && !kdl_cuda.launch_ex)
-    return kdl_cuda_host->fail(KDL_UNSUPPORTED, 0,
-                               "cuda:%u: cooperative and cluster launches need cuLaunchKernelEx, "
-                               "which drivers have from CUDA 11.6 on",
-                               ordinal);
+  if (desc->cluster[0] && !kdl_cuda.launch_ex)
+    return kdl_cuda_host->fail(
+        KDL_UNSUPPORTED, 0,
+        "cuda:%u: cluster launches need cuLaunchKernelEx, which drivers have "
+        "from CUDA 11.6 on",
+        ordinal);
+  if (desc->flags && !kdl_cuda.launch_ex && !kdl_cuda.launch_cooperative)
+    return kdl_cuda_host->fail(
+        KDL_UNSUPPORTED, 0,
+        "cuda:%u: cooperative launches need cuLaunchCooperativeKernel, which "
+        "drivers have from CUDA 9 on",
+        ordinal);
   if (desc->shared > atomic_load_explicit(&kernel->shared_ready, memory_order_relaxed)) {
     kdl_status status = kdl_cuda_kernel_allow_shared(kernel, desc->shared);
     if (status != KDL_OK)
@@ -68,72 +170,57 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) 
   return cluster > portable_cluster ? kdl_cuda_kernel_allow_wide_clusters(kernel) : KDL_OK;
 }
 
-__attribute__((noinline, cold)) static kdl_status
-refused(const kdl_cuda_kernel *kernel, const kdl_launch_desc *desc, int error, const char *call) {
-  const uint32_t *block = kdl_launch_block(&kernel->head, desc);
-  return kdl_cuda_fail(kernel->device->ordinal, error,
-                       "%s with grid %ux%ux%u, block %ux%ux%u, %u bytes of dynamic group memory",
-                       call, desc->grid[0], desc->grid[1], desc->grid[2], block[0], block[1],
-                       block[2], desc->shared);
-}
-
-static kdl_status launch_now(const kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
-                             const kdl_launch_desc *desc, const kdl_args *args) {
-  const uint32_t *block = kdl_launch_block(&kernel->head, desc);
-  bool extended = desc->flags || desc->cluster[0];
-  int error = extended
-                  ? launch_with_attributes(kernel, queue, desc, block, args)
-                  : kdl_launch_plain(&kernel->head, queue->stream, desc, block, desc->shared, args);
-  if (error == KDL_CUDA_SUCCESS)
-    return KDL_OK;
-  return refused(kernel, desc, error, extended ? "cuLaunchKernelEx" : "cuLaunchKernel");
-}
-
-static kdl_status prepare_and_launch(kdl_cuda_kernel *kernel, const kdl_cuda_queue *queue,
-                                     const kdl_launch_desc *desc, const kdl_args *args) {
-  kdl_status status = prepare(kernel, desc);
-  return status == KDL_OK ? launch_now(kernel, queue, desc, args) : status;
-}
-
 kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                   const kdl_args *args, void *queue_handle) {
-  kdl_cuda_kernel *kernel = head->context;
-  const kdl_cuda_queue *queue = queue_handle;
-  if (!queue->make_current)
-    return prepare_and_launch(kernel, queue, desc, args);
-  kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(kernel->device, queue->context, &scope);
+                                   const kdl_args *args, void *queue) {
+  const launch_call call = {head, desc, args, queue};
+  kdl_cuda_kernel *kernel = kernel_of(&call);
+  kdl_status status = prepare(kernel, desc);
   if (status != KDL_OK)
     return status;
-  status = prepare_and_launch(kernel, queue, desc, args);
-  kdl_cuda_leave(&scope);
-  return status;
+  uint64_t from = atomic_load_explicit(&call.queue->context_from, memory_order_relaxed);
+  if (from != KDL_CUDA_FROM_THREAD)
+    return from == KDL_CUDA_FROM_STREAM ? launch_from_stream(&call) : launch_from_queue(&call);
+  int error = way_of(desc).launch(&call, kernel->head.function);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : launch_again(&call, error);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-/* Two values live across the driver's call, so that a refusal can be told; each more would cost
- * every launch three instructions. */
-static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_cuda_kernel *kernel,
-                                                                     const kdl_cuda_queue *queue,
+/* What a second attempt needs is put on the stack now, which the empty statement says: a value that
+ * lives in a register across the driver's call costs every launch three instructions, not one. A
+ * CUresult is never negative, and success is KDL_OK: it is returned as it is. */
+static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_kernel_head *head,
                                                                      const kdl_launch_desc *desc,
                                                                      const uint32_t *block,
-                                                                     const kdl_args *args) {
+                                                                     const kdl_args *args,
+                                                                     kdl_cuda_queue *queue) {
+  const kdl_cuda_kernel *kernel = head->context;
+  launch_call call = {head, desc, args, queue};
+  __asm__ volatile("" : "+m"(call));
   int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, 0, args);
-  return kdl_unlikely(error != KDL_CUDA_SUCCESS) ? refused(kernel, desc, error, "cuLaunchKernel")
-                                                 : KDL_OK;
+  return kdl_unlikely(error > KDL_CUDA_SUCCESS) ? launch_again(&call, error) : (kdl_status)error;
 }
 
 kdl_status kdl_cuda_launch_own_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                      const kdl_args *args, void *queue) {
   const kdl_cuda_kernel *kernel = head->context;
-  return launch_usual(kernel, queue, desc, kernel->head.block, args);
+  return launch_usual(head, desc, kernel->head.block, args, queue);
 }
 
 kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                        const kdl_args *args, void *queue) {
-  return launch_usual(head->context, queue, desc, desc->block, args);
+  return launch_usual(head, desc, desc->block, args, queue);
+}
+
+/* Zero for the usual launch, which has the context from the thread, and no group memory, flags and
+ * cluster. The empty statement lets gcc join what it would else load apart. */
+static inline uint64_t unusual(const kdl_launch_desc *desc, uint64_t from) {
+  _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4,
+                 "neighbours");
+  from |= kdl_launch_pair(desc, offsetof(kdl_launch_desc, shared));
+  __asm__("" : "+r"(from));
+  return from | kdl_launch_pair(desc, offsetof(kdl_launch_desc, cluster));
 }
 
 /* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the three are
@@ -141,7 +228,8 @@ kdl_status kdl_cuda_launch_given_block(const kdl_kernel_head *head, const kdl_la
 kdl_status kdl_cuda_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                            const kdl_args *args, void *queue_handle) {
   const kdl_cuda_queue *queue = queue_handle;
-  if (kdl_unlikely(kdl_launch_extras_and_shared(desc) | queue->make_current))
+  uint64_t from = atomic_load_explicit(&queue->context_from, memory_order_relaxed);
+  if (kdl_unlikely(unusual(desc, from)))
     return kdl_cuda_launch_unusual(head, desc, args, queue_handle);
   return desc->block[0] ? kdl_cuda_launch_given_block(head, desc, args, queue_handle)
                         : kdl_cuda_launch_own_block(head, desc, args, queue_handle);

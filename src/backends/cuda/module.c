@@ -100,7 +100,8 @@ void kdl_cuda_module_unload(void *handle, void *module_handle) {
   kdl_cuda_module *module = module_handle;
   kdl_cuda_scope scope;
   kdl_status entered = kdl_cuda_enter_relaxed(device, &scope);
-  int error = entered == KDL_OK ? kdl_cuda.context_sync() : KDL_CUDA_SUCCESS;
+  bool may_run = __atomic_load_n(&module->launched, __ATOMIC_RELAXED) != 0;
+  int error = entered == KDL_OK && may_run ? kdl_cuda.context_sync() : KDL_CUDA_SUCCESS;
   if (error != KDL_CUDA_SUCCESS)
     kdl_cuda_note(device->ordinal, error, "cuCtxSynchronize");
   if (kdl_cuda_has_libraries())

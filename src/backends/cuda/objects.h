@@ -19,8 +19,10 @@ struct kdl_cuda_device {
   void *context; /* the primary one, which PyTorch and the CUDA runtime use too, or the caller's */
   void *adopted; /* the caller's; NULL where it brought none */
   uint32_t ordinal;
-  int number;            /* the CUdevice */
-  uint32_t shared_limit; /* bytes of group memory a kernel may have when it asks */
+  int number; /* the CUdevice */
+  /* A thread without a context keeps this device's: it is the only device, and the CUDA runtime
+   * would give the thread the same one. */
+  bool is_kept;
   kdl_cuda_device *next;
 };
 
@@ -34,7 +36,8 @@ typedef struct kdl_cuda_scope {
   bool pushed;
 } kdl_cuda_scope;
 
-/* Makes the context current where it is not; kdl_cuda_leave brings back what was. */
+/* Makes the context current where it is not; kdl_cuda_leave brings back what was, if anything: see
+ * is_kept. */
 kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda_scope *out_scope);
 
 /* The same for calls that may allocate: they would break every capture in the process that was
@@ -77,7 +80,8 @@ typedef struct kdl_cuda_kernel kdl_cuda_kernel;
 typedef struct kdl_cuda_module {
   kdl_cuda_code *code;
   kdl_image_kind kind;
-  const void *data; /* libkdl's */
+  uint32_t launched; /* 1 once one of its kernels was */
+  const void *data;  /* libkdl's */
   size_t data_size;
   kdl_cuda_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_cuda_module;
@@ -99,19 +103,25 @@ kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
+/* Where launches on a queue have their context from. */
+enum {
+  KDL_CUDA_FROM_THREAD = 0, /* it is current: the CUfunction is launched */
+  KDL_CUDA_FROM_STREAM = 1, /* it may not be: the CUkernel is, and the driver asks the stream */
+  KDL_CUDA_FROM_QUEUE = 2,  /* it is made current: there is no CUkernel, or the stream knows none */
+};
+
 typedef struct kdl_cuda_queue {
   void *stream;
   void *context;
-  /* 1 where the stream does not tell the driver its context, or where kernels are bound to one:
-   * the context must be current when something is launched. Else 0. */
-  uint64_t make_current;
+  _Atomic uint64_t context_from; /* learnt from what the driver refuses */
   bool owned;
 } kdl_cuda_queue;
 
 struct kdl_cuda_kernel {
-  kdl_launchable head; /* of a CUkernel, which the driver takes for a CUfunction, or a CUfunction */
+  kdl_launchable head;           /* of the CUfunction, for where the device's context is current */
   _Atomic uint32_t shared_ready; /* so many bytes of dynamic group memory need no preparation */
   const kdl_cuda_device *device;
+  void *free; /* the CUkernel, for anywhere else; NULL where code is loaded into the context */
   _Atomic bool wide_clusters; /* clusters of more than eight blocks were allowed */
   kdl_cuda_kernel *next;
   kdl_params params;

@@ -2,6 +2,7 @@
 /* Queues are streams. */
 #include "backends/cuda/objects.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The streams that CUDA programs name by small numbers belong to whichever context is current. */
@@ -19,15 +20,25 @@ static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
   return queue;
 }
 
+/* For the thread that makes the queue, and until others tell. */
+static uint64_t context_from(const kdl_cuda_queue *queue, const kdl_cuda_device *device,
+                             const kdl_cuda_scope *scope) {
+  if (is_special(queue->stream))
+    return KDL_CUDA_FROM_QUEUE;
+  bool stays_current = !scope->pushed && queue->context == device->context;
+  return stays_current || !kdl_cuda_has_libraries() ? KDL_CUDA_FROM_THREAD : KDL_CUDA_FROM_STREAM;
+}
+
 /* Such a stream does not wait for the context's NULL stream, nor that one for it. The driver brings
  * a priority it does not have to the nearest that it has. */
 static kdl_status create_stream(const kdl_cuda_device *device, int32_t priority,
-                                void **out_stream) {
+                                kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.stream_create(out_stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
+  int error = kdl_cuda.stream_create(&queue->stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
+  atomic_init(&queue->context_from, context_from(queue, device, &scope));
   kdl_cuda_leave(&scope);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuStreamCreateWithPriority");
@@ -38,36 +49,25 @@ kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queu
   kdl_cuda_queue *queue = make_queue(device);
   if (!queue)
     return KDL_NO_MEMORY;
-  kdl_status status = create_stream(device, priority, &queue->stream);
+  kdl_status status = create_stream(device, priority, queue);
   if (status != KDL_OK) {
     free(queue);
     return status;
   }
   queue->owned = true;
-  queue->make_current = !kdl_cuda_has_libraries();
   *out_queue = queue;
   return KDL_OK;
 }
 
-/* The context that the caller's stream belongs to, which must be one of the device. */
-static kdl_status find_context(const kdl_cuda_device *device, void *stream, void **out_context) {
+/* The caller's stream must be one of the device, and of the context that code is loaded into where
+ * it is. */
+static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
-  void *context = NULL;
-  int error = kdl_cuda.stream_context(stream, &context);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuStreamGetCtx");
-  *out_context = context;
-  if (context == device->context)
-    return KDL_OK;
-  status = kdl_cuda_enter(device, context, &scope);
+  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
   int number = -1;
-  error = kdl_cuda.context_device(&number);
+  int error = kdl_cuda.context_device(&number);
   kdl_cuda_leave(&scope);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuCtxGetDevice");
@@ -75,19 +75,36 @@ static kdl_status find_context(const kdl_cuda_device *device, void *stream, void
     return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
                                "cuda:%u: the stream to be adopted is one of another device",
                                device->ordinal);
+  if (!kdl_cuda_has_libraries())
+    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
+                               "cuda:%u: the stream to be adopted is one of another context than "
+                               "code is loaded into; adopt that context first, with "
+                               "kdl_device_adopt, or from CUDA 12 on set KDL_CUDA_MODULES=0",
+                               device->ordinal);
   return KDL_OK;
 }
 
-kdl_status kdl_cuda_queue_adopt(void *handle, void *native, void **out_queue) {
-  kdl_cuda_device *device = handle;
+static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = KDL_CUDA_SUCCESS;
+  if (!is_special(queue->stream))
+    error = kdl_cuda.stream_context(queue->stream, &queue->context);
+  atomic_init(&queue->context_from, context_from(queue, device, &scope));
+  kdl_cuda_leave(&scope);
+  if (error != KDL_CUDA_SUCCESS)
+    return kdl_cuda_fail(device->ordinal, error, "cuStreamGetCtx");
+  return queue->context == device->context ? KDL_OK : check_context(device, queue);
+}
+
+kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
   kdl_cuda_queue *queue = make_queue(device);
   if (!queue)
     return KDL_NO_MEMORY;
-  kdl_status status = KDL_OK;
   queue->stream = native;
-  queue->make_current = is_special(native) || !kdl_cuda_has_libraries();
-  if (!is_special(native))
-    status = find_context(device, native, &queue->context);
+  kdl_status status = adopt_stream(device, queue);
   if (status != KDL_OK) {
     free(queue);
     return status;

@@ -255,10 +255,20 @@ typedef enum kdl_policy {
   KDL_POLICY_CAPABILITY, /* how well the image fits, then variant_priority, then file order */
 } kdl_policy;
 
+/* A specialisation constant (KDL_CONSTANT in <kdl/ukernel.h>) and its value, a number as text. */
+typedef struct kdl_constant {
+  const char *name;
+  const char *value; /* "8", "-1", "0.5" */
+} kdl_constant;
+
 typedef struct kdl_select_opts {
   size_t size; /* sizeof(kdl_select_opts) */
   kdl_policy policy;
   const char *variant_tag; /* images with this tag go before all others; NULL: none does */
+  /* For kdl_sym: bound where the image is bitcode, which is linked when it is loaded. Images that
+   * are compiled already were compiled with values of their own. */
+  const kdl_constant *constants;
+  size_t constant_count;
 } kdl_select_opts;
 
 /* Options that are NULL come from KDL_POLICY and KDL_VARIANT_TAG; in programs that run with more

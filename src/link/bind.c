@@ -106,7 +106,8 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   if (!kdl_device_permit(runtime->device, runtime->route,
                          kdl_catalog_rule(kernel->ranked.catalog, image)))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
-  kdl_status status = kdl_module_load(kernel->lib, runtime, image, &kernel->module);
+  kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
+  kdl_status status = kdl_module_load(kernel->lib, runtime, image, special, &kernel->module);
   if (status != KDL_OK)
     return status;
   read_key(kernel, image, &kernel->key);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "device/named.h"
+#include "link/linker.h"
 #include "link/registry.h"
 #include "target/text.h"
 
@@ -25,6 +26,14 @@ static char *spec_text(const kdl_device_spec *spec) {
   return text;
 }
 
+kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
+  char linker[PATH_MAX];
+  kdl_status status = kdl_select_device_init(spec, out_route);
+  if (status == KDL_OK && kdl_linker_find(linker))
+    kdl_device_take_bitcode(&out_route->rule);
+  return status;
+}
+
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
   size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
   if (count == KDL_LIMIT_ROUTES)
@@ -32,7 +41,7 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
                     KDL_LIMIT_ROUTES);
   kdl_select_device *route = malloc(sizeof *route);
   char *line = spec_text(spec);
-  kdl_status status = route && line ? kdl_select_device_init(spec, route)
+  kdl_status status = route && line ? kdl_device_route_init(spec, route)
                                     : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
   if (status != KDL_OK) {
     free(route);

@@ -33,6 +33,9 @@ struct kdl_device {
   void *native_context;                        /* the caller's own, for when it is opened */
 };
 
+/* What a route is matched by: its spec, and bitcode where there is a kdl-ld. */
+kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route);
+
 /* A device with one route; neither here nor in any list. */
 kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_device);
 

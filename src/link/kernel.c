@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/spec_label.h"
+#include "link/constants.h"
 #include "link/scope.h"
 #include "target/text.h"
 
@@ -14,6 +15,7 @@ typedef struct {
   kdl_device *device;
   const char *name;
   const kdl_select_opts *opts;
+  const char *constants; /* link/constants.h; NULL: none */
 } question;
 
 /* What the libraries that are in scope say, on one route of the device. */
@@ -28,6 +30,7 @@ typedef struct {
 static void free_kernel(kdl_kernel *kernel) {
   pthread_mutex_destroy(&kernel->lock);
   free(kernel->name);
+  free(kernel->constants);
   free(kernel->failure.story);
   free(kernel->param_sizes);
   free(kernel->disagreement);
@@ -36,6 +39,7 @@ static void free_kernel(kdl_kernel *kernel) {
 
 static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
+  const char *constants = found->asked->constants;
   kdl_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return NULL;
@@ -44,9 +48,10 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kernel->runtime = runtime;
   kernel->ranked = found->ranked;
   kernel->name = strdup(found->asked->name);
+  kernel->constants = constants ? strdup(constants) : NULL;
   kernel->head.entry = kdl_entry_resolve;
   atomic_init(&kernel->counted, kdl_entry_resolve_counted);
-  if (!kernel->name) {
+  if (!kernel->name || !kernel->constants != !constants) {
     free_kernel(kernel);
     return NULL;
   }
@@ -55,8 +60,22 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   return kernel;
 }
 
+/* With constants, the handle is looked for among all of the library's. */
+static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
+  pthread_mutex_lock(&lib->lock);
+  kdl_kernel *kernel = lib->kernels;
+  while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
+                    strcmp(kernel->constants, found->asked->constants) != 0))
+    kernel = kernel->next;
+  if (!kernel)
+    kernel = make(found, runtime);
+  pthread_mutex_unlock(&lib->lock);
+  return kernel;
+}
+
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has
- * one handle. */
+ * one handle without constants. */
 static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
   _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
@@ -113,30 +132,45 @@ static kdl_status no_image(kdl_library *lib, const answer *found) {
                   asked->name, label);
 }
 
-kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
-                   const kdl_select_opts *opts, kdl_kernel **out_kernel) {
-  const question asked = {device, name, opts};
+static kdl_status answer_question(kdl_library *lib, const question *asked,
+                                  kdl_kernel **out_kernel) {
   const kdl_runtime *runtime;
   answer found;
-  if (!name || !*name)
-    return kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
-  kdl_status status = kdl_runtime_check_here(device);
-  if (status == KDL_OK)
-    status = find_route(lib, &asked, &found);
+  kdl_status status = find_route(lib, asked, &found);
   if (status == KDL_OK && !found.lib)
-    status = no_image(lib, &found);
+    return no_image(lib, &found);
   if (status == KDL_OK)
-    status = kdl_runtime_open_route(device, found.route, &runtime);
+    status = kdl_runtime_open_route(asked->device, found.route, &runtime);
   if (status != KDL_OK)
     return status;
   /* Another thread was first, through another route, which is now the only one. */
   if (runtime->route != found.route)
-    return kdl_sym(lib, device, name, opts, out_kernel);
-  kdl_kernel *kernel = handle_of(&found, runtime);
+    return answer_question(lib, asked, out_kernel);
+  kdl_kernel *kernel =
+      asked->constants ? special_handle_of(&found, runtime) : handle_of(&found, runtime);
   if (!kernel)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
   *out_kernel = kernel;
   return KDL_OK;
+}
+
+kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
+                   const kdl_select_opts *opts, kdl_kernel **out_kernel) {
+  kdl_select_opts whole;
+  char *constants = NULL;
+  if (!name || !*name)
+    return kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
+  kdl_status status = kdl_runtime_check_here(device);
+  if (status == KDL_OK)
+    status = kdl_select_opts_read(opts, &whole);
+  if (status == KDL_OK)
+    status = kdl_constants_print(whole.constants, whole.constant_count, &constants);
+  if (status == KDL_OK) {
+    const question asked = {device, name, opts, constants};
+    status = answer_question(lib, &asked, out_kernel);
+    free(constants);
+  }
+  return status;
 }
 
 kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {

@@ -34,6 +34,7 @@ struct kdl_kernel {
   kdl_library *lib;
   const kdl_runtime *runtime;
   char *name;
+  char *constants; /* link/constants.h; NULL: none */
   kdl_ranked ranked;
 
   /* The answer: written once, by the thread that holds the lock, before `binding`. */

@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "image/image.h"
+#include "link/bitcode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,48 +36,145 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static kdl_status load(kdl_library *lib, kdl_module *module) {
+/* The backend's part. */
+static kdl_status hand_over(kdl_module *module, const kdl_backend_image *image) {
   const kdl_runtime *runtime = module->runtime;
+  int64_t start = now_ns();
+  module->kind = image->kind;
+  kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  if (status == KDL_OK)
+    kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
+              (double)(now_ns() - start) / 1000);
+  else
+    kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", image->name, kdl_error_message());
+  return status;
+}
+
+/* Only what loads is kept; what was kept and no longer loads is made anew, once. */
+static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_from from,
+                              kdl_backend_image image, bool *out_was_cached) {
+  kdl_link_task task = {.lib = lib,
+                        .image = module->image,
+                        .runtime = module->runtime,
+                        .kernel = module->special.kernel,
+                        .constants = module->special.constants};
+  kdl_linked *linked = malloc(sizeof *linked);
+  if (!linked)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = kdl_bitcode_link(&task, from, linked);
+  *out_was_cached = status == KDL_OK && linked->is_cached;
+  if (status == KDL_OK) {
+    image.kind = linked->kind;
+    image.data = linked->image;
+    image.data_size = linked->size;
+    status = hand_over(module, &image);
+    if (status == KDL_OK) {
+      kdl_linked_keep(linked);
+      module->linked = kdl_linked_take(linked);
+    } else if (*out_was_cached) {
+      kdl_linked_drop(linked);
+    }
+  }
+  kdl_linked_free(linked);
+  free(linked);
+  return status;
+}
+
+static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
+                               const kdl_backend_image *image) {
+  bool was_cached = false;
+  kdl_status status = load_linked(lib, module, KDL_LINK_FROM_CACHE, *image, &was_cached);
+  if (status != KDL_OK && was_cached)
+    status = load_linked(lib, module, KDL_LINK_ANEW, *image, &was_cached);
+  return status;
+}
+
+/* An indexed image was not looked at before. */
+static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
+  const void *data;
+  size_t size;
+  kdl_status status = KDL_OK;
+  *out_kind = lib->container->images[index].kind;
+  if (*out_kind == KDL_IMAGE_UNKNOWN) {
+    status = kdl_container_bytes(lib->container, index, &data, &size);
+    if (status == KDL_OK)
+      *out_kind = kdl_image_sniff(data, size);
+  }
+  return status;
+}
+
+static kdl_status load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
   char what[128], name[512];
   kdl_module_name(lib, module->image, what, sizeof what);
   snprintf(name, sizeof name, "%s: %s", lib->container->name, what);
-  if (lib->flags & KDL_OPEN_NO_HOST && strcmp(runtime->table->name, "host") == 0)
+  if (lib->flags & KDL_OPEN_NO_HOST && strcmp(module->runtime->table->name, "host") == 0)
     return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST");
   kdl_backend_image image = {.size = sizeof image,
-                             .kind = source->kind,
                              .arch = source->arch.data,
                              .name = name,
                              .pairs = source->pairs,
                              .pair_count = source->pair_count};
-  kdl_status status =
-      kdl_container_bytes(lib->container, module->image, &image.data, &image.data_size);
+  kdl_status status = kind_of(lib, module->image, &image.kind);
+  if (status == KDL_OK)
+    status = kdl_container_bytes(lib->container, module->image, &image.data, &image.data_size);
   if (status != KDL_OK)
     return status;
-  if (image.kind == KDL_IMAGE_UNKNOWN)
-    image.kind = kdl_image_sniff(image.data, image.data_size);
-  module->kind = image.kind;
-  int64_t start = now_ns();
-  status = runtime->table->module_load(runtime->handle, &image, &module->handle);
-  if (status == KDL_OK)
-    kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", name, runtime->table->name,
-              (double)(now_ns() - start) / 1000);
-  else
-    kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", name, kdl_error_message());
-  return status;
+  return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
+                                         : hand_over(module, &image);
 }
 
-static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image) {
+/* ------------------------------------------------------------------------------------------ */
+/* The library's modules                                                                        */
+
+static bool is_same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
+                    const kdl_specialisation *special) {
+  return module->runtime == runtime && module->image == image &&
+         is_same_text(module->special.constants, special->constants) &&
+         is_same_text(module->special.kernel, special->kernel);
+}
+
+static void free_module(kdl_module *module) {
+  pthread_mutex_destroy(&module->lock);
+  free(module->failure.story);
+  free((char *)(uintptr_t)module->special.kernel);
+  free((char *)(uintptr_t)module->special.constants);
+  free(module->linked);
+  free(module);
+}
+
+static kdl_module *make(const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
+  kdl_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return NULL;
+  module->runtime = runtime;
+  module->image = image;
+  pthread_mutex_init(&module->lock, NULL);
+  if (special->constants) {
+    module->special.kernel = strdup(special->kernel);
+    module->special.constants = strdup(special->constants);
+    if (!module->special.kernel || !module->special.constants) {
+      free_module(module);
+      return NULL;
+    }
+  }
+  return module;
+}
+
+static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
   pthread_mutex_lock(&lib->lock);
   kdl_module *module = lib->modules;
-  while (module && (module->runtime != runtime || module->image != image))
+  while (module && !is_same(module, runtime, image, special))
     module = module->next;
   if (!module) {
-    module = calloc(1, sizeof *module);
+    module = make(runtime, image, special);
     if (module) {
-      module->runtime = runtime;
-      module->image = image;
-      pthread_mutex_init(&module->lock, NULL);
       module->next = lib->modules;
       lib->modules = module;
     }
@@ -86,8 +184,16 @@ static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t i
 }
 
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                           kdl_module **out_module) {
-  kdl_module *module = find(lib, runtime, image);
+                           kdl_specialisation special, kdl_module **out_module) {
+  kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
+  if (special.constants) {
+    kdl_status status = kind_of(lib, image, &kind);
+    if (status != KDL_OK)
+      return status;
+  }
+  if (kind != KDL_IMAGE_BITCODE)
+    special = (kdl_specialisation){NULL, NULL};
+  kdl_module *module = find(lib, runtime, image, &special);
   if (!module)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   pthread_mutex_lock(&module->lock);
@@ -115,8 +221,6 @@ void kdl_modules_unload(kdl_library *lib) {
       kdl_module_name(lib, module->image, name, sizeof name);
       kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
     }
-    pthread_mutex_destroy(&module->lock);
-    free(module->failure.story);
-    free(module);
+    free_module(module);
   }
 }

@@ -17,21 +17,30 @@ typedef struct kdl_remembered {
 void kdl_remember(kdl_status status, kdl_remembered *out_failure);
 kdl_status kdl_fail_again(const kdl_remembered *failure);
 
+/* What of a kernel's constants a module was made for; both NULL where the image is loaded as a
+ * whole: for any kernel, with no constants or of a kind that has none. */
+typedef struct kdl_specialisation {
+  const char *kernel;
+  const char *constants; /* link/constants.h */
+} kdl_specialisation;
+
 typedef struct kdl_module {
   struct kdl_module *next;
   const kdl_runtime *runtime;
   uint32_t image;
-  pthread_mutex_t lock; /* held while it is loaded, so that others wait for the outcome */
+  kdl_specialisation special; /* its own copies */
+  pthread_mutex_t lock;       /* held while it is loaded, so that others wait for the outcome */
   bool tried;
   kdl_remembered failure;
-  kdl_image_kind kind; /* by the image's own bytes */
+  kdl_image_kind kind; /* by the image's own bytes; of bitcode, what it was linked to */
+  void *linked;        /* holds the image that bitcode was linked to */
   void *handle;        /* the backend's */
 } kdl_module;
 
 /* The module, loaded. Fails with what the driver said, also the second time, without asking it
- * again. */
+ * again. `special` matters to bitcode only. */
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
-                           kdl_module **out_module);
+                           kdl_specialisation special, kdl_module **out_module);
 
 /* For the library's end: the newest first. */
 void kdl_modules_unload(kdl_library *lib);

@@ -34,14 +34,12 @@ static void deny(kdl_device *device, size_t route) {
   kdl_device_spec spec = device->routes[route]->spec;
   _Static_assert(sizeof amx_tokens <= sizeof spec.refused, "the tokens do not fit");
   memcpy(spec.refused, amx_tokens, sizeof amx_tokens);
-  if (kdl_select_device_init(&spec, &device->without_amx) != KDL_OK)
+  if (kdl_device_route_init(&spec, &device->without_amx) != KDL_OK)
     device->without_amx = (kdl_select_device){.spec = spec};
   atomic_store_explicit(&device->denied, true, memory_order_release);
 }
 
-bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
-  if (!device->here || !needs_amx(rule) || device->routes[route]->spec.backend != KDL_BACKEND_HOST)
-    return true;
+static bool ask_once(kdl_device *device, size_t route) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);
   if (device->amx == KDL_AMX_UNASKED) {
@@ -54,4 +52,19 @@ bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *r
   bool granted = device->amx == KDL_AMX_GRANTED;
   pthread_mutex_unlock(&lock);
   return granted;
+}
+
+static bool is_own_cpu(const kdl_device *device, size_t route) {
+  return device->here && device->routes[route]->spec.backend == KDL_BACKEND_HOST;
+}
+
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
+  return !needs_amx(rule) || !is_own_cpu(device, route) || ask_once(device, route);
+}
+
+void kdl_device_permit_all(kdl_device *device, size_t route) {
+  const kdl_device_rule *rule = &device->routes[route]->rule;
+  kdl_feature_set has = {{~rule->lacks.word[0], ~rule->lacks.word[1]}};
+  if (is_own_cpu(device, route) && rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(has))
+    ask_once(device, route);
 }

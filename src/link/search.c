@@ -32,7 +32,7 @@ static const char *file_of(const void *address, bool *out_is_program) {
   return info.dli_fname;
 }
 
-static void folder_of(const void *address, char *out_folder, size_t size) {
+void kdl_search_folder_of(const void *address, char *out_folder, size_t size) {
   bool is_program;
   char path[PATH_MAX];
   const char *slash = NULL;
@@ -96,7 +96,7 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
   hunt hunting = {.name = name};
   hunting.out = (kdl_out){hunting.tried, sizeof hunting.tried, 0};
   char beside[PATH_MAX];
-  folder_of(caller, beside, sizeof beside);
+  kdl_search_folder_of(caller, beside, sizeof beside);
   const char *list = kdl_environment("KDL_LIBRARY_PATH");
   if (look_along(&hunting, list) || look_in(&hunting, beside, strlen(beside)) ||
       look_in(&hunting, ".", 1)) {

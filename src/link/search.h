@@ -10,6 +10,10 @@
  */
 kdl_status kdl_search(const char *name, const void *caller, char **out_path);
 
+/* The folder of the program or shared object that holds the code at an address; "" where nobody
+ * knows. */
+void kdl_search_folder_of(const void *address, char *out_folder, size_t size);
+
 /* The *.offload files of a folder, sorted by name; *out_files is NULL where `path` is no folder, or
  * is not there. KDL_IO for a folder without any. */
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count);

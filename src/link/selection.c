@@ -49,14 +49,27 @@ static kdl_status read_policy(kdl_policy *out_policy) {
   return KDL_OK;
 }
 
+kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts) {
+  const size_t first_size = offsetof(kdl_select_opts, constants);
+  *out_opts = (kdl_select_opts){.size = sizeof *out_opts};
+  if (!given)
+    return KDL_OK;
+  if (given->size != sizeof *given && given->size != first_size)
+    return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.size is %zu, expected %zu", given->size,
+                    sizeof *given);
+  memcpy(out_opts, given, given->size);
+  out_opts->size = sizeof *out_opts;
+  return KDL_OK;
+}
+
 static kdl_status make_request(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts, request *out_request) {
   const char *tag = kdl_environment("KDL_VARIANT_TAG");
   request made = {.device = device};
-  kdl_status status = KDL_OK;
-  if (opts && opts->size != sizeof *opts)
-    return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.size is %zu, expected %zu", opts->size,
-                    sizeof *opts);
+  kdl_select_opts whole;
+  kdl_status status = kdl_select_opts_read(opts, &whole);
+  if (status != KDL_OK)
+    return status;
   if (opts && (unsigned)opts->policy >= KDL_POLICY_COUNT)
     return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.policy is %d, expected 0 to %d",
                     (int)opts->policy, KDL_POLICY_COUNT - 1);

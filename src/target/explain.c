@@ -352,7 +352,8 @@ static void words_kind(in m, kdl_out *out) {
   kdl_out_format(out, "the image is %s; the device's driver loads ",
                  kdl_image_kind_name((kdl_image_kind)m->image_rule->kind));
   for (unsigned kind = 1; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
-    if (!kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + kind)) {
+    if (kind != KDL_IMAGE_BITCODE && /* no driver does */
+        !kdl_feature_has(m->device_rule->lacks, KDL_NEED_KIND + kind)) {
       kdl_out_format(out, "%s%s", join, kdl_image_kind_name((kdl_image_kind)kind));
       join = ", ";
     }

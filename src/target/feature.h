@@ -60,6 +60,10 @@ static inline void kdl_feature_add(kdl_feature_set *set, unsigned bit) {
   set->word[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
+static inline void kdl_feature_remove(kdl_feature_set *set, unsigned bit) {
+  set->word[bit / 64] &= ~((uint64_t)1 << (bit % 64));
+}
+
 static inline void kdl_feature_join(kdl_feature_set *set, kdl_feature_set other) {
   set->word[0] |= other.word[0];
   set->word[1] |= other.word[1];

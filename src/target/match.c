@@ -31,6 +31,16 @@ static bool is_same_family(const kdl_image_rule *image, const kdl_device_rule *d
          image->form == KDL_FORM_CL;
 }
 
+/* Whether kdl-ld makes images for the family out of bitcode. */
+static bool is_linked(uint32_t family) {
+  return is_host(family) || family == KDL_FAMILY_NVPTX || family == KDL_FAMILY_AMDGCN;
+}
+
+void kdl_device_take_bitcode(kdl_device_rule *rule) {
+  if (is_linked(rule->family))
+    kdl_feature_remove(&rule->lacks, KDL_NEED_KIND + KDL_IMAGE_BITCODE);
+}
+
 /* Whether a bit of [first, last] is set. */
 static bool has_any(kdl_feature_set set, unsigned first, unsigned last) {
   for (unsigned bit = first; bit <= last; ++bit) {
@@ -145,7 +155,9 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
     break;
   }
   if (has_any(missing, KDL_NEED_KIND, KDL_NEED_KIND + KDL_IMAGE_KIND_COUNT - 1))
-    reasons |= KDL_REASON(KIND_NOT_LOADABLE);
+    reasons |= image->kind == KDL_IMAGE_BITCODE && is_linked(device->family)
+                   ? KDL_REASON(LINKER_MISSING)
+                   : KDL_REASON(KIND_NOT_LOADABLE);
   return reasons | token_reasons(device, missing);
 }
 

@@ -146,6 +146,10 @@ typedef struct kdl_device_error {
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                         kdl_device_error *out_error);
 
+/* Adds bitcode to what a device takes, where kdl-ld makes images for its family: for whoever has
+ * that program at hand. */
+void kdl_device_take_bitcode(kdl_device_rule *rule);
+
 /* Whether the image may run on the device. */
 static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_device_rule *device) {
   return (uint32_t)(device->arch - image->lo) <= image->span &&

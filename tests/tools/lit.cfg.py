@@ -37,7 +37,8 @@ config.test_exec_root = config.kdl_work_dir
 path = [config.kdl_bin_dir, config.kdl_llvm_bin_dir, os.environ.get("PATH", ""),
         "/usr/local/cuda/bin"]
 config.environment["PATH"] = os.pathsep.join(p for p in path if p)
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "OCL_ICD_VENDORS",
+             "KDL_CACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # What a developer's shell sets must not change what the tests see.

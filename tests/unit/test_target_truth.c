@@ -409,7 +409,7 @@ static const row x86[] = {
     {"object native", "host", "x86-64-v4", "unknown_arch"},
     {"object native triple=x86_64-unknown-linux-gnu", "host", "x86-64-v4", "unknown_arch"},
     {"object x86-64-v5", "host", "x86-64-v4", "unknown_arch"},
-    {"bitcode x86-64-v3", "host", "x86-64-v3", "kind_not_loadable"},
+    {"bitcode x86-64-v3", "host", "x86-64-v3", "linker_missing"},
     {"bitcode x86-64-v3", "host", "x86-64-v3 loads=bitcode", "runs"},
 };
 
@@ -537,7 +537,8 @@ static const row kinds[] = {
     {"bundle gfx90a triple=amdgcn-amd-amdhsa", "hip", "gfx90a", "container"},
     {"ltoir sm_90", "cuda", "sm_90", "kind_not_loadable"},
     {"ltoir sm_90", "cuda", "sm_90 loads=ltoir", "runs"},
-    {"bitcode sm_90 triple=nvptx64-nvidia-cuda", "cuda", "sm_90", "kind_not_loadable"},
+    {"bitcode sm_90 triple=nvptx64-nvidia-cuda", "cuda", "sm_90", "linker_missing"},
+    {"bitcode - triple=spirv64-unknown-unknown", "opencl", "spirv64", "kind_not_loadable"},
     {"bitcode gfx90a triple=amdgcn-amd-amdhsa", "hip", "gfx90a loads=bitcode", "runs"},
     {"cubin sm_90 triple=amdgcn-amd-amdhsa", "cuda", "sm_90", "kind_mismatch"},
     {"hsaco gfx90a triple=nvptx64-nvidia-cuda", "hip", "gfx90a", "kind_mismatch"},

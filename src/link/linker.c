@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "link/linker.h"
+
+#include "base/environment.h"
+#include "link/search.h"
+
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_program(const char *path) {
+  struct stat info;
+  return access(path, X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool try_place(const char *folder, const char *below, char out_path[PATH_MAX]) {
+  int used = snprintf(out_path, PATH_MAX, "%s%s/kdl-ld", folder, below);
+  return used > 0 && used < PATH_MAX && is_program(out_path);
+}
+
+bool kdl_linker_find(char out_path[PATH_MAX]) {
+  static const char own_code = 0;
+  const char *given = kdl_environment("KDL_LD");
+  char folder[PATH_MAX];
+  if (getauxval(AT_SECURE))
+    return false;
+  if (given)
+    return snprintf(out_path, PATH_MAX, "%s", given) < PATH_MAX && is_program(out_path);
+  kdl_search_folder_of(&own_code, folder, sizeof folder);
+  static const char *const below[] = {"", "/../bin",
+                                      "/../../bin"}; /* the last from LIB/MULTIARCH */
+  for (size_t i = 0; folder[0] && i < sizeof below / sizeof *below; ++i) {
+    if (try_place(folder, below[i], out_path))
+      return true;
+  }
+  return try_place(KDL_LD_FOLDER, "", out_path);
+}

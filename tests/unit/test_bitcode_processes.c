@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Many processes that want the same image linked, that are killed meanwhile, or that have more
+ * rights than their user. */
+#include "bitcode_support.h"
+
+#include "cache/claim.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+
+extern char **environ;
+
+static char self[PATH_MAX];
+
+/* What a process does that is started with "work": its exit status tells the variant that ran. */
+static int do_work(void) {
+  assert_int_equal(run_rows(with_fallback, 2), 3);
+  return 33;
+}
+
+/* As it would be in a program with more rights than its user. */
+static int do_secure_work(void) {
+  kdl_cache_settings settings;
+  mixed_library made = open_mixed(with_fallback, 2);
+  kdl_kernel_info info = info_of(kernel_named(made.lib, "mark"));
+  assert_int_equal(info.image, 1); /* bitcode is not even asked for */
+  assert_int_equal(info.image_count, 1);
+  assert_ok(kdl_cache_settings_read(&settings));
+  assert_int_equal(settings.mode, KDL_CACHE_OFF);
+  return 34;
+}
+
+static pid_t start(const char *program, const char *word) {
+  char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)word, NULL};
+  pid_t child;
+  assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
+  return child;
+}
+
+static int wait_for(pid_t child) {
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static void a_hundred_at_once(void **state) {
+  (void)state;
+  enum { processes = 100 };
+  pid_t children[processes];
+  setenv("KDL_FAKE_LD", "slow", 1);
+  for (size_t i = 0; i < processes; ++i)
+    children[i] = start(self, "work");
+  for (size_t i = 0; i < processes; ++i)
+    assert_int_equal(wait_for(children[i]), 33);
+  print_message("%d processes, %zu linked\n", processes, runs());
+  assert_int_equal(files_in(cache_path), 1);
+  kdl_cache_settings settings;
+  assert_ok(kdl_cache_settings_read(&settings));
+  bool waited;
+  kdl_cache_claim claim = kdl_cache_claim_take(&settings, (kdl_string){"", 0}, 0, &waited);
+  if (claim.folder >= 0)
+    assert_int_equal(runs(), 1);
+  kdl_cache_claim_give_back(&claim);
+}
+
+/* Killed before, while and after the image is linked, loaded and stored: whoever comes next gets
+ * what is right. */
+static void killed_at_any_moment(void **state) {
+  (void)state;
+  unsigned seed = 7;
+  size_t killed = 0, finished = 0;
+  for (unsigned round = 0; round < 60; ++round) {
+    if (round % 10 == 0)
+      remove_folder(cache_path);
+    pid_t child = start(self, "work");
+    seed = seed * 1103515245 + 12345;
+    usleep((seed >> 16) % 4000);
+    kill(child, SIGKILL);
+    int end = wait_for(child);
+    assert_true(end == -SIGKILL || end == 33);
+    killed += end == -SIGKILL;
+    finished += end == 33;
+    assert_int_equal(run_rows(with_fallback, 2), 3);
+  }
+  print_message("%zu killed, %zu were faster\n", killed, finished);
+  assert_true(killed > 0);
+  kdl_cache_settings settings;
+  kdl_cache_totals totals;
+  assert_ok(kdl_cache_settings_read(&settings));
+  assert_ok(kdl_cache_count(&settings, &totals));
+  assert_int_equal(totals.entries, 1);
+}
+
+/* The linker's end is the linker's alone. */
+static void linkers_killed_at_any_moment(void **state) {
+  (void)state;
+  unsigned seed = 7;
+  setenv("KDL_FAKE_LD", "slow", 1);
+  for (unsigned round = 0; round < 20; ++round) {
+    remove_folder(cache_path);
+    pid_t killer = fork();
+    if (killer == 0) {
+      seed = seed * 1103515245 + 12345 + round;
+      usleep((seed >> 16) % 50000);
+      /* The child of our parent that is not us. */
+      char path[64], text[512] = "";
+      snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)getppid(), (int)getppid());
+      int fd = open(path, O_RDONLY);
+      if (fd >= 0 && read(fd, text, sizeof text - 1) > 0) {
+        for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+          if (atoi(word) != (int)getpid())
+            kill(atoi(word), SIGKILL);
+        }
+      }
+      _exit(0);
+    }
+    uint32_t variant = run_rows(with_fallback, 2);
+    assert_true(variant == 3 || variant == 1);
+    waitpid(killer, NULL, 0);
+    begin_test(state);
+    assert_int_equal(run_rows(with_fallback, 2), 3);
+    setenv("KDL_FAKE_LD", "slow", 1);
+  }
+}
+
+/* A copy of this program that belongs to somebody else and runs with his rights: root can make one,
+ * unless the file system is mounted so that it has no effect. */
+static void secure_programs_link_nothing(void **state) {
+  (void)state;
+  char copy[128];
+  size_t size;
+  if (geteuid() != 0) {
+    print_message("skipped: only root can make a set-user-ID program of another user\n");
+    skip();
+  }
+  snprintf(copy, sizeof copy, "%s/secure", work);
+  uint8_t *data = read_file(self, &size);
+  FILE *file = fopen(copy, "wb");
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  fclose(file);
+  free(data);
+  assert_int_equal(chmod(work, 0755), 0);
+  assert_int_equal(chown(copy, 12345, 12345), 0);
+  assert_int_equal(chmod(copy, 06755), 0);
+  int probe = wait_for(start(copy, "is-secure"));
+  if (probe != 1) {
+    print_message("skipped: set-user-ID bits have no effect in /tmp (%d)\n", probe);
+    skip();
+  }
+  assert_int_equal(wait_for(start(copy, "secure")), 34);
+  assert_int_equal(runs(), 0);
+  assert_int_equal(files_in(cache_path), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, begin_test)
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "is-secure") == 0)
+    return secure_getenv("PATH") == NULL && getenv("PATH") != NULL;
+  if (argc > 1)
+    return strcmp(argv[1], "work") == 0 ? do_work() : do_secure_work();
+  if (!realpath("/proc/self/exe", self))
+    return 1;
+  const struct CMUnitTest tests[] = {
+      TEST(a_hundred_at_once),
+      TEST(killed_at_any_moment),
+      TEST(linkers_killed_at_any_moment),
+      TEST(secure_programs_link_nothing),
+  };
+  return cmocka_run_group_tests(tests, make_work, end_work);
+}

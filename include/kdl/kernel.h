@@ -1,71 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * For those who write kernels for the CPU in C:
+ * For those who write kernels in C, once for every kind of machine:
  *
  *     #include <kdl/kernel.h>
  *
- *     KDL_KERNEL(saxpy, (1024, 1, 1), (1024, 1, 1),
- *                (float, a), (const float *restrict, x), (float *restrict, y), (uint32_t, n)) {
- *       uint64_t end = kdl_group_end(kdl_group, 0, n);
- *       for (uint64_t i = kdl_group_begin(kdl_group, 0); i < end; ++i)
+ *     KDL_BLOCK(256)
+ *     __gpu_kernel void saxpy(float a, const __gpu_global float *x, __gpu_global float *y,
+ *                             uint32_t n) {
+ *       uint32_t i = __gpu_block_id(0) * __gpu_num_threads(0) + __gpu_thread_id(0);
+ *       if (i < n)
  *         y[i] += a * x[i];
  *     }
  *
- *     cc -O3 -march=x86-64-v3 -fPIC -shared saxpy.c -o saxpy.so
+ *     kdl cc saxpy.c --targets=sm_90,gfx942,spirv64,opencl-c,x86-64-v3 -o saxpy.offload
  *
- * KDL_KERNEL(name, block, tile, (type, parameter)...) is followed by the body for one work-group,
- * which has `kdl_group` (see <kdl/host_abi.h>) and 1 to 32 parameters. No library is needed.
+ * The names with __gpu_ are those of Clang's <gpuintrin.h>. On NVIDIA's, AMD's and SPIR-V devices
+ * they are just that; for the CPU and for OpenCL C this header defines the same ones, where a
+ * subgroup is one work-item. What <gpuintrin.h> lacks has names with kdl_ and KDL_ here.
+ *
+ * Kernel parameters are numbers, structures and pointers to __gpu_global memory. On the CPU a group
+ * is a loop over its work-items in one thread: a work-item cannot wait there for others, so that
+ * `kdl cc` refuses kernels that do, except in groups of one work-item, which KDL_THREADS makes.
+ * docs/kernels.md tells the whole story.
+ *
+ * The header also compiles without `kdl cc`, on the CPU with any C compiler: see
+ * <kdl/kernel/group.h> for kernels that do a group in one call.
  */
 #ifndef KDL_KERNEL_H
 #define KDL_KERNEL_H
 
-#include <kdl/each.h>
-#include <kdl/host_abi.h>
-
-/* The first work-item of the problem that the group covers, in one direction, ... */
-static inline uint64_t kdl_group_begin(const kdl_host_group *group, int direction) {
-  return (uint64_t)group->group[direction] * group->tile[direction];
-}
-
-/* ... and the one behind its last, in a problem of `items`. */
-static inline uint64_t kdl_group_end(const kdl_host_group *group, int direction, uint64_t items) {
-  uint64_t end = kdl_group_begin(group, direction) + group->tile[direction];
-  return end < items ? end : items;
-}
-
-#define KDL_KERNEL(name, block_size, tile_size, ...)                                               \
-  static inline void name##_group(                                                                 \
-      const kdl_host_group *kdl_group KDL_EACH(KDL_KERNEL_DECLARE, _, __VA_ARGS__));               \
-  KDL_KERNEL_EXPORT void name(const kdl_host_group *kdl_group, const void *const *kdl_args) {      \
-    KDL_EACH(KDL_KERNEL_TAKE, _, __VA_ARGS__)                                                      \
-    name##_group(kdl_group KDL_EACH(KDL_KERNEL_PASS, _, __VA_ARGS__));                             \
-  }                                                                                                \
-  static const kdl_host_param name##_params[] = {KDL_EACH(KDL_KERNEL_SHOW, _, __VA_ARGS__)};       \
-  KDL_KERNEL_EXPORT const kdl_host_kernel kdl_host_kernel_##name = {KDL_HOST_ABI,                  \
-                                                                    sizeof(kdl_host_kernel),       \
-                                                                    name,                          \
-                                                                    {KDL_KERNEL_BARE block_size},  \
-                                                                    {KDL_KERNEL_BARE tile_size},   \
-                                                                    KDL_KERNEL_SHARED,             \
-                                                                    KDL_COUNT(__VA_ARGS__),        \
-                                                                    name##_params};                \
-  static inline void name##_group(                                                                 \
-      const kdl_host_group *kdl_group KDL_EACH(KDL_KERNEL_DECLARE, _, __VA_ARGS__))
-
-/* Bytes of group memory of the kernels that follow; to be defined before including this header. */
-#ifndef KDL_KERNEL_SHARED
-#define KDL_KERNEL_SHARED 0
+/* Exactly one of these is 1: what is compiled for. */
+#if defined(__OPENCL_C_VERSION__)
+#define KDL_OPENCL 1
+#define KDL_GPU 0
+#define KDL_HOST 0
+#elif defined(__NVPTX__) || defined(__AMDGPU__) || defined(__SPIRV__)
+#define KDL_OPENCL 0
+#define KDL_GPU 1
+#define KDL_HOST 0
+#else
+#define KDL_OPENCL 0
+#define KDL_GPU 0
+#define KDL_HOST 1
 #endif
 
-#define KDL_KERNEL_EXPORT __attribute__((visibility("default")))
-#define KDL_KERNEL_BARE(...) __VA_ARGS__
-#define KDL_KERNEL_DECLARE(_, pair) , KDL_KERNEL_DECLARE_ pair
-#define KDL_KERNEL_DECLARE_(type, name) type name
-#define KDL_KERNEL_TAKE(_, pair) KDL_KERNEL_TAKE_ pair
-#define KDL_KERNEL_TAKE_(type, name) type name = *(type const *)*kdl_args++;
-#define KDL_KERNEL_PASS(_, pair) , KDL_KERNEL_PASS_ pair
-#define KDL_KERNEL_PASS_(type, name) name
-#define KDL_KERNEL_SHOW(_, pair) KDL_KERNEL_SHOW_ pair
-#define KDL_KERNEL_SHOW_(type, name) {sizeof(type), __alignof__(type)},
+/* `kdl cc` also defines KDL_TARGET, the name of the target as "x86-64-v3", and KDL_TAG, the tag of
+ * the variant as "tiled" or "". */
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a kernel says of itself                                                                 */
+
+/* Stand before __gpu_kernel; the values are constant expressions, and go into the image's metadata
+ * (docs/metadata.md). y and z may be left out.
+ *
+ *     KDL_BLOCK(x, y, z)  work-items in a group; without it the launch decides
+ *     KDL_TILE(x, y, z)   work-items of the problem that one group covers; without it the block
+ *     KDL_SUBGROUP(n)     the kernel works with subgroups of this size only
+ *     KDL_REVISION(n)     of what the kernel computes; without it 1
+ */
+#define KDL_BLOCK(...) KDL_SAY("kdl.block", __VA_ARGS__) KDL_BLOCK_IS(__VA_ARGS__)
+#define KDL_TILE(...) KDL_SAY("kdl.tile", __VA_ARGS__)
+#define KDL_SUBGROUP(n) KDL_SAY("kdl.subgroup", n)
+#define KDL_REVISION(n) KDL_SAY("kdl.rev", n)
+
+/* `kdl cc` reads these in a pass of their own. In what is compiled they would become strings in the
+ * image, and in SPIR-V decorations that OpenCL does not allow. */
+#ifdef KDL_CC_READS
+#define KDL_SAY(...) __attribute__((annotate(__VA_ARGS__)))
+#else
+#define KDL_SAY(...)
+#endif
+
+/* The number of threads that a group of work-items which wait for one another has: as many on a
+ * device, one on the CPU. A kernel that goes through its tile in steps of __gpu_num_threads works
+ * with both. */
+#define KDL_THREADS(n) (KDL_HOST ? 1 : (n))
+
+#define KDL_EXTENT(m, ...) KDL_EXTENT_(m, __VA_ARGS__, 1, 1, 1)
+#define KDL_EXTENT_(m, x, y, z, ...) m(x, y, z)
+
+#if KDL_OPENCL
+#include <kdl/kernel/opencl.h>
+#elif KDL_GPU
+#include <kdl/kernel/gpu.h>
+#else
+#include <kdl/kernel/host.h>
+#endif
+
+/* ------------------------------------------------------------------------------------------ */
+/* What <gpuintrin.h> lacks                                                                     */
+
+/* From the headers above:
+ *
+ *     KDL_LOCAL(float, rows[16][17]);     memory of the group, at the start of a kernel
+ *     kdl_atomic_add(p, v)                p points to a uint32_t of global or group memory; these
+ *     kdl_atomic_min(p, v)                return what was there before, and order nothing else
+ *     kdl_atomic_max(p, v)
+ *     kdl_atomic_cas(p, expected, v)
+ *     kdl_bits_f32(f), kdl_f32_bits(u)    the bits of a float, and the float of bits
+ *     kdl_fma, kdl_sqrt, kdl_abs          of floats
+ */
+
+static inline float kdl_min(float a, float b) {
+  return a < b ? a : b;
+}
+
+static inline float kdl_max(float a, float b) {
+  return a > b ? a : b;
+}
+
+/* e to the x, within 2 units in the last place, and alike everywhere: no library is needed, and the
+ * CPU's vector units can do it. Below -87.3 it is 0, above 88.7 infinity. */
+static inline float kdl_exp(float x) {
+  const float most = 88.7228394f, least = -87.3365402f;
+  float clamped = kdl_min(kdl_max(x, least), most);
+  int32_t exponent = (int32_t)(clamped * 1.44269504f + (clamped < 0.0f ? -0.5f : 0.5f));
+  float r = kdl_fma((float)exponent, -0.693145752f, clamped); /* ln 2 in two parts: the first */
+  r = kdl_fma((float)exponent, -1.42860677e-6f, r);           /* times any exponent is exact  */
+  float p = 1.38888889e-3f;                                   /* 1/6!, 1/5!, ...              */
+  p = kdl_fma(p, r, 8.33333333e-3f);
+  p = kdl_fma(p, r, 4.16666667e-2f);
+  p = kdl_fma(p, r, 1.66666667e-1f);
+  p = kdl_fma(p, r, 0.5f);
+  p = kdl_fma(p * r, r, r) + 1.0f;
+  int32_t half_way = exponent / 2; /* in two steps: 2^128 is no float, though e^88.72 is one */
+  p *= kdl_f32_bits((uint32_t)(half_way + 127) << 23);
+  p *= kdl_f32_bits((uint32_t)(exponent - half_way + 127) << 23);
+  return x < least ? 0.0f : x > most ? kdl_f32_bits(0x7f800000u) : x != x ? x : p;
+}
+
+/* Adds to a float of global memory. The order of additions is not defined, and so are not the last
+ * bits of their sum. */
+static inline void kdl_atomic_add_f32(__gpu_global float *p, float v) {
+#if defined(__NVPTX__)
+  __scoped_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+#else
+  __gpu_global uint32_t *bits = (__gpu_global uint32_t *)p;
+  uint32_t seen = *bits, found;
+  while ((found = kdl_atomic_cas(bits, seen, kdl_bits_f32(kdl_f32_bits(seen) + v))) != seen)
+    seen = found;
+#endif
+}
 
 #endif

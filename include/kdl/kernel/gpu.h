@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* <kdl/kernel.h> for GPUs that Clang compiles for: NVIDIA, AMD, SPIR-V. */
+#ifndef KDL_KERNEL_GPU_H
+#define KDL_KERNEL_GPU_H
+
+#include <gpuintrin.h>
+
+#ifdef __AMDGPU__
+/* Registers are shared out by it. Clang has no such attribute for C on the others. */
+#define KDL_BLOCK_IS(...)                                                                          \
+  __attribute__((amdgpu_flat_work_group_size(KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__),                 \
+                                             KDL_EXTENT(KDL_PRODUCT, __VA_ARGS__))))
+#define KDL_PRODUCT(x, y, z) ((x) * (y) * (z))
+#else
+#define KDL_BLOCK_IS(...)
+#endif
+
+/* Group memory has no initial contents; without the attribute it would be zero, which AMD's and
+ * NVIDIA's linkers refuse. */
+#define KDL_LOCAL(type, declarator)                                                                \
+  static __attribute__((loader_uninitialized)) __gpu_local type declarator
+
+#define KDL_RELAXED __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE
+#define kdl_atomic_add(p, v) __scoped_atomic_fetch_add(p, v, KDL_RELAXED)
+#define kdl_atomic_min(p, v) __scoped_atomic_fetch_min(p, v, KDL_RELAXED)
+#define kdl_atomic_max(p, v) __scoped_atomic_fetch_max(p, v, KDL_RELAXED)
+#define kdl_atomic_cas(p, expected, v)                                                             \
+  __extension__({                                                                                  \
+    uint32_t kdl_seen = (expected);                                                                \
+    __scoped_atomic_compare_exchange_n(p, &kdl_seen, v, 0, __ATOMIC_RELAXED, KDL_RELAXED);         \
+    kdl_seen;                                                                                      \
+  })
+
+static inline uint32_t kdl_bits_f32(float value) {
+  return __builtin_bit_cast(uint32_t, value);
+}
+static inline float kdl_f32_bits(uint32_t bits) {
+  return __builtin_bit_cast(float, bits);
+}
+static inline float kdl_fma(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+static inline float kdl_sqrt(float x) {
+  return __builtin_sqrtf(x);
+}
+static inline float kdl_abs(float x) {
+  return __builtin_fabsf(x);
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * <kdl/kernel.h> for the CPU: <gpuintrin.h>'s names, where a group is a loop over its work-items in
+ * one thread, and a subgroup is one work-item.
+ *
+ * `kdl cc` writes the loop: for each kernel a function as <kdl/host_abi.h> wants it, which calls
+ * the kernel for every work-item of a group. Work-items know who they are by kdl_item below. It
+ * belongs to the thread and its address is never taken, so that in a kernel that was inlined into
+ * the loop it is the loop's counter, and the loop is the compiler's to vectorise.
+ */
+#ifndef KDL_KERNEL_HOST_H
+#define KDL_KERNEL_HOST_H
+
+#include <kdl/kernel/group.h>
+
+#define __gpu_private
+#define __gpu_constant
+#define __gpu_local
+#define __gpu_global
+#define __gpu_generic
+#define __gpu_kernel KDL_SAY("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
+
+#define KDL_BLOCK_IS(...)
+
+/* Of the thread, and so of the group that runs on it. */
+#define KDL_LOCAL(type, declarator) static _Thread_local type declarator
+
+static _Thread_local __attribute__((unused)) struct {
+  uint32_t group[3];
+  uint32_t group_count[3];
+  uint32_t block[3];
+  uint32_t thread[3];
+} kdl_item;
+
+#define __GPU_X_DIM 0
+#define __GPU_Y_DIM 1
+#define __GPU_Z_DIM 2
+
+#define KDL_ITEM_IS(name, field, otherwise)                                                        \
+  static inline uint32_t __gpu_##name##_x(void) {                                                  \
+    return kdl_item.field[0];                                                                      \
+  }                                                                                                \
+  static inline uint32_t __gpu_##name##_y(void) {                                                  \
+    return kdl_item.field[1];                                                                      \
+  }                                                                                                \
+  static inline uint32_t __gpu_##name##_z(void) {                                                  \
+    return kdl_item.field[2];                                                                      \
+  }                                                                                                \
+  static inline uint32_t __gpu_##name(int dim) {                                                   \
+    return dim >= 0 && dim <= 2 ? kdl_item.field[dim] : (otherwise);                               \
+  }
+KDL_ITEM_IS(num_blocks, group_count, 1)
+KDL_ITEM_IS(block_id, group, 0)
+KDL_ITEM_IS(num_threads, block, 1)
+KDL_ITEM_IS(thread_id, thread, 0)
+#undef KDL_ITEM_IS
+
+/* Right in a group of one work-item, where nobody else is to be waited for. `kdl cc` refuses it in
+ * larger ones. */
+static inline void __gpu_sync_threads(void) {}
+
+static inline void __gpu_thread_suspend(void) {}
+
+#include <kdl/kernel/lane.h>
+
+#define kdl_atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define kdl_atomic_min(p, v) kdl_atomic_pick(p, v, <)
+#define kdl_atomic_max(p, v) kdl_atomic_pick(p, v, >)
+#define kdl_atomic_pick(p, v, is_better)                                                           \
+  __extension__({                                                                                  \
+    uint32_t *kdl_at = (p), kdl_new = (v);                                                         \
+    uint32_t kdl_seen = __atomic_load_n(kdl_at, __ATOMIC_RELAXED);                                 \
+    while (kdl_new is_better kdl_seen &&                                                           \
+           !__atomic_compare_exchange_n(kdl_at, &kdl_seen, kdl_new, 1, __ATOMIC_RELAXED,           \
+                                        __ATOMIC_RELAXED))                                         \
+      continue;                                                                                    \
+    kdl_seen;                                                                                      \
+  })
+#define kdl_atomic_cas(p, expected, v)                                                             \
+  __extension__({                                                                                  \
+    uint32_t kdl_seen = (expected);                                                                \
+    __atomic_compare_exchange_n(p, &kdl_seen, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);           \
+    kdl_seen;                                                                                      \
+  })
+
+static inline uint32_t kdl_bits_f32(float value) {
+  union {
+    float f;
+    uint32_t u;
+  } pun = {value};
+  return pun.u;
+}
+static inline float kdl_f32_bits(uint32_t bits) {
+  union {
+    uint32_t u;
+    float f;
+  } pun = {bits};
+  return pun.f;
+}
+
+/* Without the instruction __builtin_fmaf would call a library. */
+static inline float kdl_fma(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+static inline float kdl_sqrt(float x) {
+  return __builtin_sqrtf(x);
+}
+static inline float kdl_abs(float x) {
+  return __builtin_fabsf(x);
+}
+
+#endif

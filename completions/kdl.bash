@@ -33,8 +33,14 @@ _kdl_devices='
   graviton2 graviton3 graviton4 grace altra a64fx
 '
 
+_kdl_targets='
+  sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_120 compute_75 compute_80 compute_90 gfx90a gfx942
+  gfx950 gfx1030 gfx1100 gfx1200 gfx9-4-generic gfx10-3-generic gfx11-generic gfx12-generic spirv64
+  opencl-c x86-64-v2 x86-64-v3 x86-64-v4 armv8-a
+'
+
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed devices explain which run cache help'
+  local commands='ls pack extract annotate merge thin verify embed devices explain which run cc cache help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -47,7 +53,8 @@ _kdl() {
     option=${cur%%=*} value=${cur#*=} prefix=$option=
   elif [[ $prev == -o || $prev == --output || $prev == --image || $prev == --keep ||
     $prev == --format || $prev == --remove || $prev == --device || $prev == --for ||
-    $prev == --policy || $prev == --variant-tag ]]; then
+    $prev == --policy || $prev == --variant-tag || $prev == --targets || $prev == --emit ||
+    $prev == --variant || $prev == --clang || $prev == --include || $prev == -I ]]; then
     option=$prev
   fi
 
@@ -93,6 +100,35 @@ _kdl() {
       _kdl_compgen -W 'best first capability' -P "$prefix" -- "$value"
       return
       ;;
+    --targets)
+      local before=''
+      [[ $value == *,* ]] && before=${value%,*},
+      compopt -o nospace
+      _kdl_compgen -W "$_kdl_targets" -P "$prefix$before" -- "${value##*,}"
+      return
+      ;;
+    --emit)
+      _kdl_compgen -W 'image bitcode' -P "$prefix" -- "$value"
+      return
+      ;;
+    --variant)
+      if [[ $value == *:* ]]; then
+        compopt -o filenames
+        _kdl_compgen -f -P "$prefix${value%:*}:" -- "${value##*:}"
+      else
+        _kdl_terms "$prefix" "$value" 'tag priority features targets'
+      fi
+      return
+      ;;
+    --include | -I)
+      compopt -o filenames
+      _kdl_compgen -d -P "$prefix" -- "$value"
+      return
+      ;;
+    --clang)
+      _kdl_compgen -c -P "$prefix" -- "$value"
+      return
+      ;;
     --remove | --variant-tag) return ;;
   esac
 
@@ -111,6 +147,10 @@ _kdl() {
     run)
       options='--items= --grid= --block= --arg= --device= --dump= --check= --repeat= --time'
       options+=' --policy= --variant-tag='
+      ;;
+    cc)
+      options='--targets= --output --variant= --optimize= --define= --include= --warning= --flag='
+      options+=' --emit= --format= --jobs= --keep-going --clang= --verbose'
       ;;
     cache)
       options='--json --long'

@@ -51,6 +51,13 @@ files=$(cd "$prefix" && find . -type f -o -type l | sed "s,^\./,,; s,^${libdir#"
 diff <(sort <<<"$expected_files" | sed '/^$/d') <(sort <<<"$files") ||
   fail "installed files (>) differ from what is expected (<)"
 
+# The installed command finds the installed headers.
+if command -v clang-22 >/dev/null && command -v ld.lld-22 >/dev/null; then
+  "$kdl" cc "$source/examples/kernels/saxpy.c" --targets=gfx942,opencl-c,x86-64-v2 -o "$work/saxpy.offload"
+  [ "$("$kdl" ls --json "$work/saxpy.offload" | grep -c '"kdl.kernel.saxpy": "sig=f32 ptr<f32> ptr<f32> u32; ')" = 3 ] ||
+    fail "the installed kdl cc made other images than expected"
+fi
+
 # What the consumer embeds: a library of two images, as a file and in an object whose section
 # linkers would drop, as Clang's -fembed-offload-object makes it.
 cd "$work"

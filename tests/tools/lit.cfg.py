@@ -7,6 +7,7 @@ Substitutions beyond lit's own:
   %include  the folder of the public headers
   %fakes    the folder of the fake drivers, see tests/fakes
   %examples the folder of the built examples, with saxpy.offload
+  %kernels  the folder of the example kernels' sources
   %inputs   the folder of this suite's own input files, tests/tools/Inputs
   %bitcode  clang, making the bitcode that is to be linked: a caller or a microkernel
   %ld       kdl-ld, with its protocol and without the built-in microkernels
@@ -54,13 +55,15 @@ config.substitutions.append(("%ld", "kdl-ld --protocol=1 --no-builtin"))
 config.substitutions.append(("%builtin", config.kdl_builtin))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 config.substitutions.append(("%examples", config.kdl_examples_dir))
+config.substitutions.append(("%kernels",
+                             os.path.join(config.kdl_source_dir, "examples", "kernels")))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
     ar as clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
-    llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary nvcc obj2yaml objcopy ptxas
-    python3 readelf strip yaml2obj
+    llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml
+    objcopy ptxas python3 readelf spirv-dis spirv-val strip yaml2obj
 """.split()
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):

@@ -20,6 +20,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_command_annotate;
 extern const cli_command cli_command_cache;
+extern const cli_command cli_command_cc;
 extern const cli_command cli_command_devices;
 extern const cli_command cli_command_embed;
 extern const cli_command cli_command_explain;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "build.h"
+
+#include "../output.h"
+#include "../report.h"
+#include "../variants.h"
+#include "base/error.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+typedef struct {
+  cc_job *jobs;
+  size_t count;
+  size_t next;
+  size_t done;
+  bool shows_progress;
+  pthread_mutex_t lock;
+} work;
+
+static volatile sig_atomic_t stopped_by;
+
+/* The compilers get the terminal's signals themselves; what is left is to start no more, and to
+ * remove the temporary files. */
+static void on_stop(int number) {
+  stopped_by = number;
+}
+
+/* Called with the lock held. */
+static void show_progress(const work *w, const cc_job *job) {
+  if (w->shows_progress)
+    fprintf(stderr, "\r\033[K[%zu/%zu] %s", w->done, w->count, job->label);
+}
+
+static void *serve(void *user) {
+  work *w = user;
+  pthread_mutex_lock(&w->lock);
+  while (w->next < w->count && !stopped_by) {
+    cc_job *job = &w->jobs[w->next++];
+    show_progress(w, job);
+    pthread_mutex_unlock(&w->lock);
+    cc_job_run(job);
+    pthread_mutex_lock(&w->lock);
+    ++w->done;
+    show_progress(w, job);
+  }
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  enum { signal_count = sizeof signals / sizeof *signals, most_threads = 256 };
+  struct sigaction before[signal_count];
+  struct sigaction action = {.sa_handler = on_stop};
+  work w = {.jobs = jobs,
+            .count = count,
+            .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
+            .lock = PTHREAD_MUTEX_INITIALIZER};
+  pthread_t helpers[most_threads];
+  unsigned helper_count = 0;
+  for (int i = 0; i < signal_count; ++i)
+    sigaction(signals[i], &action, &before[i]);
+  while (helper_count + 1 < threads && helper_count + 1 < count && helper_count < most_threads &&
+         pthread_create(&helpers[helper_count], NULL, serve, &w) == 0)
+    ++helper_count;
+  serve(&w);
+  for (unsigned i = 0; i < helper_count; ++i)
+    pthread_join(helpers[i], NULL);
+  for (int i = 0; i < signal_count; ++i)
+    sigaction(signals[i], &before[i], NULL);
+  if (w.shows_progress)
+    fputs("\r\033[K", stderr);
+  return stopped_by ? kdl_fail(KDL_IO, "stopped by signal %d", (int)stopped_by) : KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packing                                                                                      */
+
+enum { key_count = 7 }; /* besides those of kernels */
+
+static bool add(kdl_pair *pairs, size_t *count, const char *key, const char *value) {
+  if (key && value)
+    pairs[(*count)++] = (kdl_pair){{key, strlen(key)}, {value, strlen(value)}};
+  return key && value;
+}
+
+static void out_extent(kdl_out *out, const char *name, const uint32_t *extent) {
+  kdl_out_format(out, "; %s=%ux%ux%u", name, extent[0], extent[1], extent[2]);
+}
+
+/* "sig=f32 u32; block=256x1x1; tile=256x1x1; rev=1" */
+static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
+  size_t room = strlen(kernel->sig) + 256;
+  char *text = kdl_arena_alloc(arena, room);
+  if (!text)
+    return NULL;
+  kdl_out out = {text, room, 0};
+  bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
+  bool has_tile = kernel->said >> KDL_KERNEL_TILE & 1;
+  bool has_revision = kernel->said >> KDL_KERNEL_REV & 1;
+  kdl_out_format(&out, "sig=%s", kernel->sig);
+  if (has_block)
+    out_extent(&out, "block", kernel->values[KDL_KERNEL_BLOCK]);
+  if (has_tile || has_block)
+    out_extent(&out, "tile", kernel->values[has_tile ? KDL_KERNEL_TILE : KDL_KERNEL_BLOCK]);
+  if (kernel->said >> KDL_KERNEL_SUBGROUP & 1)
+    kdl_out_format(&out, "; subgroup=%u", kernel->values[KDL_KERNEL_SUBGROUP][0]);
+  kdl_out_format(&out, "; rev=%u", has_revision ? kernel->values[KDL_KERNEL_REV][0] : 1);
+  return text;
+}
+
+static bool collect_pairs(const cc_job *job, kdl_arena *arena, kdl_pair *pairs, size_t *count) {
+  const cc_target *target = job->target;
+  char *features = kdl_arena_alloc(arena, 1024);
+  if (!features || !add(pairs, count, "triple", target->packed_triple))
+    return false;
+  features[0] = '\0';
+  kdl_out_features(&(kdl_out){features, 1024, 0}, target->features,
+                   kdl_feature_tokens(target->features, job->needs));
+  bool fits = !target->arch[0] || add(pairs, count, "arch", target->arch);
+  if (job->kind == KDL_IMAGE_PTX)
+    fits = fits && add(pairs, count, "min_sm", kdl_arena_format(arena, "%u", target->capability));
+  if (target->family == CC_OPENCL)
+    fits = fits && add(pairs, count, "kdl.kind", "cl");
+  if (*features)
+    fits = fits && add(pairs, count, "requires_features", features);
+  if (job->source->priority)
+    fits = fits && add(pairs, count, "variant_priority",
+                       kdl_arena_format(arena, "%u", job->source->priority));
+  if (job->source->tag)
+    fits = fits && add(pairs, count, "variant_tag", job->source->tag);
+  for (size_t i = 0; fits && i < job->kernels.count; ++i) {
+    const cc_kernel *kernel = &job->kernels.items[i];
+    fits = add(pairs, count, kdl_arena_format(arena, KDL_KERNEL_PREFIX "%s", kernel->name),
+               kernel_value(arena, kernel));
+  }
+  for (size_t i = 0; fits && job->plan->bitcode && i < job->kernels.microkernel_count; ++i)
+    fits =
+        add(pairs, count, kdl_arena_format(arena, "kdl.ukernel.%s", job->kernels.microkernels[i]),
+            job->source->path);
+  return fits;
+}
+
+static kdl_status pack(const cc_job *job, kdl_arena *arena, cli_variants *variants,
+                       kdl_writer *writer) {
+  size_t count = 0;
+  size_t room = key_count + job->kernels.count + job->kernels.microkernel_count;
+  kdl_pair *pairs = kdl_arena_alloc(arena, room * sizeof *pairs);
+  if (!pairs || !collect_pairs(job, arena, pairs, &count))
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the metadata of %s", job->label);
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = kdl_llvm_image_kind(job->kind),
+                            .offload_kind = job->target->offload_kind,
+                            .pairs = pairs,
+                            .pair_count = count,
+                            .data = job->image.data,
+                            .data_size = job->image.length};
+  kdl_status status = kdl_writer_add(writer, &image);
+  return status == KDL_OK ? cli_variants_add(variants, job->label, job->number, pairs, count)
+                          : status;
+}
+
+kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output) {
+  kdl_arena arena = {0};
+  cli_variants variants = {.count = 0};
+  kdl_writer *writer = NULL;
+  kdl_status status = kdl_writer_create(format, &writer);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    if (jobs[i].status == KDL_OK)
+      status = pack(&jobs[i], &arena, &variants, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_variants_check(&variants);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  cli_variants_free(&variants);
+  kdl_writer_destroy(writer);
+  kdl_arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "examine.h"
+
+#include "../names.h"
+#include "../signatures.h"
+#include "base/error.h"
+#include "image/spirv_module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* SPIR-V                                                                                       */
+
+/* "Capability" in the SPIR-V specification. */
+static const struct {
+  uint16_t first, last;
+  uint8_t feature;
+} capabilities[] = {
+    {9, 9, KDL_GPU_FP16},
+    {10, 10, KDL_GPU_FP64},
+    {11, 11, KDL_GPU_INT64},
+    {12, 12, KDL_GPU_INT64_ATOMICS},
+    {13, 13, KDL_GPU_IMAGES},
+    {38, 38, KDL_GPU_GENERIC_POINTER},
+    {58, 58, KDL_GPU_SUBGROUPS},     /* SubgroupDispatch */
+    {61, 68, KDL_GPU_SUBGROUPS},     /* GroupNonUniform and its kinds */
+    {4423, 4423, KDL_GPU_SUBGROUPS}, /* SubgroupBallotKHR */
+    {5116, 5118, KDL_GPU_BF16},      /* BFloat16TypeKHR, its dot products and matrices */
+    {5568, 5570, KDL_GPU_SUBGROUPS}, /* SubgroupShuffleINTEL and its sisters */
+};
+
+kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs) {
+  enum { op_capability = 17 };
+  kdl_spirv m;
+  kdl_status status = kdl_spirv_open((const uint8_t *)module.data, module.length, &m);
+  while (status == KDL_OK && kdl_spirv_next_declaration(&m, &status)) {
+    if (m.opcode != op_capability || m.length < 2)
+      continue;
+    uint32_t number = kdl_spirv_operand(&m, 1);
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; ++i) {
+      if (number >= capabilities[i].first && number <= capabilities[i].last)
+        kdl_feature_add(needs, capabilities[i].feature);
+    }
+  }
+  return status;
+}
+
+static void set_block(const kdl_spirv *m, kdl_string name, cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    cc_kernel *kernel = &kernels->items[i];
+    if (kernel->said >> KDL_KERNEL_BLOCK & 1 || !kdl_text_is(name, kernel->name))
+      continue;
+    kernel->said |= 1u << KDL_KERNEL_BLOCK;
+    for (uint32_t k = 0; k < 3; ++k)
+      kernel->values[KDL_KERNEL_BLOCK][k] = kdl_spirv_operand(m, 3 + k);
+  }
+}
+
+kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
+  enum { op_execution_mode = 16, local_size = 17 };
+  kdl_spirv entries;
+  kdl_string name;
+  kdl_status status = kdl_spirv_open((const uint8_t *)module.data, module.length, &entries);
+  while (status == KDL_OK && (status = kdl_spirv_next_kernel(&entries, &name)) == KDL_OK &&
+         name.data) {
+    uint32_t id = kdl_spirv_operand(&entries, 2);
+    kdl_spirv m = entries; /* modes follow the entry points */
+    while (kdl_spirv_next_declaration(&m, &status)) {
+      if (m.opcode == op_execution_mode && m.length >= 6 && kdl_spirv_operand(&m, 1) == id &&
+          kdl_spirv_operand(&m, 2) == local_size)
+        set_block(&m, name, kernels);
+    }
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* LLVM IR                                                                                      */
+
+/* Intrinsics are the backend's, mangled names OpenCL's own functions; those for the CPU are in the
+ * wrapper. */
+static bool is_given(kdl_string name, const cc_target *target) {
+  static const char *const memory[] = {"memcpy", "memmove", "memset"};
+  if (kdl_text_starts(name, "llvm."))
+    return true;
+  if (target->family == CC_OPENCL)
+    return kdl_text_starts(name, "_Z");
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
+    if (target->family == CC_HOST && kdl_text_is(name, memory[i]))
+      return true;
+  }
+  return false;
+}
+
+kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
+  static const char mark[] = "\ndeclare ";
+  for (kdl_string rest = ir;;) {
+    const char *found = memmem(rest.data, rest.length, mark, sizeof mark - 1);
+    if (!found)
+      return (kdl_string){"", 0};
+    rest = kdl_text_from(rest, (size_t)(found - rest.data) + 1);
+    size_t name = kdl_text_find(rest, 0, "@\n") + 1;
+    if (name >= rest.length)
+      return (kdl_string){"", 0};
+    kdl_string declared = {rest.data + name, kdl_text_find(rest, name, "(\n") - name};
+    if (!is_given(declared, target))
+      return declared;
+  }
+}
+
+/* "target-features"="+avx2,-avx512f,+cx8" */
+static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
+  for (size_t at = 0, end; at < list.length; at = end + 1) {
+    end = kdl_text_find(list, at, ",");
+    int bit = list.data[at] == '+'
+                  ? kdl_feature_bit(which, (kdl_string){list.data + at + 1, end - at - 1})
+                  : -1;
+    if (bit >= 0)
+      kdl_feature_add(set, (unsigned)bit);
+  }
+}
+
+/* The attributes of a function: "define ... @memset(...) ... #3 {", and "attributes #3 = { ... }".
+ */
+static kdl_string attributes_of(kdl_string ir, const char *function) {
+  char mark[64];
+  snprintf(mark, sizeof mark, " @%s(", function);
+  const char *found = memmem(ir.data, ir.length, mark, strlen(mark));
+  if (!found)
+    return (kdl_string){"", 0};
+  kdl_string rest = kdl_text_from(ir, (size_t)(found - ir.data));
+  size_t number = kdl_text_find(rest, 0, "#\n");
+  snprintf(mark, sizeof mark, "\nattributes %.*s = {",
+           (int)(kdl_text_find(rest, number, " \n") - number), rest.data + number);
+  found = memmem(ir.data, ir.length, mark, strlen(mark));
+  if (!found)
+    return (kdl_string){"", 0};
+  rest = kdl_text_from(ir, (size_t)(found - ir.data) + 1);
+  return (kdl_string){rest.data, kdl_text_find(rest, 0, "\n")};
+}
+
+static kdl_feature_set features_in(kdl_string attributes, kdl_feature_class which) {
+  static const char mark[] = "\"target-features\"=\"";
+  kdl_feature_set set = {{0, 0}};
+  for (kdl_string rest = attributes;;) {
+    const char *found = memmem(rest.data, rest.length, mark, sizeof mark - 1);
+    if (!found)
+      return set;
+    rest = kdl_text_from(rest, (size_t)(found - rest.data) + sizeof mark - 1);
+    add_listed((kdl_string){rest.data, kdl_text_find(rest, 0, "\"")}, which, &set);
+  }
+}
+
+void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_set *needs) {
+  kdl_feature_set has = target->has;
+  kdl_feature_set used = features_in(ir, target->features);
+  kdl_feature_join(&has, features_in(attributes_of(ir, "memset"), target->features));
+  kdl_feature_close(target->features, &has);
+  needs->word[0] |= used.word[0] & ~has.word[0];
+  needs->word[1] |= used.word[1] & ~has.word[1];
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+static kdl_status compare_names(const cli_names *shown, const cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (!cli_names_has(shown, kdl_text_of(kernels->items[i].name)))
+      return kdl_fail(KDL_BAD_FILE, "the source defines the kernel %s, and the image lacks it",
+                      kernels->items[i].name);
+  }
+  return KDL_OK;
+}
+
+kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels) {
+  cli_names shown = {.count = 0};
+  kdl_status status = cli_names_read_kernels(kind, image.data, image.length, &shown);
+  if (status == KDL_OK)
+    status = compare_names(&shown, kernels);
+  cli_names_free(&shown);
+  char problem[192];
+  for (size_t i = 0; i < kernels->count && status == KDL_OK; ++i) {
+    const cc_kernel *kernel = &kernels->items[i];
+    if (cli_signature_contradicts(kind, image, kdl_text_of(kernel->name), kdl_text_of(kernel->sig),
+                                  0, problem, sizeof problem))
+      status = kdl_fail(KDL_BAD_FILE, "the source says that %s is %s, and the image disagrees: %s",
+                        kernel->name, kernel->sig, problem);
+  }
+  return status == KDL_UNSUPPORTED ? KDL_OK : status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One source file compiled for one target: what `kdl cc` does several of at once. */
+#ifndef KDL_TOOL_CC_JOB_H
+#define KDL_TOOL_CC_JOB_H
+
+#include "kernels.h"
+#include "process.h"
+#include "target.h"
+#include "toolchain.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A source file, and what the command line says of images made from it. */
+typedef struct cc_source {
+  const char *path;
+  const char *tag;      /* variant_tag; NULL for none */
+  const char *features; /* tokens it needs; "" for none */
+  uint32_t priority;    /* variant_priority */
+  bool is_override;     /* takes the place of the first file for its targets */
+  const char *targets;  /* names joined by '+'; NULL for all that suit it */
+} cc_source;
+
+/* What is the same for all jobs. */
+typedef struct cc_plan {
+  cc_toolchain tools;
+  const char *folder;       /* for temporary files */
+  const char *optimization; /* what follows -O */
+  const char *const *flags; /* more words for Clang */
+  size_t flag_count;
+  bool bitcode;
+  bool verbose;
+  bool colour; /* in messages */
+} cc_plan;
+
+typedef struct cc_job {
+  const cc_plan *plan;
+  const cc_source *source;
+  const cc_target *target;
+  size_t number;     /* among all jobs: names its files */
+  const char *label; /* in messages: the target's name, and the variant's */
+  kdl_arena arena;   /* of everything below */
+  kdl_status status;
+  const char *trouble;  /* why it failed, where kdl says so and not the compiler; else NULL */
+  bool is_told;         /* a compiler's messages say why it failed */
+  kdl_string *messages; /* of the compilers, one for each that had some */
+  size_t message_count;
+  cc_kernels kernels;
+  kdl_string image;
+  kdl_image_kind kind;
+  kdl_feature_set needs; /* tokens that the image needs beyond its architecture */
+} cc_job;
+
+/* Does it all, in the calling thread. `status` says how it went. */
+void cc_job_run(cc_job *job);
+
+void cc_job_free(cc_job *job);
+
+#endif

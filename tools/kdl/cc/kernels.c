@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The dump has a line per node, indented by two characters a level:
+ *
+ *     |-FunctionDecl 0x55e0 <line:7:1, line:12:1> line:8:19 saxpy 'void (float, uint32_t)'
+ *     | |-ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
+ *     | |-ParmVarDecl 0x55d9 <col:95, col:104> col:104 used n 'uint32_t':'unsigned int'
+ *     | |-CompoundStmt 0x55e8 <col:181, line:12:1>
+ *     | | `-DeclRefExpr 0x55e9 <col:3> 'void (void)' Function 0x5588 'bar' 'void (void)'
+ *     | |-AnnotateAttr 0x55f0 <line:6:33, col:60> "kdl.block"
+ *     | | |-ConstantExpr 0x55f2 <line:6:5> 'int'
+ *     | | | |-value: Int 256
+ */
+#include "kernels.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum { top = 1, member = 2, value = 4 }; /* levels */
+
+typedef struct {
+  kdl_string name;
+  size_t first_call; /* in calls; those up to the next function's are its own */
+} function;
+
+/* Items of one type, one behind the other. */
+typedef struct {
+  void *items;
+  size_t count, room;
+} list;
+
+typedef struct {
+  kdl_arena *arena;
+  list functions;    /* function */
+  list calls;        /* kdl_string */
+  list kernels;      /* cc_kernel */
+  list owners;       /* size_t: of each kernel, the index of its function */
+  list params;       /* cc_param: of the function under way */
+  list microkernels; /* const char * */
+  cc_kernel current; /* what is known of the function under way */
+  bool is_kernel, is_microkernel, has_body;
+  kdl_string annotation; /* under way; empty where none is */
+  unsigned value_count;
+  bool failed;
+} reader;
+
+/* Room for one more item; NULL when out of memory. */
+static void *append(reader *r, list *all, size_t size) {
+  if (all->count == all->room) {
+    size_t room = all->room ? all->room * 2 : 16;
+    void *items = kdl_arena_alloc(r->arena, room * size);
+    r->failed |= !items;
+    if (!items)
+      return NULL;
+    if (all->count)
+      memcpy(items, all->items, all->count * size);
+    all->items = items;
+    all->room = room;
+  }
+  return (char *)all->items + all->count++ * size;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Lines                                                                                        */
+
+static bool next_line(kdl_string text, size_t *at, kdl_string *out_line) {
+  if (*at >= text.length)
+    return false;
+  size_t end = kdl_text_find(text, *at, "\n");
+  *out_line = (kdl_string){text.data + *at, end - *at};
+  *at = end + 1;
+  return true;
+}
+
+/* The level of a node, and the line from its name on. */
+static unsigned read_level(kdl_string *line) {
+  size_t indent = 0;
+  while (indent < line->length && strchr(" |`-", line->data[indent]))
+    ++indent;
+  *line = kdl_text_from(*line, indent);
+  return (unsigned)(indent / 2);
+}
+
+/* What stands between quotes from `from` on; *out_end is behind the second. */
+static bool read_quoted(kdl_string line, size_t from, char quote, kdl_string *out_text,
+                        size_t *out_end) {
+  const char set[] = {quote, '\0'};
+  size_t begin = kdl_text_find(line, from, set);
+  size_t end = begin < line.length ? kdl_text_find(line, begin + 1, set) : line.length;
+  if (end >= line.length)
+    return false;
+  *out_text = (kdl_string){line.data + begin + 1, end - begin - 1};
+  *out_end = end + 1;
+  return true;
+}
+
+/* The word before the first type, which is a declaration's name; empty where a place stands there,
+ * as "col:31". */
+static kdl_string read_name(kdl_string line) {
+  size_t end = 0;
+  while (end + 1 < line.length && !(line.data[end] == ' ' && line.data[end + 1] == '\''))
+    ++end;
+  size_t begin = end;
+  while (begin > 0 && line.data[begin - 1] != ' ')
+    --begin;
+  kdl_string name = {line.data + begin, end - begin};
+  return kdl_text_find(name, 0, ":>") < name.length ? (kdl_string){"", 0} : name;
+}
+
+static const char *keep(reader *r, kdl_string text) {
+  kdl_string copy = kdl_arena_string(r->arena, text.data, text.length);
+  r->failed |= !copy.data;
+  return copy.data ? copy.data : "";
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parameters                                                                                   */
+
+/* OpenCL names the place of a parameter itself: '__private uint32_t', '__global float *__private'.
+ */
+static const char *keep_type(reader *r, kdl_string text) {
+  static const char word[] = "__private";
+  char *copy = kdl_arena_alloc(r->arena, text.length + 1);
+  size_t used = 0;
+  if (!copy) {
+    r->failed = true;
+    return "";
+  }
+  for (size_t at = 0; at < text.length;) {
+    if (kdl_text_starts(kdl_text_from(text, at), word))
+      at += sizeof word - 1;
+    else
+      copy[used++] = text.data[at++];
+  }
+  while (used && copy[used - 1] == ' ')
+    --used;
+  copy[used] = '\0';
+  return copy + strspn(copy, " ");
+}
+
+/* Whether a type is a pointer: its last word is '*', but for what qualifies the pointer itself. */
+static bool is_pointer(const char *type) {
+  static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict", " "};
+  size_t length = strlen(type);
+  for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers;) {
+    size_t size = strlen(qualifiers[i]);
+    if (length > size && memcmp(type + length - size, qualifiers[i], size) == 0) {
+      length -= size;
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
+  return length && type[length - 1] == '*';
+}
+
+static void add_param(reader *r, kdl_string line) {
+  kdl_string type;
+  kdl_string is;
+  size_t end;
+  bool has_type = read_quoted(line, 0, '\'', &type, &end);
+  bool has_other = has_type && end < line.length && line.data[end] == ':' &&
+                   read_quoted(line, end, '\'', &is, &end);
+  cc_param *param = has_type ? append(r, &r->params, sizeof *param) : NULL;
+  if (!param)
+    return;
+  *param = (cc_param){.name = keep(r, read_name(line)), .type = keep_type(r, type)};
+  param->is = has_other ? keep_type(r, is) : param->type;
+  param->is_pointer = is_pointer(param->is);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is said                                                                                 */
+
+static void read_value(reader *r, kdl_string line) {
+  static const struct {
+    const char *name;
+    kdl_kernel_field field;
+  } fields[] = {{"kdl.block", KDL_KERNEL_BLOCK},
+                {"kdl.tile", KDL_KERNEL_TILE},
+                {"kdl.subgroup", KDL_KERNEL_SUBGROUP},
+                {"kdl.rev", KDL_KERNEL_REV}};
+  uint32_t number;
+  size_t at = strlen("value: Int ");
+  for (size_t i = 0; i < sizeof fields / sizeof *fields && r->value_count < 3; ++i) {
+    if (!kdl_text_is(r->annotation, fields[i].name) || !kdl_text_number(line, &at, &number))
+      continue;
+    uint32_t *values = r->current.values[fields[i].field];
+    if (r->value_count == 0)
+      values[1] = values[2] = 1;
+    values[r->value_count++] = number;
+    r->current.said |= 1u << fields[i].field;
+  }
+}
+
+/* An attribute of the function under way. */
+static void read_attribute(reader *r, kdl_string line) {
+  size_t end;
+  if (kdl_text_starts(line, "DeviceKernelAttr")) {
+    r->is_kernel = true;
+  } else if (kdl_text_starts(line, "VisibilityAttr")) {
+    r->is_microkernel = kdl_text_contains(line, "Hidden");
+  } else if (kdl_text_starts(line, "AnnotateAttr")) {
+    if (!read_quoted(line, 0, '"', &r->annotation, &end))
+      r->annotation = (kdl_string){"", 0};
+    r->current.does_group |= kdl_text_is(r->annotation, "kdl.group");
+    r->is_kernel |= r->current.does_group || kdl_text_is(r->annotation, "kdl.kernel");
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Functions                                                                                    */
+
+/* KDL_KERNEL's function is named after the kernel, and its first parameter is the group. */
+static void adapt_group(reader *r, cc_kernel *kernel) {
+  static const char suffix[] = "_group";
+  size_t length = strlen(kernel->function);
+  if (!kernel->does_group || length < sizeof suffix || kernel->param_count == 0)
+    return;
+  kernel->name = keep(r, (kdl_string){kernel->function, length - (sizeof suffix - 1)});
+  ++kernel->params;
+  --kernel->param_count;
+}
+
+static void add_kernel(reader *r) {
+  cc_kernel *kernel = append(r, &r->kernels, sizeof *kernel);
+  size_t *owner = append(r, &r->owners, sizeof *owner);
+  if (!kernel || !owner)
+    return;
+  *owner = r->functions.count - 1;
+  *kernel = r->current;
+  kernel->params = r->params.items;
+  kernel->param_count = r->params.count;
+  adapt_group(r, kernel);
+}
+
+static void end_function(reader *r) {
+  if (r->is_kernel && r->has_body) {
+    add_kernel(r);
+  } else if (r->is_microkernel && r->has_body) {
+    const char **name = append(r, &r->microkernels, sizeof *name);
+    if (name)
+      *name = r->current.name;
+  }
+}
+
+static void begin_function(reader *r, kdl_string line) {
+  function *begun = append(r, &r->functions, sizeof *begun);
+  kdl_string name = read_name(line);
+  if (begun)
+    *begun = (function){name, r->calls.count};
+  r->current = (cc_kernel){.name = keep(r, name), .function = NULL};
+  r->current.function = r->current.name;
+  r->params = (list){.items = NULL}; /* those before may be a kernel's */
+  r->has_body = false;
+}
+
+/* Functions that are mentioned count as called: what matters is who might wait. */
+static void note_call(reader *r, kdl_string line) {
+  static const char mark[] = " Function 0x";
+  for (size_t at = 0; at + sizeof mark <= line.length; ++at) {
+    kdl_string name;
+    size_t end;
+    if (!kdl_text_starts(kdl_text_from(line, at), mark))
+      continue;
+    kdl_string *call =
+        read_quoted(line, at, '\'', &name, &end) ? append(r, &r->calls, sizeof *call) : NULL;
+    if (call)
+      *call = name;
+    return;
+  }
+}
+
+static void read_node(reader *r, unsigned level, kdl_string line) {
+  if (level <= top) {
+    end_function(r);
+    r->is_kernel = r->is_microkernel = false;
+    r->annotation = (kdl_string){"", 0};
+    if (level == top && kdl_text_starts(line, "FunctionDecl "))
+      begin_function(r, line);
+    else
+      r->current = (cc_kernel){.name = NULL};
+  } else if (!r->current.name) {
+    return;
+  } else if (level == member) {
+    r->annotation = (kdl_string){"", 0};
+    r->value_count = 0;
+    r->has_body |= kdl_text_starts(line, "CompoundStmt ");
+    if (kdl_text_starts(line, "ParmVarDecl "))
+      add_param(r, line);
+    else
+      read_attribute(r, line);
+  } else if (level == value && r->annotation.length && kdl_text_starts(line, "value: Int ")) {
+    read_value(r, line);
+  } else if (kdl_text_starts(line, "DeclRefExpr ")) {
+    note_call(r, line);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Who waits                                                                                    */
+
+static const function *find_function(const reader *r, kdl_string name) {
+  const function *functions = r->functions.items;
+  const function *found = NULL; /* the last: a definition follows its declarations */
+  for (size_t i = 0; i < r->functions.count; ++i) {
+    if (kdl_text_equal(functions[i].name, name))
+      found = &functions[i];
+  }
+  return found;
+}
+
+/* `seen` has a byte for each function. */
+static bool waits(const reader *r, const function *f, char *seen) {
+  const kdl_string *calls = r->calls.items;
+  size_t index = (size_t)(f - (const function *)r->functions.items);
+  size_t end = index + 1 < r->functions.count ? f[1].first_call : r->calls.count;
+  if (seen[index])
+    return false;
+  seen[index] = 1;
+  for (size_t i = f->first_call; i < end; ++i) {
+    if (kdl_text_is(calls[i], "__gpu_sync_threads"))
+      return true;
+    const function *called = find_function(r, calls[i]);
+    if (called && waits(r, called, seen))
+      return true;
+  }
+  return false;
+}
+
+static bool find_waiting(reader *r) {
+  const function *functions = r->functions.items;
+  const size_t *owners = r->owners.items;
+  cc_kernel *kernels = r->kernels.items;
+  char *seen = kdl_arena_alloc(r->arena, r->functions.count + 1);
+  for (size_t i = 0; seen && i < r->kernels.count; ++i) {
+    memset(seen, 0, r->functions.count + 1);
+    kernels[i].waits = waits(r, &functions[owners[i]], seen);
+  }
+  return seen != NULL;
+}
+
+kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels) {
+  reader r = {.arena = arena};
+  kdl_string line;
+  for (size_t at = 0; !r.failed && next_line(ast, &at, &line);) {
+    unsigned level = read_level(&line);
+    read_node(&r, level, line);
+  }
+  read_node(&r, 0, (kdl_string){"", 0});
+  if (r.failed || !find_waiting(&r))
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels");
+  *out_kernels =
+      (cc_kernels){r.kernels.items, r.kernels.count, r.microkernels.items, r.microkernels.count};
+  return KDL_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The kernels of a source file, as Clang sees them for one target: names, parameters and what the
+ * macros of <kdl/kernel.h> said, from the text of its -ast-dump. Types are kept as C text; what
+ * they are is the compiler's to say (signature.h).
+ */
+#ifndef KDL_TOOL_CC_KERNELS_H
+#define KDL_TOOL_CC_KERNELS_H
+
+#include "base/arena.h"
+#include "target/kernel_key.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cc_param {
+  const char *name; /* "" where it has none */
+  const char *type; /* as it is written, for instance "uint32_t" */
+  const char *is;   /* the type behind the names, for instance "unsigned int" */
+  bool is_pointer;
+  bool is_global; /* a pointer into __gpu_global memory: see signature.h */
+} cc_param;
+
+typedef struct cc_kernel {
+  const char *name;
+  const char *function; /* that the source defines: other than the name for KDL_KERNEL */
+  bool does_group;      /* one call does a group: KDL_KERNEL */
+  bool waits;           /* __gpu_sync_threads is called somewhere below it */
+  cc_param *params;
+  size_t param_count;
+  const char *sig; /* of kdl.kernel.NAME: see signature.h */
+  unsigned said;   /* 1 << kdl_kernel_field */
+  uint32_t values[KDL_KERNEL_FIELD_COUNT][3];
+} cc_kernel;
+
+typedef struct cc_kernels {
+  cc_kernel *items;
+  size_t count;
+  const char **microkernels; /* functions that <kdl/ukernel.h> marks, and that are defined */
+  size_t microkernel_count;
+} cc_kernels;
+
+/* Strings lie in the arena. */
+kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Clang's output is cut into messages: each begins with a line that has a severity, or with the
+ * lines "In file included from" before it, and goes on with its notes and pictures of the source.
+ * The targets are put behind the first line, where Clang puts the name of a warning.
+ */
+#include "messages.h"
+
+#include "../report.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  kdl_string text;
+  bool is_own; /* kdl's, not a compiler's */
+  bool *jobs;  /* whose */
+} message;
+
+typedef struct {
+  message *items;
+  size_t count, capacity;
+  size_t job_count;
+  bool failed;
+} list;
+
+static void note(list *all, kdl_string text, bool is_own, size_t job) {
+  size_t i = 0;
+  while (i < all->count && !kdl_text_equal(all->items[i].text, text))
+    ++i;
+  if (i == all->capacity) {
+    size_t capacity = all->capacity ? all->capacity * 2 : 16;
+    message *items = realloc(all->items, capacity * sizeof *items);
+    if (!items) {
+      all->failed = true;
+      return;
+    }
+    all->items = items;
+    all->capacity = capacity;
+  }
+  if (i == all->count) {
+    all->items[i] = (message){text, is_own, calloc(all->job_count, sizeof(bool))};
+    all->failed |= !all->items[i].jobs;
+    ++all->count;
+  }
+  if (all->items[i].jobs)
+    all->items[i].jobs[job] = true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Cutting                                                                                      */
+
+/* In colour, control sequences stand around the words. */
+static bool has_severity(kdl_string line) {
+  return kdl_text_contains(line, "error: ") || kdl_text_contains(line, "warning: ") ||
+         kdl_text_contains(line, "error   : ") || kdl_text_contains(line, "warning : ") ||
+         kdl_text_contains(line, "remark: ");
+}
+
+static bool is_include(kdl_string line) {
+  return kdl_text_starts(line, "In file included from ") ||
+         kdl_text_starts(line, "                 from ");
+}
+
+/* "2 warnings and 1 error generated." */
+static bool is_summary(kdl_string line) {
+  return line.length && kdl_is_digit(line.data[0]) && kdl_text_contains(line, " generated.");
+}
+
+/* Where a compiler died, what follows its last words is for those who mend it. */
+static kdl_string without_dump(kdl_string text) {
+  static const char mark[] = "PLEASE submit a bug report";
+  const char *found = memmem(text.data, text.length, mark, sizeof mark - 1);
+  return found ? (kdl_string){text.data, (size_t)(found - text.data)} : text;
+}
+
+static void cut(list *all, kdl_string text, size_t job) {
+  size_t begin = 0; /* of the message under way */
+  bool in_includes = false;
+  for (size_t at = 0; at < text.length;) {
+    size_t end = kdl_text_find(text, at, "\n");
+    kdl_string line = {text.data + at, end - at};
+    bool starts = is_include(line) ? !in_includes : has_severity(line) && !in_includes;
+    if ((starts || is_summary(line)) && at > begin)
+      note(all, (kdl_string){text.data + begin, at - begin}, false, job);
+    if (starts || is_summary(line))
+      begin = is_summary(line) ? end + 1 : at;
+    in_includes = is_include(line);
+    at = end + 1;
+  }
+  if (begin < text.length)
+    note(all, kdl_text_from(text, begin), false, job);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+static void print_targets(const message *m, const cc_job *jobs, size_t count) {
+  size_t concerned = 0;
+  for (size_t i = 0; i < count; ++i)
+    concerned += m->jobs[i];
+  if (concerned == count && count > 3) {
+    fprintf(stderr, " [all %zu targets]", count);
+    return;
+  }
+  const char *join = " [";
+  for (size_t i = 0; i < count; ++i) {
+    if (!m->jobs[i])
+      continue;
+    fprintf(stderr, "%s%s", join, jobs[i].label);
+    join = ", ";
+  }
+  fputs("]", stderr);
+}
+
+static void print_message(const message *m, const cc_job *jobs, size_t count) {
+  if (m->is_own) {
+    bool coloured = cli_stream_has_colour(stderr);
+    fprintf(stderr, "%s: %serror:%s ", cli_report_name(), coloured ? "\033[1;31m" : "",
+            coloured ? "\033[0m" : "");
+  }
+  size_t first = 0; /* behind the line that says what it is about */
+  do
+    first = kdl_text_find(m->text, first ? first + 1 : 0, "\n");
+  while (first < m->text.length && is_include((kdl_string){m->text.data, first}) &&
+         !has_severity((kdl_string){m->text.data, first}));
+  fwrite(m->text.data, 1, first, stderr);
+  print_targets(m, jobs, count);
+  fwrite(m->text.data + first, 1, m->text.length - first, stderr);
+  if (first == m->text.length || m->text.data[m->text.length - 1] != '\n')
+    fputc('\n', stderr);
+}
+
+kdl_status cc_messages_print(const cc_job *jobs, size_t count) {
+  list all = {.job_count = count};
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < jobs[i].message_count; ++k)
+      cut(&all, without_dump(jobs[i].messages[k]), i);
+    if (jobs[i].trouble)
+      note(&all, kdl_text_of(jobs[i].trouble), true, i);
+  }
+  fflush(stdout);
+  for (size_t i = 0; i < all.count; ++i) {
+    if (all.items[i].jobs)
+      print_message(&all.items[i], jobs, count);
+    free(all.items[i].jobs);
+  }
+  free(all.items);
+  return all.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory for the compilers' messages") : KDL_OK;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "process.h"
+
+#include "../input.h"
+#include "base/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Command lines                                                                                */
+
+static bool has_room(cc_words *words) {
+  if (words->count + 1 < words->capacity)
+    return true;
+  size_t capacity = words->capacity ? words->capacity * 2 : 32;
+  const char **items = kdl_arena_alloc(words->arena, capacity * sizeof *items);
+  if (!items)
+    return false;
+  if (words->count)
+    memcpy(items, words->items, words->count * sizeof *items);
+  words->items = items;
+  words->capacity = capacity;
+  return true;
+}
+
+void cc_words_add(cc_words *words, const char *word) {
+  kdl_string copy = kdl_arena_string(words->arena, word, strlen(word));
+  if (!copy.data || !has_room(words)) {
+    words->failed = true;
+    return;
+  }
+  words->items[words->count++] = copy.data;
+  words->items[words->count] = NULL;
+}
+
+void cc_words_format(cc_words *words, const char *format, ...) {
+  char *word = NULL;
+  va_list args;
+  va_start(args, format);
+  if (vasprintf(&word, format, args) < 0)
+    word = NULL;
+  va_end(args);
+  if (word)
+    cc_words_add(words, word);
+  else
+    words->failed = true;
+  free(word);
+}
+
+static bool is_plain(const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "-_=+./:,@%";
+  return *word && word[strspn(word, plain)] == '\0';
+}
+
+const char *cc_words_shell(const cc_words *words) {
+  size_t room = 1;
+  for (size_t i = 0; i < words->count; ++i)
+    room += strlen(words->items[i]) * 4 + 3; /* a quote becomes four characters */
+  char *line = kdl_arena_alloc(words->arena, room);
+  char *end = line;
+  for (size_t i = 0; line && i < words->count; ++i) {
+    const char *word = words->items[i];
+    if (i)
+      *end++ = ' ';
+    if (is_plain(word)) {
+      end = stpcpy(end, word);
+      continue;
+    }
+    *end++ = '\'';
+    for (; *word; ++word) {
+      if (*word == '\'')
+        end = stpcpy(end, "'\\''");
+      else
+        *end++ = *word;
+    }
+    *end++ = '\'';
+  }
+  if (line)
+    *end = '\0';
+  return line;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
+  int state;
+  while (waitpid(child, &state, 0) < 0) {
+    if (errno != EINTR)
+      return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(errno));
+  }
+  *out_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  return KDL_OK;
+}
+
+kdl_status cc_run(const cc_words *words, const char *out_path, const char *message_path,
+                  int *out_code) {
+  enum { mode = 0600, flags = O_WRONLY | O_CREAT | O_TRUNC };
+  if (words->failed)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a command line");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_path ? out_path : "/dev/null",
+                                   flags, mode);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, message_path, flags, mode);
+  pid_t child;
+  int failure =
+      posix_spawn(&child, words->items[0], &actions, NULL, (char *const *)words->items, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure)
+    return kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
+  return wait_for(child, words->items[0], out_code);
+}
+
+static bool is_program(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *cc_find_program(kdl_arena *arena, const char *name) {
+  if (strchr(name, '/'))
+    return is_program(name) ? kdl_arena_format(arena, "%s", name) : NULL;
+  const char *path = getenv("PATH");
+  while (path && *path) {
+    size_t length = strcspn(path, ":");
+    const char *candidate = length ? kdl_arena_format(arena, "%.*s/%s", (int)length, path, name)
+                                   : kdl_arena_format(arena, "./%s", name);
+    if (candidate && is_program(candidate))
+      return candidate;
+    path += length + (path[length] == ':');
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+kdl_status cc_folder_create(kdl_arena *arena, const char **out_path) {
+  const char *base = getenv("TMPDIR");
+  char *path = NULL;
+  if (asprintf(&path, "%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp") < 0)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
+  const char *made = mkdtemp(path);
+  *out_path = made ? kdl_arena_format(arena, "%s", made) : NULL;
+  kdl_status status = KDL_OK;
+  if (!made)
+    status =
+        kdl_fail(KDL_IO, "%s: cannot make a folder for temporary files: %s", path, strerror(errno));
+  else if (!*out_path)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
+  free(path);
+  return status;
+}
+
+void cc_folder_remove(const char *path) {
+  DIR *folder = opendir(path);
+  int fd = folder ? dirfd(folder) : -1;
+  const struct dirent *entry;
+  while (fd >= 0 && (entry = readdir(folder))) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(fd, entry->d_name, 0);
+  }
+  if (folder)
+    closedir(folder);
+  rmdir(path);
+}
+
+kdl_status cc_text_read(kdl_arena *arena, const char *path, kdl_string *out_text) {
+  cli_bytes bytes = {.size = 0};
+  kdl_status status = KDL_OK;
+  if (access(path, F_OK) == 0)
+    status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  *out_text = kdl_arena_string(arena, bytes.data ? bytes.data : "", bytes.size);
+  cli_bytes_free(&bytes);
+  return out_text->data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+}

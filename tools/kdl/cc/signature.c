@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "signature.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* The columns of an answer: the type, more of it, and the type it points to. */
+enum { class_of, size_of, is_signed, is_bf16, align_of, in_global, pointee, column_count = 10 };
+
+/* GCC's type classes, which __builtin_classify_type gives. */
+enum {
+  class_integer = 1,
+  class_char = 2,
+  class_enum = 3,
+  class_bool = 4,
+  class_pointer = 5,
+  class_real = 8,
+};
+
+/* `char` is signed here, whatever the target says: one kernel has one signature. */
+static const char questions[] =
+    "#ifdef __SIZEOF_INT128__\n"
+    "#define KDL_ASK_WIDE , __int128 *: 1\n"
+    "#else\n"
+    "#define KDL_ASK_WIDE\n"
+    "#endif\n"
+    "#define KDL_ASK_SIGN(U) _Generic((U *)0, char *: 1, signed char *: 1, short *: 1, int *: 1, "
+    "\\\n"
+    "  long *: 1 KDL_ASK_LONG KDL_ASK_WIDE, default: 0)\n"
+    "#define KDL_ASK_SIZE(U) sizeof(*_Generic((U *)0, void *: (char *)0, default: (U *)0))\n"
+    "#define KDL_ASK_TYPE(U) __builtin_classify_type(*(U *)0), KDL_ASK_SIZE(U), KDL_ASK_SIGN(U), "
+    "\\\n"
+    "  __builtin_types_compatible_p(U, __bf16)\n"
+    "#define KDL_ASK_GLOBAL(T, U) _Generic((T)0, __gpu_global U *: 1, __gpu_global const U *: 1, "
+    "\\\n"
+    "  __gpu_global volatile U *: 1, __gpu_global const volatile U *: 1, default: 0)\n"
+    "#define KDL_ASK_VALUE(T) KDL_ASK_TYPE(T), _Alignof(T), 0, 0, 0, 0, 0,\n"
+    "#define KDL_ASK_POINTER(T, U) 5, sizeof(T), 0, 0, _Alignof(T), KDL_ASK_GLOBAL(T, U), \\\n"
+    "  KDL_ASK_TYPE(U),\n";
+
+void cc_signature_ask(FILE *out, const cc_target *target, const cc_kernels *kernels) {
+  bool is_opencl = target->family == CC_OPENCL;
+  fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
+  if (is_opencl)
+    fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* of a .cl file */
+  fputs(questions, out);
+  fprintf(out, "%sconst unsigned kdl_answers[] = {\n", is_opencl ? "__constant " : "");
+  for (size_t i = 0; i < kernels->count; ++i) {
+    for (size_t k = 0; k < kernels->items[i].param_count; ++k) {
+      const char *type = kernels->items[i].params[k].type;
+      if (kernels->items[i].params[k].is_pointer)
+        fprintf(out, "KDL_ASK_POINTER(__typeof__(%s), __typeof_unqual__(*(__typeof__(%s))0))\n",
+                type, type);
+      else
+        fprintf(out, "KDL_ASK_VALUE(__typeof_unqual__(%s))\n", type);
+    }
+  }
+  fputs("1};\n", out);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Answers                                                                                      */
+
+/* From "@kdl_answers = constant [21 x i32] [i32 8, i32 4, ..." the place of the first number. */
+static bool find_answers(kdl_string ir, size_t *out_at) {
+  static const char name[] = "\n@kdl_answers = ", first[] = "] [";
+  const char *line = memmem(ir.data, ir.length, name, sizeof name - 1);
+  if (!line)
+    return false;
+  size_t left = ir.length - (size_t)(line - ir.data);
+  const char *start = memmem(line, left, first, sizeof first - 1);
+  if (!start)
+    return false;
+  *out_at = (size_t)(start - ir.data) + sizeof first - 1;
+  return true;
+}
+
+static bool next_answer(kdl_string ir, size_t *at, uint32_t *out_number) {
+  static const char type[] = "i32 ";
+  if (!kdl_text_starts(kdl_text_from(ir, *at), type))
+    return false;
+  *at += sizeof type - 1;
+  if (!kdl_text_number(ir, at, out_number))
+    return false;
+  while (*at < ir.length && (ir.data[*at] == ',' || ir.data[*at] == ' '))
+    ++*at;
+  return true;
+}
+
+/* What is no number is a structure, a vector, a pointer, ...: `other` says how to write it. */
+static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
+  uint32_t bits = type[size_of] * 8;
+  switch (type[class_of]) {
+  case class_integer:
+  case class_char:
+  case class_enum:
+  case class_bool:
+    kdl_out_format(out, "%c%u", type[is_signed] ? 'i' : 'u', bits);
+    break;
+  case class_real:
+    if (type[is_bf16])
+      kdl_out_format(out, "bf16");
+    else
+      kdl_out_format(out, "f%u", bits);
+    break;
+  default:
+    kdl_out_format(out, "%s", other);
+    break;
+  }
+}
+
+static void out_param(kdl_out *out, const uint32_t answer[column_count]) {
+  if (answer[class_of] == class_pointer) {
+    kdl_out_format(out, "ptr<");
+    out_type(out, answer + pointee, "void");
+    kdl_out_format(out, ">");
+  } else {
+    char bytes[32];
+    snprintf(bytes, sizeof bytes, "bytes<%u:%u>", answer[size_of], answer[align_of]);
+    out_type(out, answer, bytes);
+  }
+}
+
+static kdl_status read_signature(kdl_arena *arena, kdl_string ir, size_t *at, cc_kernel *kernel) {
+  enum { longest = 32 }; /* "ptr<...>" or "bytes<4294967295:4096>", and a blank */
+  size_t room = kernel->param_count * longest + 1;
+  char *sig = kdl_arena_alloc(arena, room);
+  if (!sig)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a signature");
+  kdl_out out = {sig, room, 0};
+  sig[0] = '\0';
+  for (size_t i = 0; i < kernel->param_count; ++i) {
+    uint32_t answer[column_count];
+    for (int k = 0; k < column_count; ++k) {
+      if (!next_answer(ir, at, &answer[k]))
+        return kdl_fail(KDL_BAD_FILE, "found no answer %zu about %s in Clang's IR", i,
+                        kernel->name);
+    }
+    if (i)
+      kdl_out_format(&out, " ");
+    out_param(&out, answer);
+    kernel->params[i].is_global = answer[in_global] == 1;
+  }
+  kernel->sig = sig;
+  return KDL_OK;
+}
+
+kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels) {
+  size_t at = 0;
+  if (!find_answers(ir, &at))
+    return kdl_fail(KDL_BAD_FILE, "found no @kdl_answers in Clang's IR");
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kernels->count && status == KDL_OK; ++i)
+    status = read_signature(arena, ir, &at, &kernels->items[i]);
+  return status;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the parameters of kernels are. Nobody knows that but the compiler for the target: a typedef,
+ * an enum, the layout of a structure, an address space. So it is asked to put the answers, as
+ * constants, into an array, and the array is read from the IR it writes.
+ */
+#ifndef KDL_TOOL_CC_SIGNATURE_H
+#define KDL_TOOL_CC_SIGNATURE_H
+
+#include "kernels.h"
+#include "target.h"
+
+#include <stdio.h>
+
+/* Writes what follows the source in the file that is compiled to IR. */
+void cc_signature_ask(FILE *out, const cc_target *target, const cc_kernels *kernels);
+
+/* Reads the answers and sets `sig` and `is_global`. */
+kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
+
+#endif

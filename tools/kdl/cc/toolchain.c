@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "toolchain.h"
+
+#include "base/error.h"
+#include "process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { oldest_clang = 22 }; /* device_kernel, <gpuintrin.h> for SPIR-V, generic AMD processors */
+
+/* ------------------------------------------------------------------------------------------ */
+/* Clang                                                                                        */
+
+/* What the program prints, given one option; "" where it fails. */
+static kdl_status ask(kdl_arena *arena, const char *program, const char *option, const char *folder,
+                      kdl_string *out_answer) {
+  cc_words words = {.arena = arena};
+  int code;
+  const char *answer = kdl_arena_format(arena, "%s/answer", folder);
+  const char *messages = kdl_arena_format(arena, "%s/messages", folder);
+  cc_words_add(&words, program);
+  cc_words_add(&words, option);
+  if (!answer || !messages)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = cc_run(&words, answer, messages, &code);
+  if (status == KDL_OK)
+    status = cc_text_read(arena, answer, out_answer);
+  return status;
+}
+
+static kdl_status check_version(kdl_arena *arena, const char *clang, const char *folder) {
+  static const char mark[] = "clang version ";
+  kdl_string answer = {"", 0};
+  kdl_status status = ask(arena, clang, "--version", folder, &answer);
+  if (status != KDL_OK)
+    return status;
+  const char *version = strstr(answer.data, mark);
+  long major = version ? strtol(version + sizeof mark - 1, NULL, 10) : 0;
+  if (major < oldest_clang)
+    return kdl_fail(
+        KDL_UNSUPPORTED, "%s: found %.*s, expected Clang %d or later (Debian: clang-22)", clang,
+        version ? (int)strcspn(version, "\n") : 8, version ? version : "no Clang", oldest_clang);
+  return KDL_OK;
+}
+
+static kdl_status find_clang(kdl_arena *arena, const char *wanted, const char *folder,
+                             const char **out_clang) {
+  const char *variable = getenv("KDL_CLANG");
+  const char *name = wanted ? wanted : variable && *variable ? variable : NULL;
+  const char *clang = cc_find_program(arena, name ? name : "clang-22");
+  if (!clang && name)
+    return kdl_fail(KDL_BAD_CALL, "%s: found no program '%s', expected Clang %d or later",
+                    wanted ? "--clang" : "KDL_CLANG", name, oldest_clang);
+  if (!clang)
+    clang = cc_find_program(arena, "clang");
+  if (!clang)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "clang-22 was not found on PATH (Debian: clang-22); --clang or "
+                    "KDL_CLANG name another");
+  *out_clang = clang;
+  return check_version(arena, clang, folder);
+}
+
+/* Clang prints the bare name where it has none. */
+static kdl_status check_lld(kdl_arena *arena, const char *clang, const char *folder) {
+  kdl_string answer = {"", 0};
+  kdl_status status = ask(arena, clang, "-print-prog-name=ld.lld", folder, &answer);
+  if (status == KDL_OK && answer.data[0] != '/')
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s finds no ld.lld, which links images for AMD's GPUs and for "
+                    "CPUs (Debian: lld-22)",
+                    clang);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The rest                                                                                     */
+
+/* NVIDIA's installer puts it where no PATH has it. */
+static const char *find_ptxas(kdl_arena *arena) {
+  static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH"};
+  const char *wanted = getenv("KDL_PTXAS");
+  if (wanted && *wanted) /* "none" asks for PTX, as of kdl-ld */
+    return strcmp(wanted, "none") == 0 ? NULL : cc_find_program(arena, wanted);
+  const char *found = cc_find_program(arena, "ptxas");
+  for (size_t i = 0; !found && i < sizeof homes / sizeof *homes; ++i) {
+    const char *home = getenv(homes[i]);
+    const char *path = home && *home ? kdl_arena_format(arena, "%s/bin/ptxas", home) : NULL;
+    found = path ? cc_find_program(arena, path) : NULL;
+  }
+  return found ? found : cc_find_program(arena, "/usr/local/cuda/bin/ptxas");
+}
+
+/* The headers lie beside the program, in an installed tree and in a build's. */
+static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
+  char program[4096];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  const char *slash = NULL;
+  if (length > 0) {
+    program[length] = '\0';
+    slash = strrchr(program, '/');
+  }
+  const char *folder =
+      slash ? kdl_arena_format(arena, "%.*s/../include", (int)(slash - program), program) : NULL;
+  const char *header = folder ? kdl_arena_format(arena, "%s/kdl/kernel.h", folder) : NULL;
+  if (!header || access(header, R_OK) != 0)
+    return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",
+                    header ? header : "kdl/kernel.h");
+  *out_folder = folder;
+  return KDL_OK;
+}
+
+kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const char *folder,
+                             const cc_target *targets, size_t target_count,
+                             cc_toolchain *out_toolchain) {
+  bool needs_lld = false;
+  *out_toolchain =
+      (cc_toolchain){.ptxas = find_ptxas(arena), .spirv_val = cc_find_program(arena, "spirv-val")};
+  for (size_t i = 0; i < target_count; ++i)
+    needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
+  kdl_status status = find_include(arena, &out_toolchain->include);
+  if (status == KDL_OK)
+    status = find_clang(arena, clang, folder, &out_toolchain->clang);
+  if (status == KDL_OK && needs_lld)
+    status = check_lld(arena, out_toolchain->clang, folder);
+  return status;
+}

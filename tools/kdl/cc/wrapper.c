@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "wrapper.h"
+
+#include "../input.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* The source                                                                                   */
+
+kdl_status cc_source_copy(FILE *out, const char *path) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  fputs("# 1 \"", out);
+  for (const char *c = path; *c; ++c)
+    fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+  fputs("\"\n", out);
+  fwrite(bytes.data, 1, bytes.size, out);
+  fputs("\n# 1 \"<kdl cc>\"\n", out);
+  cli_bytes_free(&bytes);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The CPU                                                                                      */
+
+/* Weak, for a source that has its own. */
+static const char memory_functions[] =
+    "#include <stddef.h>\n"
+    "#include <stdint.h>\n"
+    "#define KDL_CC_OWN __attribute__((weak, visibility(\"hidden\")))\n"
+    "KDL_CC_OWN void *memcpy(void *to, const void *from, size_t size) {\n"
+    "  for (size_t i = 0; i < size; ++i)\n"
+    "    ((char *)to)[i] = ((const char *)from)[i];\n"
+    "  return to;\n"
+    "}\n"
+    "KDL_CC_OWN void *memmove(void *to, const void *from, size_t size) {\n"
+    "  if ((uintptr_t)to - (uintptr_t)from >= size)\n"
+    "    return memcpy(to, from, size);\n"
+    "  for (size_t i = size; i-- > 0;)\n"
+    "    ((char *)to)[i] = ((const char *)from)[i];\n"
+    "  return to;\n"
+    "}\n"
+    "KDL_CC_OWN void *memset(void *to, int value, size_t size) {\n"
+    "  for (size_t i = 0; i < size; ++i)\n"
+    "    ((char *)to)[i] = (char)value;\n"
+    "  return to;\n"
+    "}\n";
+
+void cc_wrapper_rename(FILE *out, const cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (!kernels->items[i].does_group)
+      fprintf(out, "#pragma redefine_extname %s kdl_cc_item_%s\n", kernels->items[i].name,
+              kernels->items[i].name);
+  }
+}
+
+static void write_extent(FILE *out, const cc_kernel *kernel, kdl_kernel_field field) {
+  const uint32_t *extent = kernel->values[field];
+  if (kernel->said >> field & 1)
+    fprintf(out, "{%u, %u, %u}", extent[0], extent[1], extent[2]);
+  else
+    fputs("{0, 0, 0}", out);
+}
+
+/* The loop over one direction of the block, which is a constant where the kernel says it. */
+static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
+  static const char *const indents[] = {"      ", "    ", "  "};
+  char length[32];
+  if (kernel->said >> KDL_KERNEL_BLOCK & 1)
+    snprintf(length, sizeof length, "%u", kernel->values[KDL_KERNEL_BLOCK][d]);
+  else
+    snprintf(length, sizeof length, "group->block[%d]", d);
+  fprintf(out,
+          "%skdl_item.block[%d] = %s;\n"
+          "%sfor (uint32_t i%d = 0; i%d < %s; ++i%d) {\n"
+          "%s  kdl_item.thread[%d] = i%d;\n",
+          indents[d], d, length, indents[d], d, d, length, d, indents[d], d, d);
+}
+
+static void write_function(FILE *out, const cc_kernel *kernel) {
+  const char *name = kernel->name;
+  fprintf(out,
+          "KDL_KERNEL_EXPORT void kdl_cc_run_%s(const kdl_host_group *, const void *const *)"
+          " __asm__(\"%s\");\n"
+          "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
+          name, name, name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
+            kernel->params[i].type, i, kernel->params[i].type, i);
+  fputs("  for (int i = 0; i < 3; ++i) {\n"
+        "    kdl_item.group[i] = group->group[i];\n"
+        "    kdl_item.group_count[i] = group->group_count[i];\n"
+        "  }\n"
+        "  (void)args;\n",
+        out);
+  for (int direction = 2; direction >= 0; --direction)
+    write_loop(out, kernel, direction);
+  fprintf(out, "        %s(", name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "%sp%zu", i ? ", " : "", i);
+  fputs(");\n      }\n    }\n  }\n}\n", out);
+}
+
+static void write_description(FILE *out, const cc_kernel *kernel) {
+  const char *name = kernel->name;
+  fprintf(out, "static const kdl_host_param kdl_cc_params_%s[] = {", name);
+  for (size_t i = 0; i < kernel->param_count; ++i)
+    fprintf(out, "{sizeof(%s), _Alignof(%s)}, ", kernel->params[i].type, kernel->params[i].type);
+  fprintf(out,
+          "{0, 0}};\n"
+          "KDL_KERNEL_EXPORT const kdl_host_kernel kdl_host_kernel_%s = {\n"
+          "    KDL_HOST_ABI, sizeof(kdl_host_kernel), kdl_cc_run_%s, ",
+          name, name);
+  write_extent(out, kernel, KDL_KERNEL_BLOCK);
+  fputs(", ", out);
+  write_extent(out, kernel,
+               kernel->said >> KDL_KERNEL_TILE & 1 ? KDL_KERNEL_TILE : KDL_KERNEL_BLOCK);
+  fprintf(out, ", 0, %zu, kdl_cc_params_%s};\n", kernel->param_count, name);
+}
+
+void cc_wrapper_write(FILE *out, const cc_kernels *kernels) {
+  fputs("#include <kdl/kernel.h>\n", out);
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (kernels->items[i].does_group)
+      continue;
+    write_function(out, &kernels->items[i]);
+    write_description(out, &kernels->items[i]);
+  }
+}
+
+void cc_wrapper_write_memory(FILE *out) {
+  fputs(memory_functions, out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl cc` adds to a source file. */
+#ifndef KDL_TOOL_CC_WRAPPER_H
+#define KDL_TOOL_CC_WRAPPER_H
+
+#include "kernels.h"
+
+#include <kdl/kdl.h>
+
+#include <stdio.h>
+
+/* A copy of the source, of which messages speak by its own name and lines, so that more C can
+ * follow it. */
+kdl_status cc_source_copy(FILE *out, const char *path);
+
+/* For the CPU, to be put before the source: the symbols with the kernels' names are wanted for
+ * functions that do a group, and so those that do a work-item get others. */
+void cc_wrapper_rename(FILE *out, const cc_kernels *kernels);
+
+/* For the CPU: the functions and constants that <kdl/host_abi.h> wants for each kernel that is
+ * written for one work-item. */
+void cc_wrapper_write(FILE *out, const cc_kernels *kernels);
+
+/* What a compiler calls without being asked: an image that brings these along needs nothing of the
+ * program that loads it. memset is there in any case. */
+void cc_wrapper_write_memory(FILE *out);
+
+#endif

@@ -40,11 +40,13 @@ static kdl_status verify(ld_linker *linker) {
 }
 
 /* Inlining comes first and alone: what cannot be inlined is told before time is spent, and O3 then
- * sees constants where the microkernels had parameters. */
+ * sees constants where the microkernels had parameters. Before it, parameters must be in registers:
+ * only then does inlining know that an array whose size is a parameter has a constant size here,
+ * and gives it a place in the frame, from where O3 takes it apart into registers. */
 kdl_status ld_emit_optimise(ld_linker *linker) {
   kdl_status status = verify(linker);
   if (status == KDL_OK)
-    status = run_passes(linker, "always-inline,globaldce");
+    status = run_passes(linker, "function(simplifycfg,sroa,early-cse),always-inline,globaldce");
   if (status == KDL_OK)
     status = ld_inline_verify(linker->module);
   if (status == KDL_OK)

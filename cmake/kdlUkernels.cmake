@@ -31,12 +31,19 @@ function(kdl_ukernel)
   endforeach()
   set(bitcode ${CMAKE_CURRENT_BINARY_DIR}/ukernels/${name}.bc)
 
-  # AMD's -mcpu, NVIDIA's and x86's -march; a feature is -mavx512bf16, but -mamx-tile.
+  # AMD's -mcpu, NVIDIA's and x86's -march; of x86, a feature is -mavx512bf16, but -mamx-tile; of
+  # AArch64, it is added to -march.
   set(flags -march=${arg_ARCH})
   if(arg_TRIPLE MATCHES "^amdgcn")
     set(flags -mcpu=${arg_ARCH} -nogpulib)
   elseif(arg_TRIPLE MATCHES "^nvptx")
     list(APPEND flags -nogpulib)
+  elseif(arg_TRIPLE MATCHES "^aarch64")
+    list(JOIN arg_REQUIRES "+" features)
+    if(features)
+      set(features "+${features}")
+    endif()
+    set(flags -march=${arg_ARCH}${features} -fPIC -fno-stack-protector)
   else()
     list(APPEND flags -fPIC -fno-stack-protector)
     foreach(feature IN LISTS arg_REQUIRES)

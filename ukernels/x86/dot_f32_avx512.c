@@ -19,6 +19,6 @@ void kdl_uk_dot_f32(const float *a, const float *b, int32_t n, float *sum) {
     partial[0] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, a + i),
                                  _mm512_maskz_loadu_ps(mask, b + i), partial[0]);
   }
-  *sum = _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(partial[0], partial[1]),
-                                            _mm512_add_ps(partial[2], partial[3])));
+  *sum = _mm512_reduce_add_ps(
+      _mm512_add_ps(_mm512_add_ps(partial[0], partial[1]), _mm512_add_ps(partial[2], partial[3])));
 }

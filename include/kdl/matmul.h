@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The matrix multiplication that comes with libkdl: kdl-matmul.offload, a library of kernels for
+ * the CPU like any other. What is here only chooses how they are launched.
+ *
+ *     kdl_open("kdl-matmul", NULL, &lib);
+ *     kdl_device_find("host", &cpu);
+ *     kdl_matmul_find(lib, cpu, KDL_MATMUL_F32_BF16, threads, &matmul);
+ *     packed = malloc(kdl_matmul_packed_size(matmul.type, n, k));
+ *     kdl_matmul_pack(&matmul, queue, kdl_matmul_rows(b, n), packed, n, k);         weights, once
+ *     kdl_matmul_run(&matmul, queue, kdl_matmul_rows(a, k), packed, kdl_matmul_rows(c, n),
+ *                    m, n, k, KDL_MATMUL_SET);
+ *
+ * Packed weights suit the device they were packed on; they are not to be stored.
+ */
+#ifndef KDL_MATMUL_H
+#define KDL_MATMUL_H
+
+#include <kdl/kdl.h>
+
+/* Of the result, then of both operands. */
+typedef enum kdl_matmul_type {
+  KDL_MATMUL_F32_BF16 = 0,
+  KDL_MATMUL_S32_S8 = 1,
+  KDL_MATMUL_F32_F32 = 2,
+  KDL_MATMUL_F32_F16 = 3,
+} kdl_matmul_type;
+
+typedef enum kdl_matmul_mode {
+  KDL_MATMUL_SET = 0, /* C = A B  */
+  KDL_MATMUL_ADD = 1, /* C += A B */
+} kdl_matmul_mode;
+
+/* A matrix where it lies. Strides count elements; a transposed matrix has them exchanged. */
+typedef struct kdl_matmul_matrix {
+  void *elements;
+  int64_t row_stride, column_stride;
+} kdl_matmul_matrix;
+
+static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t row_stride) {
+  kdl_matmul_matrix matrix = {(void *)(uintptr_t)elements, row_stride, 1};
+  return matrix;
+}
+
+typedef struct kdl_matmul {
+  kdl_matmul_type type;
+  uint32_t groups; /* that a launch is divided into */
+  kdl_kernel *pack, *multiply;
+} kdl_matmul;
+
+/* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any. */
+static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
+                                         uint32_t threads, kdl_matmul *out_matmul) {
+  static const char *const names[][2] = {
+      {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16"},
+      {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8"},
+      {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32"},
+      {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16"},
+  };
+  kdl_status status;
+  out_matmul->type = type;
+  out_matmul->groups = threads ? threads : 1;
+  status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
+  return status ? status : kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
+}
+
+/* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes in lots of 16, and a
+ * number per column for s8. */
+static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, uint32_t k) {
+  size_t values = type == KDL_MATMUL_F32_BF16 ? 2 : type == KDL_MATMUL_S32_S8 ? 4 : 1;
+  size_t words = ((k + values - 1) / values + 15) / 16 * 16, columns = ((size_t)n + 15) / 16 * 16;
+  size_t bytes = columns * words * (type == KDL_MATMUL_F32_F16 ? 2 : 4);
+  return bytes + (type == KDL_MATMUL_S32_S8 ? columns * 4 : 0);
+}
+
+static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *queue,
+                                         kdl_matmul_matrix b, void *packed, uint32_t n,
+                                         uint32_t k) {
+  kdl_launch_desc desc = kdl_grid(matmul->groups, 1, 1);
+  const void *pointers[] = {&b.elements, &b.row_stride, &b.column_stride, &packed, &n, &k};
+  kdl_args args = {6, pointers, NULL};
+  return kdl_launch_call(matmul->pack, queue, &desc, &args);
+}
+
+static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue,
+                                        kdl_matmul_matrix a, const void *packed,
+                                        kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
+                                        kdl_matmul_mode mode) {
+  /* By rows each group packs another part of A; by columns all pack the same, which costs the less
+   * the fewer rows there are. */
+  int by_rows = m / matmul->groups >= 64;
+  kdl_launch_desc desc = by_rows ? kdl_grid(1, matmul->groups, 1) : kdl_grid(matmul->groups, 1, 1);
+  uint32_t accumulate = mode == KDL_MATMUL_ADD;
+  const void *pointers[] = {&a.elements,
+                            &a.row_stride,
+                            &a.column_stride,
+                            &packed,
+                            &c.elements,
+                            &c.row_stride,
+                            &c.column_stride,
+                            &m,
+                            &n,
+                            &k,
+                            &accumulate};
+  kdl_args args = {11, pointers, NULL};
+  return kdl_launch_call(matmul->multiply, queue, &desc, &args);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Matrix-multiply microkernels: the inner loop over K of one tile, acc += lhs * rhs.
+ *
+ * All of them share one layout, whatever their instruction set, so that packed weights have one
+ * form and a microkernel can be replaced by another. It is made of three units:
+ *
+ *     word       4 bytes of the left operand: one row, the next 1, 2 or 4 values along K
+ *     vector     16 columns of the right operand, the same values along K of each
+ *     fragment   16 columns of the result, of one row: 16 numbers of 4 bytes
+ *
+ *                         n = 0         n = 1
+ *                      .---------.   .---------.
+ *                      |16 x word|   |16 x word|      one step along K: intrinsics_n vectors
+ *                      '---------'   '---------'
+ *     .----.           .---------.   .---------.
+ *     |word| m = 0     |fragment |   |fragment |      a step multiplies each of intrinsics_m
+ *     '----'           '---------'   '---------'      words with each vector, and adds the
+ *     .----.           .---------.   .---------.      products to the fragment between them
+ *     |word| m = 1     |fragment |   |fragment |
+ *     '----'           '---------'   '---------'
+ *
+ * A microkernel takes k_outer times intrinsics_k steps. In memory, slowest first:
+ *
+ *     lhs   [k_outer][intrinsics_m][intrinsics_k]      words
+ *     rhs   [k_outer][intrinsics_k][intrinsics_n]      vectors
+ *     acc            [intrinsics_m][intrinsics_n]      fragments
+ *
+ * intrinsics_k is 16 where K is long: then a row of the left operand is 64 bytes as it lies in an
+ * ordinary matrix, packing it moves whole cache lines, and the tile units of AMX load it as it is.
+ * It is 1 for what is left. The right operand is in the order in which it is used, whatever
+ * intrinsics_k is: where there are few rows, its speed is that of reading memory in sequence.
+ *
+ * Each operand is a base and an offset in its elements, as in the calls that compilers make. The
+ * intrinsics_* are constants once the microkernel is inlined: the arrays below become registers,
+ * and a narrow matrix is the same code with a smaller intrinsics_m.
+ *
+ * The tile that suits the registers of an instruction set is told by a second function of the
+ * same image, KDL_MMA_TILE.
+ */
+#ifndef KDL_MMA_H
+#define KDL_MMA_H
+
+#include <kdl/ukernel.h>
+
+enum {
+  kdl_mma_columns = 16, /* of a vector and of a fragment */
+  kdl_mma_steps = 16,   /* intrinsics_k where K is long  */
+};
+
+/* What values a word holds, and how they are multiplied:
+ *   f32_bf16   2 bf16, 2 bf16 of the other side; added up in f32
+ *   s32_u8s8   4 u8, 4 s8; added up in s32, without saturation
+ *   f32_f32    1 f32, 1 f32
+ *   f32_f16    1 f32, 1 f16: the left operand is converted when it is packed; a vector has 32 bytes
+ */
+typedef uint16_t kdl_bf16;
+typedef uint16_t kdl_f16;
+
+#define KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)                                           \
+  const lhs_type *lhs_base, int64_t lhs_offset, const rhs_type *rhs_base, int64_t rhs_offset,      \
+      acc_type *acc_base, int64_t acc_offset, int32_t k_outer, int32_t intrinsics_m,               \
+      int32_t intrinsics_n, int32_t intrinsics_k
+
+KDL_UKERNEL void kdl_uk_mma_f32_bf16(KDL_MMA_PARAMETERS(kdl_bf16, kdl_bf16, float));
+KDL_UKERNEL void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t));
+KDL_UKERNEL void kdl_uk_mma_f32_f32(KDL_MMA_PARAMETERS(float, float, float));
+KDL_UKERNEL void kdl_uk_mma_f32_f16(KDL_MMA_PARAMETERS(float, kdl_f16, float));
+
+/* The largest tile that stays in registers: rows, vectors, and whether it wants intrinsics_k of 16
+ * even where zeros must be added. The caller may use fewer rows and vectors. */
+#define KDL_MMA_TILE(rows, vectors, whole_steps)                                                   \
+  ((uint32_t)(rows) | (uint32_t)(vectors) << 8 | (uint32_t)(whole_steps) << 16)
+
+KDL_UKERNEL uint32_t kdl_uk_mma_f32_bf16_tile(void);
+KDL_UKERNEL uint32_t kdl_uk_mma_s32_u8s8_tile(void);
+KDL_UKERNEL uint32_t kdl_uk_mma_f32_f32_tile(void);
+KDL_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
+
+static inline float kdl_mma_word_f32(const void *word) {
+  float value;
+  __builtin_memcpy(&value, word, sizeof value);
+  return value;
+}
+
+static inline int32_t kdl_mma_word_s32(const void *word) {
+  int32_t value;
+  __builtin_memcpy(&value, word, sizeof value);
+  return value;
+}
+
+static inline float kdl_mma_bf16_value(kdl_bf16 bits) {
+  return __builtin_bit_cast(float, (uint32_t)bits << 16);
+}
+
+/* Exponent and mantissa are moved to where f32 has them and scaled by the difference of the biases,
+ * which also makes f16's subnormal numbers right; infinity and NaN keep their exponent of ones. */
+static inline float kdl_mma_f16_value(kdl_f16 half) {
+  uint32_t magnitude = (half & 0x7fffu) << 13;
+  uint32_t special = magnitude >= 0x0f800000 ? 0x7f800000 : 0;
+  float value = __builtin_bit_cast(float, magnitude) * 0x1p112f;
+  uint32_t bits = __builtin_bit_cast(uint32_t, value) | special | (half & 0x8000u) << 16;
+  return __builtin_bit_cast(float, bits);
+}
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One matrix multiplication with one microkernel: that it is linked and inlined, and is right.
+
+    linked.py --kdl-ld=P --llvm-dis=P --caller=F.bc --ukernels=F.offload --device=SPEC --tag=TAG
+              --kind=f32_bf16 --test=matmul_test [--needs=cpu_flag,...] [--emulator=qemu...]
+
+Before linking, the caller calls the microkernel; afterwards no trace of the call is left; the image
+that was taken is the one with the tag; what comes out gives the right numbers; and without the
+microkernel nothing comes out at all, so that the numbers cannot be another's.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+def link(args, *more):
+    return subprocess.run([args.kdl_ld, "--protocol=1", f"--caller={args.caller}",
+                           f"--for={args.device}", "--no-builtin", *more],
+                          capture_output=True, text=True, check=False)
+
+
+def lacks(needs):
+    """What this CPU lacks of the flags that /proc/cpuinfo knows."""
+    if not needs:
+        return []
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        flags = re.search(r"^flags\s*:(.*)$", file.read(), re.MULTILINE)
+    return [n for n in needs.split(",") if not flags or n not in flags.group(1).split()]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("kdl-ld", "llvm-dis", "caller", "ukernels", "device", "tag", "kind", "test"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--needs", default="")
+    parser.add_argument("--emulator", default="")
+    args = parser.parse_args()
+
+    before = subprocess.run([args.llvm_dis, args.caller, "-o", "-"], capture_output=True, text=True,
+                            check=True).stdout
+    if not re.search(r"\bcall void @kdl_uk_mma_\w+\(", before):
+        fail("the caller calls no microkernel")
+
+    with tempfile.TemporaryDirectory() as folder:
+        image, report = os.path.join(folder, "image.so"), os.path.join(folder, "report.json")
+        done = link(args, f"--ukernels={args.ukernels}", f"--output={image}", f"--report={report}")
+        if done.returncode:
+            fail(f"kdl-ld: {done.stderr}")
+        with open(report, encoding="utf-8") as file:
+            said = json.load(file)
+        taken = {m["symbol"]: [c["tag"] for c in m["candidates"] if c["chosen"]]
+                 for m in said["microkernels"]}
+        if len(taken) != 2 or any(tags != [args.tag] for tags in taken.values()):
+            fail(f"expected {args.tag} for both symbols, found {taken}")
+        if said["calls"]["before"] < 2 or said["calls"]["after"] != 0:
+            fail(f"calls: {said['calls']}")
+        after = os.path.join(folder, "after.ll")
+        done = link(args, f"--ukernels={args.ukernels}", "--emit=ir", f"--output={after}")
+        with open(after, encoding="utf-8") as file:
+            code = file.read()
+        if "@kdl_uk_" in code:
+            fail("the microkernel is still there after linking")
+        # AMX has its sums in registers of its own, which are filled from memory.
+        tiles = re.search(r"^define [^\n]*@tile_of\(.*?^}", code, re.MULTILINE | re.DOTALL)
+        if not tiles or ("alloca" in tiles.group(0)) != (args.tag == "amx"):
+            fail("the sums of a tile are not in registers")
+
+        done = link(args, f"--output={image}.without")
+        if done.returncode != 1 or "kdl_uk_mma_" not in done.stderr:
+            fail(f"without the microkernel: exit status {done.returncode}, {done.stderr}")
+        if os.path.exists(image + ".without"):
+            fail("without the microkernel: an image was written")
+
+        missing = lacks(args.needs)
+        if missing:
+            print(f"SKIPPED: linked, but not run: this CPU lacks {' '.join(missing)}")
+            sys.exit(77)
+        ran = subprocess.run([*shlex.split(args.emulator), args.test, args.kind, image],
+                             capture_output=True, text=True, check=False)
+        print(ran.stdout, ran.stderr, sep="", end="")
+        if ran.returncode or "0 wrong" not in ran.stdout:
+            fail(f"{args.test}: exit status {ran.returncode}")
+
+
+if __name__ == "__main__":
+    main()

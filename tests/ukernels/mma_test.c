@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One microkernel, called as a function, against the definition of its layout in mma.h. Built once
+ * per microkernel; KDL_MMA_TYPE says which values it multiplies. Inputs are small integers, so that
+ * every order of additions gives the same bits.
+ */
+#include <kdl/mma.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TYPE_f32_bf16 1
+#define TYPE_s32_u8s8 2
+#define TYPE_f32_f32 3
+#define TYPE_f32_f16 4
+#define TYPE_OF(name) TYPE_OF_(name)
+#define TYPE_OF_(name) TYPE_##name
+#define PASTE(a, b, c) PASTE_(a, b, c)
+#define PASTE_(a, b, c) a##b##c
+#define MICROKERNEL PASTE(kdl_uk_mma_, KDL_MMA_TYPE, )
+#define MICROKERNEL_TILE PASTE(kdl_uk_mma_, KDL_MMA_TYPE, _tile)
+
+#if TYPE_OF(KDL_MMA_TYPE) == TYPE_f32_bf16
+typedef kdl_bf16 lhs_element, rhs_element;
+typedef float result;
+enum { values = 2 };
+static kdl_bf16 of_integer(int value) {
+  float number = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return (kdl_bf16)(bits >> 16);
+}
+static lhs_element lhs_of(int value) {
+  return of_integer(value);
+}
+static rhs_element rhs_of(int value) {
+  return of_integer(value);
+}
+enum { lowest = -9, highest = 9 };
+#elif TYPE_OF(KDL_MMA_TYPE) == TYPE_s32_u8s8
+typedef uint8_t lhs_element;
+typedef int8_t rhs_element;
+typedef int32_t result;
+enum { values = 4, lowest = -128, highest = 127 };
+static lhs_element lhs_of(int value) {
+  return (uint8_t)(value + 128);
+}
+static rhs_element rhs_of(int value) {
+  return (int8_t)value;
+}
+#elif TYPE_OF(KDL_MMA_TYPE) == TYPE_f32_f32
+typedef float lhs_element, rhs_element, result;
+enum { values = 1, lowest = -9, highest = 9 };
+static lhs_element lhs_of(int value) {
+  return (float)value;
+}
+static rhs_element rhs_of(int value) {
+  return (float)value;
+}
+#else
+typedef float lhs_element, result;
+typedef kdl_f16 rhs_element;
+enum { values = 1, lowest = -9, highest = 9 };
+static lhs_element lhs_of(int value) {
+  return (float)value;
+}
+static rhs_element rhs_of(int value) {
+  _Float16 half = (_Float16)value;
+  kdl_f16 bits;
+  memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+#endif
+
+#ifdef __x86_64__
+/* AMX is used by permission only; where the kernel gives it, the CPU has it. */
+__attribute__((unused)) static int kdl_test_amx(void) {
+  enum { request_permission = 0x1023, tile_data = 18 };
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+#endif
+
+static unsigned seed = 1;
+static int next_value(void) {
+  seed = seed * 1103515245u + 12345u;
+  return lowest + (int)(seed >> 16) % (highest - lowest + 1);
+}
+
+/* What a value of the operands stands for: of u8, itself. */
+static int lhs_meaning(int value) {
+  return TYPE_OF(KDL_MMA_TYPE) == TYPE_s32_u8s8 ? value + 128 : value;
+}
+
+enum { guard = 7 };
+
+static int check(int32_t k_outer, int32_t rows, int32_t vectors, int32_t steps) {
+  size_t lhs_count = (size_t)(k_outer * rows * steps * values);
+  size_t rhs_count = (size_t)(k_outer * vectors * steps * kdl_mma_columns * values);
+  size_t acc_count = (size_t)(rows * vectors * kdl_mma_columns);
+  int *left = malloc((lhs_count + 1) * sizeof *left),
+      *right = malloc((rhs_count + 1) * sizeof *right);
+  lhs_element *lhs = malloc((lhs_count + guard) * sizeof *lhs);
+  rhs_element *rhs = malloc((rhs_count + guard) * sizeof *rhs);
+  result *acc = malloc((acc_count + 2 * guard) * sizeof *acc);
+  result *expected = malloc((acc_count + 2 * guard) * sizeof *expected);
+  if (!left || !right || !lhs || !rhs || !acc || !expected)
+    abort();
+  for (size_t i = 0; i < lhs_count; ++i)
+    lhs[i + guard] = lhs_of(left[i] = next_value());
+  for (size_t i = 0; i < rhs_count; ++i)
+    rhs[i + guard] = rhs_of(right[i] = next_value());
+  for (size_t i = 0; i < acc_count + 2 * guard; ++i)
+    expected[i] = acc[i] = (result)next_value();
+
+  for (int32_t row = 0; row < rows; ++row)
+    for (int32_t column = 0; column < vectors * kdl_mma_columns; ++column) {
+      int32_t vector = column / kdl_mma_columns, lane = column % kdl_mma_columns;
+      int64_t sum = 0;
+      for (int32_t outer = 0; outer < k_outer; ++outer)
+        for (int32_t k = 0; k < steps; ++k)
+          for (int32_t value = 0; value < values; ++value) {
+            size_t a = (size_t)(((outer * rows + row) * steps + k) * values + value);
+            int32_t step = outer * steps + k;
+            size_t b =
+                (size_t)(((step * vectors + vector) * kdl_mma_columns + lane) * values + value);
+            sum += (int64_t)lhs_meaning(left[a]) * right[b];
+          }
+      expected[guard + row * vectors * kdl_mma_columns + column] += (result)sum;
+    }
+  MICROKERNEL(lhs, guard, rhs, guard, acc, guard, k_outer, rows, vectors, steps);
+  int wrong = memcmp(acc, expected, (acc_count + 2 * guard) * sizeof *acc) != 0;
+  if (wrong)
+    fprintf(stderr, "k_outer %d, rows %d, vectors %d, steps %d: differs\n", k_outer, rows, vectors,
+            steps);
+  free(left), free(right), free(lhs), free(rhs), free(acc), free(expected);
+  return wrong;
+}
+
+int main(void) {
+#ifdef KDL_MMA_NEEDS
+  if (!(KDL_MMA_NEEDS)) {
+    puts("SKIPPED: this CPU lacks what the microkernel needs");
+    return 77;
+  }
+#endif
+  uint32_t tile = MICROKERNEL_TILE();
+  int32_t rows = tile & 0xff, vectors = tile >> 8 & 0xff, whole_steps = (tile >> 16) != 0;
+  int wrong = 0, checked = 0;
+  for (int32_t m = 1; m <= rows; ++m)
+    for (int32_t n = 1; n <= vectors; ++n)
+      for (int32_t k = 0; k <= 5; ++k, ++checked) {
+        wrong += check(k, m, n, kdl_mma_steps);
+        if (!whole_steps)
+          wrong += check(k, m, n, 1);
+      }
+  printf("%d shapes up to %d rows and %d vectors, %d wrong\n", checked, rows, vectors, wrong);
+  return wrong || !checked;
+}

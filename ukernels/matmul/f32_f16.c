@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Matrices of f16, multiplied into one of f32. */
+#include <stdint.h>
+
+typedef uint16_t element, rhs_element;
+typedef float lhs_element, result;
+enum { values = 1, has_bias = 0 };
+#define lhs_of(x) kdl_mma_f16_value(x)
+#define lhs_line(x) (x)
+#define bias_of(sum) (sum)
+#define microkernel kdl_uk_mma_f32_f16
+#define microkernel_tile kdl_uk_mma_f32_f16_tile
+#define matmul_name kdl_matmul_f32_f16
+#define pack_name kdl_matmul_pack_f32_f16
+#include "matmul.h"

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The loop for AMX, whose registers are tiles of 16 rows of 64 bytes: of the left operand, 16 rows
+ * of 16 words; of the right one, 16 vectors; of the result, 16 fragments. The layout has all three
+ * as they are loaded, with intrinsics_k of 16, and takes no other.
+ *
+ * Four tiles hold sums: two halves of the rows, two vectors. The operating system must have
+ * permitted AMX to the process, which libkdl asks for before it loads an image that needs it.
+ */
+#ifndef KDL_UKERNELS_MMA_AMX_H
+#define KDL_UKERNELS_MMA_AMX_H
+
+#include <kdl/mma.h>
+
+#include <immintrin.h>
+
+enum { amx_rows = 16, amx_bytes = 64 };
+
+/* What LDTILECFG reads. */
+typedef struct amx_shape {
+  uint8_t palette, start_row, reserved[14];
+  uint16_t bytes_per_row[16];
+  uint8_t rows[16];
+} amx_shape;
+
+/* Tiles 0 to 3: sums, by half and vector; 4 and 5: halves of the rows; 6 and 7: vectors. */
+static inline void amx_configure(int32_t rows) {
+  amx_shape shape = {.palette = 1};
+  int32_t first = rows < amx_rows ? rows : amx_rows, second = rows - first;
+  for (int32_t tile = 0; tile < 8; ++tile) {
+    int32_t height = tile >= 6 ? amx_rows : tile == 2 || tile == 3 || tile == 5 ? second : first;
+    shape.rows[tile] = (uint8_t)height;
+    shape.bytes_per_row[tile] = height ? amx_bytes : 0;
+  }
+  _tile_loadconfig(&shape);
+}
+
+#define KDL_MMA_AMX(name, lhs_type, rhs_type, acc_type, multiply)                                  \
+  void name(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                    \
+    const char *lhs = (const char *)(lhs_base + lhs_offset);                                       \
+    const char *rhs = (const char *)(rhs_base + rhs_offset);                                       \
+    char *acc = (char *)(acc_base + acc_offset);                                                   \
+    const int32_t stride = intrinsics_n * amx_bytes;                                               \
+    const int two_halves = intrinsics_m > amx_rows, two_vectors = intrinsics_n > 1;                \
+    (void)intrinsics_k;                                                                            \
+    amx_configure(intrinsics_m);                                                                   \
+    _tile_loadd(0, acc, stride);                                                                   \
+    if (two_vectors)                                                                               \
+      _tile_loadd(1, acc + amx_bytes, stride);                                                     \
+    if (two_halves)                                                                                \
+      _tile_loadd(2, acc + amx_rows * stride, stride);                                             \
+    if (two_halves && two_vectors)                                                                 \
+      _tile_loadd(3, acc + amx_rows * stride + amx_bytes, stride);                                 \
+    for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
+      _tile_loadd(4, lhs, amx_bytes);                                                              \
+      _tile_loadd(6, rhs, stride);                                                                 \
+      multiply(0, 4, 6);                                                                           \
+      if (two_vectors) {                                                                           \
+        _tile_loadd(7, rhs + amx_bytes, stride);                                                   \
+        multiply(1, 4, 7);                                                                         \
+      }                                                                                            \
+      if (two_halves) {                                                                            \
+        _tile_loadd(5, lhs + amx_rows * amx_bytes, amx_bytes);                                     \
+        multiply(2, 5, 6);                                                                         \
+      }                                                                                            \
+      if (two_halves && two_vectors)                                                               \
+        multiply(3, 5, 7);                                                                         \
+      lhs += intrinsics_m * amx_bytes;                                                             \
+      rhs += intrinsics_n * amx_rows * amx_bytes;                                                  \
+    }                                                                                              \
+    _tile_stored(0, acc, stride);                                                                  \
+    if (two_vectors)                                                                               \
+      _tile_stored(1, acc + amx_bytes, stride);                                                    \
+    if (two_halves)                                                                                \
+      _tile_stored(2, acc + amx_rows * stride, stride);                                            \
+    if (two_halves && two_vectors)                                                                 \
+      _tile_stored(3, acc + amx_rows * stride + amx_bytes, stride);                                \
+    _tile_release();                                                                               \
+  }
+
+#endif

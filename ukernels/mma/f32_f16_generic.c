@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* f16 for any CPU. */
+#include "loop.h"
+
+enum { parts = 1, lhs_values = 1, rhs_values = 1 };
+typedef float sums __attribute__((ext_vector_type(16)));
+typedef float unaligned_sums __attribute__((ext_vector_type(16), aligned(4)));
+typedef uint32_t bits __attribute__((ext_vector_type(16)));
+typedef uint16_t halves __attribute__((ext_vector_type(16), aligned(2)));
+typedef sums vectors;
+typedef float words;
+
+static inline sums load_sums(const float *acc) {
+  return *(const unaligned_sums *)acc;
+}
+static inline void store_sums(float *acc, sums sum) {
+  *(unaligned_sums *)acc = sum;
+}
+/* Exponent and mantissa are moved to where f32 has them and scaled by the difference of the biases,
+ * which also makes f16's subnormal numbers right; infinity and NaN keep their exponent of ones. */
+static inline vectors load_vectors(const kdl_f16 *rhs) {
+  bits half = __builtin_convertvector(*(const halves *)rhs, bits);
+  bits magnitude = (half & 0x7fff) << 13;
+  bits special = magnitude >= 0x0f800000 ? (bits)0x7f800000 : (bits)0;
+  sums value = __builtin_bit_cast(sums, magnitude) * 0x1p112f;
+  return __builtin_bit_cast(sums,
+                            __builtin_bit_cast(bits, value) | special | (half & 0x8000) << 16);
+}
+static inline words splat(const float *lhs) {
+  return *lhs;
+}
+static inline sums multiply(sums sum, words word, vectors vector) {
+  return sum + word * vector;
+}
+
+KDL_MMA_LOOP(kdl_uk_mma_f32_f16, float, kdl_f16, float)
+
+uint32_t kdl_uk_mma_f32_f16_tile(void) {
+  return KDL_MMA_TILE(2, 1, 0);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The loop for instructions that multiply two rows with two columns, two words of each at a time
+ * (BFMMLA, USMMLA). A register of sums is then
+ *
+ *     row 0 column 0, row 0 column 1, row 1 column 0, row 1 column 1
+ *
+ * The file that includes this has defined
+ *
+ *     quad, word_pairs             four sums; two words of two rows or columns
+ *     values                       elements in a word
+ *     load_quad, store_quad, low_halves, high_halves
+ *     load_rows(first, second), load_words, zip_low, zip_high, multiply
+ *
+ * intrinsics_k must be even here. Of an odd number of rows, the last is multiplied as two, and kept
+ * as one.
+ */
+#ifndef KDL_UKERNELS_MMA_PAIRS_H
+#define KDL_UKERNELS_MMA_PAIRS_H
+
+#include <kdl/mma.h>
+
+#define KDL_MMA_PAIRS(name, lhs_type, rhs_type, acc_type)                                          \
+  static inline __attribute__((always_inline)) void name(                                          \
+      KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                          \
+    const lhs_type *lhs = lhs_base + lhs_offset;                                                   \
+    const rhs_type *rhs = rhs_base + rhs_offset;                                                   \
+    acc_type *acc = acc_base + acc_offset;                                                         \
+    const int32_t width = intrinsics_n * 4, pairs = (intrinsics_m + 1) / 2;                        \
+    quad sum[pairs][width][2];                                                                     \
+    word_pairs rows[pairs];                                                                        \
+    for (int32_t m = 0; m < pairs; ++m)                                                            \
+      for (int32_t n = 0; n < width; ++n) {                                                        \
+        quad even = load_quad(acc + (2 * m * width + n) * 4);                                      \
+        int32_t next = 2 * m + 1 < intrinsics_m ? 2 * m + 1 : 2 * m;                               \
+        quad odd = load_quad(acc + (next * width + n) * 4);                                        \
+        sum[m][n][0] = low_halves(even, odd);                                                      \
+        sum[m][n][1] = high_halves(even, odd);                                                     \
+      }                                                                                            \
+    for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
+      _Pragma("clang loop unroll(disable)") for (int32_t k = 0; k < intrinsics_k; k += 2) {        \
+        for (int32_t m = 0; m < pairs; ++m) {                                                      \
+          int32_t next = 2 * m + 1 < intrinsics_m ? 2 * m + 1 : 2 * m;                             \
+          rows[m] = load_rows(lhs + (2 * m * intrinsics_k + k) * values,                           \
+                              lhs + (next * intrinsics_k + k) * values);                           \
+        }                                                                                          \
+        for (int32_t n = 0; n < width; ++n) {                                                      \
+          const rhs_type *from =                                                                   \
+              rhs + ((k * intrinsics_n + n / 4) * kdl_mma_columns + n % 4 * 4) * values;           \
+          word_pairs here = load_words(from);                                                      \
+          word_pairs behind = load_words(from + width * 4 * values);                               \
+          for (int32_t m = 0; m < pairs; ++m) {                                                    \
+            sum[m][n][0] = multiply(sum[m][n][0], rows[m], zip_low(here, behind));                 \
+            sum[m][n][1] = multiply(sum[m][n][1], rows[m], zip_high(here, behind));                \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+      lhs += intrinsics_m * intrinsics_k * values;                                                 \
+      rhs += intrinsics_n * intrinsics_k * kdl_mma_columns * values;                               \
+    }                                                                                              \
+    for (int32_t m = 0; m < pairs; ++m)                                                            \
+      for (int32_t n = 0; n < width; ++n) {                                                        \
+        store_quad(acc + (2 * m * width + n) * 4, low_halves(sum[m][n][0], sum[m][n][1]));         \
+        if (2 * m + 1 < intrinsics_m)                                                              \
+          store_quad(acc + ((2 * m + 1) * width + n) * 4,                                          \
+                     high_halves(sum[m][n][0], sum[m][n][1]));                                     \
+      }                                                                                            \
+  }
+
+#endif

@@ -60,6 +60,8 @@ static uint32_t place(reading *r, const kdl_image_param *param) {
 
 static int take_param(void *user, const kdl_image_param *param) {
   reading *r = user;
+  if (param->kind == KDL_IMAGE_PARAM_GROUP)
+    return 0;
   uint32_t offset = place(r, param);
   r->no_memory = !kdl_params_add(r->params, offset, param->size);
   return r->no_memory;

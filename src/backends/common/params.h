@@ -18,9 +18,10 @@ void kdl_params_free(kdl_params *params);
 bool kdl_params_begin(kdl_params *params);
 bool kdl_params_add(kdl_params *params, uint32_t offset, uint32_t size);
 
-/* As the image tells them; they stay unknown where it does not. SPIR-V tells no offsets: they are
- * those of a C struct, and KDL_NO_OFFSET from the first parameter on whose alignment C could not
- * tell by its size. False when out of memory. */
+/* As the image tells them, but for group memory, for which a launch has a size and no argument;
+ * they stay unknown where it does not. SPIR-V tells no offsets: they are those of a C struct, and
+ * KDL_NO_OFFSET from the first parameter on whose alignment C could not tell by its size. False
+ * when out of memory. */
 bool kdl_params_read(kdl_params *params, kdl_image_kind kind, const void *data, size_t size,
                      const char *kernel);
 

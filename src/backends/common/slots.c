@@ -3,42 +3,33 @@
 
 #include <stdlib.h>
 
-static uint32_t size_at(const uint32_t *sizes, size_t stride, uint32_t index) {
-  uint32_t size;
-  memcpy(&size, (const char *)sizes + index * stride, sizeof size);
-  return size;
+/* Gives those of one size the next slots, a word each. */
+static uint32_t assign_size(kdl_slots *slots, kdl_argument *arguments, uint32_t argument_count,
+                            uint32_t size) {
+  uint32_t first = slots->count;
+  for (uint32_t i = 0; i < argument_count; ++i) {
+    if (arguments[i].size != size)
+      continue;
+    slots->order[slots->count] = (uint16_t)i;
+    arguments[i].slot = slots->count++;
+  }
+  return slots->count - first;
 }
 
-static void put_slot(uint32_t *slots, size_t stride, uint32_t index, uint32_t slot) {
-  memcpy((char *)slots + index * stride, &slot, sizeof slot);
-}
-
-bool kdl_slots_assign(kdl_slots *slots, uint32_t argument_count, const uint32_t *sizes,
-                      uint32_t *out_slots, size_t stride) {
-  static const uint32_t compared[] = {8, 4};
-  uint32_t slot = 0;
-  slots->order = calloc((size_t)argument_count + 1, sizeof *slots->order);
+bool kdl_slots_assign(kdl_slots *slots, kdl_argument *arguments, uint32_t argument_count) {
+  *slots = (kdl_slots){.order = calloc((size_t)argument_count + 1, sizeof *slots->order)};
   if (!slots->order)
     return false;
-  for (size_t s = 0; s < 2; ++s) {
-    for (uint32_t i = 0; i < argument_count; ++i) {
-      if (size_at(sizes, stride, i) != compared[s])
-        continue;
-      slots->order[slot] = (uint16_t)i;
-      put_slot(out_slots, stride, i, slot++);
-    }
-    *(s == 0 ? &slots->wide_count : &slots->word_count) =
-        (uint16_t)(s == 0 ? slot : slot - slots->wide_count);
-  }
-  slots->has_others = slot < argument_count;
+  slots->wide_count = (uint16_t)assign_size(slots, arguments, argument_count, 8);
+  slots->word_count = (uint16_t)assign_size(slots, arguments, argument_count, 4);
+  slots->has_others = slots->count < argument_count;
   for (uint32_t i = 0; i < argument_count; ++i) {
-    uint32_t size = size_at(sizes, stride, i);
+    uint32_t size = arguments[i].size;
     if (size == 8 || size == 4)
       continue;
-    put_slot(out_slots, stride, i, slot);
-    slot += (size + 7) / 8;
+    arguments[i].slot = slots->count;
+    slots->count += (size + 7) / 8;
   }
-  slots->count = slot;
   return true;
 }
 

@@ -8,9 +8,8 @@
 #ifndef KDL_BACKENDS_COMMON_SLOTS_H
 #define KDL_BACKENDS_COMMON_SLOTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "backends/common/arguments.h"
+
 #include <string.h>
 
 typedef struct kdl_slots {
@@ -20,9 +19,8 @@ typedef struct kdl_slots {
   uint32_t count;                  /* of words */
 } kdl_slots;
 
-/* Assigns them: sizes and slots are members of `stride` bytes each. False when out of memory. */
-bool kdl_slots_assign(kdl_slots *slots, uint32_t argument_count, const uint32_t *sizes,
-                      uint32_t *out_slots, size_t stride);
+/* Assigns each argument its slot. False when out of memory. */
+bool kdl_slots_assign(kdl_slots *slots, kdl_argument *arguments, uint32_t argument_count);
 void kdl_slots_free(kdl_slots *slots);
 
 static inline uint64_t kdl_word_at(const void *base, size_t offset) {

@@ -20,7 +20,7 @@ static kdl_status refused(const kdl_opencl_kernel *kernel, kdl_opencl_instance *
 
 static kdl_status set_memory(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance, size_t index,
                              const void *pointer, bool is_fresh, bool *out_ours) {
-  const kdl_opencl_param *param = &kernel->params[index];
+  const kdl_argument *param = &kernel->params[index];
   kdl_opencl_device *device = kernel->device;
   uint64_t word;
   memcpy(&word, pointer, sizeof word);
@@ -37,7 +37,7 @@ static kdl_status set_memory(kdl_opencl_kernel *kernel, kdl_opencl_instance *ins
 
 static kdl_status set_value(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance, size_t index,
                             const kdl_args *args) {
-  const kdl_opencl_param *param = &kernel->params[index];
+  const kdl_argument *param = &kernel->params[index];
   size_t size = param->size;
   bool is_remembered = size != 0;
   if (!is_remembered && !args->sizes)
@@ -60,7 +60,7 @@ static kdl_status set_value(kdl_opencl_kernel *kernel, kdl_opencl_instance *inst
 
 static kdl_status set_group_memory(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance,
                                    uint32_t size) {
-  if (kernel->group_index == UINT32_MAX)
+  if (kernel->group_index == KDL_NO_GROUP_MEMORY)
     return size == 0 ? KDL_OK
                      : kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                              "opencl:%u: found %u bytes of dynamic group memory, "
@@ -86,7 +86,7 @@ kdl_status kdl_opencl_arguments_set(kdl_opencl_kernel *kernel, kdl_opencl_instan
                                  kernel->name, args->count, kernel->param_count);
   kdl_status status = set_group_memory(kernel, instance, desc->shared);
   for (size_t i = 0; i < args->count && status == KDL_OK; ++i)
-    status = kernel->params[i].kind == KDL_OPENCL_PARAM_MEMORY
+    status = kernel->params[i].kind == KDL_ARGUMENT_MEMORY
                  ? set_memory(kernel, instance, i, args->pointers[i], is_fresh, &all_ours)
                  : set_value(kernel, instance, i, args);
   if (status != KDL_OK)

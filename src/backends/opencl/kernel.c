@@ -41,7 +41,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
   pthread_mutex_destroy(&kernel->lock);
   kdl_slots_free(&kernel->slots);
   free(kernel->params);
-  free(kernel->infos);
+  kdl_params_free(&kernel->infos);
   free(kernel->name);
   free(kernel);
 }
@@ -54,28 +54,9 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters                                                                                   */
 
-/* As C lays out a struct of them, where each is as aligned as it is large. */
-static bool lay_out(kdl_opencl_kernel *kernel) {
-  uint64_t end = 0;
-  bool known = true;
-  for (uint32_t i = 0; i < kernel->param_count; ++i)
-    known &= kernel->params[i].size != 0;
-  if (!known)
-    return true;
-  kernel->infos = calloc(kernel->param_count + 1, sizeof *kernel->infos);
-  for (uint32_t i = 0; kernel->infos && i < kernel->param_count; ++i) {
-    uint32_t size = kernel->params[i].size;
-    uint32_t alignment = size & (~size + 1);
-    end = (end + alignment - 1) / alignment * alignment;
-    kernel->infos[i] = (kdl_param_info){(uint32_t)end, size};
-    end += size;
-  }
-  return kernel->infos != NULL;
-}
-
 static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                                const kdl_backend_wish *wish, void *native) {
-  kdl_opencl_params learnt;
+  kdl_arguments learnt;
   kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, wish, &learnt);
   if (status != KDL_OK)
     return status;
@@ -85,9 +66,10 @@ static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_modul
   if (!kernel->params)
     return kdl_opencl_no_memory(kernel->device->ordinal);
   memcpy(kernel->params, learnt.list, learnt.count * sizeof *kernel->params);
-  bool assigned = kdl_slots_assign(&kernel->slots, learnt.count, &kernel->params->size,
-                                   &kernel->params->slot, sizeof *kernel->params);
-  return assigned && lay_out(kernel) ? KDL_OK : kdl_opencl_no_memory(kernel->device->ordinal);
+  bool assigned = kdl_slots_assign(&kernel->slots, kernel->params, learnt.count);
+  return assigned && kdl_arguments_lay_out(&learnt, &kernel->infos)
+             ? KDL_OK
+             : kdl_opencl_no_memory(kernel->device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -175,12 +157,9 @@ static void tell(const kdl_opencl_kernel *kernel, const kdl_backend_wish *wish,
   memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
   out_kernel->launch = kdl_opencl_launch;
   out_kernel->context = (void *)(uintptr_t)kernel;
-  out_kernel->params = kernel->infos;
+  out_kernel->params = kernel->infos.list;
   out_kernel->param_count = kernel->param_count;
-  if (kernel->infos && kernel->param_count) {
-    const kdl_param_info *last = &kernel->infos[kernel->param_count - 1];
-    out_kernel->packed_size = last->offset + last->size;
-  }
+  out_kernel->packed_size = kdl_params_packed_size(&kernel->infos);
 }
 
 kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_backend_wish *wish,

@@ -3,6 +3,7 @@
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
+#include "backends/common/arguments.h"
 #include "backends/common/ranges.h"
 #include "backends/common/slots.h"
 #include "backends/opencl/driver.h"
@@ -105,32 +106,10 @@ kdl_status kdl_opencl_global_find(void *device, void *module, const char *name,
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
-typedef enum kdl_opencl_param_kind {
-  KDL_OPENCL_PARAM_UNKNOWN,
-  KDL_OPENCL_PARAM_VALUE,
-  KDL_OPENCL_PARAM_MEMORY,
-  KDL_OPENCL_PARAM_GROUP, /* group memory: its size is passed */
-} kdl_opencl_param_kind;
-
-typedef struct kdl_opencl_param {
-  kdl_opencl_param_kind kind;
-  uint32_t size;  /* 0 where nobody knows */
-  uint32_t index; /* the driver's */
-  uint32_t slot;  /* in the words of what was set last */
-} kdl_opencl_param;
-
-enum { KDL_OPENCL_MOST_PARAMS = 256 };
-
 /* What can be learnt of a kernel's parameters from the driver, the image and the metadata. */
-typedef struct kdl_opencl_params {
-  kdl_opencl_param list[KDL_OPENCL_MOST_PARAMS];
-  uint32_t count;
-  uint32_t group_index; /* of the one that is group memory; UINT32_MAX: there is none */
-} kdl_opencl_params;
-
 kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
                                    void *kernel, const kdl_backend_wish *wish,
-                                   kdl_opencl_params *out_params);
+                                   kdl_arguments *out_params);
 
 /*
  * A cl_kernel carries its arguments, and setting them is the one thing in OpenCL that two threads
@@ -161,9 +140,9 @@ struct kdl_opencl_kernel {
   uint32_t param_count;
   kdl_slots slots;
   uint32_t block[3];    /* for launches that leave it to the image */
-  uint32_t group_index; /* UINT32_MAX where it takes no group memory */
-  kdl_opencl_param *params;
-  kdl_param_info *infos; /* NULL where not all sizes are known */
+  uint32_t group_index; /* KDL_NO_GROUP_MEMORY where it takes none */
+  kdl_argument *params;
+  kdl_params infos; /* unknown where not all sizes are known */
   void *program;
   char *name;
   pthread_mutex_t lock; /* held to add an instance */

@@ -142,6 +142,10 @@ static void add_language(cc_words *words, const cc_job *job) {
     cc_words_add(words, "-fno-math-errno");
   }
   cc_words_add(words, "-nostdlibinc");
+  if (job->names) { /* before anything that the user includes */
+    cc_words_add(words, "-include");
+    cc_words_add(words, job->names);
+  }
   cc_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
   cc_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i)
@@ -190,18 +194,15 @@ static kdl_status compile(cc_job *job, const char *path, const char *const *more
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels                                                                                  */
 
-/* Writes a file that has the source, what goes before it, and what follows. */
-static kdl_status write_copy(cc_job *job, const char *path,
-                             void (*before)(FILE *out, const cc_kernels *kernels),
-                             void (*after)(FILE *out, const cc_job *job)) {
+/* Writes a file, of the source where `copies`, and of what follows it. */
+static kdl_status write_file(cc_job *job, const char *path, bool copies,
+                             void (*write)(FILE *out, const cc_job *job)) {
   FILE *out = path ? fopen(path, "w") : NULL;
   if (!out)
     return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno)) : no_memory(job);
-  if (before)
-    before(out, &job->kernels);
-  kdl_status status = cc_source_copy(out, job->source->path);
+  kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
   if (status == KDL_OK)
-    after(out, job);
+    write(out, job);
   int failed = ferror(out);
   if (fclose(out) != 0 || failed)
     return status == KDL_OK ? kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno))
@@ -211,6 +212,10 @@ static kdl_status write_copy(cc_job *job, const char *path,
 
 static void write_questions(FILE *out, const cc_job *job) {
   cc_signature_ask(out, job->target, &job->kernels);
+}
+
+static void write_names(FILE *out, const cc_job *job) {
+  cc_wrapper_rename(out, &job->kernels);
 }
 
 static void write_wrapper(FILE *out, const cc_job *job) {
@@ -264,7 +269,7 @@ static kdl_status read_signatures(cc_job *job) {
   kdl_string ir = {"", 0};
   if (job->kernels.count == 0)
     return KDL_OK;
-  kdl_status status = write_copy(job, source, NULL, write_questions);
+  kdl_status status = write_file(job, source, true, write_questions);
   if (status == KDL_OK)
     status = compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm"), answers);
   if (status == KDL_OK)
@@ -429,7 +434,7 @@ static kdl_status link_host(cc_job *job, const char *code, const char *image) {
 
 static kdl_status make_host_bitcode(cc_job *job) {
   const char *source = file_of(job, "bitcode.c");
-  kdl_status status = write_copy(job, source, cc_wrapper_rename, write_bitcode_wrapper);
+  kdl_status status = write_file(job, source, true, write_bitcode_wrapper);
   return status == KDL_OK ? make_bitcode(job, source) : status;
 }
 
@@ -439,7 +444,10 @@ static kdl_status make_host(cc_job *job) {
   const char *code = file_of(job, "ll");
   const char *image = file_of(job, "so");
   kdl_string ir = {"", 0};
-  kdl_status status = write_copy(job, source, cc_wrapper_rename, write_wrapper);
+  job->names = file_of(job, "names.h");
+  kdl_status status = write_file(job, job->names, false, write_names);
+  if (status == KDL_OK)
+    status = write_file(job, source, true, write_wrapper);
   if (status == KDL_OK)
     status = compile(job, source, WITH("-S", "-emit-llvm"), code);
   if (status == KDL_OK)

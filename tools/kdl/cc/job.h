@@ -49,6 +49,7 @@ typedef struct cc_job {
   kdl_string *messages; /* of the compilers, one for each that had some */
   size_t message_count;
   cc_kernels kernels;
+  const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
   kdl_string image;
   kdl_image_kind kind;
   kdl_feature_set needs; /* tokens that the image needs beyond its architecture */

@@ -35,7 +35,8 @@ static const struct {
     {KDL_IMAGE_CL, "cl"},
 };
 
-/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. */
+/* LLVM's names for its ImageKind numbers, which are also the extensions its packager knows. It does
+ * not know the one that PTX usually has. */
 static const struct {
   const char *name;
   kdl_image_kind kind;
@@ -43,6 +44,7 @@ static const struct {
 } llvm_kinds[] = {
     {"o", KDL_IMAGE_OBJECT, 1},      {"bc", KDL_IMAGE_BITCODE, 2}, {"cubin", KDL_IMAGE_CUBIN, 3},
     {"fatbin", KDL_IMAGE_FATBIN, 4}, {"s", KDL_IMAGE_PTX, 5},      {"spv", KDL_IMAGE_SPIRV, 6},
+    {"ptx", KDL_IMAGE_PTX, 5},
 };
 
 const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]) {

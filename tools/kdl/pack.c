@@ -75,13 +75,21 @@ static kdl_image_kind kind_of(const packer *pack, const cli_terms *terms, const 
   return cli_image_kind_seen(known, bytes->data, bytes->size);
 }
 
+static bool is_indexed(const packer *pack, const cli_terms *terms) {
+  kdl_string name;
+  bool indexed = pack->rules->index;
+  for (size_t i = 0; i < terms->count; ++i)
+    indexed |= kdl_kernel_name(terms->items[i].key, &name);
+  return indexed;
+}
+
 /* Readers do not look into an image that is indexed, so there the kind must be right also where
  * LLVM has no name for the extension. */
 static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *out_kind) {
   const cli_term *term = cli_terms_find(terms, "image_kind");
   kdl_image_kind kind = kind_of(pack, terms, path, bytes);
-  if (!term && pack->rules->index && kind != KDL_IMAGE_UNKNOWN)
+  if (!term && is_indexed(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
     *out_kind = kdl_llvm_image_kind(kind);
   else if (!term)
     *out_kind = cli_declared_kind(path, bytes->data, bytes->size);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum {
+  segment_load = 1,
   segment_note = 4,
   count_elsewhere = 0,      /* e_shnum: the count is in section 0 */
   index_elsewhere = 0xffff, /* e_shstrndx, e_phnum: likewise */
@@ -32,9 +33,11 @@ static const place section_offset = {16, 24}, section_length = {20, 32}, section
 static const place section_info = {28, 44}, section_align = {32, 48}, section_entry = {36, 56};
 
 static const place segment_size = {32, 56};
-static const place segment_offset = {4, 8}, segment_length = {16, 32}, segment_align = {28, 48};
+static const place segment_offset = {4, 8}, segment_address = {8, 16};
+static const place segment_length = {16, 32}, segment_align = {28, 48};
 
 static const place symbol_size = {16, 24};
+static const place symbol_value = {4, 8};
 static const place symbol_info = {12, 4}, symbol_other = {13, 5}, symbol_section = {14, 6};
 
 static uint8_t pick(const kdl_elf *elf, place where) {
@@ -290,6 +293,7 @@ kdl_elf_symbol kdl_elf_read_symbol(const kdl_elf *elf, const kdl_elf_symbols *sy
       .binding = info >> 4,
       .other = entry[pick(elf, symbol_other)],
       .is_defined = half_at(elf, entry, symbol_section) != 0,
+      .address = wide_at(elf, entry, symbol_value),
   };
 }
 
@@ -297,6 +301,19 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
                                const kdl_elf_symbol *symbol, const char **out_name,
                                size_t *out_length) {
   return read_string(elf, &symbols->strings, symbol->name, out_name, out_length);
+}
+
+const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t size) {
+  for (uint64_t i = 0; i < elf->segment_count; ++i) {
+    const uint8_t *header = elf->data + elf->segment_table + i * pick(elf, segment_size);
+    uint64_t start = wide_at(elf, header, segment_address);
+    uint64_t offset = wide_at(elf, header, segment_offset);
+    uint64_t length = wide_at(elf, header, segment_length);
+    if (kdl_elf_load_u32(elf, header) == segment_load && address >= start &&
+        kdl_in_range(address - start, size, length) && kdl_in_range(offset, length, elf->size))
+      return elf->data + offset + (address - start);
+  }
+  return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -70,6 +70,7 @@ typedef struct kdl_elf_symbol {
   uint8_t binding;
   uint8_t other;
   bool is_defined;
+  uint64_t address;
 } kdl_elf_symbol;
 
 typedef struct kdl_elf_symbols {
@@ -121,6 +122,9 @@ kdl_elf_symbol kdl_elf_read_symbol(const kdl_elf *elf, const kdl_elf_symbols *sy
 kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbols,
                                const kdl_elf_symbol *symbol, const char **out_name,
                                size_t *out_length);
+
+/* The `size` bytes that a loader would put at an address, where they are in the file; else NULL. */
+const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t size);
 
 /* Notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
 kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note);

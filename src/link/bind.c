@@ -5,97 +5,13 @@
  */
 #include "base/environment.h"
 #include "base/error.h"
-#include "link/kernel.h"
+#include "link/geometry.h"
 #include "link/permission.h"
 #include "target/text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ------------------------------------------------------------------------------------------ */
-/* Geometry                                                                                     */
-
-typedef struct {
-  uint32_t block[3];
-  uint32_t tile[3];
-} geometry;
-
-/* What an image's key says; zeros where it says nothing. A group covers its block unless said
- * otherwise. */
-static geometry key_geometry(const kdl_kernel_key *key) {
-  geometry made = {{0}, {0}};
-  if (kdl_kernel_has(key, KDL_KERNEL_BLOCK))
-    memcpy(made.block, key->block, sizeof made.block);
-  memcpy(made.tile, made.block, sizeof made.tile);
-  if (kdl_kernel_has(key, KDL_KERNEL_TILE))
-    memcpy(made.tile, key->tile, sizeof made.tile);
-  return made;
-}
-
-static void read_key(const kdl_kernel *kernel, uint32_t image, kdl_kernel_key *out_key) {
-  const kdl_string *value =
-      kdl_catalog_kernel_key(kernel->ranked.catalog, image, kdl_text_of(kernel->name));
-  kdl_parse_error error;
-  if (!value || !kdl_kernel_parse(*value, out_key, &error))
-    *out_key = (kdl_kernel_key){0};
-}
-
-/* Why an explicit grid would mean different things to images that may run; NULL where it does not,
- * or when out of memory for the words. */
-static char *find_disagreement(const kdl_kernel *kernel) {
-  const kdl_selection *selection = kernel->ranked.selection;
-  kdl_kernel_key key;
-  read_key(kernel, selection->images[0], &key);
-  geometry first = key_geometry(&key);
-  for (size_t i = 1; i < selection->count; ++i) {
-    read_key(kernel, selection->images[i], &key);
-    geometry other = key_geometry(&key);
-    if (memcmp(&first, &other, sizeof first) == 0)
-      continue;
-    char *words;
-    const uint32_t *a = first.block, *b = other.block, *c = first.tile, *d = other.tile;
-    if (asprintf(&words,
-                 "image %u has block=%ux%ux%u tile=%ux%ux%u and image %u has block=%ux%ux%u "
-                 "tile=%ux%ux%u, so that one grid means two problems; use kdl_launch_items",
-                 (unsigned)selection->images[0], a[0], a[1], a[2], c[0], c[1], c[2],
-                 (unsigned)selection->images[i], b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
-      return NULL;
-    return words;
-  }
-  return NULL;
-}
-
-static bool is_set(const uint32_t extent[3]) {
-  return extent[0] != 0;
-}
-
-static kdl_status take_extent(const char *what, const uint32_t key[3], const uint32_t image[3],
-                              uint32_t out[3]) {
-  if (is_set(key) && is_set(image) && memcmp(key, image, 3 * sizeof *key) != 0)
-    return kdl_fail(KDL_BAD_FILE, "metadata says %s=%ux%ux%u, the image itself %ux%ux%u", what,
-                    key[0], key[1], key[2], image[0], image[1], image[2]);
-  memcpy(out, is_set(image) ? image : key, 3 * sizeof *out);
-  return KDL_OK;
-}
-
-static kdl_status learn_geometry(kdl_kernel *kernel) {
-  geometry key = key_geometry(&kernel->key);
-  if (kernel->key.shared > UINT32_MAX)
-    return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
-                    kernel->key.shared);
-  kdl_status status = take_extent("block", key.block, kernel->loaded.block, kernel->block);
-  if (status != KDL_OK)
-    return status;
-  /* A tile that the key only implies does not contradict one that the image declares. */
-  static const uint32_t unsaid[3] = {0};
-  bool said = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
-  status = take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile);
-  if (status == KDL_OK && !is_set(kernel->tile))
-    memcpy(kernel->tile, kernel->block, sizeof kernel->tile);
-  return status;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* One image                                                                                    */
@@ -110,8 +26,8 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   kdl_status status = kdl_module_load(kernel->lib, runtime, image, special, &kernel->module);
   if (status != KDL_OK)
     return status;
-  read_key(kernel, image, &kernel->key);
-  geometry key = key_geometry(&kernel->key);
+  kdl_geometry_read_key(kernel, image, &kernel->key);
+  kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
   kdl_backend_wish wish = {.size = sizeof wish,
                            .name = kernel->name,
                            .shared = kernel->key.shared,
@@ -124,7 +40,7 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   status =
       runtime->table->kernel_find(runtime->handle, kernel->module->handle, &wish, &kernel->loaded);
   if (status == KDL_OK)
-    status = learn_geometry(kernel);
+    status = kdl_geometry_learn(kernel);
   if (status == KDL_OK)
     status = kdl_arguments_learn(kernel);
   if (status == KDL_OK)
@@ -181,7 +97,7 @@ static kdl_status bind(kdl_kernel *kernel) {
     atomic_store_explicit(&kernel->binding, KDL_UNBINDABLE, memory_order_release);
     return status;
   }
-  kernel->disagreement = find_disagreement(kernel);
+  kernel->disagreement = kdl_geometry_disagreement(kernel);
   kernel->fork.disable = disable_after_fork;
   kdl_fork_add(&kernel->fork);
   kdl_entry_publish(kernel);

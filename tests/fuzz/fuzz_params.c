@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The parameters and limits of every kernel of one image, of the kind that the first byte picks. */
+/* The parameters, limits and geometry of every kernel of one image, of the kind that the first byte
+ * picks. */
 #include "image/elf_file.h"
+#include "image/geometry.h"
 #include "image/image.h"
 #include "image/limits.h"
 #include "image/params.h"
@@ -37,12 +39,13 @@ static int read_kernel(void *user, const char *name, size_t length) {
   kdl_image_limits limits;
   if (s->kind == KDL_IMAGE_HSACO)
     (void)kdl_amdgpu_read_limits(s->image, s->size, (kdl_string){name, length}, &limits);
+  (void)kdl_image_read_geometry(s->kind, s->image, s->size, (kdl_string){name, length});
   return ++s->kernels == most_kernels;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const kdl_image_kind kinds[] = {KDL_IMAGE_CUBIN, KDL_IMAGE_PTX, KDL_IMAGE_HSACO,
-                                         KDL_IMAGE_SPIRV, KDL_IMAGE_CL};
+                                         KDL_IMAGE_SPIRV, KDL_IMAGE_CL,  KDL_IMAGE_OBJECT};
   if (size == 0)
     return 0;
   /* A copy, so that the image's end is the allocation's. */

@@ -68,6 +68,44 @@ static void explicit_grid_is_refused_where_images_disagree(void **state) {
   free_rows(&made);
 }
 
+/* Without keys, or with keys that leave it open, the images themselves say it. */
+static void what_images_say_themselves_counts(void **state) {
+  (void)state;
+  static const host_row rows[][2] = {
+      {{"mark1", 0, NULL, "9", NULL, NULL}, {"mark2", 0, NULL, "1", NULL, NULL}},
+      {{"mark1", 0, NULL, "9", KEY, SIG}, {"mark2", 0, NULL, "1", KEY, SIG}},
+      {{"mark1", 0, NULL, "9", KEY, "block=256x1x1"}, {"mark2", 0, NULL, "1", NULL, NULL}},
+      {{"mark1", 0, NULL, "9", NULL, NULL}, {"mark3", 0, NULL, "1", KEY, "block=256x1x1"}},
+      {{"mark4", 0, NULL, "9", KEY, "block=32x1x1"}, {"mark4", 0, NULL, "1", NULL, NULL}},
+      {{"mark2", 0, NULL, "9", NULL, NULL}, {"mark4", 0, NULL, "1", NULL, NULL}},
+  };
+  static const char *const refusals[] = {
+      "image 0 has block=256x1x1 tile=256x1x1 and image 1 has block=64x1x1 tile=64x1x1",
+      "image 0 has block=256x1x1 tile=256x1x1 and image 1 has block=64x1x1 tile=64x1x1",
+      "image 0 has block=256x1x1 tile=256x1x1 and image 1 has block=64x1x1 tile=64x1x1",
+      NULL,
+      NULL,
+      "image 0 has block=64x1x1 tile=64x1x1 and image 1 has block=32x1x1 tile=128x1x1",
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    host_library made = open_rows(rows[i], 2);
+    kdl_kernel *mark = kernel_named(made.lib, "mark");
+    uint32_t out[256] = {0}, n = 1;
+    kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, sizeof out);
+    kdl_launch_desc desc = kdl_grid(1, 1, 1);
+    kdl_status status = kdl_launch(mark, NULL, &desc, KDL_ARGS(&buffer, &n));
+    char expected[256];
+    snprintf(expected, sizeof expected,
+             "mark: %s, so that one grid means two problems; use kdl_launch_items",
+             refusals[i] ? refusals[i] : "");
+    if (refusals[i])
+      assert_fails(status, KDL_BAD_CALL, expected);
+    else
+      assert_ok(status);
+    free_rows(&made);
+  }
+}
+
 static void explicit_grid_runs_where_images_agree(void **state) {
   (void)state;
   static const host_row rows[] = {{"mark1", 3000, NULL, "9", KEY, SIG "; block=256x1x1"},
@@ -202,6 +240,7 @@ int main(void) {
       cmocka_unit_test(second_best_computes_the_same),
       cmocka_unit_test(tile_counts_not_block),
       cmocka_unit_test(explicit_grid_is_refused_where_images_disagree),
+      cmocka_unit_test(what_images_say_themselves_counts),
       cmocka_unit_test(explicit_grid_runs_where_images_agree),
       cmocka_unit_test(error_lists_the_chain_and_is_remembered),
       cmocka_unit_test(missing_symbols_are_found_when_loading),

@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin verify embed devices explain which run cc cache help'
+  local commands='ls pack extract annotate merge thin link verify embed devices explain which run cc cache help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -108,7 +108,7 @@ _kdl() {
       return
       ;;
     --emit)
-      _kdl_compgen -W 'image bitcode' -P "$prefix" -- "$value"
+      _kdl_compgen -W "$([[ $command == cc ]] && echo image || echo ir asm) bitcode" -P "$prefix" -- "$value"
       return
       ;;
     --variant)
@@ -129,7 +129,12 @@ _kdl() {
       _kdl_compgen -c -P "$prefix" -- "$value"
       return
       ;;
-    --remove | --variant-tag) return ;;
+    --ukernels)
+      compopt -o filenames
+      _kdl_compgen -f -P "$prefix" -- "$value"
+      return
+      ;;
+    --remove | --variant-tag | --const) return ;;
   esac
 
   case $command in
@@ -139,6 +144,10 @@ _kdl() {
     annotate) options='--image= --remove= --force --output' ;;
     merge) options='--output --format=' ;;
     thin) options='--keep= --for= --output --format= --verbose' ;;
+    link)
+      options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'
+      options+=' --format= --verbose'
+      ;;
     verify) options='--verbose' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all' ;;

@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Puts a file in the place of what the output holds. */
-static kdl_status take_file(const ld_file *file, const ld_program *program, const char *kind,
-                            ld_output *output) {
+/* Puts a file that a program made in the place of what the output holds. */
+static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_program *program,
+                            const char *kind, ld_output *output) {
   void *data;
   size_t size;
-  kdl_status status = ld_file_read(file, &data, &size);
+  kdl_status status = ld_words_add(&linker->depends, program->path);
+  if (status == KDL_OK)
+    status = ld_file_read(file, &data, &size);
   if (status != KDL_OK)
     return status;
   free(output->data);
@@ -96,7 +98,7 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
   return ld_program_run(lld, arguments, image);
 }
 
-kdl_status ld_image_from_object(const ld_linker *linker, ld_output *output) {
+kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
   static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
   ld_program lld;
@@ -119,7 +121,7 @@ kdl_status ld_image_from_object(const ld_linker *linker, ld_output *output) {
   if (status == KDL_OK) {
     status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
     if (status == KDL_OK)
-      status = take_file(&image, &lld, is_amd ? "hsaco" : "object", output);
+      status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
     ld_file_close(&image);
     if (needs_libm)
       ld_file_close(&libm);
@@ -164,12 +166,12 @@ static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
   return false;
 }
 
-kdl_status ld_image_from_ptx(const ld_linker *linker, ld_output *output) {
+kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   static const char *const names[] = {"ptxas", NULL};
   ld_program ptxas;
-  if (!ld_program_find("KDL_PTXAS", names, "/usr/local/cuda/bin", &ptxas) ||
-      !is_usable(linker, &ptxas))
-    return KDL_OK;
+  bool is_found = ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, &ptxas);
+  if (!is_found || !is_usable(linker, &ptxas)) /* may be another's tomorrow */
+    return ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
   ld_file ptx, cubin;
   kdl_status status = ld_file_create(output->data, output->size, &ptx);
   if (status != KDL_OK)
@@ -180,7 +182,7 @@ kdl_status ld_image_from_ptx(const ld_linker *linker, ld_output *output) {
                                ptx.path,   "-o",    cubin.path,         NULL};
     status = ld_program_run(&ptxas, arguments, NULL);
     if (status == KDL_OK)
-      status = take_file(&cubin, &ptxas, "cubin", output);
+      status = take_file(linker, &cubin, &ptxas, "cubin", output);
     ld_file_close(&cubin);
   }
   ld_file_close(&ptx);

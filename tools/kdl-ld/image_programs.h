@@ -6,10 +6,10 @@
 #include "emit.h"
 
 /* A shared object in the place of the object file: a host image or an AMD code object. */
-kdl_status ld_image_from_object(const ld_linker *linker, ld_output *output);
+kdl_status ld_image_from_object(ld_linker *linker, ld_output *output);
 
 /* A cubin in the place of PTX, where ptxas is found and the device's driver would take what it
  * makes; PTX stays otherwise. */
-kdl_status ld_image_from_ptx(const ld_linker *linker, ld_output *output);
+kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output);
 
 #endif

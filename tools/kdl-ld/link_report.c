@@ -56,6 +56,7 @@ static void candidate(cli_json *json, const ld_candidate *its) {
   cli_json_begin_object(json);
   text(json, "library", its->library->name);
   number(json, "image", its->image);
+  bytes(json, "triple", image->triple);
   bytes(json, "arch", image->arch);
   bytes(json, "features", features ? *features : none);
   bytes(json, "tag", tag ? *tag : none);
@@ -154,6 +155,7 @@ kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, cons
   microkernels(&json, linker);
   constants(&json, &linker->constants);
   words(&json, "undefined", &linker->undefined);
+  words(&json, "depends", &linker->depends);
   if (output)
     output_made(&json, linker, output);
   times(&json, &linker->stages);

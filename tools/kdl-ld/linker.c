@@ -16,6 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+kdl_status ld_words_add(ld_words *words, const char *word) {
+  const char **items = realloc(words->items, (words->count + 1) * sizeof *items);
+  if (items)
+    words->items = items;
+  if (!items || !(items[words->count] = strdup(word)))
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for names");
+  ++words->count;
+  return KDL_OK;
+}
+
+void ld_words_free(ld_words *words) {
+  for (size_t i = 0; i < words->count; ++i)
+    free((char *)(uintptr_t)words->items[i]);
+  free(words->items);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* What a microkernel must be                                                                   */
 
@@ -184,16 +200,6 @@ static kdl_status link_chosen(ld_linker *linker, const ld_candidate *chosen, kdl
   return status;
 }
 
-static kdl_status add_word(ld_words *words, const char *word) {
-  const char **items = realloc(words->items, (words->count + 1) * sizeof *items);
-  if (items)
-    words->items = items;
-  if (!items || !(items[words->count] = strdup(word)))
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for names");
-  ++words->count;
-  return KDL_OK;
-}
-
 static bool has_word(const ld_words *words, const char *word) {
   for (size_t i = 0; i < words->count; ++i) {
     if (strcmp(words->items[i], word) == 0)
@@ -215,7 +221,7 @@ static kdl_status provide(ld_linker *linker, kdl_string symbol) {
   if (status != KDL_OK)
     return status;
   if (!choice->count && ld_runtime_of(linker->target.family, symbol) != LD_RUNTIME_NONE)
-    return add_word(&linker->undefined, symbol.data);
+    return ld_words_add(&linker->undefined, symbol.data);
   ++linker->choice_count;
   return chosen ? link_chosen(linker, chosen, choice->symbol)
                 : ld_choice_fail(&linker->libraries, linker->request, choice);
@@ -279,7 +285,7 @@ static kdl_status find_kernels(ld_linker *linker) {
        f = LLVMGetNextFunction(f)) {
     const char *name = ld_value_name(f).data;
     if (is_kernel(linker, f) && (!wanted->count || has_word(wanted, name)))
-      status = add_word(&linker->kernels, name);
+      status = ld_words_add(&linker->kernels, name);
   }
   return status;
 }

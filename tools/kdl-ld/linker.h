@@ -20,10 +20,15 @@ typedef struct ld_linker {
   ld_choice *choices;   /* one for each microkernel */
   size_t choice_count;
   ld_words undefined; /* what stays so */
+  ld_words depends;   /* files that the result depends on, beyond those that were given */
   ld_constants constants;
   size_t calls_before;
   size_t calls_after;
 } ld_linker;
+
+/* Adds a copy of a word to words that are freed one by one. */
+kdl_status ld_words_add(ld_words *words, const char *word);
+void ld_words_free(ld_words *words);
 
 /* Drops of the caller what the wanted kernels do not need. */
 kdl_status ld_link_keep(ld_linker *linker);

@@ -72,27 +72,34 @@ static kdl_status save(const char *path, const void *data, size_t size) {
   return cli_output_save(path, data, size);
 }
 
-/* Where the built-in microkernels are: beside the program, as it was installed or built. NULL where
- * there are none; the caller frees the path. */
-static char *find_builtin(void) {
-  char place[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", place, sizeof place - 1);
+/* Where the built-in microkernels are, or would be: beside the program, as it was installed or
+ * built. False where the path is too long. */
+static bool place_builtin(char place[PATH_MAX]) {
+  ssize_t length = readlink("/proc/self/exe", place, PATH_MAX - 1);
   char *slash = length > 0 ? memrchr(place, '/', (size_t)length) : NULL;
   if (!slash)
-    return NULL;
-  size_t left = sizeof place - (size_t)(slash - place);
+    return false;
+  size_t left = PATH_MAX - (size_t)(slash - place);
   int used = snprintf(slash, left, "/%s", LD_BUILTIN);
-  return used > 0 && (size_t)used < left ? realpath(place, NULL) : NULL;
+  return used > 0 && (size_t)used < left;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The work                                                                                     */
 
+/* Built-in microkernels that are not there may be there tomorrow: the result depends on that too.
+ */
 static kdl_status open_libraries(ld_linker *linker) {
   const ld_request *request = linker->request;
-  linker->builtin = request->has_builtin ? find_builtin() : NULL;
-  if (request->has_builtin && !linker->builtin)
-    kdl_debug(KDL_DEBUG_LINK, "there are no built-in microkernels at %s", LD_BUILTIN);
+  char place[PATH_MAX];
+  if (request->has_builtin && place_builtin(place)) {
+    linker->builtin = realpath(place, NULL);
+    if (!linker->builtin)
+      kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
+    kdl_status status = ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
+    if (status != KDL_OK)
+      return status;
+  }
   return ld_libraries_open(request->libraries.items, request->libraries.count, linker->builtin,
                            &request->device, &linker->libraries);
 }
@@ -111,17 +118,20 @@ static kdl_status link_and_emit(ld_linker *linker, const cli_bytes *caller, ld_o
     status = ld_link_keep(linker);
   ld_stages_count(&linker->stages, LD_STAGE_LINK);
   if (status == KDL_OK)
+    status = ld_words_add(&linker->depends, ld_version_library());
+  if (status == KDL_OK)
     status = open_libraries(linker);
   ld_stages_count(&linker->stages, LD_STAGE_CHOOSE);
   if (status == KDL_OK)
     status = ld_link(linker);
-  if (status == KDL_OK)
+  if (status == KDL_OK && request->emit != LD_EMIT_CHOICE)
     status = ld_link_close(linker);
   ld_stages_count(&linker->stages, LD_STAGE_LINK);
-  if (status == KDL_OK)
-    status = ld_target_finish(&linker->target, request);
-  ld_stages_count(&linker->stages, LD_STAGE_START);
   if (status != KDL_OK || request->emit == LD_EMIT_CHOICE)
+    return status;
+  status = ld_target_finish(&linker->target, request);
+  ld_stages_count(&linker->stages, LD_STAGE_START);
+  if (status != KDL_OK)
     return status;
   ld_target_apply(&linker->target, linker->module);
   status = ld_emit_optimise(linker);
@@ -144,17 +154,12 @@ static kdl_status write_report(const ld_linker *linker, const ld_output *output,
   return status;
 }
 
-static void free_words(ld_words *words) {
-  for (size_t i = 0; i < words->count; ++i)
-    free((char *)(uintptr_t)words->items[i]);
-  free(words->items);
-}
-
 static void free_linker(ld_linker *linker) {
   free(linker->constants.items);
   free(linker->choices);
-  free_words(&linker->kernels);
-  free_words(&linker->undefined);
+  ld_words_free(&linker->kernels);
+  ld_words_free(&linker->undefined);
+  ld_words_free(&linker->depends);
   ld_target_free(&linker->target);
   if (linker->module)
     LLVMDisposeModule(linker->module);
@@ -182,7 +187,7 @@ static int run(const cli_args *args) {
   cli_bytes caller = {.data = NULL};
   kdl_status status = ld_request_read(args, &request);
   if (status == KDL_OK)
-    status = cli_bytes_read(request.caller, &caller);
+    status = cli_bytes_read(request.path, &caller);
   int code = exit_refused;
   if (status == KDL_OK) {
     ld_context context;
@@ -204,6 +209,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"protocol", 0, CLI_ONCE, "1", "what the caller of this program expects of it"},
     {"caller", 0, CLI_ONCE, "FILE", "the bitcode to complete"},
+    {"name", 0, CLI_ONCE, "TEXT", "what to call the bitcode in messages; default: FILE"},
     {"for", 0, CLI_ONCE, "DEVICE", "the device to link for, as 'kdl devices' prints it"},
     {"kernel", 0, CLI_MANY, "NAME", "a kernel to keep; default: all"},
     {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},

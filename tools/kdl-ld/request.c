@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "device/named.h"
 #include "device/spec_label.h"
-#include "target/requirements.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +70,7 @@ static kdl_status read_device(const char *text, ld_request *request) {
     status = kdl_select_device_init(&spec, &request->device);
   if (status != KDL_OK)
     return status;
-  unsigned bit = KDL_NEED_KIND + KDL_IMAGE_BITCODE;
-  request->device.rule.lacks.word[bit / 64] &= ~((uint64_t)1 << bit % 64);
+  kdl_device_take_bitcode(&request->device.rule);
   kdl_out label = {request->device_label, sizeof request->device_label, 0};
   kdl_device_spec_label(&spec, &label);
   return KDL_OK;
@@ -100,18 +98,19 @@ kdl_status ld_request_read(const cli_args *args, ld_request *out_request) {
   ld_request *request = out_request;
   *request = (ld_request){.has_builtin = !cli_args_has(args, "no-builtin"),
                           .report = cli_args_value(args, "report")};
-  const char *device;
+  const char *device = "";
   kdl_status status = check_protocol(cli_args_value(args, "protocol"));
   if (status == KDL_OK)
     status = read_emit(cli_args_value(args, "emit"), &request->emit);
   if (status == KDL_OK)
     status = read_unused(cli_args_value(args, "unused-constants"), &request->ignores_unused);
   if (status == KDL_OK)
-    status = require(args, "caller", &request->caller);
+    status = require(args, "caller", &request->path);
   if (status == KDL_OK)
     status = require(args, "for", &device);
   if (status == KDL_OK && request->emit != LD_EMIT_CHOICE)
     status = require(args, "output", &request->output);
+  request->caller = cli_args_has(args, "name") ? cli_args_value(args, "name") : request->path;
   if (status == KDL_OK)
     status = collect(args, "kernel", &request->kernels);
   if (status == KDL_OK)

@@ -24,7 +24,8 @@ typedef struct ld_words {
 } ld_words;
 
 typedef struct ld_request {
-  const char *caller;
+  const char *path;   /* of the caller's bitcode */
+  const char *caller; /* what messages call it */
   kdl_select_device device;
   char device_label[KDL_SPEC_ARCH + KDL_SPEC_NAME]; /* for messages */
   ld_words kernels;                                 /* none: all that the caller has */

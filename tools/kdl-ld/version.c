@@ -3,6 +3,7 @@
 
 #include <llvm-c/Core.h>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
@@ -13,6 +14,14 @@ void ld_version_llvm(char *buffer, size_t size) {
   unsigned major, minor, patch;
   LLVMGetVersion(&major, &minor, &patch);
   snprintf(buffer, size, "%u.%u.%u", major, minor, patch);
+}
+
+const char *ld_version_library(void) {
+  void (*function)(unsigned *, unsigned *, unsigned *) = LLVMGetVersion;
+  void *address;
+  Dl_info info;
+  memcpy(&address, &function, sizeof address);
+  return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 typedef struct {

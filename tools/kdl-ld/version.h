@@ -8,6 +8,9 @@
 /* "22.1.8", of the LLVM that was loaded. */
 void ld_version_llvm(char *buffer, size_t size);
 
+/* The file of that LLVM; "" where nobody knows. */
+const char *ld_version_library(void);
+
 /* The GNU build ID of the program in hexadecimal digits; "none" where the linker made none. */
 void ld_version_build(char *buffer, size_t size);
 

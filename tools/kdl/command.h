@@ -25,6 +25,7 @@ extern const cli_command cli_command_devices;
 extern const cli_command cli_command_embed;
 extern const cli_command cli_command_explain;
 extern const cli_command cli_command_extract;
+extern const cli_command cli_command_link;
 extern const cli_command cli_command_ls;
 extern const cli_command cli_command_merge;
 extern const cli_command cli_command_pack;

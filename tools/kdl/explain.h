@@ -40,6 +40,12 @@ kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking);
 /* The promised object: docs/cli.md. */
 void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking);
 
+/* Where the chosen image is bitcode: the microkernels it would be linked with, and the others with
+ * their reasons; nothing otherwise. Runs kdl-ld. The second adds a member to the object at hand. */
+kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ranking);
+void cli_explain_link_json(cli_json *json, const cli_question *question,
+                           const cli_ranking *ranking);
+
 /* Devices by images. *out_fits says whether one of the devices takes something. */
 kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
                               bool *out_fits);

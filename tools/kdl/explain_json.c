@@ -77,6 +77,7 @@ void cli_explain_json(cli_json *json, const cli_question *question, const cli_ra
   cli_json_key(json, "policy");
   cli_json_text(json, kdl_policy_name(question->opts.policy));
   put_answer(json, question, ranking);
+  cli_explain_link_json(json, question, ranking);
   cli_json_end_object(json);
 }
 

@@ -146,5 +146,5 @@ kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking) 
     putchar('\n');
   }
   print_outcome(question, ranking);
-  return KDL_OK;
+  return cli_explain_link(question, ranking);
 }

@@ -26,6 +26,7 @@ void cli_names_free(cli_names *names);
 /* The kernels that an image's own bytes define, those of images nested in it included. `known` as
  * for cli_image_kind_seen. KDL_UNSUPPORTED where its kind does not tell. The caller frees
  * *out_names. */
-kdl_status cli_names_read_kernels(kdl_image_kind known, const void *data, size_t size, cli_names *out_names);
+kdl_status cli_names_read_kernels(kdl_image_kind known, const void *data, size_t size,
+                                  cli_names *out_names);
 
 #endif

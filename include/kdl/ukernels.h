@@ -10,8 +10,8 @@
  * the additions is the variant's. */
 KDL_UKERNEL void kdl_uk_dot_f32(const float *a, const float *b, int32_t n, float *sum);
 
-/* The sum of `value` over the subgroup, in each of its work-items, all of which must call. On a CPU,
- * where a work-item is a subgroup, that is the value. */
+/* The sum of `value` over the subgroup, in each of its work-items, all of which must call. On a
+ * CPU, where a work-item is a subgroup, that is the value. */
 KDL_UKERNEL int32_t kdl_uk_subgroup_sum_i32(int32_t value);
 
 #endif

@@ -18,11 +18,14 @@
 
 kdl_status ld_words_add(ld_words *words, const char *word) {
   const char **items = realloc(words->items, (words->count + 1) * sizeof *items);
+  char *copy = strdup(word);
   if (items)
     words->items = items;
-  if (!items || !(items[words->count] = strdup(word)))
+  if (!items || !copy) {
+    free(copy);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for names");
-  ++words->count;
+  }
+  items[words->count++] = copy;
   return KDL_OK;
 }
 

@@ -249,14 +249,14 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"for", 0, CLI_MANY, "DEVICE,...", "the devices to link for; may be repeated"},
     {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant; may be repeated"},
+    {"const", 0, CLI_MANY, "NAME=V", "the value of a constant; may be repeated"},
     {"ukernels", 0, CLI_MANY, "PATH",
      "a fat binary, bitcode file or folder with microkernels, asked after FILE itself and before "
      "KDL_UKERNEL_PATH; may be repeated"},
     {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
     {"image", 0, CLI_MANY, "SELECT", "link these bitcode images only; may be repeated"},
-    {"emit", 0, CLI_ONCE, "ir|bitcode|asm",
-     "write a stage of the linking of one image for one device instead of a library"},
+    {"emit", 0, CLI_ONCE, "STAGE",
+     "write ir, bitcode or asm of one image for one device instead of a library"},
     {"keep-bitcode", 0, CLI_FLAG, NULL,
      "keep the bitcode too, for devices that were not linked for"},
     {"format", 0, CLI_ONCE, "v1|v2",

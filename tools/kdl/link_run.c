@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* What kdl-ld is given; each is the descriptor of its number there, from 3 on. */
 enum { file_caller, file_output, file_report, file_library, file_count };
 static const char *const file_paths[file_count] = {"/proc/self/fd/3", "/proc/self/fd/4",

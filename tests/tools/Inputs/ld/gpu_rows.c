@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* y[r] is row r of a times b, in integers: one subgroup a row, whose lanes take turns and leave the
- * sum over the subgroup to a microkernel. A group is one subgroup, the depth a multiple of its size.
+ * sum over the subgroup to a microkernel. A group is one subgroup, the depth a multiple of its
+ * size.
  */
 #include <gpuintrin.h>
 #include <kdl/ukernels.h>

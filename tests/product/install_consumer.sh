@@ -27,9 +27,16 @@ kdl=$prefix/bin/kdl
 version=$(pkg-config --modversion libkdl)
 linker=""
 [ ! -x "$build/bin/kdl-ld" ] || linker="bin/kdl-ld
+LIB/kdl/kdl-matmul.offload
 LIB/kdl/ukernels.offload"
+# And what is there for MLIR is built where MLIR was found.
+mlir=
+[ ! -e "$libdir/libkdl_mlir_runtime.so" ] || mlir="LIB/libkdl_mlir_runtime.so
+LIB/libkdl_mlir_runtime.so.0
+LIB/libkdl_mlir_runtime.so.$version"
 expected_files="bin/kdl
 $linker
+$mlir
 $(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake

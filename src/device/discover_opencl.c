@@ -188,9 +188,22 @@ static void describe_name(const subject *device, kdl_device_spec *spec) {
   kdl_spec_set_text(spec->driver, sizeof spec->driver, text, strlen(text));
 }
 
+/* NVIDIA's platform takes PTX as a binary, so what counts is the compute capability. */
+static void describe_arch(const subject *device, kdl_device_spec *spec) {
+  uint64_t major = 0, minor = 0;
+  if (has_extension(device, "cl_nv_device_attribute_query")) {
+    major = ask_number(device, KDL_CL_DEVICE_CAPABILITY_MAJOR_NV);
+    minor = ask_number(device, KDL_CL_DEVICE_CAPABILITY_MINOR_NV);
+  }
+  if (major && major < 100 && minor < 10)
+    snprintf(spec->arch, sizeof spec->arch, "sm_%u%u", (unsigned)major, (unsigned)minor);
+  else
+    snprintf(spec->arch, sizeof spec->arch, "spirv%d",
+             ask_number(device, KDL_CL_DEVICE_ADDRESS_BITS) == 32 ? 32 : 64);
+}
+
 static void describe(const subject *device, kdl_device_spec *spec) {
-  snprintf(spec->arch, sizeof spec->arch, "spirv%d",
-           ask_number(device, KDL_CL_DEVICE_ADDRESS_BITS) == 32 ? 32 : 64);
+  describe_arch(device, spec);
   spec->il = newest_il(device);
   spec->device_class = class_of(device);
   spec->memory = ask_number(device, KDL_CL_DEVICE_GLOBAL_MEM_SIZE);

@@ -32,6 +32,8 @@ enum {
   KDL_CL_DEVICE_MAX_NUM_SUB_GROUPS = 0x105c,
   KDL_CL_DEVICE_GENERIC_ADDRESS_SPACE = 0x1069,
   KDL_CL_DEVICE_UUID = 0x106a,                  /* cl_khr_device_uuid: 16 bytes */
+  KDL_CL_DEVICE_CAPABILITY_MAJOR_NV = 0x4000,   /* cl_nv_device_attribute_query */
+  KDL_CL_DEVICE_CAPABILITY_MINOR_NV = 0x4001,   /* likewise */
   KDL_CL_DEVICE_WARP_SIZE_NV = 0x4003,          /* cl_nv_device_attribute_query */
   KDL_CL_DEVICE_INTEGRATED_NV = 0x4006,         /* likewise */
   KDL_CL_DEVICE_PCI_BUS_NV = 0x4008,            /* likewise */

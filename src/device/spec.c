@@ -59,7 +59,7 @@ kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec) {
     /* A driver too old to tell the IP version still takes SPIR-V. */
     return kdl_text_starts(arch, "spirv") ? KDL_FAMILY_SPIRV : KDL_FAMILY_INTEL;
   case KDL_BACKEND_OPENCL:
-    return KDL_FAMILY_SPIRV;
+    return kdl_text_starts(arch, "sm_") ? KDL_FAMILY_NVPTX : KDL_FAMILY_SPIRV;
   case KDL_BACKEND_COUNT:
     break;
   }
@@ -154,6 +154,7 @@ static bool compile(const kdl_device_spec *spec, char room[2 * KDL_SPEC_TOKENS],
       .ptx = spec->ptx,
       .spirv = spec->il,
       .loads = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CL : 0,
+      .refuses = spec->backend == KDL_BACKEND_OPENCL ? 1u << KDL_IMAGE_CUBIN : 0,
   };
   uint32_t version;
   kdl_parse_error parse = {0, "a version for driver, as in 13.0"};

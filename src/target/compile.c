@@ -270,6 +270,8 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
   for (unsigned kind = 0; kind < KDL_IMAGE_KIND_COUNT; ++kind) {
     if (desc->loads >> kind & 1)
       kdl_feature_add(&has, KDL_NEED_KIND + kind);
+    if (desc->refuses >> kind & 1)
+      kdl_feature_remove(&has, KDL_NEED_KIND + kind);
   }
   for (int i = 0; i < 2; ++i)
     rule.lacks.word[i] = ~has.word[i] | rule.os_off.word[i] | rule.refused.word[i];

@@ -101,6 +101,7 @@ typedef struct kdl_device_desc {
   uint32_t ptx;        /* newest PTX ISA; 0 = as the driver's CUDA version implies */
   uint32_t spirv;      /* newest SPIR-V version. 0 = none, but for KDL_FAMILY_INTEL: any */
   uint32_t loads;      /* kinds of image it can take besides the family's own, as 1 << kind */
+  uint32_t refuses;    /* and of the family's own, those it does not take */
 } kdl_device_desc;
 
 /* One image, compiled. The first 32 bytes are what matching reads. */

@@ -6,7 +6,7 @@
 
 .visible .global .align 4 .u32 weight = 3;
 
-.visible .entry scale(.param .f32 a, .param .u64 x, .param .u64 y, .param .u32 n) {
+.visible .entry scale(.param .f32 a, .param .u64 .ptr .global .align 4 x, .param .u64 .ptr .global .align 4 y, .param .u32 n) {
   .reg .pred %p;
   .reg .b32 %r<6>;
   .reg .f32 %f<4>;
@@ -33,7 +33,7 @@ done:
   ret;
 }
 
-.visible .entry place(.param .u64 out) {
+.visible .entry place(.param .u64 .ptr .global .align 4 out) {
   .reg .b32 %r<12>;
   .reg .b64 %d<5>;
   mov.u32 %r1, %ctaid.x;
@@ -53,7 +53,7 @@ done:
   ret;
 }
 
-.visible .entry weigh(.param .u64 out) {
+.visible .entry weigh(.param .u64 .ptr .global .align 4 out) {
   .reg .b32 %r<4>;
   .reg .b64 %d<3>;
   ld.param.u64 %d1, [out];

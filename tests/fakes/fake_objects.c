@@ -29,6 +29,7 @@ void fake_delete(fake_object *object) {
     free((void *)(uintptr_t)object->address);
   fake_recorded_clear(object);
   free(object->text);
+  free(object->state);
   free(object);
 }
 

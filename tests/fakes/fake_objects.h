@@ -54,6 +54,7 @@ struct fake_object {
   bool wide_clusters;
   unsigned max_block; /* work-items in a group that a kernel was compiled for; 0: any */
   fake_object *loaded[most_loaded_contexts]; /* contexts that a kernel was loaded into */
+  void *state;                               /* the vendor's own, freed with the object */
 };
 
 /* All functions below are called with this held. */

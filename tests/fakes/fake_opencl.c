@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libOpenCL.so.1: the loader and all platforms behind it; devices with the same `platform` are of
  * one. */
-#include "device/opencl_abi.h"
-#include "fake.h"
+#include "fake_opencl_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "device/opencl_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-
-enum { invalid_value = -30, invalid_device = -33, invalid_platform = -32 };
-
 static char handles[64];
+
+size_t fake_opencl_device(const void *handle) {
+  size_t index = (size_t)((uintptr_t)handle - (uintptr_t)handles);
+  return index < fake_device_count() && fake_device(index) ? index : SIZE_MAX;
+}
+
+void *fake_opencl_device_handle(size_t index) {
+  return &handles[index];
+}
+
+void *fake_opencl_device_id(unsigned index) {
+  return fake_opencl_device_handle(index);
+}
 
 static size_t index_of(const void *handle) {
   return (size_t)((const char *)handle - handles);
@@ -44,9 +50,9 @@ int32_t clGetPlatformIDs(uint32_t room, void **platforms, uint32_t *count) {
   return used ? KDL_CL_SUCCESS : KDL_CL_PLATFORM_NOT_FOUND;
 }
 
-static int32_t give(const void *bytes, size_t length, size_t room, void *value, size_t *size) {
+int32_t fake_opencl_give(const void *bytes, size_t length, size_t room, void *value, size_t *size) {
   if (value && room < length)
-    return invalid_value;
+    return KDL_CL_INVALID_VALUE;
   if (value)
     memcpy(value, bytes, length);
   if (size)
@@ -55,7 +61,7 @@ static int32_t give(const void *bytes, size_t length, size_t room, void *value, 
 }
 
 static int32_t give_text(const char *text, size_t room, void *value, size_t *size) {
-  return give(text, strlen(text) + 1, room, value, size);
+  return fake_opencl_give(text, strlen(text) + 1, room, value, size);
 }
 
 #ifndef FAKE_INCOMPLETE
@@ -63,7 +69,7 @@ int32_t clGetPlatformInfo(void *platform, uint32_t what, size_t room, void *valu
   fake_call("clGetPlatformInfo");
   const kdl_device_spec *first = fake_device(index_of(platform));
   if (!first || what != KDL_CL_PLATFORM_NAME)
-    return invalid_platform;
+    return KDL_CL_INVALID_PLATFORM;
   return give_text(first->platform, room, value, size);
 }
 #endif
@@ -74,7 +80,7 @@ int32_t clGetDeviceIDs(void *platform, uint64_t types, uint32_t room, void **dev
   int fault = fake_setting_number("count");
   const kdl_device_spec *first = fake_device(index_of(platform));
   if (fault || !first || !types)
-    return fault ? fault : invalid_platform;
+    return fault ? fault : KDL_CL_INVALID_PLATFORM;
   uint32_t used = 0;
   for (size_t i = 0; i < fake_device_count(); ++i) {
     const kdl_device_spec *spec = fake_device(i);
@@ -88,6 +94,19 @@ int32_t clGetDeviceIDs(void *platform, uint64_t types, uint32_t room, void **dev
   return used ? KDL_CL_SUCCESS : KDL_CL_DEVICE_NOT_FOUND;
 }
 
+#ifdef FAKE_OLD
+static const char version[] = "1.2";
+#else
+static const char version[] = "3.0";
+#endif
+
+/* "sm_120" has the compute capability 12.0. */
+static unsigned capability(const kdl_device_spec *spec) {
+  unsigned number = 0;
+  sscanf(spec->arch, "sm_%u", &number);
+  return number;
+}
+
 static void list_extensions(const kdl_device_spec *spec, kdl_out *out) {
   static const struct {
     const char *token;
@@ -99,7 +118,10 @@ static void list_extensions(const kdl_device_spec *spec, kdl_out *out) {
       {"int8_dot", "cl_khr_integer_dot_product"},
       {"xmx_intel", "cl_intel_subgroup_matrix_multiply_accumulate"},
   };
-  kdl_out_format(out, "cl_khr_byte_addressable_store");
+  kdl_out_format(out, "cl_khr_byte_addressable_store cl_khr_il_program");
+#ifndef FAKE_OLD
+  kdl_out_format(out, " cl_khr_priority_hints cl_intel_unified_shared_memory");
+#endif
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
     if (strstr(spec->features, known[i].token))
       kdl_out_format(out, " %s", known[i].extension);
@@ -125,7 +147,7 @@ static int32_t give_text_of(const kdl_device_spec *spec, uint32_t what, size_t r
     kdl_out_format(&out, "SPIR-V_1.0 SPIR-V_%" PRIu32 ".%" PRIu32, spec->il >> 16,
                    spec->il & 0xffff);
   else if (what == KDL_CL_DEVICE_VERSION)
-    kdl_out_format(&out, "OpenCL 3.0 fake");
+    kdl_out_format(&out, "OpenCL %s fake", version);
   else if (what == KDL_CL_DEVICE_PROFILE)
     kdl_out_format(&out, "FULL_PROFILE");
   else if (what == KDL_CL_DRIVER_VERSION)
@@ -139,13 +161,14 @@ static int32_t give_identity(const kdl_device_spec *spec, uint32_t what, size_t 
                              size_t *size) {
   const kdl_spec_pci *pci = &spec->pci;
   if (what == KDL_CL_DEVICE_UUID)
-    return give(spec->uuid.bytes, 16, room, value, size);
+    return fake_opencl_give(spec->uuid.bytes, 16, room, value, size);
   if (what == KDL_CL_DEVICE_PCI_BUS_INFO)
-    return give(&(kdl_cl_pci_bus_info){pci->domain, pci->bus, pci->device, pci->function},
-                sizeof(kdl_cl_pci_bus_info), room, value, size);
+    return fake_opencl_give(
+        &(kdl_cl_pci_bus_info){pci->domain, pci->bus, pci->device, pci->function},
+        sizeof(kdl_cl_pci_bus_info), room, value, size);
   kdl_cl_topology_amd topology = {
       .type = 1, .bus = pci->bus, .device = pci->device, .function = pci->function};
-  return give(&topology, sizeof topology, room, value, size);
+  return fake_opencl_give(&topology, sizeof topology, room, value, size);
 }
 
 static int32_t give_sizes(const kdl_device_spec *spec, size_t room, void *value, size_t *size) {
@@ -155,14 +178,14 @@ static int32_t give_sizes(const kdl_device_spec *spec, size_t room, void *value,
     if (spec->subgroups & one)
       sizes[used++] = one;
   }
-  return give(sizes, used * sizeof *sizes, room, value, size);
+  return fake_opencl_give(sizes, used * sizeof *sizes, room, value, size);
 }
 
 int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, size_t *size) {
   fake_call("clGetDeviceInfo");
   const kdl_device_spec *spec = fake_device(index_of(device));
   if (!spec)
-    return invalid_device;
+    return KDL_CL_INVALID_DEVICE;
   const struct {
     uint32_t what;
     size_t bytes;
@@ -183,6 +206,12 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
       {KDL_CL_DEVICE_INTEGRATED_NV, 4, spec->device_class == KDL_DEVICE_INTEGRATED},
       {KDL_CL_DEVICE_MAX_NUM_SUB_GROUPS, 4, strstr(spec->features, "subgroups") ? 64 : 0},
       {KDL_CL_DEVICE_GENERIC_ADDRESS_SPACE, 4, strstr(spec->features, "generic_pointer") != NULL},
+#ifndef FAKE_OLD
+      {KDL_CL_DEVICE_SVM_CAPABILITIES, 8, KDL_CL_SVM_COARSE_GRAIN_BUFFER},
+      {KDL_CL_DEVICE_USM_CAPABILITIES, 8, KDL_CL_USM_ACCESS},
+#endif
+      {KDL_CL_DEVICE_CAPABILITY_MAJOR_NV, 4, capability(spec) / 10},
+      {KDL_CL_DEVICE_CAPABILITY_MINOR_NV, 4, capability(spec) % 10},
       {KDL_CL_DEVICE_WARP_SIZE_NV, 4, spec->subgroups},
       {KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD, 4, spec->subgroups},
       {KDL_CL_DEVICE_PCI_DOMAIN_NV, 4, spec->pci.domain},
@@ -191,7 +220,7 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
   };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     if (numbers[i].what == what) /* little-endian, as everything here */
-      return give(&numbers[i].value, numbers[i].bytes, room, value, size);
+      return fake_opencl_give(&numbers[i].value, numbers[i].bytes, room, value, size);
   }
   if (what == KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL)
     return give_sizes(spec, room, value, size);
@@ -199,4 +228,25 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
       what == KDL_CL_DEVICE_TOPOLOGY_AMD)
     return give_identity(spec, what, room, value, size);
   return give_text_of(spec, what, room, value, size);
+}
+
+void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name) {
+  static const struct {
+    const char *name;
+    void (*function)(void);
+  } functions[] = {
+#define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters) {#name, (void (*)(void))name},
+#include "backends/opencl/extensions.def"
+#undef KDL_DRIVER_SYMBOL
+  };
+  fake_call(__func__);
+  for (size_t i = 0; fake_device(index_of(platform)) && i < sizeof functions / sizeof *functions;
+       ++i) {
+    if (strcmp(functions[i].name, name) == 0) {
+      void *symbol;
+      memcpy(&symbol, &functions[i].function, sizeof symbol);
+      return symbol;
+    }
+  }
+  return NULL;
 }

@@ -227,6 +227,18 @@ static void test_vendors_own_ways_to_tell_the_address(void **state) {
   }
 }
 
+/* Its platform takes PTX, so that the compute capability counts. */
+static void test_nvidia_behind_opencl(void **state) {
+  (void)state;
+  kdl_discovery *found =
+      discover("whole", "opencl:sm_120 platform=NVIDIA; opencl:spirv32 platform=NVIDIA",
+               "opencl.vendor=nv");
+  assert_int_equal(gpu_count(found), 2);
+  assert_string_equal(route(found, 0, 0)->arch, "sm_120");
+  assert_string_equal(route(found, 1, 0)->arch, "spirv32");
+  kdl_discovery_free(found);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Interfaces                                                                                   */
 
@@ -342,6 +354,7 @@ int main(void) {
       cmocka_unit_test(test_the_address_joins_where_uuids_do_not),
       cmocka_unit_test(test_parts_of_a_divided_gpu_stay_apart),
       cmocka_unit_test(test_two_opencl_platforms_may_show_one_gpu),
+      cmocka_unit_test(test_nvidia_behind_opencl),
       cmocka_unit_test(test_devices_without_identity_stay_apart),
       cmocka_unit_test(test_vendors_own_ways_to_tell_the_address),
       cmocka_unit_test(test_older_drivers),

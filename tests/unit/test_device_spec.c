@@ -23,6 +23,7 @@ static void test_lines_that_print_as_they_were_written(void **state) {
       "level_zero:spirv64 il=1.2",
       "opencl:spirv64",
       "opencl:spirv64 il=1.4",
+      "opencl:sm_90 platform=\"NVIDIA CUDA\" driver=580.159.04",
       "opencl:spirv32 platform=\"Portable Computing Language\" driver=3.1+debian class=cpu",
       "host:x86-64",
       "host:x86-64-v4+avx512_bf16+avx512_vnni",
@@ -379,6 +380,11 @@ static void test_specs_compile_to_what_they_say(void **state) {
   assert_false(runs("opencl:spirv64 il=1.3", KDL_IMAGE_SPIRV, "", ""));
   assert_false(runs("opencl:spirv64", KDL_IMAGE_SPIRV, "", ""));
   assert_true(runs("opencl:spirv64", KDL_IMAGE_CL, "", ""));
+  assert_true(runs("opencl:sm_90", KDL_IMAGE_CL, "", ""));
+  assert_true(runs("opencl:sm_90 driver=580.159.04", KDL_IMAGE_PTX, "sm_80", ""));
+  assert_false(runs("opencl:sm_90", KDL_IMAGE_PTX, "sm_100", ""));
+  assert_false(runs("opencl:sm_90", KDL_IMAGE_CUBIN, "sm_90", ""));
+  assert_false(runs("opencl:sm_90 il=1.4", KDL_IMAGE_SPIRV, "", ""));
   assert_false(runs("level_zero:spirv64 il=1.4", KDL_IMAGE_CL, "", ""));
   assert_false(runs("cuda:sm_90", KDL_IMAGE_CL, "", ""));
   assert_true(runs("opencl:spirv64 il=1.4 features=fp64", KDL_IMAGE_SPIRV, "", "fp64"));

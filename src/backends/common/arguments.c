@@ -21,8 +21,8 @@ static kdl_argument_kind kind_of(kdl_image_param_kind kind) {
   case KDL_IMAGE_PARAM_VALUE:
   case KDL_IMAGE_PARAM_INTEGER:
   case KDL_IMAGE_PARAM_FLOAT:
+  case KDL_IMAGE_PARAM_BYTES: /* PTX without .ptr, which is a number to the driver */
     return KDL_ARGUMENT_VALUE;
-  case KDL_IMAGE_PARAM_BYTES:
   case KDL_IMAGE_PARAM_OPAQUE:
     break;
   }
@@ -63,10 +63,15 @@ void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish) 
     kdl_argument *argument = &arguments->list[i];
     if (argument->kind == KDL_ARGUMENT_GROUP)
       continue;
-    if (!wish->sig.data || !kdl_signature_next(wish->sig, &at, &said, NULL))
-      said = (kdl_param){.kind = wish->hidden ? KDL_PARAM_PTR : KDL_PARAM_BYTES};
-    if (argument->kind == KDL_ARGUMENT_UNKNOWN && (said.kind == KDL_PARAM_PTR || said.size))
-      argument->kind = said.kind == KDL_PARAM_PTR ? KDL_ARGUMENT_MEMORY : KDL_ARGUMENT_VALUE;
+    if (!wish->sig.data || !kdl_signature_next(wish->sig, &at, &said, NULL)) {
+      if (!wish->hidden)
+        return;
+      said = (kdl_param){.kind = KDL_PARAM_PTR};
+    }
+    kdl_argument_kind kind = said.kind == KDL_PARAM_PTR ? KDL_ARGUMENT_MEMORY : KDL_ARGUMENT_VALUE;
+    if (argument->kind == KDL_ARGUMENT_UNKNOWN)
+      argument->kind = kind;
+    argument->contradicted = argument->kind != kind;
     if (!argument->size)
       argument->size = said.size;
     if (!argument->alignment)
@@ -88,6 +93,12 @@ bool kdl_arguments_settle(kdl_arguments *arguments, char *out_fault, size_t faul
                "parameter %u: neither the driver, the image nor a signature tells whether it is "
                "memory or a value, or it is an image or a sampler",
                i);
+      return false;
+    }
+    if (argument->contradicted) {
+      bool is_memory = argument->kind == KDL_ARGUMENT_MEMORY;
+      snprintf(out_fault, fault_size, "parameter %u is %s by the signature and %s by the image", i,
+               is_memory ? "a value" : "memory", is_memory ? "memory" : "a value");
       return false;
     }
     if (argument->kind == KDL_ARGUMENT_GROUP) {

@@ -26,6 +26,7 @@ typedef struct kdl_argument {
   uint32_t alignment; /* likewise */
   uint32_t index;     /* the driver's */
   uint32_t slot;      /* in the words of what was set last: see slots.h */
+  bool contradicted;  /* the signature says otherwise */
 } kdl_argument;
 
 enum { KDL_MOST_ARGUMENTS = 256 };
@@ -44,8 +45,8 @@ void kdl_arguments_show(kdl_arguments *arguments, kdl_image_kind kind, const voi
 /* What the signature says of them. */
 void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish);
 
-/* Takes group memory out of the list. False, with the words, where an argument could be anything,
- * or more than one is group memory. */
+/* Takes group memory out of the list. False, with the words, where an argument could be anything or
+ * is not what the signature says, or more than one is group memory. */
 bool kdl_arguments_settle(kdl_arguments *arguments, char *out_fault, size_t fault_size);
 
 /* Where they lie in the packed form: as C lays out a struct of them, as far as their alignment is

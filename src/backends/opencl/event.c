@@ -57,20 +57,23 @@ kdl_status kdl_opencl_event_record(void *handle, void *event_handle, void *queue
 }
 
 /* The marker, which the caller releases; NULL where there is none. */
-static void *retain(event *self) {
+static kdl_status retain(const kdl_opencl_device *device, event *self, void **out_marker) {
   pthread_mutex_lock(&self->lock);
   void *marker = self->marker;
-  if (marker && kdl_opencl.event_retain(marker) != KDL_CL_SUCCESS)
-    marker = NULL;
+  int32_t error = marker ? kdl_opencl.event_retain(marker) : KDL_CL_SUCCESS;
   pthread_mutex_unlock(&self->lock);
-  return marker;
+  if (error != KDL_CL_SUCCESS)
+    return kdl_opencl_fail(device->ordinal, error, "clRetainEvent");
+  *out_marker = marker;
+  return KDL_OK;
 }
 
 kdl_status kdl_opencl_event_sync(void *handle, void *event_handle) {
   kdl_opencl_device *device = handle;
-  void *marker = retain(event_handle);
-  if (!marker)
-    return KDL_OK;
+  void *marker;
+  kdl_status status = retain(device, event_handle, &marker);
+  if (status != KDL_OK || !marker)
+    return status;
   int32_t error = kdl_opencl.events_wait(1, &marker);
   release(device, marker);
   return error == KDL_CL_SUCCESS ? KDL_OK
@@ -80,9 +83,10 @@ kdl_status kdl_opencl_event_sync(void *handle, void *event_handle) {
 kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
-  void *marker = retain(event_handle);
-  if (!marker)
-    return KDL_OK;
+  void *marker;
+  kdl_status status = retain(device, event_handle, &marker);
+  if (status != KDL_OK || !marker)
+    return status;
   int32_t error = kdl_opencl.barrier(queue->queue, 1, &marker, NULL);
   release(device, marker);
   return error == KDL_CL_SUCCESS
@@ -92,12 +96,15 @@ kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_h
 
 /* When the marker was reached, by the device's clock. */
 static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t *out_ns) {
-  void *marker = retain(self);
+  void *marker;
+  kdl_status status = retain(device, self, &marker);
+  if (status != KDL_OK)
+    return status;
   if (!marker)
     return kdl_opencl_host->fail(KDL_BAD_CALL, 0, "opencl:%u: the event was not recorded",
                                  device->ordinal);
-  int32_t error =
-      kdl_opencl.event_profile(marker, KDL_CL_PROFILING_COMMAND_END, sizeof *out_ns, out_ns, NULL);
+  int32_t error = kdl_opencl.event_profile(marker, KDL_CL_PROFILING_COMMAND_END, sizeof *out_ns,
+                                           out_ns, NULL);
   release(device, marker);
   if (error == KDL_CL_PROFILING_INFO_NOT_AVAILABLE)
     return kdl_opencl_fail(device->ordinal, error,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Programs: from SPIR-V where the device takes it, from machine code or PTX, from OpenCL C. */
+#include "backends/common/text.h"
 #include "backends/opencl/objects.h"
 
 #include <stdio.h>
@@ -107,21 +108,6 @@ static kdl_status options_for(const kdl_opencl_device *device, const kdl_backend
   return KDL_OK;
 }
 
-/* A compiler's lines as one. */
-static void join_lines(const char *lines, char *text, size_t size) {
-  size_t used = 0;
-  for (const char *at = lines; *at && used + 3 < size; ++at) {
-    if (*at != '\n' && *at != '\r') {
-      text[used++] = *at;
-    } else if (used && at[strspn(at, "\r\n ")]) {
-      text[used++] = ';';
-      text[used++] = ' ';
-      at += strspn(at, "\r\n ") - 1;
-    }
-  }
-  text[used] = '\0';
-}
-
 /* What the compiler said, its lines joined by "; ", as far as there is room. */
 static void read_log(const kdl_opencl_device *device, void *program, char *text, size_t size) {
   size_t length = 0;
@@ -133,7 +119,7 @@ static void read_log(const kdl_opencl_device *device, void *program, char *text,
   char *whole = calloc(1, length + 1);
   if (whole && kdl_opencl.program_build_info(program, device->id, KDL_CL_PROGRAM_BUILD_LOG, length,
                                              whole, NULL) == KDL_CL_SUCCESS)
-    join_lines(whole, text, size);
+    kdl_join_lines(whole, text, size);
   free(whole);
 }
 

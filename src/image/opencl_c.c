@@ -343,15 +343,14 @@ static kdl_status read_param(const declaration *d, uint32_t index, kdl_image_par
   }
   return kdl_fail(KDL_UNSUPPORTED,
                   "OpenCL C: parameter %u is of the type '%.*s', whose size only a compiler knows",
-                  index, d->type.length < 64 ? (int)d->type.length : 64,
-                  d->type.length ? d->type.text : "");
+                  index, d->type.length < 64 ? (int)d->type.length : 64, d->type.text);
 }
 
 static kdl_status visit_params(scanner *s, kdl_visit_param *visit, void *user) {
   token end;
   uint32_t index = 0;
   do {
-    declaration d = {.words = 0};
+    declaration d = {.type = {"", 0, 0}};
     end = read_declaration(s, &d);
     if (is(end, ")") && index == 0 && !d.is_pointer && !d.is_unsigned &&
         (d.words == 0 || is(d.type, "void")))

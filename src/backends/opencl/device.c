@@ -2,7 +2,6 @@
 /* Devices and their contexts: one of its own for each, or the caller's. */
 #include "backends/opencl/objects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +40,13 @@ static bool has_word(const char *words, const char *word) {
 /* "OpenCL 3.0 whatever"; below 1.2 where it does not say. */
 static void learn_version(kdl_opencl_device *device) {
   char *text = device_text(device, KDL_CL_DEVICE_VERSION);
-  unsigned major, minor;
-  if (text && sscanf(text, "OpenCL %3u.%3u", &major, &minor) == 2)
+  static const char before[] = "OpenCL ";
+  if (text && strncmp(text, before, sizeof before - 1) == 0) {
+    char *rest;
+    unsigned long major = strtoul(text + sizeof before - 1, &rest, 10);
+    unsigned long minor = *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
     device->version = KDL_VERSION_OF(major, minor);
+  }
   free(text);
 }
 

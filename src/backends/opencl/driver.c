@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/opencl/driver.h"
 
+#include "backends/common/voice.h"
 #include "device/driver.h"
 
 #include <pthread.h>
@@ -24,7 +25,7 @@ static const kdl_driver_symbol symbols[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
-static const char *error_name(int32_t error) {
+static const char *error_name(int error) {
   static const struct {
     int32_t number;
     const char *name;
@@ -42,7 +43,7 @@ static const char *error_name(int32_t error) {
 
 /* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
  * does not count as a lack of memory. */
-static kdl_status status_of(int32_t error) {
+static kdl_status status_of(int error) {
   switch (error) {
   case KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE:
   case KDL_CL_OUT_OF_HOST_MEMORY:
@@ -55,18 +56,23 @@ static kdl_status status_of(int32_t error) {
   }
 }
 
+/* "CL_OUT_OF_RESOURCES (-5)" */
+static void describe(int error, char *text, size_t size) {
+  snprintf(text, size, "%s (%d)", error_name(error), error);
+}
+
+static const kdl_voice voice = {"opencl", &kdl_opencl_host, describe, status_of};
+
 kdl_status kdl_opencl_fail(uint32_t ordinal, int32_t error, const char *format, ...) {
-  char call[1536];
   va_list args;
   va_start(args, format);
-  vsnprintf(call, sizeof call, format, args);
+  kdl_status status = kdl_voice_fail(&voice, ordinal, error, format, args);
   va_end(args);
-  return kdl_opencl_host->fail(status_of(error), error, "opencl:%u: %s: %s (%d)", ordinal, call,
-                               error_name(error), error);
+  return status;
 }
 
 void kdl_opencl_note(uint32_t ordinal, int32_t error, const char *call) {
-  kdl_opencl_host->log("opencl:%u: %s: %s (%d)", ordinal, call, error_name(error), error);
+  kdl_voice_note(&voice, ordinal, error, call);
 }
 
 kdl_status kdl_opencl_no_memory(uint32_t ordinal) {

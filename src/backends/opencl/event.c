@@ -70,7 +70,7 @@ static kdl_status retain(const kdl_opencl_device *device, event *self, void **ou
 
 kdl_status kdl_opencl_event_sync(void *handle, void *event_handle) {
   kdl_opencl_device *device = handle;
-  void *marker;
+  void *marker = NULL;
   kdl_status status = retain(device, event_handle, &marker);
   if (status != KDL_OK || !marker)
     return status;
@@ -83,7 +83,7 @@ kdl_status kdl_opencl_event_sync(void *handle, void *event_handle) {
 kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
-  void *marker;
+  void *marker = NULL;
   kdl_status status = retain(device, event_handle, &marker);
   if (status != KDL_OK || !marker)
     return status;
@@ -96,15 +96,15 @@ kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_h
 
 /* When the marker was reached, by the device's clock. */
 static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t *out_ns) {
-  void *marker;
+  void *marker = NULL;
   kdl_status status = retain(device, self, &marker);
   if (status != KDL_OK)
     return status;
   if (!marker)
     return kdl_opencl_host->fail(KDL_BAD_CALL, 0, "opencl:%u: the event was not recorded",
                                  device->ordinal);
-  int32_t error = kdl_opencl.event_profile(marker, KDL_CL_PROFILING_COMMAND_END, sizeof *out_ns,
-                                           out_ns, NULL);
+  int32_t error =
+      kdl_opencl.event_profile(marker, KDL_CL_PROFILING_COMMAND_END, sizeof *out_ns, out_ns, NULL);
   release(device, marker);
   if (error == KDL_CL_PROFILING_INFO_NOT_AVAILABLE)
     return kdl_opencl_fail(device->ordinal, error,
@@ -116,7 +116,7 @@ static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t
 }
 
 kdl_status kdl_opencl_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
-  uint64_t first, last;
+  uint64_t first = 0, last = 0;
   kdl_status status = time_of(handle, start, &first);
   if (status == KDL_OK)
     status = time_of(handle, end, &last);

@@ -131,7 +131,7 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl
 /* The first cl_kernel answers the questions; its instance has no room for values yet. */
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                           const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
-  kdl_opencl_instance *asked;
+  kdl_opencl_instance *asked = NULL;
   kdl_status status = kdl_opencl_instance_create(kernel, &asked);
   if (status != KDL_OK)
     return status;

@@ -126,7 +126,7 @@ static void read_log(const kdl_opencl_device *device, void *program, char *text,
 static kdl_status build(const kdl_opencl_device *device, const kdl_backend_image *image,
                         void *program) {
   char options[512];
-  char said[1024];
+  char said[960];
   kdl_status status = options_for(device, image, options, sizeof options);
   if (status != KDL_OK)
     return status;

@@ -11,18 +11,22 @@ enum { default_block = 256 };
 /* ------------------------------------------------------------------------------------------ */
 /* Instances                                                                                    */
 
-kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_opencl_instance **out) {
-  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slots.count * sizeof *made->values);
-  if (!made)
-    return kdl_opencl_no_memory(kernel->device->ordinal);
+kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status) {
+  uint32_t ordinal = kernel->device->ordinal;
+  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slot_count * sizeof *made->values);
+  if (!made) {
+    *out_status = kdl_opencl_no_memory(ordinal);
+    return NULL;
+  }
   int32_t error = KDL_CL_SUCCESS;
   made->kernel = kdl_opencl.kernel_create(kernel->program, kernel->name, &error);
   if (!made->kernel) {
     free(made);
-    return kdl_opencl_fail(kernel->device->ordinal, error, "clCreateKernel \"%s\"", kernel->name);
+    *out_status = kdl_opencl_fail(ordinal, error, "clCreateKernel \"%s\"", kernel->name);
+    return NULL;
   }
-  *out = made;
-  return KDL_OK;
+  *out_status = KDL_OK;
+  return made;
 }
 
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance) {
@@ -131,9 +135,9 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl
 /* The first cl_kernel answers the questions; its instance has no room for values yet. */
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                           const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
-  kdl_opencl_instance *asked = NULL;
-  kdl_status status = kdl_opencl_instance_create(kernel, &asked);
-  if (status != KDL_OK)
+  kdl_status status;
+  kdl_opencl_instance *asked = kdl_opencl_instance_create(kernel, &status);
+  if (!asked)
     return status;
   status = learn_params(kernel, module, wish, asked->kernel);
   if (status == KDL_OK)

@@ -97,8 +97,8 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
   if (atomic_load_explicit(&kernel->first->owner, memory_order_relaxed) == 0) {
     instance = kernel->first;
   } else if (kernel->instance_count < most_instances) {
-    *out_status = kdl_opencl_instance_create(kernel, &instance);
-    if (*out_status == KDL_OK) {
+    instance = kdl_opencl_instance_create(kernel, out_status);
+    if (instance) {
       instance->next = atomic_load_explicit(&kernel->instances, memory_order_relaxed);
       ++kernel->instance_count;
     }
@@ -116,9 +116,9 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
  * launch, so it is made anew. */
 static kdl_status launch_shared(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
                                 const kdl_args *args, void *queue) {
-  kdl_opencl_instance *instance;
-  kdl_status status = kdl_opencl_instance_create(kernel, &instance);
-  if (status != KDL_OK)
+  kdl_status status;
+  kdl_opencl_instance *instance = kdl_opencl_instance_create(kernel, &status);
+  if (!instance)
     return status;
   status = launch_on(kernel, instance, desc, args, queue);
   kdl_opencl_instance_free(kernel, instance);

@@ -156,7 +156,8 @@ kdl_status kdl_opencl_kernel_find(void *device, void *module, const kdl_backend_
 void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
 void *kdl_opencl_kernel_native(void *device, void *context);
 
-kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_opencl_instance **out);
+/* NULL where that fails, which is recorded with *out_status. */
+kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
 /* Sets the arguments that differ from those of the instance. */

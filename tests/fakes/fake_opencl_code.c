@@ -379,6 +379,8 @@ static const char *type_name(const kdl_image_param *param) {
     return is_float ? "float" : "uint";
   case 8:
     return is_float ? "double" : "ulong";
+  case 16:
+    return "float4";
   default:
     return "struct thing";
   }

@@ -280,10 +280,10 @@ static void test_a_signature_that_contradicts(void **state) {
   setup s = begin();
   kdl_backend_kernel kernel;
   assert_ok(find_with(&s, s.module, "saxpy", "f32 ptr<f32> ptr<f32> u32", &kernel));
-  assert_fails(find_with(&s, s.module, "saxpy", "f32 ptr<f32> u64 u32", &kernel), KDL_BAD_FILE,
+  assert_fails(find_with(&s, s.module, "saxpy", "f32 ptr<f32> u64 u32", &kernel), KDL_UNSUPPORTED,
                "opencl:0: parameter 2 is a value by the signature and memory by the image");
   assert_fails(find_with(&s, s.module, "saxpy", "ptr<f32> ptr<f32> ptr<f32> u32", &kernel),
-               KDL_BAD_FILE,
+               KDL_UNSUPPORTED,
                "opencl:0: parameter 0 is memory by the signature and a value by the image");
   end(&s);
 }

@@ -13,7 +13,7 @@ enum { default_block = 256 };
 
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status) {
   uint32_t ordinal = kernel->device->ordinal;
-  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slot_count * sizeof *made->values);
+  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slots.count * sizeof *made->values);
   if (!made) {
     *out_status = kdl_opencl_no_memory(ordinal);
     return NULL;

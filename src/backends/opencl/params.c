@@ -46,9 +46,7 @@ static void ask_driver(void *kernel, kdl_argument *param) {
       !ask(kernel, param->index, KDL_CL_ARG_TYPE_NAME, sizeof type - 1, type) ||
       !kdl_opencl_c_type(kdl_text_of(type), &shown))
     return;
-  param->size = shown.size;
-  if (shown.kind == KDL_IMAGE_PARAM_INTEGER || shown.kind == KDL_IMAGE_PARAM_FLOAT)
-    param->alignment = shown.size;
+  param->size = param->alignment = shown.size; /* vectors too */
 }
 
 kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,

@@ -45,7 +45,7 @@ struct MarkRuntimeSelect : public kdl::impl::KdlMarkRuntimeSelectBase<MarkRuntim
 
   void runOnOperation() override {
     WalkResult walked = getOperation().walk([&](gpu::BinaryOp binary) {
-      if (!hasDefaultHandler(binary) || binary.getObjects().size() < 2)
+      if (!hasDefaultHandler(binary) || binary.getObjects().size() < minObjects)
         return WalkResult::advance();
       binary.setOffloadingHandlerAttr(handler(&getContext()));
       return WalkResult(verifyObjects(binary));

@@ -19,8 +19,11 @@ namespace mlir::kdl {
 /// The dialect, for tools that link it in; plugins register themselves.
 void registerDialect(DialectRegistry &registry);
 
-/// Every pass and pipeline here.
+/// Every pass and pipeline here; may be called twice.
 void registerPasses();
+
+/// The pipeline kdl-lower-to-binary.
+void registerPipelines();
 
 } // namespace mlir::kdl
 

@@ -7,12 +7,13 @@ include "mlir/Pass/PassBase.td"
 def KdlMarkRuntimeSelect : Pass<"kdl-mark-runtime-select", "::mlir::ModuleOp"> {
   let summary = "Lets every gpu.binary with two or more objects be chosen from at run time";
   let description = [{
-    Gives `#kdl.runtime_select` to each gpu.binary that has two or more objects and no handler of
-    its own.
+    Gives `#kdl.runtime_select` to each gpu.binary that has at least `min-objects` objects and no
+    handler of its own.
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"best\"", "best, first or capability">,
     Option<"fallback", "fallback", "std::string", "\"error\"", "error or host">,
+    Option<"minObjects", "min-objects", "unsigned", "2", "leave binaries with fewer objects alone">,
   ];
   let dependentDialects = ["::mlir::kdl::KdlDialect"];
 }
@@ -25,6 +26,68 @@ def KdlFuseObjects : Pass<"kdl-fuse-objects", "::mlir::ModuleOp"> {
     such a module, and libkdl_mlir_runtime chooses from it: at the price of a look-up, a stream and a
     wait per launch, which `#kdl.runtime_select` does without.
   }];
+}
+
+def KdlAttachTargets : Pass<"kdl-attach-targets", "::mlir::ModuleOp"> {
+  let summary = "Attaches targets of several vendors to every gpu.module, by their names";
+  let description = [{
+    One list instead of an attach pass per vendor. A target is
+
+    | name | is |
+    |---|---|
+    | `sm_90`, `sm_90a`, `sm_90:ptx84` | an NVIDIA architecture, with the least PTX version that has it, or the one named |
+    | `gfx942`, `gfx90a:xnack+` | an AMD processor or target ID |
+    | `spirv` | SPIR-V for drivers that take it, Intel's above all |
+    | `host`, `host:x86-64-v4` | a CPU |
+
+    Targets that a module has already are kept, and not added twice.
+  }];
+  let options = [
+    ListOption<"targets", "targets", "std::string", "names of targets">,
+    Option<"optLevel", "O", "int", "3", "optimization level, 0 to 3">,
+  ];
+  let dependentDialects = ["::mlir::kdl::KdlDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::ROCDL::ROCDLDialect", "::mlir::xevm::XeVMDialect"];
+}
+
+defvar compilingOptions = [
+  Option<"linker", "linker", "std::string", "\"\"",
+         "ld.lld, for AMD code objects and host objects; searched for where it is not given">,
+  Option<"barePointers", "bare-pointers", "bool", "false",
+         "pass memrefs of static shape to kernels as one pointer each">,
+];
+
+def KdlCompileTargets : Pass<"kdl-compile-targets", "::mlir::ModuleOp"> {
+  let summary = "Compiles every gpu.module for each of its targets";
+  let description = [{
+    A gpu.module that was lowered for one vendor cannot be compiled for another. This pass lowers a
+    copy of the module per target, compiles it, and leaves `#kdl.compiled` in the target's place,
+    which `gpu-module-to-binary` then turns into an object. Modules are to be given as they come out
+    of `gpu-kernel-outlining`, in the dialects gpu, memref, scf, affine, arith, math and vector.
+
+    Objects for NVIDIA are cubins where ptxas is found, else PTX. A dictionary `kdl.properties` on a
+    gpu.module goes into the properties of its objects.
+  }];
+  let options = compilingOptions # [
+    Option<"cudaToolkit", "cuda-toolkit", "std::string", "\"\"",
+           "CUDA's folder, with bin/ptxas; searched for where it is not given">,
+    Option<"rocmBitcode", "rocm-bitcode", "std::string", "\"\"",
+           "folder of AMD's device libraries (ockl.bc); searched for where it is not given">,
+    Option<"ptx", "ptx", "bool", "false", "leave code for NVIDIA as PTX, also where ptxas is found">,
+  ];
+}
+
+def KdlHostObject : Pass<"kdl-host-object", "::mlir::ModuleOp"> {
+  let summary = "Compiles every gpu.module for a CPU as well";
+  let description = [{
+    Leaves `#kdl.compiled` with an object for the CPU among the targets of each gpu.module, so that
+    its binary runs where there is no GPU. To be run before anything lowers the module for a GPU;
+    whatever else the pipeline does may stay as it is.
+  }];
+  let options = compilingOptions # [
+    Option<"arch", "arch", "std::string", "\"\"", "CPU, as in #kdl.host">,
+    Option<"optLevel", "O", "int", "3", "optimization level, 0 to 3">,
+  ];
 }
 
 #endif

@@ -17,7 +17,10 @@ void kdl::registerDialect(DialectRegistry &registry) {
 
 void kdl::registerPasses() {
   static std::once_flag once;
-  std::call_once(once, registerKdlPasses);
+  std::call_once(once, [] {
+    registerKdlPasses();
+    registerPipelines();
+  });
 }
 
 #ifdef KDL_MLIR_PLUGIN

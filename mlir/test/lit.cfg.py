@@ -7,6 +7,7 @@
   %llvm_lib the folder of MLIR's own runtime libraries
   %runtime  mlir/runtime, for its headers
   %inputs   the folder of input files
+  %examples examples/mlir
   %fakes    the folder of the fake drivers, see tests/fakes
 
 Features, for REQUIRES lines; each is true where it can be used here:
@@ -41,6 +42,7 @@ config.substitutions.append(("%lib", config.kdl_lib_dir))
 config.substitutions.append(("%llvm_lib", llvm_lib))
 config.substitutions.append(("%runtime", os.path.join(config.kdl_source_dir, "mlir", "runtime")))
 config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
+config.substitutions.append(("%examples", os.path.join(config.kdl_source_dir, "examples", "mlir")))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Dialect.h"
+#include "Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/LLVMIR/XeVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLATTACHTARGETS
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+/// The PTX ISA version that brought an architecture: PTX ISA manual, "Release History". A later
+/// version would keep older drivers from taking PTX that does not need it.
+struct LeastPTX {
+  unsigned chip;
+  unsigned plain;       // sm_90
+  unsigned accelerated; // sm_90a; 0: there is none
+  unsigned family;      // sm_100f; 0: there is none
+};
+constexpr LeastPTX leastPTX[] = {
+    {70, 60, 0, 0},    {72, 61, 0, 0},    {75, 63, 0, 0},    {80, 70, 0, 0},    {86, 71, 0, 0},
+    {87, 74, 0, 0},    {88, 90, 0, 0},    {89, 78, 0, 0},    {90, 78, 80, 0},   {100, 86, 86, 88},
+    {101, 86, 86, 88}, {103, 88, 88, 88}, {110, 90, 90, 90}, {120, 87, 87, 88}, {121, 88, 88, 88},
+};
+constexpr unsigned oldestPTX = 60;
+
+/// 0 where the name is none of an architecture.
+unsigned findLeastPTX(StringRef chip) {
+  StringRef digits = chip.drop_front(StringRef("sm_").size());
+  char suffix = digits.empty() || llvm::isDigit(digits.back()) ? '\0' : digits.back();
+  unsigned number;
+  if (digits.drop_back(suffix != '\0').getAsInteger(10, number) || number < 50)
+    return 0;
+  if (number < leastPTX[0].chip)
+    return suffix ? 0 : oldestPTX;
+  for (const LeastPTX &row : leastPTX) {
+    if (row.chip == number)
+      return suffix == '\0'  ? row.plain
+             : suffix == 'a' ? row.accelerated
+             : suffix == 'f' ? row.family
+                             : 0;
+  }
+  return 0;
+}
+
+Attribute parseNVIDIA(MLIRContext *context, StringRef name, int optLevel) {
+  auto [chip, version] = name.split(':');
+  unsigned least = findLeastPTX(chip), asked = least;
+  if (least == 0 ||
+      (!version.empty() && (!version.consume_front("ptx") || version.getAsInteger(10, asked))))
+    return {};
+  return NVVM::NVVMTargetAttr::get(context, optLevel, "nvptx64-nvidia-cuda", chip,
+                                   "+ptx" + std::to_string(asked));
+}
+
+/// A target ID: "gfx90a:sramecc+:xnack-".
+Attribute parseAMD(MLIRContext *context, StringRef name, int optLevel) {
+  auto [chip, rest] = name.split(':');
+  SmallVector<std::string> features;
+  for (StringRef feature : llvm::split(rest, ':')) {
+    if (feature.empty())
+      continue;
+    if (!feature.ends_with("+") && !feature.ends_with("-"))
+      return {};
+    features.push_back((feature.take_back() + feature.drop_back()).str());
+  }
+  return ROCDL::ROCDLTargetAttr::get(context, optLevel, "amdgcn-amd-amdhsa", chip,
+                                     llvm::join(features, ","));
+}
+
+Attribute parseTarget(MLIRContext *context, StringRef name, int optLevel) {
+  if (name.starts_with("sm_"))
+    return parseNVIDIA(context, name, optLevel);
+  if (name.starts_with("gfx"))
+    return parseAMD(context, name, optLevel);
+  if (name == "spirv")
+    return xevm::XeVMTargetAttr::get(context, optLevel);
+  if (name == "host")
+    return HostTargetAttr::get(context, optLevel, getHostArch());
+  if (name.consume_front("host:") && !name.empty())
+    return HostTargetAttr::get(context, optLevel, name);
+  return {};
+}
+
+struct AttachTargets : public kdl::impl::KdlAttachTargetsBase<AttachTargets> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Attribute> wanted;
+    if (optLevel < 0 || optLevel > 3) {
+      getOperation().emitError("kdl-attach-targets: found O=")
+          << optLevel.getValue() << ", expected 0 to 3";
+      return signalPassFailure();
+    }
+    for (const std::string &name : targets) {
+      Attribute target = parseTarget(&getContext(), name, optLevel);
+      if (!target) {
+        getOperation().emitError("kdl-attach-targets: found target \"")
+            << name
+            << "\", expected one as sm_90, sm_90a, sm_90:ptx84, gfx942, gfx90a:xnack+, spirv, host "
+               "or host:x86-64-v4";
+        return signalPassFailure();
+      }
+      wanted.push_back(target);
+    }
+    if (wanted.empty()) {
+      getOperation().emitError("kdl-attach-targets: found no targets, expected targets=sm_90,...");
+      return signalPassFailure();
+    }
+    getOperation().walk([&](gpu::GPUModuleOp module) {
+      llvm::SmallSetVector<Attribute, 8> all;
+      if (ArrayAttr before = module.getTargetsAttr())
+        all.insert_range(before);
+      all.insert_range(wanted);
+      module.setTargetsAttr(ArrayAttr::get(&getContext(), all.getArrayRef()));
+      return WalkResult::skip();
+    });
+  }
+};
+
+} // namespace

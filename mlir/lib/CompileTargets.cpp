@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Dialect.h"
+#include "GroupMemory.h"
+#include "HostKernels.h"
+#include "Library.h"
+#include "Passes.h"
+#include "Tools.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/LLVMIR/XeVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLCOMPILETARGETS
+#define GEN_PASS_DEF_KDLHOSTOBJECT
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+// Each takes a builtin.module with one gpu.module in it to what the target serializes. $BARE is 1
+// where memrefs are passed as bare pointers, $CHIP the target's chip.
+constexpr StringLiteral nvidiaPipeline =
+    "builtin.module(convert-nvgpu-to-nvvm,convert-vector-to-scf,convert-scf-to-cf,"
+    "convert-nvvm-to-llvm,expand-strided-metadata,lower-affine,canonicalize,cse,"
+    "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),"
+    "reconcile-unrealized-casts)";
+constexpr StringLiteral amdPipeline =
+    "builtin.module(convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+    "canonicalize,cse,gpu.module(convert-gpu-to-rocdl{chipset=$CHIP runtime=HIP "
+    "use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),reconcile-unrealized-casts)";
+constexpr StringLiteral spirvPipeline =
+    "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
+    "gpu.module(convert-math-to-xevm,convert-gpu-to-llvm-spv{use-64bit-index=true}),"
+    "convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts)";
+
+std::string fillIn(StringRef pipeline, StringRef chip, bool barePointers) {
+  std::string filled = pipeline.str();
+  std::pair<StringRef, StringRef> values[] = {{"$CHIP", chip}, {"$BARE", barePointers ? "1" : "0"}};
+  for (auto [name, value] : values) {
+    for (size_t at; (at = filled.find(name)) != std::string::npos;)
+      filled.replace(at, name.size(), value);
+  }
+  return filled;
+}
+
+/// Empty for targets that are not compiled here.
+std::string getPipeline(Attribute target, bool barePointers) {
+  return TypeSwitch<Attribute, std::string>(target)
+      .Case(
+          [&](NVVM::NVVMTargetAttr t) { return fillIn(nvidiaPipeline, t.getChip(), barePointers); })
+      .Case(
+          [&](ROCDL::ROCDLTargetAttr t) { return fillIn(amdPipeline, t.getChip(), barePointers); })
+      .Case(
+          [&](xevm::XeVMTargetAttr t) { return fillIn(spirvPipeline, t.getChip(), barePointers); })
+      .Case([&](HostTargetAttr) { return getHostPipeline(barePointers).str(); })
+      .Default([](Attribute) { return std::string(); });
+}
+
+/// What the pipelines need loaded, before any of them runs: dialects are not loaded by passes.
+void addDependentDialects(DialectRegistry &registry) {
+  registry.insert<KdlDialect, LLVM::LLVMDialect>();
+  std::string pipelines[] = {fillIn(nvidiaPipeline, "sm_90", false),
+                             fillIn(amdPipeline, "gfx942", false), fillIn(spirvPipeline, "", false),
+                             getHostPipeline(false).str(), getHostPipeline(true).str()};
+  for (const std::string &pipeline : pipelines) {
+    FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, llvm::errs());
+    if (succeeded(passes))
+      passes->getDependentDialects(registry);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One module for one target
+//===----------------------------------------------------------------------===//
+
+struct Options {
+  std::string cudaToolkit, rocmBitcode, linker;
+  bool barePointers = false;
+  bool keepPTX = false;
+};
+
+using RunPipeline = std::function<LogicalResult(OpPassManager &, Operation *)>;
+
+class Compiler {
+public:
+  Compiler(gpu::GPUModuleOp source, const Options &options, RunPipeline runPipeline)
+      : source(source), options(options), runPipeline(std::move(runPipeline)) {
+    for (auto kernel : source.getOps<gpu::GPUFuncOp>()) {
+      if (kernel.isKernel())
+        kernels.push_back(kernel);
+    }
+  }
+
+  /// The object, or null after an error.
+  gpu::ObjectAttr compile(Attribute target);
+
+private:
+  ModuleOp copy(Attribute target);
+  LogicalResult lower(ModuleOp module, Attribute target);
+  gpu::ObjectAttr compileHost(ModuleOp module, HostTargetAttr target);
+  gpu::ObjectAttr compileGPU(ModuleOp module, Attribute target);
+  gpu::ObjectAttr finish(gpu::ObjectAttr object, function_ref<Type(StringRef)> findType);
+
+  gpu::GPUModuleOp source;
+  const Options &options;
+  RunPipeline runPipeline;
+  SmallVector<gpu::GPUFuncOp> kernels;
+};
+
+/// The module once more, in a module of its own beside it, for this target alone.
+ModuleOp Compiler::copy(Attribute target) {
+  OpBuilder builder(source);
+  auto module = ModuleOp::create(builder, source.getLoc());
+  auto copied = cast<gpu::GPUModuleOp>(source->clone());
+  copied.setTargetsAttr(builder.getArrayAttr({target}));
+  module.push_back(copied);
+  return module;
+}
+
+LogicalResult Compiler::lower(ModuleOp module, Attribute target) {
+  FailureOr<OpPassManager> passes =
+      parsePassPipeline(getPipeline(target, options.barePointers), llvm::errs());
+  if (failed(passes) || failed(runPipeline(*passes, module)))
+    return source.emitError("cannot be lowered for ") << target;
+  return success();
+}
+
+/// Adds what this pass knows: which kernels there are, what they take as they were lowered, and
+/// what the module says of its objects. Left out is how long compilers took, which would make every
+/// object a different one.
+gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(StringRef)> findType) {
+  Builder builder(object.getContext());
+  NamedAttrList properties;
+  if (object.getProperties()) {
+    for (NamedAttribute property : object.getProperties()) {
+      if (!property.getName().getValue().ends_with("TimeInMs"))
+        properties.append(property);
+    }
+  }
+  if (auto wanted = source->getAttrOfType<DictionaryAttr>("kdl.properties")) {
+    for (NamedAttribute property : wanted)
+      properties.set(property.getName(), property.getValue());
+  }
+  SmallVector<gpu::KernelMetadataAttr> table;
+  for (gpu::GPUFuncOp kernel : kernels) {
+    NamedAttrList metadata;
+    if (DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr())
+      metadata.append(knownBlockKey, block);
+    table.push_back(gpu::KernelMetadataAttr::get(
+        kernel.getNameAttr(), findType(kernel.getName()), /*argAttrs=*/nullptr,
+        metadata.empty() ? nullptr : metadata.getDictionary(object.getContext())));
+  }
+  return gpu::ObjectAttr::get(
+      object.getContext(), object.getTarget(), object.getFormat(), object.getObject(),
+      properties.empty() ? nullptr : properties.getDictionary(object.getContext()),
+      gpu::KernelTableAttr::get(object.getContext(), table));
+}
+
+gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
+  FailureOr<SmallVector<HostKernel>> lowered = lowerKernelsForHost(module);
+  if (failed(lowered) || failed(lower(module, target)))
+    return {};
+  auto findType = [&](StringRef name) -> Type {
+    auto item = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    return LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(module.getContext()),
+        item.getFunctionType().getParams().drop_front(HostItemParamCount));
+  };
+  gpu::ObjectAttr object = finish(gpu::ObjectAttr::get(target, gpu::CompilationTarget::Binary,
+                                                       StringAttr::get(module.getContext(), "")),
+                                  findType);
+  FailureOr<SmallVector<char, 0>> bytes =
+      compileForHost(module, *lowered, target, findLinker(options.linker));
+  if (failed(bytes))
+    return {};
+  return gpu::ObjectAttr::get(
+      module.getContext(), target, object.getFormat(),
+      StringAttr::get(module.getContext(), StringRef(bytes->data(), bytes->size())),
+      object.getProperties(), object.getKernels());
+}
+
+gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
+  if (isa<xevm::XeVMTargetAttr>(target))
+    useGroupVariables(*module.getOps<gpu::GPUModuleOp>().begin());
+  if (failed(lower(module, target)))
+    return {};
+  auto compiler = dyn_cast<gpu::TargetAttrInterface>(target);
+  if (!compiler) {
+    source.emitError("found the target ") << target << ", for which this tool has no compiler";
+    return {};
+  }
+  auto lowered = *module.getOps<gpu::GPUModuleOp>().begin();
+  gpu::CompilationTarget format = gpu::CompilationTarget::Binary;
+  std::string toolkit;
+  std::optional<ROCmFolder> rocm;
+  if (isa<NVVM::NVVMTargetAttr>(target)) {
+    toolkit = findCUDA(options.cudaToolkit);
+    if (toolkit.empty() || options.keepPTX)
+      format = gpu::CompilationTarget::Assembly;
+  } else if (isa<ROCDL::ROCDLTargetAttr>(target)) {
+    rocm.emplace(findROCmBitcode(options.rocmBitcode), findLinker(options.linker));
+    toolkit = rocm->path().str();
+  }
+  gpu::TargetOptions targetOptions(toolkit, {}, "", "", format);
+  std::optional<SmallVector<char, 0>> bytes = compiler.serializeToObject(lowered, targetOptions);
+  if (!bytes) {
+    source.emitError("cannot be compiled for ") << target;
+    return {};
+  }
+  auto object = cast<gpu::ObjectAttr>(compiler.createObject(lowered, *bytes, targetOptions));
+  return finish(object, [&](StringRef name) -> Type {
+    return lowered.lookupSymbol<LLVM::LLVMFuncOp>(name).getFunctionType();
+  });
+}
+
+gpu::ObjectAttr Compiler::compile(Attribute target) {
+  if (getPipeline(target, options.barePointers).empty()) {
+    source.emitError("found the target ")
+        << target << ", expected #nvvm.target, #rocdl.target, #xevm.target or #kdl.host";
+    return {};
+  }
+  ModuleOp module = copy(target);
+  auto host = dyn_cast<HostTargetAttr>(target);
+  gpu::ObjectAttr object = host ? compileHost(module, host) : compileGPU(module, target);
+  module.erase();
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// Where a kernel takes other parameters for one target than for another, one launch cannot serve
+/// both.
+LogicalResult checkParameters(gpu::GPUModuleOp module, ArrayRef<gpu::ObjectAttr> objects) {
+  for (gpu::ObjectAttr object : objects.drop_front(objects.empty() ? 0 : 1)) {
+    for (auto [first, other] : llvm::zip(objects.front().getKernels(), object.getKernels())) {
+      auto firstType = cast<LLVM::LLVMFunctionType>(first.getFunctionType());
+      auto otherType = cast<LLVM::LLVMFunctionType>(other.getFunctionType());
+      if (firstType.getNumParams() != otherType.getNumParams())
+        return module.emitError("kernel ")
+               << first.getName() << " has " << firstType.getNumParams() << " parameters for "
+               << objects.front().getTarget() << " and " << otherType.getNumParams() << " for "
+               << object.getTarget() << ", so that no launch fits both";
+    }
+  }
+  return success();
+}
+
+struct CompileTargets : public kdl::impl::KdlCompileTargetsBase<CompileTargets> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    addDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    Options options{cudaToolkit, rocmBitcode, linker, barePointers, ptx};
+    auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
+    for (gpu::GPUModuleOp module : modules) {
+      if (!module.getTargetsAttr()) {
+        module.emitError("found no targets: run kdl-attach-targets first");
+        return signalPassFailure();
+      }
+      if (failed(compile(module, options)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult compile(gpu::GPUModuleOp module, const Options &options) {
+    Compiler compiler(module, options, [&](OpPassManager &passes, Operation *op) {
+      return runPipeline(passes, op);
+    });
+    SmallVector<Attribute> targets;
+    SmallVector<gpu::ObjectAttr> objects;
+    for (Attribute target : module.getTargetsAttr()) {
+      if (!isa<CompiledAttr>(target)) {
+        gpu::ObjectAttr object = compiler.compile(target);
+        if (!object)
+          return failure();
+        objects.push_back(object);
+        target = CompiledAttr::get(&getContext(), object);
+      }
+      targets.push_back(target);
+    }
+    module.setTargetsAttr(ArrayAttr::get(&getContext(), targets));
+    return checkParameters(module, objects);
+  }
+};
+
+struct HostObject : public kdl::impl::KdlHostObjectBase<HostObject> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    addDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    Options options{"", "", linker, barePointers};
+    auto target = HostTargetAttr::get(&getContext(), optLevel,
+                                      arch.empty() ? getHostArch() : arch.getValue());
+    auto modules = llvm::to_vector(getOperation().getOps<gpu::GPUModuleOp>());
+    for (gpu::GPUModuleOp module : modules) {
+      Compiler compiler(module, options, [&](OpPassManager &passes, Operation *op) {
+        return runPipeline(passes, op);
+      });
+      gpu::ObjectAttr object = compiler.compile(target);
+      if (!object)
+        return signalPassFailure();
+      SmallVector<Attribute> targets;
+      if (ArrayAttr before = module.getTargetsAttr())
+        llvm::append_range(targets, before);
+      targets.push_back(CompiledAttr::get(&getContext(), object));
+      module.setTargetsAttr(ArrayAttr::get(&getContext(), targets));
+    }
+  }
+};
+
+} // namespace

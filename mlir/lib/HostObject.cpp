@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Host kernels, compiled by LLVM and linked by lld.
+#include "HostKernels.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(HostTargetAttr target,
+                                                 function_ref<InFlightDiagnostic()> emitError) {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
+  std::string error;
+  llvm::Triple triple(target.getTriple());
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found) {
+    emitError() << error;
+    return nullptr;
+  }
+  // Levels of x86-64 are CPUs to LLVM; those of Arm are features.
+  bool isArmLevel = triple.isAArch64() && target.getArch().starts_with("armv");
+  std::string cpu = isArmLevel ? "generic" : target.getArch().str();
+  std::string features =
+      isArmLevel ? "+v" + target.getArch().drop_front(4).split('-').first.str() + "a" : "";
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                 std::nullopt, static_cast<llvm::CodeGenOptLevel>(target.getO())));
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+    emitError() << "found arch = \"" << target.getArch() << "\", which LLVM does not know for "
+                << target.getTriple();
+    return nullptr;
+  }
+  return machine;
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level) {
+  static const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
+      llvm::OptimizationLevel::O3};
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes = level ? builder.buildPerModuleDefaultPipeline(levels[level])
+                                         : builder.buildO0DefaultPipeline(levels[0]);
+  passes.run(module, modules);
+}
+
+/// A file that is removed when this is.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(StringRef suffix) {
+    error = llvm::sys::fs::createTemporaryFile("kdl-host", suffix, path);
+  }
+  ~TemporaryFile() {
+    if (!error)
+      llvm::sys::fs::remove(path);
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  SmallString<128> path;
+  std::error_code error;
+};
+
+/// Math functions come from libm, which not every program has loaded: the object says that it needs
+/// it, where it does.
+LogicalResult link(StringRef linker, StringRef object, StringRef output,
+                   function_ref<InFlightDiagnostic()> emitError) {
+  SmallVector<StringRef> arguments = {linker, "-shared", "--as-needed", "-z",
+                                      "now",  object,    "-o",          output};
+  static constexpr StringLiteral folders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+                                              "/lib64", "/usr/lib64", "/lib"};
+  SmallString<64> libm;
+  for (StringRef folder : folders) {
+    libm = folder;
+    libm += "/libm.so.6";
+    if (llvm::sys::fs::exists(libm)) {
+      arguments.push_back(libm);
+      break;
+    }
+  }
+  TemporaryFile log("log");
+  if (log.error)
+    return emitError() << "cannot make a temporary file: " << log.error.message();
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log.path), StringRef(log.path)};
+  std::string words;
+  if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, redirects, 0, 0, &words) == 0)
+    return success();
+  auto said = llvm::MemoryBuffer::getFile(log.path);
+  return emitError() << linker << " failed: " << words
+                     << (said ? (*said)->getBuffer() : StringRef());
+}
+
+FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &machine,
+                                     StringRef linker,
+                                     function_ref<InFlightDiagnostic()> emitError) {
+  TemporaryFile object("o"), shared("so");
+  if (object.error || shared.error)
+    return emitError() << "cannot make a temporary file: "
+                       << (object.error ? object.error : shared.error).message();
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream out(object.path, error);
+    llvm::legacy::PassManager passes;
+    if (error ||
+        machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
+      return emitError() << "cannot write an object file";
+    passes.run(module);
+  }
+  if (failed(link(linker, object.path, shared.path, emitError)))
+    return failure();
+  auto bytes = llvm::MemoryBuffer::getFile(shared.path, /*IsText=*/false,
+                                           /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return emitError() << "cannot read " << shared.path << ": " << bytes.getError().message();
+  StringRef buffer = (*bytes)->getBuffer();
+  return SmallVector<char, 0>(buffer.begin(), buffer.end());
+}
+
+} // namespace
+
+FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<HostKernel> kernels,
+                                                    HostTargetAttr target, StringRef linker) {
+  auto emitError = [&] { return module.emitError() << target << ": "; };
+  if (linker.empty())
+    return emitError() << "found no ld.lld (Debian: lld-22), which links host objects";
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, emitError);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
+  if (!translated)
+    return failure();
+  translated->setTargetTriple(machine->getTargetTriple());
+  translated->setDataLayout(machine->createDataLayout());
+
+  makeHostGroups(*translated, kernels);
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (llvm::verifyModule(*translated, &stream))
+    return emitError() << words;
+  optimize(*translated, *machine, target.getO());
+  return emit(*translated, *machine, linker, emitError);
+}

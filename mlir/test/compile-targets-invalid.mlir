@@ -1,0 +1,50 @@
+// RUN: mlir-opt %s -split-input-file -verify-diagnostics \
+// RUN:   --pass-pipeline='builtin.module(kdl-compile-targets{linker=/nonexistent})'
+
+// expected-error@+1 {{found no targets: run kdl-attach-targets first}}
+gpu.module @none {}
+
+// -----
+
+// expected-error@+1 {{found the target #spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<>>, expected #nvvm.target, #rocdl.target, #xevm.target or #kdl.host}}
+gpu.module @vulkan [#spirv.target_env<#spirv.vce<v1.0, [Shader], []>, #spirv.resource_limits<>>] {}
+
+// -----
+
+// expected-error@+1 {{#kdl.host: found no ld.lld (Debian: lld-22), which links host objects}}
+gpu.module @linker [#kdl.host] {}
+
+// -----
+
+gpu.module @mma [#kdl.host] {
+  gpu.func @kernel(%x: memref<16x16xf16>) kernel {
+    %c0 = arith.constant 0 : index
+    %0 = gpu.subgroup_mma_load_matrix %x[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf16> -> !gpu.mma_matrix<16x16xf16, "COp">
+    // expected-error@+1 {{found an operation that has no meaning on a CPU}}
+    gpu.subgroup_mma_store_matrix %0, %x[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf16, "COp">, memref<16x16xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @called [#kdl.host] {
+  func.func @device() -> index {
+    // expected-error@+1 {{found in a function that is no kernel: inline it before it is compiled for a CPU}}
+    %0 = gpu.thread_id x
+    return %0 : index
+  }
+}
+
+// -----
+
+gpu.module @shared [#kdl.host] {
+  gpu.func @kernel(%n: index) kernel {
+    // expected-error@+1 {{found group memory of type 'memref<?xf32, 3>', expected a static shape without a layout}}
+    %0 = memref.alloc(%n) : memref<?xf32, 3>
+    %c0 = arith.constant 0 : index
+    %f = arith.constant 1.0 : f32
+    memref.store %f, %0[%c0] : memref<?xf32, 3>
+    gpu.return
+  }
+}

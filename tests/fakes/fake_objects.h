@@ -23,7 +23,7 @@ typedef enum fake_kind {
 typedef struct fake_program fake_program;
 typedef struct fake_recorded fake_recorded;
 
-enum { most_loaded_contexts = 16, most_params = 16 };
+enum { most_loaded_contexts = 16, most_params = 64 };
 
 /* One struct for all kinds and vendors: which members count depends on both. */
 typedef struct fake_object fake_object;

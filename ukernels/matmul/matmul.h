@@ -71,30 +71,30 @@ INLINE ptrdiff_t place(int32_t rows, int32_t depth, int32_t row, int32_t word) {
   return (ptrdiff_t)word * rows + row;
 }
 
-/* Words of A from where all of them are there and lie together; how many that were. */
+/* The words of A that are there whole, where their values lie together; returns how many. Lots of
+ * 16 are moved as they are. */
 INLINE int32_t pack_dense(lhs_element *restrict packed, const element *a, ptrdiff_t row_stride,
-                          int32_t rows, int32_t depth) {
+                          int32_t rows, int32_t depth, int32_t words) {
   int32_t word = 0;
-  for (; word + steps <= depth; word += steps)
+  for (; word + steps <= words; word += steps)
     for (int32_t row = 0; row < rows; ++row) {
       const line *from = (const line *)(a + row * row_stride + word * values);
       *(line *)(packed + ((ptrdiff_t)word * rows + row * steps) * values) = lhs_line(*from);
     }
-  for (; word < depth; ++word)
+  for (; word < words; ++word)
     _Pragma("clang loop vectorize(disable)") for (int32_t row = 0; row < rows; ++row) {
       const line_part *from = (const line_part *)(a + row * row_stride + word * values);
-      *(line_part *)(packed + ((ptrdiff_t)word * rows + row) * values) = lhs_line(*from);
+      *(line_part *)(packed + place(rows, depth, row, word) * values) = lhs_line(*from);
     }
-  return depth;
+  return words;
 }
 
 /* Rows of A as the microkernel's lhs; of K, `available` are left, and the rest is zero. */
 static void pack_rows(lhs_element *restrict packed, const element *a, matrix shape, int32_t rows,
                       int32_t depth, int32_t available) {
   int32_t word = 0;
-  if (shape.column_stride == 1 && sizeof(lhs_element) == sizeof(element) && available >= 0 &&
-      (depth * values <= available))
-    word = pack_dense(packed, a, shape.row_stride, rows, depth);
+  if (shape.column_stride == 1 && sizeof(lhs_element) == sizeof(element))
+    word = pack_dense(packed, a, shape.row_stride, rows, depth, least(depth, available / values));
   for (; word < depth; ++word)
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t value = 0; value < values; ++value) {

@@ -15,7 +15,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build build-minimal build-asan build-tsan build-fuzz test test-long demo bench \
-        lint format install clean packages packages-bench packages-lint
+        lint format install clean build-kdl packages packages-bench packages-demo packages-lint
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -39,7 +39,7 @@ test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzin
 	@KDL_LAUNCH_SECONDS=$(LAUNCH_SECONDS) $(call ctest,build/asan) -R launch_threads
 	@scripts/fuzz-long.sh $(FUZZ_SECONDS)
 
-demo: packages build  ## one C source, compiled for four vendors, packed, listed and verified
+demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explained, run here, damaged and run again
 	@scripts/demo.sh
 
 bench: packages-bench build  ## the benchmarks, against LLVM's own reader
@@ -57,6 +57,10 @@ install: build  ## into PREFIX, below DESTDIR if set
 clean:  ## remove build/
 	@rm -rf build
 
+build-kdl:
+	@cmake --preset default --log-level=WARNING >/dev/null
+	@cmake --build --preset default --parallel $(JOBS) --target kdl
+
 build-minimal build-asan build-tsan: build-%:
 	@cmake --preset $* --log-level=WARNING >/dev/null
 	@cmake --build --preset $* --parallel $(JOBS)
@@ -72,6 +76,9 @@ build-fuzz:
 
 packages:
 	@$(call packages,build test)
+
+packages-demo:
+	@$(call packages,demo)
 
 packages-bench:
 	@$(call packages,build test bench)

@@ -84,7 +84,7 @@ add_security_source() {
   die "no mirror with bookworm-security could be reached"
 }
 
-[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test bench lint)"
+[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test demo bench lint)"
 
 missing=()
 total=0

@@ -219,12 +219,29 @@ static kdl_status run_plain(job *asked) {
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */
 
+static void note_fallback(void *user, const char *topic, const char *line) {
+  (void)user, (void)topic;
+  if (strstr(line, "; trying the next"))
+    cli_note("%s", line);
+}
+
+/* Loads the kernel, and says why where an image gives way to another. */
+static kdl_status load(const job *asked, kdl_kernel_info *out_info) {
+  bool is_quiet = !getenv("KDL_DEBUG");
+  if (is_quiet)
+    kdl_set_log("load", note_fallback, NULL);
+  kdl_status status = kdl_kernel_get(asked->kernel, out_info);
+  if (is_quiet)
+    kdl_set_log(NULL, NULL, NULL);
+  return status;
+}
+
 /* Which image ran and why, on one line. */
 static kdl_status print_image(const job *asked) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_device_spec spec;
   char device[192];
-  kdl_status status = kdl_kernel_get(asked->kernel, &info);
+  kdl_status status = load(asked, &info);
   if (status == KDL_OK)
     status = kdl_device_spec_parse(info.device, &spec);
   if (status != KDL_OK)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "image/image.h"
+#include "target/text.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -48,9 +49,28 @@ static bool has_index(const kdl_image *image) {
   return false;
 }
 
-/* Versions stand in the image's own header and nowhere in the container. They are looked up where
- * that costs one look: not in compressed images, and not where an index promises that the image is
- * left alone. An image that contradicts its format keeps version 0, and fails when it is loaded. */
+/* "kdl.version=1.2", which writers of an index put beside it. Of repeated keys the last counts. */
+static image_version said_version(const kdl_image *image) {
+  static const char key[] = "kdl.version";
+  for (uint32_t i = image->pair_count; i-- > 0;) {
+    kdl_string text = image->pairs[i].value;
+    uint32_t major, minor = 0;
+    size_t at = 0;
+    if (!kdl_text_is(image->pairs[i].key, key))
+      continue;
+    bool is_number = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
+    if (is_number && at < text.length && text.data[at++] == '.')
+      is_number = kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX;
+    if (is_number && at == text.length)
+      return (image_version){(uint16_t)major, (uint16_t)minor, 0};
+    break;
+  }
+  return (image_version){0};
+}
+
+/* Versions stand in the image's own header. They are looked up where that costs one look: not in
+ * compressed images, and not where an index promises that the image is left alone; there a key may
+ * say it. An image that contradicts its format keeps version 0, and fails when it is loaded. */
 static image_version read_version(kdl_container *container, uint32_t index, bool indexed) {
   const kdl_image *image = &container->images[index];
   bool tells = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
@@ -58,7 +78,9 @@ static image_version read_version(kdl_container *container, uint32_t index, bool
   const void *data;
   size_t size;
   kdl_image_target target;
-  if (!tells || indexed || image->codec != KDL_CODEC_NONE ||
+  if (indexed)
+    return tells ? said_version(image) : (image_version){0};
+  if (!tells || image->codec != KDL_CODEC_NONE ||
       kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
       kdl_image_read_target(image->kind, data, size, &target) != KDL_OK)
     return (image_version){0};

@@ -5,6 +5,7 @@
 #include "../report.h"
 #include "../variants.h"
 #include "base/error.h"
+#include "image/image.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -84,7 +85,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 /* ------------------------------------------------------------------------------------------ */
 /* Packing                                                                                      */
 
-enum { key_count = 7 }; /* besides those of kernels */
+enum { key_count = 9 }; /* besides those of kernels */
 
 static bool add(kdl_pair *pairs, size_t *count, const char *key, const char *value) {
   if (key && value)
@@ -117,6 +118,16 @@ static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
   return text;
 }
 
+/* Of PTX, SPIR-V and AMD's code objects; NULL of others. Readers of an index do not look into the
+ * image, and the driver may be too old for it. */
+static const char *version_of(kdl_arena *arena, const cc_job *job) {
+  kdl_image_target target = {.version_major = 0};
+  if (kdl_image_read_target(job->kind, job->image.data, job->image.length, &target) != KDL_OK ||
+      target.version_major == 0)
+    return NULL;
+  return kdl_arena_format(arena, "%u.%u", target.version_major, target.version_minor);
+}
+
 static bool collect_pairs(const cc_job *job, kdl_arena *arena, kdl_pair *pairs, size_t *count) {
   const cc_target *target = job->target;
   char *features = kdl_arena_alloc(arena, 1024);
@@ -129,7 +140,11 @@ static bool collect_pairs(const cc_job *job, kdl_arena *arena, kdl_pair *pairs, 
   if (job->kind == KDL_IMAGE_PTX)
     fits = fits && add(pairs, count, "min_sm", kdl_arena_format(arena, "%u", target->capability));
   if (target->family == CC_OPENCL)
-    fits = fits && add(pairs, count, "kdl.kind", "cl");
+    fits = fits && add(pairs, count, "kdl.kind", "cl") &&
+           add(pairs, count, "kdl.cl_std", CC_OPENCL_VERSION);
+  const char *version = version_of(arena, job);
+  if (version)
+    fits = fits && add(pairs, count, "kdl.version", version);
   if (*features)
     fits = fits && add(pairs, count, "requires_features", features);
   if (job->source->priority)

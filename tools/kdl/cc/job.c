@@ -134,7 +134,7 @@ static void add_language(cc_words *words, const cc_job *job) {
   bool is_opencl = job->target->family == CC_OPENCL;
   if (is_opencl) {
     cc_words_add(words, "-xcl");
-    cc_words_add(words, "-cl-std=CL1.2");
+    cc_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
   } else {
     cc_words_add(words, "-xc");
     cc_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */

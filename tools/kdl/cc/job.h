@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The language of opencl-c, as OpenCL's compilers and kdl.cl_std name it. */
+#define CC_OPENCL_VERSION "CL1.2"
+
 /* A source file, and what the command line says of images made from it. */
 typedef struct cc_source {
   const char *path;

@@ -12,7 +12,7 @@
 
 typedef int register_call(void *data, size_t size, unsigned flags);
 typedef int unregister_call(void *data);
-typedef int alloc_shared_call(void **data, size_t size, unsigned flags);
+typedef int alloc_shared_call(uint64_t *address, size_t size, unsigned flags);
 typedef int push_call(void *context);
 typedef int pop_call(void **context);
 typedef int tensor_map_call(void *map, int data_type, uint32_t rank, void *address,
@@ -124,16 +124,13 @@ kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data)
 kdl_status kdl_mlir_native_alloc_shared(const kdl_mlir_device *device, uint64_t size,
                                         uint64_t *out_address) {
   alloc_shared_call *call;
-  void *data = NULL;
   if (!find(device, symbol_shared, "share memory with the host", &call))
     return KDL_UNSUPPORTED;
   kdl_status status = enter(device);
   if (status != KDL_OK)
     return status;
-  status = result(symbol_shared, call(&data, (size_t)size, attach_global));
+  status = result(symbol_shared, call(out_address, (size_t)size, attach_global));
   leave();
-  if (status == KDL_OK)
-    *out_address = (uint64_t)(uintptr_t)data;
   return status;
 }
 

@@ -154,7 +154,7 @@ _kdl() {
     explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
     which) options='--device= --policy= --variant-tag=' ;;
     run)
-      options='--items= --grid= --block= --arg= --device= --dump= --check= --repeat= --time'
+      options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --repeat= --time'
       options+=' --policy= --variant-tag='
       ;;
     cc)

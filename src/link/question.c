@@ -85,14 +85,19 @@ static void print_digest(FILE *out, const char *word, kdl_digest digest) {
   fprintf(out, "%s %s\n", word, text);
 }
 
+/* An image that the device refuses is one to tell of where nothing fits, and never part of a result.
+ */
 static kdl_status print_library(FILE *out, const kdl_link_task *task) {
   kdl_blake2b hash;
   kdl_catalog *catalog;
   bool has_any = false;
+  const kdl_runtime *runtime = task->runtime;
+  const kdl_device_rule *device = &kdl_device_route(runtime->device, runtime->route)->rule;
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
-    if (!kdl_question_includes(task, catalog, i))
+    if (!kdl_question_includes(task, catalog, i) ||
+        !kdl_match_admits(kdl_catalog_rule(catalog, i), device))
       continue;
     has_any = true;
     status = add_image(&hash, task->lib->container, i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What is to be linked, and everything that the result depends on. The text is what the cache is
- * asked with; the same things, and no others, are handed to kdl-ld, so that what is not in the text
- * cannot matter.
+ * asked with; the same things are handed to kdl-ld, and besides them only what the rules refuse, so
+ * that what is not in the text cannot matter.
  */
 #ifndef KDL_LINK_QUESTION_H
 #define KDL_LINK_QUESTION_H

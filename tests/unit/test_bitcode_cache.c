@@ -76,6 +76,9 @@ static void library_matters(void **state) {
   assert_null(strstr(last_run, "--ukernels"));
   assert_cached(kernels);
   assert_cached(object);
+  static const mixed_row refused[] = {{NULL, NULL, MARK, NULL},
+                                      {NULL, NULL, "requires_features=warp_drive", "one"}};
+  assert_cached(refused);
 }
 
 static void write_text(const char *path, const char *text) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl run: launch a kernel from the shell. */
+#include "base/arena.h"
 #include "base/error.h"
 #include "choose_for.h"
 #include "command.h"
@@ -293,6 +294,24 @@ static kdl_status check_results(const job *asked) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
+/* NAME=VALUE, split in a copy. */
+static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_select_opts *opts) {
+  size_t cursor = 0, count = 0;
+  while (cli_args_next(args, "const", &cursor))
+    ++count;
+  kdl_constant *constants = kdl_arena_alloc(arena, (count + 1) * sizeof *constants);
+  cursor = 0;
+  for (const char *word; constants && (word = cli_args_next(args, "const", &cursor));) {
+    size_t length = strcspn(word, "=");
+    if (!word[length])
+      return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE", word);
+    constants[opts->constant_count++] =
+        (kdl_constant){kdl_arena_string(arena, word, length).data, word + length + 1};
+  }
+  opts->constants = constants;
+  return constants ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for constants");
+}
+
 static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
   const char *name = asked->args->operands[1];
   const char *device = cli_args_value(asked->args, "device");
@@ -322,6 +341,7 @@ static int run(const cli_args *args) {
   job asked = {.args = args};
   kdl_select_opts opts;
   cli_input input = {.lib = NULL};
+  kdl_arena arena = {0};
   kdl_status status = parse_shape(args, &asked);
   if (status == KDL_OK)
     status = parse_repeat(args, &asked);
@@ -332,6 +352,8 @@ static int run(const cli_args *args) {
   if (status == KDL_OK)
     status = cli_choose_opts(args, &opts);
   if (status == KDL_OK)
+    status = parse_constants(args, &arena, &opts);
+  if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status == KDL_OK)
     status = run_job(&asked, input.lib, &opts);
@@ -340,6 +362,7 @@ static int run(const cli_args *args) {
     cli_run_arg_free(&asked.values[i]);
   kdl_queue_destroy(asked.queue);
   cli_input_close(&input);
+  kdl_arena_free(&arena);
   return code;
 }
 
@@ -348,6 +371,7 @@ static const cli_option options[] = {
     {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
     {"block", 0, CLI_ONCE, "XxYxZ", "work-items in a group; default: as the image says"},
     {"arg", 0, CLI_MANY, "ARG", "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
+    {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},
     {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
     {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
     {"check", 0, CLI_MANY, "argN:@F", "compare a buffer with a file afterwards"},

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,26 +18,22 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Who calls                                                                                    */
 
-/* The file that holds the code at an address. The program itself goes by /proc, since it may have
- * been started by a name that means something else by now. */
-static const char *file_of(const void *address, bool *out_is_program) {
-  static const char self[] = "/proc/self/exe";
+/* The file that holds the code at an address. The program itself goes by /proc: what dladdr calls
+ * it is what it was started as, which may mean another file here, or none; the loader knows it by
+ * an empty name. */
+static const char *file_of(const void *address) {
   Dl_info info;
-  *out_is_program = true;
-  if (!dladdr(address, &info) || !info.dli_fname || !info.dli_fname[0])
-    return self;
-  char program[PATH_MAX], object[PATH_MAX];
-  if (!realpath(self, program) || !realpath(info.dli_fname, object) || !strcmp(program, object))
-    return self;
-  *out_is_program = false;
-  return info.dli_fname;
+  void *found = NULL;
+  if (!dladdr1(address, &info, &found, RTLD_DL_LINKMAP) || !found)
+    return "/proc/self/exe";
+  const char *name = ((const struct link_map *)found)->l_name;
+  return name && name[0] ? name : "/proc/self/exe";
 }
 
 void kdl_search_folder_of(const void *address, char *out_folder, size_t size) {
-  bool is_program;
   char path[PATH_MAX];
   const char *slash = NULL;
-  if (realpath(file_of(address, &is_program), path))
+  if (realpath(file_of(address), path))
     slash = strrchr(path, '/');
   snprintf(out_folder, size, "%.*s", slash ? (int)(slash - path) : 0, path);
 }
@@ -88,9 +85,8 @@ static bool look_along(hunt *hunting, const char *list) {
 }
 
 kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
-  bool is_program;
   if (!name || strchr(name, '/')) {
-    *out_path = strdup(name ? name : file_of(caller, &is_program));
+    *out_path = strdup(name ? name : file_of(caller));
     return *out_path ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
   hunt hunting = {.name = name};

@@ -35,7 +35,7 @@ function(kdl_ukernel)
   # AArch64, it is added to -march.
   set(flags -march=${arg_ARCH})
   if(arg_TRIPLE MATCHES "^amdgcn")
-    set(flags -mcpu=${arg_ARCH} -nogpulib)
+    set(flags -mcpu=${arg_ARCH} -nogpulib -Xclang -mcode-object-version=none) # the caller says
   elseif(arg_TRIPLE MATCHES "^nvptx")
     list(APPEND flags -nogpulib)
   elseif(arg_TRIPLE MATCHES "^aarch64")

@@ -12,11 +12,13 @@ Substitutions beyond lit's own:
   %bitcode  clang, making the bitcode that is to be linked: a caller or a microkernel
   %ld       kdl-ld, with its protocol and without the built-in microkernels
   %builtin  the built-in microkernels
+  %libdevice CUDA's library of device functions
 
 Features, for REQUIRES lines; each is true where it can be used here:
   zstd zlib lz4             containers compressed so can be read by this build
   sanitizer                 kdl is built with one
   ukernels                  the built-in microkernels are built
+  libdevice                 CUDA's library of device functions is installed
   terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
@@ -75,6 +77,10 @@ try:
     config.available_features.add("terminal")
 except OSError:
     pass
+libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"
+config.substitutions.append(("%libdevice", libdevice))
+if os.path.exists(libdevice):
+    config.available_features.add("libdevice")
 if os.path.exists(config.kdl_builtin):
     config.available_features.add("ukernels")
 if config.kdl_sanitize:

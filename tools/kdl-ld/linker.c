@@ -78,13 +78,15 @@ static kdl_status check_signature(const ld_linker *linker, LLVMValueRef declared
   return KDL_OK;
 }
 
-/* Group memory of a GPU is scratch space, not state. */
+/* A GPU's group memory is scratch space and its constant memory constant, whatever else is said of
+ * a variable there; CPUs have no such address spaces. */
 static bool is_state(LLVMValueRef variable) {
-  enum { group_memory = 3 };
+  enum { group_memory = 3, constant_memory = 4 };
+  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(variable));
   return !LLVMIsDeclaration(variable) && !ld_constant_is(variable) &&
          LLVMGetLinkage(variable) != LLVMAppendingLinkage &&
          (!LLVMIsGlobalConstant(variable) || LLVMIsThreadLocal(variable)) &&
-         LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) != group_memory;
+         space != group_memory && space != constant_memory;
 }
 
 static kdl_status check_state(LLVMModuleRef module, kdl_string symbol, const char *name) {
@@ -146,7 +148,8 @@ static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *n
                     name, symbol.data);
   LLVMSetLinkage(function, LLVMExternalLinkage);
   LLVMSetComdat(function, NULL);
-  return run_passes(module, "globaldce");
+  /* globalopt knows variables that nobody writes for constants, as libdevice has them. */
+  return run_passes(module, "globaldce,globalopt,globaldce");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -242,19 +245,22 @@ static LLVMValueRef find_needed(const ld_linker *linker) {
 static kdl_status check_variables(const ld_linker *linker) {
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_value_is_needed(v) && !ld_constant_is(v))
-      return kdl_fail(KDL_NO_MATCH,
-                      "%s: needs the variable '%.128s', which it does not define, expected only "
-                      "functions and constants to be missing",
-                      linker->request->caller, ld_value_name(v).data);
+      return kdl_fail(
+          KDL_NO_MATCH,
+          "%s: needs the variable '%.128s', which neither it nor a microkernel defines, "
+          "expected only functions and constants to be missing",
+          linker->request->caller, ld_value_name(v).data);
   }
   return KDL_OK;
 }
 
 kdl_status ld_link(ld_linker *linker) {
-  kdl_status status = check_variables(linker);
+  kdl_status status = KDL_OK;
   LLVMValueRef needed;
   while (status == KDL_OK && (needed = find_needed(linker)))
     status = provide(linker, ld_value_name(needed));
+  if (status == KDL_OK)
+    status = check_variables(linker);
   if (status == KDL_OK)
     status = ld_inline_check(linker->module, linker->request->caller);
   for (size_t i = 0; i < linker->choice_count && status == KDL_OK; ++i) {

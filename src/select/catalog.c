@@ -58,10 +58,11 @@ static image_version said_version(const kdl_image *image) {
     size_t at = 0;
     if (!kdl_text_is(image->pairs[i].key, key))
       continue;
-    bool is_number = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
-    if (is_number && at < text.length && text.data[at++] == '.')
-      is_number = kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX;
-    if (is_number && at == text.length)
+    bool has_major = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
+    bool has_dot = has_major && at < text.length && text.data[at] == '.';
+    at += has_dot;
+    bool has_minor = !has_dot || (kdl_text_number(text, &at, &minor) && minor <= UINT16_MAX);
+    if (has_major && has_minor && at == text.length)
       return (image_version){(uint16_t)major, (uint16_t)minor, 0};
     break;
   }

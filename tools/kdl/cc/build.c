@@ -28,10 +28,13 @@ typedef struct {
 
 static volatile sig_atomic_t stopped_by;
 
-/* The compilers get the terminal's signals themselves; what is left is to start no more, and to
- * remove the temporary files. */
 static void on_stop(int number) {
   stopped_by = number;
+  cc_run_stop();
+}
+
+int cc_build_stopped(void) {
+  return stopped_by;
 }
 
 /* Called with the lock held. */

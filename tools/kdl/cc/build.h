@@ -9,6 +9,9 @@
  * `status` says how it went. KDL_IO where a signal asked to stop. */
 kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads);
 
+/* The signal that asked to stop; 0 where none did. */
+int cc_build_stopped(void);
+
 /* Puts the images of the jobs that went well into an OffloadBinary. */
 kdl_status cc_build_save(const cc_job *jobs, size_t count, int format, const char *output);
 

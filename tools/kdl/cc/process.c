@@ -7,8 +7,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +96,42 @@ const char *cc_words_shell(const cc_words *words) {
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
+enum { most_running = 512 };
+
+/* Those that are running; 0 for none. A number leaves before its program is reaped, so that it is
+ * nobody else's while it is here. */
+static _Atomic(pid_t) running[most_running];
+
+static void enter(pid_t child) {
+  for (size_t i = 0; i < most_running; ++i) {
+    pid_t nobody = 0;
+    if (atomic_compare_exchange_strong(&running[i], &nobody, child))
+      return;
+  }
+}
+
+static void leave(pid_t child) {
+  for (size_t i = 0; i < most_running; ++i) {
+    pid_t number = child;
+    if (atomic_compare_exchange_strong(&running[i], &number, 0))
+      return;
+  }
+}
+
+void cc_run_stop(void) {
+  for (size_t i = 0; i < most_running; ++i) {
+    pid_t child = atomic_load(&running[i]);
+    if (child)
+      kill(child, SIGTERM);
+  }
+}
+
 static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
+  siginfo_t ended;
   int state;
+  while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+    continue;
+  leave(child);
   while (waitpid(child, &state, 0) < 0) {
     if (errno != EINTR)
       return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(errno));
@@ -121,6 +157,7 @@ kdl_status cc_run(const cc_words *words, const char *out_path, const char *messa
   posix_spawn_file_actions_destroy(&actions);
   if (failure)
     return kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
+  enter(child);
   return wait_for(child, words->items[0], out_code);
 }
 

@@ -32,6 +32,9 @@ const char *cc_words_shell(const cc_words *words);
 kdl_status cc_run(const cc_words *words, const char *out_path, const char *message_path,
                   int *out_code);
 
+/* Ends the programs that are running now. May be called from a signal handler. */
+void cc_run_stop(void);
+
 /* The path of a program: as it is where it has a '/', else the first on PATH. NULL where there is
  * none. In the arena. */
 const char *cc_find_program(kdl_arena *arena, const char *name);

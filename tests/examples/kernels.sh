@@ -10,6 +10,10 @@ if ! command -v "${KDL_CLANG:-clang-22}" >/dev/null; then
   echo "skipped: clang-22 not found (Debian: clang-22)"
   exit 77
 fi
+if ! "$kdl" devices --json | grep -q "^ *\"backend\": \"$route\",\$"; then
+  echo "skipped: nothing here runs through $route"
+  exit 77
+fi
 rm -rf "$work"
 mkdir -p "$work"
 compile() {

@@ -162,7 +162,8 @@ typedef struct kdl_backend_table {
   kdl_status (*event_elapsed)(void *device, void *start, void *end, double *out_ns);
 
   /* Memory. Sizes are never 0, and ranges were checked where their buffer is known. `copy` is asked
-   * for one device; `copy_peer`, optional, for two of this backend, on a queue of the second. */
+   * for one device; `copy_peer`, optional, for two of this backend, on a queue of the second; where
+   * it returns KDL_UNSUPPORTED, the copy goes through the host. */
   kdl_status (*alloc)(void *device, uint64_t size, uint64_t *out_address);
   kdl_status (*free)(void *device, uint64_t address);
   kdl_status (*write)(void *device, void *queue, uint64_t address, uint64_t offset,

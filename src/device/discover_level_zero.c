@@ -2,28 +2,20 @@
 /* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
  * kernels of ours and are passed over. */
 #include "device/discover_backends.h"
-#include "device/level_zero_abi.h"
+#include "device/level_zero_list.h"
 #include "target/intel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
-#include "device/level_zero_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-} ze_api;
-
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(ze_api, field), KDL_DRIVER_##need},
+  {#name, offsetof(kdl_ze_lister, field), KDL_DRIVER_##need},
 #include "device/level_zero_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 
-static const char *const libraries[] = {"libze_loader.so.1", NULL};
-
-enum { most_drivers = 16, most_devices = 256, most_memories = 16 };
+enum { most_memories = 16 };
 
 static void say_error(kdl_driver_report *report, const char *call, int error) {
   bool none = error == KDL_ZE_UNINITIALIZED;
@@ -31,34 +23,9 @@ static void say_error(kdl_driver_report *report, const char *call, int error) {
                  (unsigned)error, none ? ": the loader found no driver that works" : "");
 }
 
-/* False where nothing could be initialised. The two ways are not to be mixed, so the second is for
- * loaders and drivers that do not know the first. */
-static bool init_drivers(const ze_api *ze, void **drivers, uint32_t *out_count,
-                         kdl_driver_report *report) {
-  kdl_ze_init_driver_type gpus = {.type = KDL_ZE_INIT_DRIVER_TYPE, .flags = KDL_ZE_INIT_GPU};
-  uint32_t count = most_drivers;
-  if (ze->init_drivers && ze->init_drivers(&count, drivers, &gpus) == KDL_ZE_SUCCESS && count) {
-    *out_count = count < most_drivers ? count : most_drivers;
-    return true;
-  }
-  const char *call = "zeInit";
-  int error = ze->init(KDL_ZE_INIT_GPU);
-  count = most_drivers;
-  if (error == KDL_ZE_SUCCESS) {
-    call = "zeDriverGet";
-    error = ze->driver_get(&count, drivers);
-  }
-  if (error != KDL_ZE_SUCCESS) {
-    say_error(report, call, error);
-    return false;
-  }
-  *out_count = count < most_drivers ? count : most_drivers;
-  return true;
-}
-
 /* The interface calls the number opaque; Intel's driver, the only one there is, packs three in it.
  */
-static void driver_version(const ze_api *ze, void *driver, char text[KDL_SPEC_DRIVER]) {
+static void driver_version(const kdl_ze_lister *ze, void *driver, char text[KDL_SPEC_DRIVER]) {
   kdl_ze_driver_properties properties = {.type = KDL_ZE_DRIVER_PROPERTIES};
   text[0] = '\0';
   if (ze->driver_properties(driver, &properties) == KDL_ZE_SUCCESS && properties.version)
@@ -76,7 +43,7 @@ static void set_arch(uint32_t number, kdl_device_spec *spec) {
     snprintf(spec->arch, sizeof spec->arch, "spirv64");
 }
 
-static void describe_modules(const ze_api *ze, void *device, kdl_device_spec *spec) {
+static void describe_modules(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
   static const struct {
     uint32_t flag;
     const char *token;
@@ -96,7 +63,7 @@ static void describe_modules(const ze_api *ze, void *device, kdl_device_spec *sp
   }
 }
 
-static void describe_groups(const ze_api *ze, void *device, kdl_device_spec *spec) {
+static void describe_groups(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
   kdl_ze_compute_properties groups = {.type = KDL_ZE_COMPUTE_PROPERTIES};
   if (ze->compute_properties(device, &groups) != KDL_ZE_SUCCESS)
     return;
@@ -109,7 +76,7 @@ static void describe_groups(const ze_api *ze, void *device, kdl_device_spec *spe
   }
 }
 
-static void describe_memory(const ze_api *ze, void *device, kdl_device_spec *spec) {
+static void describe_memory(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
   kdl_ze_memory_properties *memories = calloc(most_memories, sizeof *memories);
   if (!memories)
     return;
@@ -123,8 +90,23 @@ static void describe_memory(const ze_api *ze, void *device, kdl_device_spec *spe
   free(memories);
 }
 
-static void describe(const ze_api *ze, void *device, const kdl_ze_device_properties *properties,
-                     kdl_device_spec *spec) {
+static bool has_cooperative_queues(const kdl_ze_lister *ze, void *device) {
+  const uint32_t wanted = KDL_ZE_GROUP_COMPUTE | KDL_ZE_GROUP_COOPERATIVE;
+  kdl_ze_queue_group groups[KDL_ZE_MOST_QUEUE_GROUPS];
+  uint32_t count = KDL_ZE_MOST_QUEUE_GROUPS;
+  for (uint32_t i = 0; i < count; ++i)
+    groups[i] = (kdl_ze_queue_group){.type = KDL_ZE_QUEUE_GROUP_PROPERTIES};
+  if (ze->queue_groups(device, &count, groups) != KDL_ZE_SUCCESS)
+    return false;
+  for (uint32_t i = 0; i < count && i < KDL_ZE_MOST_QUEUE_GROUPS; ++i) {
+    if ((groups[i].flags & wanted) == wanted)
+      return true;
+  }
+  return false;
+}
+
+static void describe(const kdl_ze_lister *ze, void *device,
+                     const kdl_ze_device_properties *properties, kdl_device_spec *spec) {
   kdl_spec_set_text(spec->name, sizeof spec->name, properties->name,
                     strnlen(properties->name, sizeof properties->name));
   kdl_spec_set_uuid(&spec->uuid, properties->uuid);
@@ -134,12 +116,13 @@ static void describe(const ze_api *ze, void *device, const kdl_ze_device_propert
   kdl_ze_pci_properties pci = {.type = KDL_ZE_PCI_PROPERTIES};
   if (ze->pci_properties && ze->pci_properties(device, &pci) == KDL_ZE_SUCCESS)
     kdl_spec_set_pci(&spec->pci, pci.domain, pci.bus, pci.device, pci.function);
+  spec->cooperative = has_cooperative_queues(ze, device);
   describe_modules(ze, device, spec);
   describe_groups(ze, device, spec);
   describe_memory(ze, device, spec);
 }
 
-static void add_device(const ze_api *ze, void *device, uint32_t ordinal, const char *driver,
+static void add_device(const kdl_ze_lister *ze, void *device, uint32_t ordinal, const char *driver,
                        kdl_found_list *list) {
   kdl_ze_ip_version ip = {.type = KDL_ZE_IP_VERSION};
   kdl_ze_device_properties properties = {.type = KDL_ZE_DEVICE_PROPERTIES, .next = &ip};
@@ -160,31 +143,29 @@ static void add_device(const ze_api *ze, void *device, uint32_t ordinal, const c
   describe(ze, device, &properties, spec);
 }
 
-/* Ordinals count through the devices of all drivers. */
-static uint32_t add_devices(const ze_api *ze, void *driver, uint32_t ordinal,
-                            kdl_found_list *list) {
-  void **devices = calloc(most_devices, sizeof *devices);
-  uint32_t count = devices ? most_devices : 0;
-  if (devices && ze->device_get(driver, &count, devices) != KDL_ZE_SUCCESS)
-    count = 0;
+typedef struct {
+  const kdl_ze_lister *ze;
+  kdl_found_list *list;
+} finding;
+
+static bool take_device(void *user, uint32_t ordinal, void *driver, void *device) {
+  const finding *f = user;
   char version[KDL_SPEC_DRIVER];
-  driver_version(ze, driver, version);
-  for (uint32_t i = 0; i < count && i < most_devices; ++i)
-    add_device(ze, devices[i], ordinal++, version, list);
-  free(devices);
-  return ordinal;
+  driver_version(f->ze, driver, version);
+  add_device(f->ze, device, ordinal, version, f->list);
+  return true;
 }
 
 void kdl_discover_level_zero(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  ze_api ze;
-  void *drivers[most_drivers];
-  uint32_t count;
-  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &ze,
-                       &list->report) ||
-      !init_drivers(&ze, drivers, &count, &list->report))
+  kdl_ze_lister ze;
+  if (!kdl_driver_load(resolver, kdl_ze_libraries, symbols, sizeof symbols / sizeof *symbols, &ze,
+                       &list->report))
     return;
-  uint32_t ordinal = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    ordinal = add_devices(&ze, drivers[i], ordinal, list);
-  kdl_found_finish(list);
+  finding f = {&ze, list};
+  const char *call;
+  int error = kdl_ze_list(&ze, take_device, &f, &call);
+  if (error != KDL_ZE_SUCCESS)
+    say_error(&list->report, call, error);
+  else
+    kdl_found_finish(list);
 }

@@ -13,6 +13,7 @@ enum {
   KDL_ZE_DEVICE_PROPERTIES = 0x3,
   KDL_ZE_COMPUTE_PROPERTIES = 0x4,
   KDL_ZE_MODULE_PROPERTIES = 0x5,
+  KDL_ZE_QUEUE_GROUP_PROPERTIES = 0x6,
   KDL_ZE_MEMORY_PROPERTIES = 0x7,
   KDL_ZE_PCI_PROPERTIES = 0x10008,
   KDL_ZE_IP_VERSION = 0x1000f,
@@ -23,6 +24,12 @@ enum { KDL_ZE_SUCCESS = 0, KDL_ZE_UNINITIALIZED = 0x78000001 };
 enum { KDL_ZE_INIT_GPU = 1 };        /* both of zeInit and of ze_init_driver_type_desc_t */
 enum { KDL_ZE_TYPE_GPU = 1 };        /* ze_device_type_t */
 enum { KDL_ZE_FLAG_INTEGRATED = 1 }; /* ze_device_property_flags_t */
+
+/* ze_command_queue_group_property_flags_t */
+enum { KDL_ZE_GROUP_COMPUTE = 1, KDL_ZE_GROUP_COOPERATIVE = 4 };
+
+/* More groups than any device has. */
+enum { KDL_ZE_MOST_QUEUE_GROUPS = 16 };
 
 /* ze_device_module_flags_t */
 enum {
@@ -98,6 +105,15 @@ typedef struct kdl_ze_compute_properties {
   uint32_t subgroup_size_count;
   uint32_t subgroup_sizes[8];
 } kdl_ze_compute_properties;
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): as it is laid out there */
+typedef struct kdl_ze_queue_group {
+  uint32_t type;
+  void *next;
+  uint32_t flags;
+  size_t max_fill_pattern;
+  uint32_t queue_count;
+} kdl_ze_queue_group;
 
 typedef struct kdl_ze_memory_properties {
   uint32_t type;

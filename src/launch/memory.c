@@ -131,8 +131,11 @@ kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
   if (source == runtime)
     return runtime->table->copy(runtime->handle, queue->head.queue, to->address, to_offset,
                                 from->address, from_offset, size);
-  if (source->table == runtime->table && runtime->table->copy_peer)
-    return runtime->table->copy_peer(source->handle, runtime->handle, queue->head.queue,
-                                     to->address, to_offset, from->address, from_offset, size);
+  if (source->table == runtime->table && runtime->table->copy_peer) {
+    status = runtime->table->copy_peer(source->handle, runtime->handle, queue->head.queue,
+                                       to->address, to_offset, from->address, from_offset, size);
+    if (status != KDL_UNSUPPORTED)
+      return status;
+  }
   return copy_through_host(queue, to, to_offset, source, from, from_offset, size);
 }

@@ -4,6 +4,7 @@
 #include "backends/cuda/cuda.h"
 #include "backends/hip/hip.h"
 #include "backends/host/host.h"
+#include "backends/level_zero/level_zero.h"
 #include "backends/opencl/opencl.h"
 #include "base/environment.h"
 #include "base/error.h"
@@ -45,8 +46,9 @@ const kdl_backend_host kdl_backend_services = {
 /* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
-static kdl_backend_open_function *const built_in[] = {
-    kdl_host_backend_open, kdl_cuda_backend_open, kdl_hip_backend_open, kdl_opencl_backend_open};
+static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open,
+                                                      kdl_hip_backend_open, kdl_ze_backend_open,
+                                                      kdl_opencl_backend_open};
 
 enum { limit_backends = 32 };
 

@@ -1,22 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* libze_loader.so.1 */
-#include "device/level_zero_abi.h"
-#include "fake.h"
+#include "fake_level_zero_state.h"
+
 #include "target/intel.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "device/level_zero_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-
-enum { invalid_argument = 0x78000004, invalid_handle = 0x78000005 };
+#include <stdlib.h>
 
 static char driver;
 static char handles[64];
 
-static const kdl_device_spec *spec_of(void *device) {
-  return fake_device((size_t)((char *)device - handles));
+int fake_ze_sticky[64];
+
+void fake_forget(void) {
+  memset(fake_ze_sticky, 0, sizeof fake_ze_sticky);
+}
+
+int fake_ze_ordinal(const void *device) {
+  return (int)((const char *)device - handles);
+}
+
+const kdl_device_spec *fake_ze_spec(const void *device) {
+  const char *handle = device;
+  return handle >= handles && handle < handles + sizeof handles
+             ? fake_device((size_t)(handle - handles))
+             : NULL;
+}
+
+uint32_t fake_ze_version(void) {
+  int wanted = fake_setting_number("version");
+#ifdef FAKE_OLD
+  return wanted ? (uint32_t)wanted : KDL_ZE_VERSION(1, 5);
+#else
+  return wanted ? (uint32_t)wanted : KDL_ZE_VERSION(1, 17);
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads                                                                                      */
+
+enum { most_threads = 64 };
+
+static pthread_mutex_t user_lock = PTHREAD_MUTEX_INITIALIZER;
+static const void *used[most_threads];
+
+void fake_ze_begin(const char *function, const void *handle) {
+  pthread_mutex_lock(&user_lock);
+  size_t place = most_threads;
+  for (size_t i = 0; i < most_threads; ++i) {
+    if (used[i] == handle) {
+      fprintf(stderr, "%s: another thread is using this handle\n", function);
+      abort();
+    }
+    if (!used[i])
+      place = i;
+  }
+  used[place < most_threads ? place : 0] = handle;
+  pthread_mutex_unlock(&user_lock);
+}
+
+void fake_ze_end(const void *handle) {
+  pthread_mutex_lock(&user_lock);
+  for (size_t i = 0; i < most_threads; ++i)
+    used[i] = used[i] == handle ? NULL : used[i];
+  pthread_mutex_unlock(&user_lock);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Drivers                                                                                      */
+
+static _Thread_local char last_words[128];
+
+void fake_ze_say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(last_words, sizeof last_words, format, args);
+  va_end(args);
+}
+
+#ifndef FAKE_OLD
+int zeDriverGetLastErrorDescription(void *which, const char **words) {
+  static _Thread_local char told[sizeof last_words];
+  if (which != &driver || fake_ze_version() < KDL_ZE_HAS_HOST_SYNC)
+    return which == &driver ? unsupported_feature : invalid_handle;
+  memcpy(told, last_words, sizeof told);
+  last_words[0] = '\0';
+  *words = told;
+  return KDL_ZE_SUCCESS;
+}
+#endif
+
+int zeDriverGetApiVersion(void *which, uint32_t *version) {
+  int fault = fake_enter(__func__);
+  *version = fake_ze_version();
+  return fault ? fault : which == &driver ? KDL_ZE_SUCCESS : invalid_handle;
+}
+
+int zeContextCreate(void *which, const kdl_ze_context_desc *desc, void **context) {
+  ZE_ENTER();
+  if (which != &driver || desc->type != KDL_ZE_CONTEXT_DESC || desc->flags)
+    return fake_leave(which == &driver ? invalid_enumeration : invalid_handle);
+  *context = fake_new(FAKE_CONTEXT, NULL);
+  return fake_leave(KDL_ZE_SUCCESS);
+}
+
+int zeContextGetStatus(void *context) {
+  ZE_ENTER();
+  return fake_leave(fake_live(context, FAKE_CONTEXT) ? KDL_ZE_SUCCESS : invalid_handle);
 }
 
 static int list_drivers(uint32_t *count, void **drivers) {
@@ -29,6 +120,7 @@ static int list_drivers(uint32_t *count, void **drivers) {
 #ifndef FAKE_OLD
 int zeInitDrivers(uint32_t *count, void **drivers, kdl_ze_init_driver_type *which) {
   int error = fake_init(KDL_BACKEND_LEVEL_ZERO, "zeInitDrivers");
+  error = error ? error : fake_fault("zeInitDrivers");
   if (which->type != KDL_ZE_INIT_DRIVER_TYPE || !(which->flags & KDL_ZE_INIT_GPU))
     return invalid_argument;
   return error ? error : list_drivers(count, drivers);
@@ -37,16 +129,21 @@ int zeInitDrivers(uint32_t *count, void **drivers, kdl_ze_init_driver_type *whic
 
 int zeInit(uint32_t flags) {
   int error = fake_init(KDL_BACKEND_LEVEL_ZERO, "zeInit");
+  error = error ? error : fake_fault("zeInit");
   return flags > 3 ? invalid_argument : error;
 }
 
 int zeDriverGet(uint32_t *count, void **drivers) {
-  fake_call("zeDriverGet");
+  int fault = fake_enter("zeDriverGet");
+  if (fault)
+    return fault;
   return list_drivers(count, drivers);
 }
 
 int zeDriverGetProperties(void *which, kdl_ze_driver_properties *properties) {
-  fake_call("zeDriverGetProperties");
+  int fault = fake_enter("zeDriverGetProperties");
+  if (fault)
+    return fault;
   unsigned part[3] = {0, 0, 0};
   const kdl_device_spec *first = fake_device(0);
   if (which != &driver || properties->type != KDL_ZE_DRIVER_PROPERTIES)
@@ -58,7 +155,9 @@ int zeDriverGetProperties(void *which, kdl_ze_driver_properties *properties) {
 }
 
 int zeDeviceGet(void *which, uint32_t *count, void **devices) {
-  fake_call("zeDeviceGet");
+  int fault = fake_enter("zeDeviceGet");
+  if (fault)
+    return fault;
   if (which != &driver)
     return invalid_handle;
   uint32_t all = (uint32_t)fake_device_count();
@@ -79,10 +178,17 @@ static void write_ip_version(const kdl_device_spec *spec, void *chain) {
 #endif
 
 int zeDeviceGetProperties(void *device, kdl_ze_device_properties *properties) {
-  fake_call("zeDeviceGetProperties");
-  const kdl_device_spec *spec = spec_of(device);
-  if (!spec || properties->type != KDL_ZE_DEVICE_PROPERTIES)
+  int fault = fake_enter("zeDeviceGetProperties");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
+  bool in_ticks = properties->type == KDL_ZE_DEVICE_PROPERTIES_1_2;
+  if (!spec || (properties->type != KDL_ZE_DEVICE_PROPERTIES && !in_ticks))
     return invalid_handle;
+  properties->timer_resolution = in_ticks ? 19200000 : 52;
+  properties->timestamp_valid_bits = 36;
+  int most = fake_setting_number("max_allocation");
+  properties->max_allocation = most ? (uint64_t)most : spec->memory;
   /* An accelerator stands for what Level Zero shows besides GPUs: an NPU is 5. */
   properties->device_type = spec->device_class == KDL_DEVICE_ACCELERATOR ? 5 : KDL_ZE_TYPE_GPU;
   properties->flags = spec->device_class == KDL_DEVICE_INTEGRATED ? KDL_ZE_FLAG_INTEGRATED : 0;
@@ -97,8 +203,10 @@ int zeDeviceGetProperties(void *device, kdl_ze_device_properties *properties) {
 }
 
 int zeDeviceGetModuleProperties(void *device, kdl_ze_module_properties *properties) {
-  fake_call("zeDeviceGetModuleProperties");
-  const kdl_device_spec *spec = spec_of(device);
+  int fault = fake_enter("zeDeviceGetModuleProperties");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
   if (!spec || properties->type != KDL_ZE_MODULE_PROPERTIES)
     return invalid_handle;
   properties->spirv_version = spec->il;
@@ -110,8 +218,10 @@ int zeDeviceGetModuleProperties(void *device, kdl_ze_module_properties *properti
 }
 
 int zeDeviceGetComputeProperties(void *device, kdl_ze_compute_properties *properties) {
-  fake_call("zeDeviceGetComputeProperties");
-  const kdl_device_spec *spec = spec_of(device);
+  int fault = fake_enter("zeDeviceGetComputeProperties");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
   if (!spec || properties->type != KDL_ZE_COMPUTE_PROPERTIES)
     return invalid_handle;
   properties->max_total_group_size = spec->max_block;
@@ -123,12 +233,45 @@ int zeDeviceGetComputeProperties(void *device, kdl_ze_compute_properties *proper
   return KDL_ZE_SUCCESS;
 }
 
+/* One that copies, and one that computes. */
+int zeDeviceGetCommandQueueGroupProperties(void *device, uint32_t *count,
+                                           kdl_ze_queue_group *groups) {
+  int fault = fake_enter("zeDeviceGetCommandQueueGroupProperties");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
+  if (!spec)
+    return invalid_handle;
+  for (uint32_t i = 0; groups && i < *count && i < 2; ++i) {
+    if (groups[i].type != KDL_ZE_QUEUE_GROUP_PROPERTIES)
+      return invalid_argument;
+    groups[i].flags = i == 0              ? 2
+                      : spec->cooperative ? KDL_ZE_GROUP_COMPUTE | 2 | KDL_ZE_GROUP_COOPERATIVE
+                                          : KDL_ZE_GROUP_COMPUTE | 2;
+    groups[i].max_fill_pattern = 16;
+    groups[i].queue_count = 1;
+  }
+  *count = *count && *count < 2 ? *count : 2;
+  return KDL_ZE_SUCCESS;
+}
+
+int zeDeviceCanAccessPeer(void *device, void *peer, uint8_t *can) {
+  int fault = fake_enter(__func__);
+  const char *wanted = fake_setting("peers");
+  *can = !wanted || *wanted == '1';
+  return fault                                        ? fault
+         : fake_ze_spec(device) && fake_ze_spec(peer) ? KDL_ZE_SUCCESS
+                                                      : invalid_handle;
+}
+
 /* Two halves, as on a part with two stacks of memory. */
 #ifndef FAKE_INCOMPLETE
 int zeDeviceGetMemoryProperties(void *device, uint32_t *count,
                                 kdl_ze_memory_properties *properties) {
-  fake_call("zeDeviceGetMemoryProperties");
-  const kdl_device_spec *spec = spec_of(device);
+  int fault = fake_enter("zeDeviceGetMemoryProperties");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
   if (!spec)
     return invalid_handle;
   for (uint32_t i = 0; properties && i < *count && i < 2; ++i) {
@@ -142,8 +285,10 @@ int zeDeviceGetMemoryProperties(void *device, uint32_t *count,
 #endif
 
 int zeDevicePciGetPropertiesExt(void *device, kdl_ze_pci_properties *properties) {
-  fake_call("zeDevicePciGetPropertiesExt");
-  const kdl_device_spec *spec = spec_of(device);
+  int fault = fake_enter("zeDevicePciGetPropertiesExt");
+  if (fault)
+    return fault;
+  const kdl_device_spec *spec = fake_ze_spec(device);
   if (!spec || properties->type != KDL_ZE_PCI_PROPERTIES)
     return invalid_handle;
   properties->domain = spec->pci.domain;

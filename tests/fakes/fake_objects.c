@@ -13,7 +13,9 @@ fake_object *fake_new(fake_kind kind, fake_object *context) {
   fake_object *object = calloc(1, sizeof *object);
   if (!object)
     abort();
+  static uint64_t serial;
   object->kind = kind;
+  object->serial = ++serial;
   object->context = context;
   object->next = objects;
   objects = object;
@@ -113,26 +115,30 @@ void fake_delete_code(fake_object *code) {
 /* Looking inside                                                                               */
 
 static const char *const kind_names[FAKE_KIND_COUNT] = {
-    [FAKE_CONTEXT] = "context",   [FAKE_STREAM] = "stream", [FAKE_EVENT] = "event",
-    [FAKE_LIBRARY] = "library",   [FAKE_MODULE] = "module", [FAKE_KERNEL] = "kernel",
-    [FAKE_FUNCTION] = "function", [FAKE_MEMORY] = "memory", [FAKE_GRAPH] = "graph",
+    [FAKE_CONTEXT] = "context", [FAKE_POOL] = "pool",     [FAKE_POOLED] = "pooled event",
+    [FAKE_STREAM] = "stream",   [FAKE_EVENT] = "event",   [FAKE_LIBRARY] = "library",
+    [FAKE_MODULE] = "module",   [FAKE_KERNEL] = "kernel", [FAKE_FUNCTION] = "function",
+    [FAKE_MEMORY] = "memory",   [FAKE_GRAPH] = "graph",
 };
 
 static unsigned count_kind(fake_kind kind) {
   unsigned count = 0;
   for (fake_object *o = fake_next(NULL, kind); o; o = fake_next(o, kind))
-    ++count;
+    count += !o->is_host;
   return count;
 }
 
 unsigned fake_alive(void) {
   pthread_mutex_lock(&fake_lock);
   unsigned count = 0;
-  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind)
+  for (fake_kind kind = FAKE_STREAM; kind < FAKE_KIND_COUNT; ++kind)
     count += count_kind(kind);
   pthread_mutex_unlock(&fake_lock);
   return count;
 }
+
+/* For drivers that keep nothing more. */
+__attribute__((weak)) void fake_forget(void) {}
 
 unsigned fake_launches(void) {
   pthread_mutex_lock(&fake_lock);
@@ -146,10 +152,11 @@ void fake_reset(void) {
   for (fake_object *o = objects; o;) {
     fake_object *next = o->next;
     o->sticky = 0;
-    if (o->kind != FAKE_CONTEXT)
+    if (o->kind >= FAKE_STREAM && !o->is_host)
       fake_delete(o);
     o = next;
   }
+  fake_forget();
   pthread_mutex_unlock(&fake_lock);
 }
 
@@ -157,12 +164,13 @@ void fake_heal(void) {
   pthread_mutex_lock(&fake_lock);
   for (fake_object *c = fake_next(NULL, FAKE_CONTEXT); c; c = fake_next(c, FAKE_CONTEXT))
     c->sticky = 0;
+  fake_forget();
   pthread_mutex_unlock(&fake_lock);
 }
 
 /* "alive at exit: 2 stream" for what nobody gave back. */
 __attribute__((destructor)) static void report(void) {
-  for (fake_kind kind = FAKE_CONTEXT + 1; kind < FAKE_KIND_COUNT; ++kind) {
+  for (fake_kind kind = FAKE_STREAM; kind < FAKE_KIND_COUNT; ++kind) {
     unsigned count = count_kind(kind);
     char line[64];
     snprintf(line, sizeof line, "alive at exit: %u %s", count, kind_names[kind]);

@@ -8,7 +8,9 @@
 #include <pthread.h>
 
 typedef enum fake_kind {
-  FAKE_CONTEXT, /* these live as long as the process */
+  FAKE_CONTEXT, /* those up to here live as long as the process: */
+  FAKE_POOL,
+  FAKE_POOLED, /* events of a pool */
   FAKE_STREAM,
   FAKE_EVENT,
   FAKE_LIBRARY,
@@ -29,6 +31,7 @@ enum { most_loaded_contexts = 16, most_params = 64 };
 typedef struct fake_object fake_object;
 struct fake_object {
   fake_kind kind;
+  uint64_t serial; /* no two objects ever have the same */
   fake_object *next;
   fake_object *context; /* of streams, events, modules, functions, memory */
   fake_object *owner;   /* of kernels, functions and variables: the code they are part of */
@@ -43,6 +46,7 @@ struct fake_object {
   double time; /* of events, in ms */
   uint64_t address, size;
   bool borrowed; /* memory that the program registered and keeps */
+  bool is_host;  /* memory of the host that devices reach, which backends keep */
   char name[128];
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;
@@ -52,7 +56,8 @@ struct fake_object {
   int per_item;   /* elements that one work-item handles */
   int max_shared; /* bytes that a kernel was promised; 0: what all have */
   bool wide_clusters;
-  unsigned max_block; /* work-items in a group that a kernel was compiled for; 0: any */
+  unsigned max_block;   /* work-items in a group that a kernel was compiled for; 0: any */
+  unsigned required[3]; /* the only block that a kernel takes; 0: any */
   fake_object *loaded[most_loaded_contexts]; /* contexts that a kernel was loaded into */
   void *state;                               /* the vendor's own, freed with the object */
 };
@@ -116,7 +121,11 @@ bool fake_recorded_run(const fake_object *from);
  * where the code declares none of that name. */
 fake_object *fake_variable(fake_object *code, fake_object *context, const char *name);
 
-/* For tests that look inside: objects alive but for contexts, and launches since the start. */
+/* Each vendor's own, where it keeps more: forgets it, for fake_heal and fake_reset. */
+void fake_forget(void);
+
+/* For tests that look inside: objects alive but for contexts and what they keep, and launches since
+ * the start. */
 FAKE_EXPORT unsigned fake_alive(void);
 FAKE_EXPORT unsigned fake_launches(void);
 FAKE_EXPORT void fake_heal(void);  /* forgets sticky errors */

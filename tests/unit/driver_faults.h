@@ -53,7 +53,7 @@ static inline kdl_status load_and_launch(session *s) {
   float a = 2;
   uint32_t n = count;
   kdl_launch_desc desc = shape_of(1, count);
-  desc.shared = FAULT_SHARED + 1024;
+  desc.shared = FAULT_SHARED;
   if (status == KDL_OK)
     status = launch(&kernel, s->queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n));
   return status;
@@ -83,7 +83,7 @@ static inline kdl_status work(session *s) {
     status = driver->event_create(s->device, &s->event);
   if (status == KDL_OK)
     status = driver->event_record(s->device, s->event, s->queue);
-  if (status == KDL_OK)
+  if (status == KDL_OK && driver->queue_capturing)
     status = driver->queue_capturing(s->device, s->queue, &capturing);
   if (status == KDL_OK)
     status = load_and_launch(s);

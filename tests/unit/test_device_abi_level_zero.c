@@ -16,6 +16,7 @@ SAME(KDL_ZE_DRIVER_PROPERTIES, ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES);
 SAME(KDL_ZE_DEVICE_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
 SAME(KDL_ZE_COMPUTE_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES);
 SAME(KDL_ZE_MODULE_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);
+SAME(KDL_ZE_QUEUE_GROUP_PROPERTIES, ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES);
 SAME(KDL_ZE_MEMORY_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
 SAME(KDL_ZE_PCI_PROPERTIES, ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
 SAME(KDL_ZE_SUCCESS, ZE_RESULT_SUCCESS);
@@ -23,6 +24,8 @@ SAME(KDL_ZE_UNINITIALIZED, ZE_RESULT_ERROR_UNINITIALIZED);
 SAME(KDL_ZE_INIT_GPU, ZE_INIT_FLAG_GPU_ONLY);
 SAME(KDL_ZE_TYPE_GPU, ZE_DEVICE_TYPE_GPU);
 SAME(KDL_ZE_FLAG_INTEGRATED, ZE_DEVICE_PROPERTY_FLAG_INTEGRATED);
+SAME(KDL_ZE_GROUP_COMPUTE, ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE);
+SAME(KDL_ZE_GROUP_COOPERATIVE, ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS);
 SAME(KDL_ZE_MODULE_FP16, ZE_DEVICE_MODULE_FLAG_FP16);
 SAME(KDL_ZE_MODULE_FP64, ZE_DEVICE_MODULE_FLAG_FP64);
 SAME(KDL_ZE_MODULE_INT64_ATOMICS, ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS);
@@ -41,6 +44,10 @@ SAME_PLACE(kdl_ze_device_properties, flags, ze_device_properties_t, flags);
 SAME_PLACE(kdl_ze_device_properties, subslices_per_slice, ze_device_properties_t,
            numSubslicesPerSlice);
 SAME_PLACE(kdl_ze_device_properties, slices, ze_device_properties_t, numSlices);
+SAME_PLACE(kdl_ze_device_properties, timer_resolution, ze_device_properties_t, timerResolution);
+SAME_PLACE(kdl_ze_device_properties, timestamp_valid_bits, ze_device_properties_t,
+           timestampValidBits);
+SAME_PLACE(kdl_ze_device_properties, max_allocation, ze_device_properties_t, maxMemAllocSize);
 SAME_PLACE(kdl_ze_device_properties, uuid, ze_device_properties_t, uuid);
 SAME_PLACE(kdl_ze_device_properties, name, ze_device_properties_t, name);
 SAME_SIZE(kdl_ze_module_properties, ze_device_module_properties_t);
@@ -56,6 +63,8 @@ SAME_PLACE(kdl_ze_compute_properties, subgroup_size_count, ze_device_compute_pro
            numSubGroupSizes);
 SAME_PLACE(kdl_ze_compute_properties, subgroup_sizes, ze_device_compute_properties_t,
            subGroupSizes);
+SAME_SIZE(kdl_ze_queue_group, ze_command_queue_group_properties_t);
+SAME_PLACE(kdl_ze_queue_group, flags, ze_command_queue_group_properties_t, flags);
 SAME_SIZE(kdl_ze_memory_properties, ze_device_memory_properties_t);
 SAME_PLACE(kdl_ze_memory_properties, total_size, ze_device_memory_properties_t, totalSize);
 SAME_SIZE(kdl_ze_pci_properties, ze_pci_ext_properties_t);

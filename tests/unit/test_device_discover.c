@@ -284,6 +284,7 @@ static void test_nothing_is_called_but_questions(void **state) {
       "zeDeviceGetProperties",
       "zeDeviceGetModuleProperties",
       "zeDeviceGetComputeProperties",
+      "zeDeviceGetCommandQueueGroupProperties",
       "zeDeviceGetMemoryProperties",
       "zeDevicePciGetPropertiesExt",
       "clGetPlatformIDs",

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Level Zero's entry points, and how its failures are told. */
+#ifndef KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
+#define KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
+
+#include "backends/level_zero/abi.h"
+#include "base/error.h"
+#include "device/level_zero_list.h"
+
+#include <kdl/backend.h>
+
+#include <stdbool.h>
+
+typedef struct kdl_ze_api {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
+#include "backends/level_zero/symbols.def"
+#undef KDL_DRIVER_SYMBOL
+  kdl_ze_lister lister;
+} kdl_ze_api;
+
+/* Filled once kdl_ze_load has succeeded, constant from then on. */
+extern kdl_ze_api kdl_ze;
+
+/* What libkdl gave; set by kdl_ze_backend_open. */
+extern const kdl_backend_host *kdl_ze_host;
+
+/* Opens the loader, once. A failure is not remembered. */
+kdl_status kdl_ze_load(void);
+
+/* For a loader or its drivers that do not start. */
+kdl_status kdl_ze_no_start(const char *call, int error);
+
+typedef struct kdl_ze_device kdl_ze_device;
+
+/* Records "level_zero:0: zeMemAllocDevice of 64 bytes: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)",
+ * with what the driver has to add to it, and returns the status that goes with the error. */
+kdl_status kdl_ze_fail(const kdl_ze_device *device, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+void kdl_ze_note(const kdl_ze_device *device, int error, const char *call);
+
+kdl_status kdl_ze_no_memory(const kdl_ze_device *device);
+
+/* Said where the calls are, for analysers, which see one file at a time. */
+#define kdl_ze_fail(...) kdl_not_ok(kdl_ze_fail(__VA_ARGS__))
+#define kdl_ze_no_memory(device) kdl_not_ok(kdl_ze_no_memory(device))
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the backend keeps of devices, queues, kernels and events. Memory is the driver's own
+ * addresses. */
+#ifndef KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
+#define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
+
+#include "backends/common/arguments.h"
+#include "backends/common/lock.h"
+#include "backends/common/ranges.h"
+#include "backends/common/slots.h"
+#include "backends/level_zero/driver.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
+ * handle is of; the definition takes a handle and makes that of it. */
+
+typedef struct kdl_ze_queue kdl_ze_queue;
+typedef struct kdl_ze_pool kdl_ze_pool;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Stamps                                                                                       */
+
+/*
+ * A point in a queue's work: an event of the driver's that is signalled there, once, and memory
+ * that the device writes the time to. A stamp is taken for each record, since resetting an event
+ * that somebody may still wait for would let him wait for ever, and comes back when all are done
+ * with it.
+ */
+typedef struct kdl_ze_stamp kdl_ze_stamp;
+struct kdl_ze_stamp {
+  void *event;
+  uint64_t *time; /* in ticks; of host memory that devices write to */
+  unsigned users;
+  bool given; /* to a queue, which signals it sooner or later */
+  kdl_ze_stamp *next;
+};
+
+typedef struct kdl_ze_stamps {
+  pthread_mutex_t lock;
+  kdl_ze_pool *pools;
+  kdl_ze_stamp *free;
+  kdl_ze_stamp *late; /* nobody uses them any more, and they were not signalled yet */
+} kdl_ze_stamps;
+
+/* One that is not signalled, with one user. */
+kdl_status kdl_ze_stamp_take(kdl_ze_device *device, kdl_ze_stamp **out_stamp);
+void kdl_ze_stamp_hold(kdl_ze_device *device, kdl_ze_stamp *stamp);
+void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+struct kdl_ze_device {
+  /* Counts the calls of kdl_ze_free: whoever remembers an address of libkdl's remembers the count,
+   * since the next allocation may get the same one. Begins with 1. */
+  _Atomic uint64_t generation;
+  void *driver;
+  void *handle;
+  void *context; /* one for all devices of the driver, or the caller's */
+  void *adopted; /* the caller's; NULL where it brought none */
+  uint32_t ordinal;
+  uint32_t version;     /* of the interface, as the driver has it */
+  uint32_t queue_group; /* the one that computes */
+  bool is_cooperative;  /* and whether that launches kernels that cooperate */
+  uint64_t max_allocation;
+  uint32_t max_block;
+  double ns_per_tick;
+  uint64_t tick_mask; /* the bits of a time that count */
+  kdl_ranges ranges;
+  kdl_ze_stamps stamps;
+  pthread_mutex_t lock; /* of the two below */
+  kdl_ze_queue *queues;
+  uint64_t *kernel_numbers; /* those that are in use, as bits */
+  uint32_t kernel_words;
+  kdl_ze_device *next;
+};
+
+kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device);
+void *kdl_ze_device_native(void *device, kdl_native which);
+
+/* Whether KDL_LEVEL_ZERO_LARGE_BUFFERS asks for buffers that are larger than the driver allows
+ * without asking, and for kernels that can reach their end. */
+bool kdl_ze_large_buffers(void);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules and kernels                                                                          */
+
+typedef struct kdl_ze_kernel kdl_ze_kernel;
+
+typedef struct kdl_ze_module {
+  void *handle;
+  kdl_image_kind kind;
+  const void *data; /* libkdl's */
+  size_t data_size;
+  kdl_ze_kernel *_Atomic kernels; /* found so far, to be freed with the module */
+} kdl_ze_module;
+
+kdl_status kdl_ze_module_load(void *device, const kdl_backend_image *image, void **out_module);
+void kdl_ze_module_unload(void *device, void *module);
+kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint64_t *out_address,
+                              uint64_t *out_size);
+
+struct kdl_ze_kernel {
+  kdl_slots slots;
+  kdl_ze_device *device;
+  uint32_t argument_count;
+  uint32_t number;   /* its place among the instances of each queue */
+  uint32_t block[3]; /* for launches that leave it to the image */
+  uint32_t group_index;
+  kdl_argument *arguments;
+  kdl_params params;
+  void *handle; /* for questions, and for the caller; never launched */
+  void *module;
+  char *name;
+  kdl_ze_kernel *next;
+};
+
+kdl_status kdl_ze_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+                              kdl_backend_kernel *out_kernel);
+void kdl_ze_kernel_free(kdl_ze_kernel *kernel);
+void *kdl_ze_kernel_native(void *device, void *context);
+
+/* Another handle of the same kernel. */
+kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues                                                                                       */
+
+/*
+ * A kernel's handle carries its arguments and group size, which two threads may not set at once,
+ * and a command list may not be appended to by two threads at once either. So each queue has a
+ * lock, and a handle of its own for each kernel that was launched on it. What was set last is
+ * remembered.
+ */
+typedef struct kdl_ze_instance {
+  const kdl_ze_kernel *kernel; /* NULL: stands for none */
+  void *handle;
+  uint64_t shape[2];   /* block and group memory of the last launch, as in its descriptor */
+  uint64_t generation; /* of the device when memory was set; 0: to be set again */
+  uint32_t group[3];   /* size that was set last ... */
+  uint32_t group_memory;
+  bool complete; /* ... and whether every argument has been */
+  uint64_t values[];
+} kdl_ze_instance;
+
+enum { KDL_ZE_MOST_WAITS = 64 };
+
+/* What a launch reads is in front. */
+struct kdl_ze_queue {
+  kdl_lock lock;             /* of all that follows */
+  kdl_ze_instance *last;     /* launched here; never NULL */
+  void *list;                /* an immediate command list */
+  const kdl_launch_desc *at; /* the launch that is under way, should it be refused */
+  kdl_ze_device *device;
+  bool has_barriers; /* the list works in any order, so a barrier follows each command */
+  bool is_owned;
+  kdl_ze_instance **instances; /* by the kernel's number; NULL where it was not launched here */
+  uint32_t instance_count;
+  kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS]; /* that the list may not have passed yet */
+  unsigned wait_count;
+  kdl_ze_queue *next;
+};
+
+kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue);
+kdl_status kdl_ze_queue_adopt(void *device, void *native, void **out_queue);
+void kdl_ze_queue_destroy(void *device, void *queue);
+kdl_status kdl_ze_queue_sync(void *device, void *queue);
+void *kdl_ze_queue_native(void *device, void *queue);
+
+/* Keeps the order of commands: called with the lock held and the outcome of one that was appended,
+ * whose name is replaced where it is not that which failed. */
+int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call);
+
+/* Takes the lock with room for one more stamp that the list waits for, until it is waited for
+ * itself. */
+kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue);
+
+/* This queue's instance of a kernel, made where it was not launched here yet. The lock is held. */
+kdl_status kdl_ze_queue_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
+                                 kdl_ze_instance **out_instance);
+
+/* Forgets a kernel. The lock is held. */
+void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number);
+
+/* Waits for the work of all queues of a device, whose lock is held. */
+void kdl_ze_queues_drain(kdl_ze_device *device);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+/* Sets the group size and the arguments that differ from those of the instance. */
+kdl_status kdl_ze_arguments_set(kdl_ze_instance *instance, const kdl_launch_desc *desc,
+                                const kdl_args *args);
+
+/* What kernels are launched by, with arguments and without, and how it goes on where something
+ * differs from the last launch on the queue: the first takes the lock, the second has it. */
+kdl_launch_entry kdl_ze_launch;
+kdl_launch_entry kdl_ze_launch_bare;
+__attribute__((noinline)) kdl_launch_entry kdl_ze_launch_contended;
+__attribute__((noinline)) kdl_launch_entry kdl_ze_launch_changed;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Events and memory                                                                            */
+
+kdl_status kdl_ze_event_create(void *device, void **out_event);
+void kdl_ze_event_destroy(void *device, void *event);
+kdl_status kdl_ze_event_record(void *device, void *event, void *queue);
+kdl_status kdl_ze_event_sync(void *device, void *event);
+kdl_status kdl_ze_event_wait(void *device, void *event, void *queue);
+kdl_status kdl_ze_event_elapsed(void *device, void *start, void *end, double *out_ns);
+void *kdl_ze_event_native(void *device, void *event);
+
+kdl_status kdl_ze_alloc(void *device, uint64_t size, uint64_t *out_address);
+kdl_status kdl_ze_free(void *device, uint64_t address);
+kdl_status kdl_ze_write(void *device, void *queue, uint64_t address, uint64_t offset,
+                        const void *data, uint64_t size);
+kdl_status kdl_ze_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
+                       uint64_t size);
+kdl_status kdl_ze_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
+                       uint64_t from_offset, uint64_t size);
+kdl_status kdl_ze_copy_peer(void *from_device, void *to_device, void *queue, uint64_t to,
+                            uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size);
+kdl_status kdl_ze_fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
+                       const void *pattern, size_t pattern_size);
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
+
+#endif

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The Level Zero backend against the fake driver: what it does, and which calls it makes for it. */
+#include "level_zero_support.h"
+
+#define BACKEND_KEPT 0
+#include "driver_backend.h"
+
+static void *backend_load(void *device) {
+  return load_golden(device, "spirv64.spv");
+}
+
+static bool backend_is_clean(void) {
+  return is_order_kept();
+}
+
+static void set(const char *settings) {
+  setenv("KDL_FAKE_SETTINGS", settings, 1);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static void test_a_kernel_runs(void **state) {
+  (void)state;
+  setup s = begin();
+  clear_log();
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_int_equal(calls_of("zeCommandListAppendLaunchKernel"), 1);
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 4);
+  assert_int_equal(calls_of("zeKernelSetGroupSize"), 1);
+  /* A driver that keeps no order is told to after each command. */
+  assert_int_equal(calls_of("zeCommandListAppendBarrier"), is_old() ? 1 : 0);
+  assert_result(&s, 1);
+  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
+  assert_int_equal(s.saxpy.param_count, 4);
+  assert_memory_equal(s.saxpy.params, params, sizeof params);
+  assert_int_equal(s.saxpy.packed_size, 28);
+  end(&s);
+}
+
+/* The second launch is one call, and so is one with another grid. */
+static void test_only_what_differs_is_set(void **state) {
+  (void)state;
+  setup s = begin();
+  float a = 2;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(3, 128);
+  kdl_args args = KDL_ARGS(&a, &s.x, &s.y, &n);
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  clear_log();
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  desc.grid[0] = 4;
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  assert_int_equal(calls_of("zeCommandListAppendLaunchKernel"), 2);
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 0);
+  assert_int_equal(calls_of("zeKernelSetGroupSize"), 0);
+  a = 0;
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 1);
+  desc.block[0] = 256;
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 1);
+  assert_int_equal(calls_of("zeKernelSetGroupSize"), 1);
+  /* Another kernel in between has a handle of its own. */
+  kdl_backend_kernel empty = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc one = shape_of(1, 1);
+  assert_ok(launch(&empty, s.queue, &one, KDL_NO_ARGS));
+  clear_log();
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  assert_ok(launch(&empty, s.queue, &one, KDL_NO_ARGS));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 0);
+  assert_int_equal(calls_of("zeKernelSetGroupSize"), 0);
+  assert_int_equal(calls_of("zeKernelCreate"), 0);
+  assert_result(&s, 3);
+  end(&s);
+}
+
+/* The driver has looked up what an address stood for: one that comes again is set again. */
+static void test_memory_that_comes_again_is_set_again(void **state) {
+  (void)state;
+  setup s = begin();
+  float a = 1;
+  uint32_t n = 1;
+  kdl_launch_desc desc = shape_of(1, 32);
+  for (int i = 0; i < 8; ++i) {
+    uint64_t x;
+    float one = 1;
+    assert_ok(driver->alloc(s.device, 4, &x));
+    assert_ok(driver->write(s.device, s.queue, x, 0, &one, sizeof one));
+    assert_ok(launch(&s.saxpy, s.queue, &desc, KDL_ARGS(&a, &x, &s.y, &n)));
+    assert_ok(driver->queue_sync(s.device, s.queue));
+    assert_ok(driver->free(s.device, x));
+  }
+  float y;
+  assert_ok(driver->read(s.device, s.queue, &y, s.y, 0, sizeof y));
+  assert_ok(driver->queue_sync(s.device, s.queue));
+  assert_true(y == 9);
+  end(&s);
+}
+
+/* Memory that libkdl did not allocate may be freed behind its back. */
+static void test_memory_of_others_is_always_set(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t table, size;
+  assert_ok(driver->global_find(s.device, s.module, "table", &table, &size));
+  assert_int_equal(size, 64);
+  assert_ok(driver->fill(s.device, s.queue, table, 0, size, "", 1));
+  float a = 1;
+  uint32_t n = 16;
+  kdl_launch_desc desc = shape_of(1, 32);
+  kdl_args args = KDL_ARGS(&a, &table, &s.y, &n);
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  clear_log();
+  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 2); /* what is libkdl's own, too */
+  end(&s);
+}
+
+static void test_blocks(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
+  assert_int_equal(kernel.block[0], 0);
+  assert_int_equal(kernel.suggested[0], 512);
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  float a = 2;
+  uint32_t n = count;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
+  assert_result(&s, 1);
+  void *fixed = load_golden(s.device, "fixed.spv");
+  kernel = find_free(&s, fixed, "fixed");
+  assert_int_equal(kernel.block[0], 32);
+  assert_int_equal(kernel.block[1], 2);
+  assert_int_equal(kernel.block[2], 1);
+  desc = shape_of(1, 64);
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x)), KDL_DEVICE,
+               "level_zero:0: zeKernelSetGroupSize of \"fixed\" to 64x1x1: "
+               "ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION (0x78000013)");
+  driver->module_unload(s.device, fixed);
+  end(&s);
+}
+
+static void test_shapes(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
+  kdl_launch_desc desc = shape_of(1, 2048);
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_DEVICE,
+               "level_zero:0: zeKernelSetGroupSize of \"empty\" to 2048x1x1: "
+               "ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION (0x78000013)");
+  desc = shape_of(1, 64);
+  desc.shared = 16;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "level_zero:0: found 16 bytes of dynamic group memory, and \"empty\" has no "
+               "parameter for it");
+  desc.shared = 0;
+  desc.cluster[0] = 2;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "level_zero:0: found a cluster of groups, expected none: Level Zero has none");
+  desc.cluster[0] = 0;
+  desc.flags = 6;
+  assert_fails(launch(&kernel, s.queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               "level_zero:0: found launch flags 0x6, expected KDL_LAUNCH_COOPERATIVE or none");
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  clear_log();
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("zeCommandListAppendLaunchCooperativeKernel"), 1);
+  /* After one of these, the usual launch is the usual one again. */
+  desc.flags = 0;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_NO_ARGS));
+  assert_int_equal(calls_of("zeCommandListAppendLaunchKernel"), 1);
+  end(&s);
+}
+
+static void test_wrong_arguments(void **state) {
+  (void)state;
+  setup s = begin();
+  float a = 2;
+  uint32_t n = count;
+  uint64_t nowhere = 16;
+  kdl_launch_desc desc = shape_of(3, 128);
+  assert_fails(launch(&s.saxpy, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y)), KDL_BAD_CALL,
+               "saxpy: found 3 arguments, expected 4");
+  char expected[256];
+  snprintf(expected, sizeof expected,
+           "level_zero:0: zeKernelSetArgumentValue of argument 1 of \"saxpy\": "
+           "ZE_RESULT_ERROR_INVALID_ARGUMENT (0x78000004)%s",
+           is_old() ? "" : ": argument 1 points to no memory of the driver's");
+  assert_fails(launch(&s.saxpy, s.queue, &desc, KDL_ARGS(&a, &nowhere, &s.y, &n)), KDL_DEVICE,
+               expected);
+  /* What was refused is not remembered as set. */
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_result(&s, 1);
+  end(&s);
+}
+
+static void test_what_the_driver_refuses_is_told(void **state) {
+  (void)state;
+  setup s = begin();
+  assert_ok(run_saxpy(&s, s.queue));
+  inject("zeCommandListAppendLaunchKernel:1:0x78000004");
+  assert_fails(run_saxpy(&s, s.queue), KDL_DEVICE,
+               "level_zero:0: zeCommandListAppendLaunchKernel \"saxpy\" with grid 3x1x1, block "
+               "128x1x1, 0 bytes of dynamic group memory: ZE_RESULT_ERROR_INVALID_ARGUMENT "
+               "(0x78000004)");
+  inject("");
+  assert_ok(run_saxpy(&s, s.queue)); /* the queue's lock was released */
+  assert_result(&s, 2);
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads                                                                                      */
+
+enum { thread_count = 8, rounds = 200 };
+
+typedef struct {
+  const setup *s;
+  void *queue;
+  uint64_t y;
+  bool good;
+} worker;
+
+/* Each thread has a result of its own, so that arguments that are mixed up show. */
+static void *work(void *user) {
+  worker *w = user;
+  float a = 1;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(3, 128);
+  w->good = true;
+  for (int i = 0; i < rounds; ++i)
+    w->good &= launch(&w->s->saxpy, w->queue, &desc, KDL_ARGS(&a, &w->s->x, &w->y, &n)) == KDL_OK;
+  return NULL;
+}
+
+/* The fake ends the process where two threads use one handle at once. */
+static void run_threads(bool share_a_queue) {
+  setup s = begin();
+  pthread_t threads[thread_count];
+  worker workers[thread_count];
+  for (int i = 0; i < thread_count; ++i) {
+    workers[i] = (worker){.s = &s, .queue = share_a_queue ? s.queue : make_queue(s.device)};
+    assert_ok(driver->alloc(s.device, count * sizeof(float), &workers[i].y));
+    assert_ok(driver->fill(s.device, s.queue, workers[i].y, 0, count * sizeof(float), "", 1));
+  }
+  assert_ok(driver->queue_sync(s.device, s.queue));
+  for (int i = 0; i < thread_count; ++i)
+    pthread_create(&threads[i], NULL, work, &workers[i]);
+  for (int i = 0; i < thread_count; ++i) {
+    float y[count];
+    pthread_join(threads[i], NULL);
+    assert_true(workers[i].good);
+    assert_ok(driver->read(s.device, workers[i].queue, y, workers[i].y, 0, sizeof y));
+    assert_ok(driver->queue_sync(s.device, workers[i].queue));
+    for (int k = 0; k < count; ++k)
+      assert_true(y[k] == (float)rounds * (float)k);
+  }
+  for (int i = 0; i < thread_count; ++i) {
+    assert_ok(driver->free(s.device, workers[i].y));
+    if (!share_a_queue)
+      driver->queue_destroy(s.device, workers[i].queue);
+  }
+  end(&s);
+}
+
+static void test_threads_with_one_queue(void **state) {
+  (void)state;
+  run_threads(true);
+}
+
+static void test_threads_with_queues_of_their_own(void **state) {
+  (void)state;
+  run_threads(false);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues                                                                                       */
+
+static void *create_list(void *device, bool is_immediate, uint32_t flags, void *context) {
+  struct {
+    uint32_t type;
+    const void *next;
+    uint32_t ordinal, index, flags, mode, priority;
+  } desc = {.type = 0xe, .ordinal = 1, .flags = flags, .mode = 2};
+  int (*create)(void *, void *, const void *, void **);
+  void *list = NULL;
+  void *symbol =
+      fake_function(is_immediate ? "zeCommandListCreateImmediate" : "zeCommandListCreate");
+  memcpy(&create, &symbol, sizeof create);
+  void *native = driver->device_native(device, KDL_NATIVE_DEVICE);
+  assert_int_equal(create(context, native, &desc, &list), 0);
+  return list;
+}
+
+static void destroy_list(void *list) {
+  int (*destroy)(void *);
+  void *symbol = fake_function("zeCommandListDestroy");
+  memcpy(&destroy, &symbol, sizeof destroy);
+  assert_int_equal(destroy(list), 0);
+}
+
+static void test_a_list_is_adopted(void **state) {
+  (void)state;
+  setup s = begin();
+  void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
+  for (uint32_t flags = 0; flags <= (is_old() ? 0u : 2u); flags += 2) {
+    void *list = create_list(s.device, true, flags, context), *queue;
+    assert_ok(driver->queue_adopt(s.device, list, &queue));
+    assert_ptr_equal(driver->queue_native(s.device, queue), list);
+    clear_log();
+    assert_ok(run_saxpy(&s, queue));
+    assert_ok(run_saxpy(&s, queue));
+    /* One that keeps an order, and says so, needs no help. */
+    assert_int_equal(calls_of("zeCommandListAppendBarrier"), flags ? 0 : 2);
+    assert_ok(driver->queue_sync(s.device, queue));
+    driver->queue_destroy(s.device, queue);
+    destroy_list(list); /* still the caller's */
+  }
+  assert_result(&s, is_old() ? 2 : 4);
+  end(&s);
+}
+
+static void test_other_lists_are_refused(void **state) {
+  (void)state;
+  setup s = begin();
+  void *queue;
+  void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
+  assert_fails(driver->queue_adopt(s.device, NULL, &queue), KDL_BAD_CALL,
+               "level_zero:0: the command list to be adopted is NULL, and there is no default one");
+  if (is_old()) { /* which cannot tell */
+    end(&s);
+    return;
+  }
+  void *list = create_list(s.device, false, 0, context);
+  assert_fails(driver->queue_adopt(s.device, list, &queue), KDL_BAD_CALL,
+               "level_zero:0: the command list to be adopted is not an immediate one");
+  destroy_list(list);
+  list = create_list(open_device(1), true, 0, context);
+  assert_fails(driver->queue_adopt(s.device, list, &queue), KDL_BAD_CALL,
+               "level_zero:0: the command list to be adopted is one of another device");
+  destroy_list(list);
+  end(&s);
+}
+
+static void *create_context(void) {
+  struct {
+    uint32_t type;
+    const void *next;
+    uint32_t flags;
+  } desc = {.type = 0xd};
+  int (*drivers)(uint32_t *, void **), (*create)(void *, const void *, void **);
+  void *handle, *context = NULL;
+  uint32_t one = 1;
+  void *symbol = fake_function("zeDriverGet");
+  memcpy(&drivers, &symbol, sizeof drivers);
+  assert_int_equal(drivers(&one, &handle), 0);
+  symbol = fake_function("zeContextCreate");
+  memcpy(&create, &symbol, sizeof create);
+  assert_int_equal(create(handle, &desc, &context), 0);
+  return context;
+}
+
+static void test_a_context_is_adopted(void **state) {
+  (void)state;
+  setup s = begin();
+  void *context = create_context(), *device, *queue;
+  kdl_backend_device desc = {
+      .size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 1, .native_context = context};
+  assert_ok(driver->device_open(&desc, &device));
+  assert_ptr_equal(driver->device_native(device, KDL_NATIVE_CONTEXT), context);
+  uint64_t memory;
+  assert_ok(driver->alloc(device, 64, &memory));
+  assert_ok(driver->free(device, memory));
+  void *list = create_list(device, true, 0, context);
+  assert_ok(driver->queue_adopt(device, list, &queue));
+  driver->queue_destroy(device, queue);
+  if (!is_old())
+    assert_fails(driver->queue_adopt(open_device(1), list, &queue), KDL_BAD_CALL,
+                 "level_zero:1: the command list to be adopted is one of another context; adopt "
+                 "that first (kdl_device_adopt)");
+  destroy_list(list);
+  desc.native_context = &desc;
+  assert_fails(driver->device_open(&desc, &device), KDL_DEVICE,
+               "level_zero:1: zeContextGetStatus of the context to be adopted: "
+               "ZE_RESULT_ERROR_INVALID_NULL_HANDLE (0x78000005)");
+  end(&s);
+}
+
+static void test_a_device_is_missing(void **state) {
+  (void)state;
+  void *device;
+  kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 7};
+  assert_fails(driver->device_open(&desc, &device), KDL_DEVICE,
+               "level_zero:7: the drivers show no such device");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory and events                                                                            */
+
+static void test_fills_and_copies(void **state) {
+  (void)state;
+  setup s = begin();
+  check_fills(&s);
+  end(&s);
+}
+
+static void test_devices_that_do_not_reach_each_other(void **state) {
+  (void)state;
+  setup s = begin();
+  void *second = open_device(1);
+  void *queue = make_queue(second);
+  set("level_zero.peers=0");
+  assert_fails(driver->copy_peer(s.device, second, queue, s.y, 0, s.x, 0, 40), KDL_UNSUPPORTED,
+               "level_zero:1: it does not reach the memory of level_zero:0");
+  set("");
+  driver->queue_destroy(second, queue);
+  end(&s);
+}
+
+static void test_events(void **state) {
+  (void)state;
+  setup s = begin();
+  void *first, *last;
+  double ns = 0;
+  assert_ok(driver->event_create(s.device, &first));
+  assert_ok(driver->event_create(s.device, &last));
+  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_BAD_CALL,
+               "level_zero:0: found an event that was not recorded");
+  assert_ok(driver->event_sync(s.device, first)); /* holds up nobody */
+  assert_ok(driver->event_wait(s.device, first, s.queue));
+  /* Often enough for the device's clock to begin anew between two records. */
+  for (int i = 0; i < 8; ++i) {
+    assert_ok(driver->event_record(s.device, first, s.queue));
+    assert_ok(driver->event_record(s.device, last, s.queue));
+    assert_ok(driver->event_wait(s.device, last, s.queue));
+    assert_ok(driver->event_sync(s.device, last));
+    assert_ok(driver->event_elapsed(s.device, first, last, &ns));
+    assert_true(ns > 249999.9 && ns < 250000.1);
+    assert_ok(driver->event_elapsed(s.device, last, first, &ns));
+    assert_true(ns < -249999.9 && ns > -250000.1);
+  }
+  assert_non_null(driver->event_native(s.device, first));
+  driver->event_destroy(s.device, first);
+  driver->event_destroy(s.device, last);
+  end(&s);
+}
+
+/* Where the driver signals late, an event that is recorded again must be another one: the fake
+ * counts every reset that would let somebody wait for ever. */
+static void test_events_that_are_recorded_again(void **state) {
+  (void)state;
+  set("level_zero.lazy=1");
+  setup s = begin();
+  void *other = make_queue(s.device), *event;
+  double ns;
+  assert_ok(driver->event_create(s.device, &event));
+  for (int i = 0; i < 500; ++i) {
+    assert_ok(driver->event_record(s.device, event, s.queue));
+    assert_ok(driver->event_wait(s.device, event, other));
+    if (i == 250)
+      assert_int_equal(driver->event_elapsed(s.device, event, event, &ns), KDL_DEVICE);
+  }
+  assert_ok(driver->event_sync(s.device, event));
+  assert_ok(driver->event_elapsed(s.device, event, event, &ns));
+  assert_true(ns == 0);
+  driver->event_destroy(s.device, event);
+  driver->queue_destroy(s.device, other);
+  end(&s);
+  set("");
+}
+
+static void test_memory_runs_out(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t memory;
+  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
+               "level_zero:0: zeMemAllocDevice of 2097152 bytes: "
+               "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)");
+  assert_fails(driver->free(s.device, s.x + 4), KDL_BAD_CALL,
+               "level_zero:0: found an address that libkdl did not allocate");
+  end(&s);
+}
+
+static void test_an_illegal_address_shows_when_waiting(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t small;
+  float a = 2;
+  uint32_t n = count;
+  kdl_launch_desc desc = shape_of(3, 128);
+  assert_ok(driver->alloc(s.device, 4, &small));
+  kdl_status status = launch(&s.saxpy, s.queue, &desc, KDL_ARGS(&a, &small, &s.y, &n));
+  if (is_old()) { /* the barrier behind it meets the error */
+    assert_fails(status, KDL_DEVICE,
+                 "level_zero:0: zeCommandListAppendBarrier \"saxpy\" with grid 3x1x1, block "
+                 "128x1x1, 0 bytes of dynamic group memory: ZE_RESULT_ERROR_DEVICE_LOST "
+                 "(0x70000001)");
+  } else {
+    assert_ok(status);
+    assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE,
+                 "level_zero:0: zeCommandListHostSynchronize: ZE_RESULT_ERROR_DEVICE_LOST "
+                 "(0x70000001)");
+  }
+  assert_int_equal(kdl_error_code(), 0x70000001);
+  tell_fake("fake_heal");
+  assert_ok(driver->free(s.device, small));
+  end(&s);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Code                                                                                         */
+
+static void test_globals(void **state) {
+  (void)state;
+  setup s = begin();
+  uint64_t address, size;
+  uint32_t weight = 0;
+  assert_ok(driver->global_find(s.device, s.module, "weight", &address, &size));
+  assert_int_equal(size, 4);
+  assert_ok(driver->read(s.device, s.queue, &weight, address, 0, size));
+  assert_int_equal(weight, 3);
+  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
+               "level_zero:0: zeModuleGetGlobalPointer \"chair\": "
+               "ZE_RESULT_ERROR_INVALID_GLOBAL_NAME (0x78000010)");
+  end(&s);
+}
+
+static void test_a_kernel_is_missing(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
+  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
+               "level_zero:0: zeKernelCreate \"sgemm\": ZE_RESULT_ERROR_INVALID_KERNEL_NAME "
+               "(0x78000011)");
+  end(&s);
+}
+
+static void test_the_compiler_is_quoted(void **state) {
+  (void)state;
+  void *device = open_device(0), *module;
+  kdl_backend_image whole = golden_spirv("spirv64.spv");
+  uint8_t *bytes = malloc(whole.data_size + 8);
+  memcpy(bytes, whole.data, whole.data_size);
+  bytes[5] = 6; /* SPIR-V 1.6 */
+  kdl_backend_image image = image_of(KDL_IMAGE_SPIRV, bytes, whole.data_size);
+  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+               "level_zero:0: zeModuleCreate: error: SPIR-V 1.6 is newer than 1.4; error: backend "
+               "compiler failed build.: ZE_RESULT_ERROR_MODULE_BUILD_FAILURE (0x70000004)");
+  image.kind = KDL_IMAGE_ZEBIN;
+  assert_fails(driver->module_load(device, &image, &module), KDL_DEVICE,
+               "level_zero:0: zeModuleCreate: ZE_RESULT_ERROR_INVALID_NATIVE_BINARY (0x7800000f)");
+  image.kind = KDL_IMAGE_PTX;
+  assert_fails(driver->module_load(device, &image, &module), KDL_UNSUPPORTED,
+               "level_zero:0: found an image of kind ptx, expected spirv or zebin");
+  for (size_t offset = 1; offset < 8; ++offset) {
+    memcpy(bytes + offset, whole.data, whole.data_size);
+    module = load_image(device, KDL_IMAGE_SPIRV, bytes + offset, whole.data_size);
+    driver->module_unload(device, module);
+  }
+  free(bytes);
+  assert_int_equal(ask_fake("fake_alive"), 0);
+}
+
+static char said[512];
+
+static void keep_line(void *user, const char *topic, const char *line) {
+  (void)user, (void)topic;
+  snprintf(said, sizeof said, "%s", line);
+}
+
+static void test_flags_for_the_compiler(void **state) {
+  (void)state;
+  void *device = open_device(0);
+  setenv("KDL_LEVEL_ZERO_BUILD_FLAGS", "-ze-opt-level 1", 1);
+  setenv("KDL_LEVEL_ZERO_LARGE_BUFFERS", "1", 1);
+  kdl_set_log("load", keep_line, NULL);
+  void *module = load_golden(device, "fixed.spv");
+  kdl_set_log(NULL, NULL, NULL);
+  assert_string_equal(said, "t: image 0: compiled by the driver: warning: built with "
+                            "-ze-opt-greater-than-4GB-buffer-required -ze-opt-level 1");
+  driver->module_unload(device, module);
+  unsetenv("KDL_LEVEL_ZERO_BUILD_FLAGS");
+  unsetenv("KDL_LEVEL_ZERO_LARGE_BUFFERS");
+}
+
+/* Beyond what the driver gives by itself. */
+static void test_large_buffers(void **state) {
+  (void)state;
+  set("level_zero.max_allocation=65536");
+  kdl_backend_device desc = {
+      .size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 0, .native_context = create_context()};
+  void *device;
+  uint64_t memory;
+  assert_ok(driver->device_open(&desc, &device));
+  assert_fails(driver->alloc(device, 65540, &memory), KDL_DEVICE,
+               "level_zero:0: zeMemAllocDevice of 65540 bytes, where the driver gives at most "
+               "65536 unless KDL_LEVEL_ZERO_LARGE_BUFFERS=1 asks for more: "
+               "ZE_RESULT_ERROR_UNSUPPORTED_SIZE (0x78000009)");
+  setenv("KDL_LEVEL_ZERO_LARGE_BUFFERS", "1", 1);
+  assert_ok(driver->alloc(device, 65540, &memory));
+  assert_ok(driver->free(device, memory));
+  unsetenv("KDL_LEVEL_ZERO_LARGE_BUFFERS");
+  set("");
+}
+
+/* What the metadata says fills in what nobody else tells; structures have the alignment it says. */
+static void test_a_structure_is_passed(void **state) {
+  (void)state;
+  setup s = begin();
+  kdl_backend_kernel sum = find_kernel(s.device, s.module, "sum");
+  assert_int_equal(sum.param_count, 3);
+  assert_int_equal(sum.params[1].size, 12);
+  assert_int_equal(sum.params[1].offset, UINT32_MAX);
+  kdl_backend_wish wish = {
+      .size = sizeof wish, .name = "sum", .sig = KDL_TEXT("ptr<f32> bytes<12:4> u32")};
+  assert_ok(driver->kernel_find(s.device, s.module, &wish, &sum));
+  assert_int_equal(sum.params[1].offset, 8);
+  assert_int_equal(sum.params[2].offset, 20);
+  float of[3] = {1, 2, 3};
+  uint32_t n = 0;
+  kdl_launch_desc desc = shape_of(1, 1);
+  assert_ok(launch(&sum, s.queue, &desc, KDL_ARGS(&s.y, of, &n)));
+  of[2] = 4;
+  clear_log();
+  assert_ok(launch(&sum, s.queue, &desc, KDL_ARGS(&s.y, of, &n)));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 1);
+  end(&s);
+}
+
+/* Group memory is no argument of a launch: its parameter gets the size that the launch tells. */
+static void test_group_memory(void **state) {
+  (void)state;
+  setup s = begin();
+  void *module = load_golden(s.device, "group.spv");
+  kdl_backend_kernel kernel = find_kernel(s.device, module, "grouped");
+  assert_int_equal(kernel.param_count, 2);
+  assert_int_equal(kernel.params[1].offset, 8);
+  uint32_t n = 1;
+  kdl_launch_desc desc = shape_of(1, 64);
+  clear_log();
+  desc.shared = 256;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x, &n)));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 3);
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x, &n)));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 3);
+  desc.shared = 512;
+  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x, &n)));
+  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 4);
+  driver->module_unload(s.device, module);
+  end(&s);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  int result;
+  if (!run_for_each_driver(argv, &result))
+    return result;
+  start_log();
+  driver = kdl_ze_backend_open(&kdl_backend_services);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_kernel_runs),
+      cmocka_unit_test(test_only_what_differs_is_set),
+      cmocka_unit_test(test_memory_that_comes_again_is_set_again),
+      cmocka_unit_test(test_memory_of_others_is_always_set),
+      cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_wrong_arguments),
+      cmocka_unit_test(test_what_the_driver_refuses_is_told),
+      cmocka_unit_test(test_a_kernel_without_parameters),
+      cmocka_unit_test(test_a_structure_is_passed),
+      cmocka_unit_test(test_group_memory),
+      cmocka_unit_test(test_a_fresh_thread_launches),
+      cmocka_unit_test(test_threads_with_one_queue),
+      cmocka_unit_test(test_threads_with_queues_of_their_own),
+      cmocka_unit_test(test_a_list_is_adopted),
+      cmocka_unit_test(test_other_lists_are_refused),
+      cmocka_unit_test(test_a_context_is_adopted),
+      cmocka_unit_test(test_a_device_is_missing),
+      cmocka_unit_test(test_fills_and_copies),
+      cmocka_unit_test(test_copies_between_devices),
+      cmocka_unit_test(test_devices_that_do_not_reach_each_other),
+      cmocka_unit_test(test_events),
+      cmocka_unit_test(test_events_that_are_recorded_again),
+      cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(test_globals),
+      cmocka_unit_test(test_a_kernel_is_missing),
+      cmocka_unit_test(test_the_compiler_is_quoted),
+      cmocka_unit_test(test_flags_for_the_compiler),
+      cmocka_unit_test(test_large_buffers),
+  };
+  result = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(log_path);
+  return result;
+}

@@ -3,8 +3,10 @@
 
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const kind_names[] = {
@@ -331,6 +333,29 @@ kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
     number = number * 10 + digit;
   }
   *out_number = number;
+  return KDL_OK;
+}
+
+kdl_status kdl_json_real(kdl_json *json, double *out_real) {
+  kdl_status status = require(json, KDL_JSON_NUMBER);
+  size_t start = json->at;
+  if (status == KDL_OK)
+    status = read_number(json);
+  if (status != KDL_OK)
+    return status;
+  /* A number is followed by something else only by chance of the buffer's end: copied, it ends. */
+  char text[64];
+  size_t length = json->at - start;
+  double real = HUGE_VAL;
+  if (length < sizeof text) {
+    memcpy(text, json->text + start, length);
+    text[length] = '\0';
+    real = strtod(text, NULL);
+  }
+  if (!isfinite(real))
+    return kdl_json_fail(json, start, "found the number %.*s, expected one that a double holds",
+                         length < 40 ? (int)length : 40, json->text + start);
+  *out_real = real;
   return KDL_OK;
 }
 

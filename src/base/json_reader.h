@@ -68,6 +68,7 @@ kdl_status kdl_json_next_item(kdl_json *json, bool *out_more);
  * and must hold no NUL of its own; a number must be whole and not negative. */
 kdl_status kdl_json_string(kdl_json *json, char *text, size_t room);
 kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number);
+kdl_status kdl_json_real(kdl_json *json, double *out_real); /* any number */
 kdl_status kdl_json_boolean(kdl_json *json, bool *out_boolean);
 
 /* The next value, whatever it is; what is skipped is checked all the same. */

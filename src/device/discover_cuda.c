@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA GPUs, through libcuda. cuInit and the cuDevice functions create no context. */
+#include "base/layer.h"
 #include "device/cuda_abi.h"
 #include "device/discover_backends.h"
 
@@ -96,7 +97,9 @@ void kdl_discover_cuda(const kdl_driver_resolver *resolver, kdl_found_list *list
   if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &cuda,
                        report))
     return;
+  kdl_layer_enter(KDL_LAYER_INIT, libraries[0]);
   int error = cuda.init(0);
+  kdl_layer_leave(KDL_LAYER_INIT);
   if (error != KDL_CUDA_SUCCESS) {
     say_error(&cuda, report, "cuInit", error);
     return;

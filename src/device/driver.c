@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "device/driver.h"
 
+#include "base/layer.h"
 #include "device/spec_fill.h"
 
 #include <dlfcn.h>
@@ -105,9 +106,9 @@ static void *open_first(const kdl_driver_resolver *resolver, const char *const *
   return NULL;
 }
 
-bool kdl_driver_load(const kdl_driver_resolver *resolver, const char *const *libraries,
-                     const kdl_driver_symbol *symbols, size_t symbol_count, void *table,
-                     kdl_driver_report *report) {
+static bool load(const kdl_driver_resolver *resolver, const char *const *libraries,
+                 const kdl_driver_symbol *symbols, size_t symbol_count, void *table,
+                 kdl_driver_report *report) {
   void *library = open_first(resolver, libraries, report);
   if (!library)
     return false;
@@ -123,4 +124,13 @@ bool kdl_driver_load(const kdl_driver_resolver *resolver, const char *const *lib
   }
   kdl_driver_say(report, KDL_DRIVER_USABLE, "%s", "");
   return true;
+}
+
+bool kdl_driver_load(const kdl_driver_resolver *resolver, const char *const *libraries,
+                     const kdl_driver_symbol *symbols, size_t symbol_count, void *table,
+                     kdl_driver_report *report) {
+  kdl_layer_enter(KDL_LAYER_DLOPEN, libraries[0]);
+  bool loaded = load(resolver, libraries, symbols, symbol_count, table, report);
+  kdl_layer_leave(KDL_LAYER_DLOPEN);
+  return loaded;
 }

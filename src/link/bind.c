@@ -5,6 +5,7 @@
  */
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/layer.h"
 #include "link/geometry.h"
 #include "link/permission.h"
 #include "target/text.h"
@@ -37,8 +38,10 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   memcpy(wish.block, key.block, sizeof wish.block);
   memcpy(wish.tile, key.tile, sizeof wish.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
+  kdl_layer_enter(KDL_LAYER_RESOLVE, kernel->name);
   status =
       runtime->table->kernel_find(runtime->handle, kernel->module->handle, &wish, &kernel->loaded);
+  kdl_layer_leave(KDL_LAYER_RESOLVE);
   if (status == KDL_OK)
     status = kdl_geometry_learn(kernel);
   if (status == KDL_OK)

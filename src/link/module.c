@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/layer.h"
 #include "image/image.h"
 #include "link/bitcode.h"
 
@@ -41,7 +42,9 @@ static kdl_status hand_over(kdl_module *module, const kdl_backend_image *image) 
   const kdl_runtime *runtime = module->runtime;
   int64_t start = now_ns();
   module->kind = image->kind;
+  kdl_layer_enter(KDL_LAYER_LOAD, image->name);
   kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  kdl_layer_leave(KDL_LAYER_LOAD);
   if (status == KDL_OK)
     kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
               (double)(now_ns() - start) / 1000);

@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/layer.h"
 #include "device/spec_label.h"
 #include "link/fork.h"
 
@@ -24,9 +25,11 @@ static kdl_status open_route(kdl_device *device, size_t route, kdl_runtime *out_
   };
   kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
   kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
+  kdl_layer_enter(KDL_LAYER_CONTEXT, made.label);
   kdl_status status = table->device_open(&desc, &made.handle);
   if (status == KDL_OK)
     status = table->queue_create(made.handle, 0, &made.queue);
+  kdl_layer_leave(KDL_LAYER_CONTEXT);
   if (status != KDL_OK)
     kdl_error_prefix("%s", made.label);
   else

@@ -37,6 +37,26 @@ static void test_numbers_and_arrays(void **state) {
   assert_ok(kdl_json_finish(&json));
 }
 
+static void test_reals(void **state) {
+  (void)state;
+  kdl_json json = start("[ -1.5e3 , 0.25, 7 ]");
+  const double expected[] = {-1500, 0.25, 7};
+  bool more;
+  double real;
+  assert_ok(kdl_json_begin(&json, KDL_JSON_ARRAY));
+  for (size_t i = 0; i < 3; ++i) {
+    assert_ok(kdl_json_next_item(&json, &more));
+    assert_ok(kdl_json_real(&json, &real));
+    assert_true(more && real == expected[i]);
+  }
+  json = start("1e999");
+  assert_int_equal(kdl_json_real(&json, &real), KDL_BAD_FILE);
+  assert_string_equal(kdl_error_message(), "t: line 1, column 1: found the number 1e999, expected "
+                                           "one that a double holds");
+  json = start("\"1\"");
+  assert_int_equal(kdl_json_real(&json, &real), KDL_BAD_FILE);
+}
+
 static void test_strings_and_objects(void **state) {
   (void)state;
   kdl_json json = start(" { \"a\" : \"x\\n\\u00e9\\ud83d\\ude00\" , \"b\" : { } } ");
@@ -232,6 +252,7 @@ static void test_cut_documents_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers_and_arrays),
+      cmocka_unit_test(test_reals),
       cmocka_unit_test(test_strings_and_objects),
       cmocka_unit_test(test_words),
       cmocka_unit_test(test_what_is_json_is_skipped),

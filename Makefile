@@ -42,8 +42,9 @@ test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzin
 demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explained, run here, damaged and run again
 	@scripts/demo.sh
 
-bench: packages-bench build  ## the benchmarks, against LLVM's own reader
-	@for program in build/bin/bench_*; do $$program || exit 1; done
+bench: packages-bench build  ## the benchmarks, beside LLVM
+	@for suite in open select scale layers; do build/bin/kdl bench $$suite || exit 1; echo; done
+	@build/bin/bench_launch
 
 lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
 	@scripts/lint.sh

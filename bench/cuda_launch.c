@@ -11,7 +11,7 @@
  * are not. Returns 77 where there is no NVIDIA GPU.
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
-#include "harness.h"
+#include "measure/harness.h"
 
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/driver.h"
@@ -289,6 +289,7 @@ static void make_library(subject *at) {
 static peer_job job_of(const subject *at) {
   static const uint64_t nothing;
   static const uint32_t sizes[] = {sizeof nothing}, offsets[] = {0};
+  static const bool is_buffer[] = {true};
   return (peer_job){.device = "cuda:0",
                     .data = at->data,
                     .data_size = at->data_size,
@@ -300,6 +301,7 @@ static peer_job job_of(const subject *at) {
                     .arg_count = 1,
                     .arg_sizes = sizes,
                     .arg_offsets = offsets,
+                    .arg_is_buffer = is_buffer,
                     .args = &nothing,
                     .args_size = sizeof nothing,
                     .buffer_size = sizeof nothing};

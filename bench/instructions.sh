@@ -8,8 +8,8 @@ command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77;
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 count=10000
-valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect=choose "$program" \
-  --count "$count" >/dev/null 2>&1
+valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect=problem_choose "$program" \
+  "$count" >/dev/null 2>&1
 total=$(sed -n 's/^summary: *\([0-9]*\).*/\1/p' "$out")
 echo "choosing among 3 images: $((total / count)) instructions"
 [ "$((total / count))" -le 60 ] || { echo 'expected at most 60'; exit 1; }

@@ -9,7 +9,7 @@
  *     bench_launch --count N direct|launch|default|anew|call|items    N of one kind, for callgrind
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
-#include "harness.h"
+#include "measure/harness.h"
 #include "peers/peer.h"
 
 #include <kdl/host_abi.h>

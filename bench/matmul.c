@@ -7,7 +7,7 @@
  *     bench_matmul LIBRARY [--threads=N] [--type=bf16|s8|f32|f16] [--shapes=MxNxK,...]
  * [--end-to-end] [--blocks=N]
  */
-#include "harness.h"
+#include "measure/harness.h"
 #include "matmul_peers.h"
 
 #include <errno.h>

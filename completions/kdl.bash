@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin link verify embed devices explain which run cc cache help'
+  local commands='ls pack extract annotate merge thin link verify embed devices explain which run cc cache bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -165,6 +165,14 @@ _kdl() {
       options='--json --long'
       if [[ $cur != -* ]]; then
         _kdl_compgen -W 'ls stat clear verify' -- "$cur"
+        return
+      fi
+      ;;
+    bench)
+      options='--device= --peers= --cold= --warm= --blocks= --grid= --block= --arg= --pin= --json='
+      options+=' --folded= --trace= --lnt= --strict'
+      if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
+        _kdl_compgen -W 'layers cold launch open select scale compare' -- "$cur"
         return
       fi
       ;;

@@ -25,6 +25,7 @@ typedef struct {
 } fat_wrapper;
 
 enum { wrapper_magic = 0x466243b1, wrapper_version = 1 };
+enum { to_device = 1, to_host = 2 }; /* cudaMemcpyKind */
 enum { container_size = 16, entry_size = 64, entry_ptx = 1, entry_cubin = 2 };
 
 typedef struct {
@@ -128,6 +129,11 @@ static bool open(void *state, const peer_job *job) {
   return peer_args_fit(job) && wrap(at, job);
 }
 
+static void close_state(void *state) {
+  const runtime_state *at = state;
+  free(at->fat);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Start                                                                                        */
 
@@ -150,7 +156,11 @@ static bool get_context(void *state) {
   return done(at, at->cuda.set_device((int)peer_ordinal(at->job->device)), "cudaSetDevice") &&
          done(at, at->cuda.stream_create(&at->stream, non_blocking), "cudaStreamCreateWithFlags") &&
          (!at->job->buffer_size ||
-          done(at, at->cuda.alloc(&at->buffer, at->job->buffer_size), "cudaMalloc"));
+          done(at, at->cuda.alloc(&at->buffer, at->job->buffer_size), "cudaMalloc")) &&
+         (!at->job->buffer_data || done(at,
+                                        at->cuda.copy(at->buffer, at->job->buffer_data,
+                                                      at->job->buffer_size, to_device, at->stream),
+                                        "cudaMemcpyAsync"));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -205,7 +215,6 @@ static bool sync(void *state) {
 
 static bool result(void *state) {
   runtime_state *at = state;
-  enum { to_host = 2 };
   char byte;
   if (at->job->buffer_size &&
       !done(at, at->cuda.copy(&byte, at->buffer, sizeof byte, to_host, at->stream),
@@ -220,14 +229,15 @@ const peer peer_cudart = {
     .backend = "cuda",
     .state_size = sizeof(runtime_state),
     .open = open,
+    .close = close_state,
     .start =
-        (const peer_step[]){
-            {PEER_DLOPEN, "dlopen, dlsym", load_runtime},
-            {PEER_INIT, "cudaGetDeviceCount", init},
-            {PEER_CONTEXT, "cudaSetDevice, cudaStreamCreateWithFlags, cudaMalloc", get_context},
-            {.run = NULL}},
-    .load = (const peer_step[]){{PEER_OPEN, "__cudaRegisterFatBinary", add_fat_binary},
-                                {PEER_LOAD, "cudaFuncGetAttributes", load},
+        (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_runtime},
+                            {KDL_LAYER_INIT, "cudaGetDeviceCount", init},
+                            {KDL_LAYER_CONTEXT,
+                             "cudaSetDevice, cudaStreamCreateWithFlags, cudaMalloc", get_context},
+                            {.run = NULL}},
+    .load = (const peer_step[]){{KDL_LAYER_OPEN, "__cudaRegisterFatBinary", add_fat_binary},
+                                {KDL_LAYER_LOAD, "cudaFuncGetAttributes", load},
                                 {.run = NULL}},
     .unload = unload,
     .arguments = arguments,

@@ -64,7 +64,10 @@ static bool get_context(void *state) {
          done(at, cuda->stream_create(&at->stream, KDL_CUDA_STREAM_NON_BLOCKING, 0),
               "cuStreamCreateWithPriority") &&
          (!at->job->buffer_size ||
-          done(at, cuda->alloc(&at->buffer, at->job->buffer_size), "cuMemAlloc"));
+          done(at, cuda->alloc(&at->buffer, at->job->buffer_size), "cuMemAlloc")) &&
+         (!at->job->buffer_data ||
+          done(at, cuda->write(at->buffer, at->job->buffer_data, at->job->buffer_size, at->stream),
+               "cuMemcpyHtoDAsync"));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -143,9 +146,9 @@ static bool result(void *state) {
   return sync(state);
 }
 
-static const peer_step start[] = {{PEER_DLOPEN, "dlopen, dlsym", load_driver},
-                                  {PEER_INIT, "cuInit", init},
-                                  {PEER_CONTEXT,
+static const peer_step start[] = {{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_driver},
+                                  {KDL_LAYER_INIT, "cuInit", init},
+                                  {KDL_LAYER_CONTEXT,
                                    "cuDevicePrimaryCtxRetain, cuStreamCreateWithPriority, "
                                    "cuMemAlloc",
                                    get_context},
@@ -158,8 +161,8 @@ const peer peer_driver = {
     .state_size = sizeof(driver_state),
     .open = open,
     .start = start,
-    .load = (const peer_step[]){{PEER_LOAD, "cuModuleLoadDataEx", load_module},
-                                {PEER_RESOLVE, "cuModuleGetFunction", find_function},
+    .load = (const peer_step[]){{KDL_LAYER_LOAD, "cuModuleLoadDataEx", load_module},
+                                {KDL_LAYER_RESOLVE, "cuModuleGetFunction", find_function},
                                 {.run = NULL}},
     .unload = unload_module,
     .arguments = arguments,
@@ -176,8 +179,8 @@ const peer peer_driver_library = {
     .state_size = sizeof(driver_state),
     .open = open,
     .start = start,
-    .load = (const peer_step[]){{PEER_LOAD, "cuLibraryLoadData", load_library},
-                                {PEER_RESOLVE, "cuLibraryGetKernel, cuKernelGetFunction",
+    .load = (const peer_step[]){{KDL_LAYER_LOAD, "cuLibraryLoadData", load_library},
+                                {KDL_LAYER_RESOLVE, "cuLibraryGetKernel, cuKernelGetFunction",
                                  find_free_kernel},
                                 {.run = NULL}},
     .unload = unload_library,

@@ -40,7 +40,10 @@ static bool find_device(void *state) {
 static bool make_queue(void *state) {
   kdl_state *at = state;
   return done(kdl_queue_create(at->device, NULL, &at->queue), "kdl_queue_create") &&
-         done(kdl_alloc(at->device, at->job->buffer_size, &at->buffer), "kdl_alloc");
+         done(kdl_alloc(at->device, at->job->buffer_size, &at->buffer), "kdl_alloc") &&
+         (!at->job->buffer_data ||
+          done(kdl_write(at->queue, &at->buffer, 0, at->job->buffer_data, at->job->buffer_size),
+               "kdl_write"));
 }
 
 static bool open_library(void *state) {
@@ -64,7 +67,16 @@ static bool load(void *state) {
 static bool unload(void *state) {
   kdl_state *at = state;
   kdl_close(at->lib);
+  at->lib = NULL;
   return true;
+}
+
+static void close_state(void *state) {
+  kdl_state *at = state;
+  kdl_free(&at->buffer);
+  kdl_queue_destroy(at->queue);
+  if (at->lib)
+    kdl_close(at->lib);
 }
 
 static bool arguments(void *state) {
@@ -98,12 +110,13 @@ const peer peer_kdl = {
     .what = "libkdl",
     .state_size = sizeof(kdl_state),
     .open = open,
-    .start = (const peer_step[]){{PEER_ENUMERATE, "kdl_device_find", find_device},
-                                 {PEER_CONTEXT, "kdl_queue_create, kdl_alloc", make_queue},
+    .close = close_state,
+    .start = (const peer_step[]){{KDL_LAYER_ENUMERATE, "kdl_device_find", find_device},
+                                 {KDL_LAYER_CONTEXT, "kdl_queue_create, kdl_alloc", make_queue},
                                  {.run = NULL}},
-    .load = (const peer_step[]){{PEER_OPEN, "kdl_open", open_library},
-                                {PEER_SELECT, "kdl_sym", find_kernel},
-                                {PEER_LOAD, "kdl_prefetch", load},
+    .load = (const peer_step[]){{KDL_LAYER_OPEN, "kdl_open", open_library},
+                                {KDL_LAYER_SELECT, "kdl_sym", find_kernel},
+                                {KDL_LAYER_LOAD, "kdl_prefetch", load},
                                 {.run = NULL}},
     .unload = unload,
     .arguments = arguments,

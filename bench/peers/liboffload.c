@@ -133,12 +133,20 @@ static bool find_device(void *state) {
   return at->device || peer_fail("olIterateDevices: found no %s", at->job->device);
 }
 
+static bool fill_buffer(offload_state *at) {
+  const peer_job *job = at->job;
+  return !job->buffer_data || done(at->ol.copy(at->queue, at->buffer, at->device, job->buffer_data,
+                                               at->host, job->buffer_size),
+                                   "olMemcpy");
+}
+
 static bool make_queue(void *state) {
   offload_state *at = state;
+  size_t size = at->job->buffer_size;
   return done(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") &&
-         (!at->job->buffer_size ||
-          done(at->ol.alloc(at->device, allocate_on_device, at->job->buffer_size, &at->buffer),
-               "olMemAlloc"));
+         (!size ||
+          done(at->ol.alloc(at->device, allocate_on_device, size, &at->buffer), "olMemAlloc")) &&
+         fill_buffer(at);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -198,13 +206,13 @@ const peer peer_liboffload = {
     .backend = "cuda",
     .state_size = sizeof(offload_state),
     .open = open,
-    .start = (const peer_step[]){{PEER_DLOPEN, "dlopen, dlsym", load_library},
-                                 {PEER_INIT, "olInit", init},
-                                 {PEER_ENUMERATE, "olIterateDevices", find_device},
-                                 {PEER_CONTEXT, "olCreateQueue, olMemAlloc", make_queue},
+    .start = (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_library},
+                                 {KDL_LAYER_INIT, "olInit", init},
+                                 {KDL_LAYER_ENUMERATE, "olIterateDevices", find_device},
+                                 {KDL_LAYER_CONTEXT, "olCreateQueue, olMemAlloc", make_queue},
                                  {.run = NULL}},
-    .load = (const peer_step[]){{PEER_LOAD, "olCreateProgram", load},
-                                {PEER_RESOLVE, "olGetSymbol", find_kernel},
+    .load = (const peer_step[]){{KDL_LAYER_LOAD, "olCreateProgram", load},
+                                {KDL_LAYER_RESOLVE, "olGetSymbol", find_kernel},
                                 {.run = NULL}},
     .unload = unload,
     .arguments = arguments,

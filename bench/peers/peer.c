@@ -25,23 +25,6 @@ const peer *peer_find(const char *name) {
   return NULL;
 }
 
-static const struct {
-  const char *name;
-  const char *meaning;
-} layers[] = {
-#define PEER_LAYER(constant, name, meaning) {name, meaning},
-#include "layers.def"
-#undef PEER_LAYER
-};
-
-const char *peer_layer_name(peer_layer layer) {
-  return (size_t)layer < PEER_LAYER_COUNT ? layers[layer].name : "?";
-}
-
-const char *peer_layer_meaning(peer_layer layer) {
-  return (size_t)layer < PEER_LAYER_COUNT ? layers[layer].meaning : "?";
-}
-
 static char words[1024];
 
 bool peer_fail(const char *format, ...) {
@@ -76,6 +59,12 @@ bool peer_load_library(const char *const *libraries, const kdl_driver_symbol *sy
          peer_fail("%s: %s", report.library, report.words);
 }
 
+void peer_temporary(const char *name, char out_path[PEER_PATH]) {
+  const char *folder = getenv("TMPDIR");
+  bool usable = folder && *folder && strlen(folder) + strlen(name) + 16 < PEER_PATH;
+  snprintf(out_path, PEER_PATH, "%s/kdl-%s-XXXXXX", usable ? folder : "/tmp", name);
+}
+
 unsigned peer_ordinal(const char *device) {
   const char *colon = strchr(device, ':');
   return colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
@@ -90,8 +79,14 @@ bool peer_args_fit(const peer_job *job) {
 
 void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args) {
   memcpy(out_args->values, job->args, job->args_size);
-  if (job->buffer_size)
-    memcpy(out_args->values + job->arg_offsets[0], &buffer, sizeof buffer);
-  for (uint32_t i = 0; i < job->arg_count; ++i)
-    out_args->pointers[i] = out_args->values + job->arg_offsets[i];
+  for (uint32_t i = 0; i < job->arg_count; ++i) {
+    char *value = out_args->values + job->arg_offsets[i];
+    out_args->pointers[i] = value;
+    if (job->arg_is_buffer[i]) {
+      uint64_t address;
+      memcpy(&address, value, sizeof address);
+      address += buffer;
+      memcpy(value, &address, sizeof address);
+    }
+  }
 }

@@ -4,27 +4,17 @@
  * layers so that they can be timed side by side on the same image.
  *
  * A peer is a table of steps. Whoever measures runs the steps in order and reads the clock between
- * them; a peer never reads it. State of a peer is its own, zeroed before its first step, and given
- * back by the process's end: start and load leave behind what a program would.
+ * them; a peer never reads it. State of a peer is its own and zeroed before its first step. A
+ * process that ends need not close its peers.
  */
 #ifndef KDL_BENCH_PEERS_PEER_H
 #define KDL_BENCH_PEERS_PEER_H
 
+#include "base/layer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* The layers of a dispatch, in the order in which a process meets them. */
-typedef enum peer_layer {
-#define PEER_LAYER(constant, name, meaning) PEER_##constant,
-#include "layers.def"
-#undef PEER_LAYER
-  PEER_LAYER_COUNT,
-} peer_layer;
-
-/* "driver dlopen", ... */
-const char *peer_layer_name(peer_layer layer);
-const char *peer_layer_meaning(peer_layer layer);
 
 /* What is launched: the same for every peer. All of it outlives the peer. */
 typedef struct peer_job {
@@ -35,20 +25,23 @@ typedef struct peer_job {
   const char *kernel;
   const void *image; /* the one image of it that the others load */
   size_t image_size;
+  const char *image_path; /* a file that holds it; NULL where there is none */
   uint32_t grid[3];
   uint32_t block[3];
-  /* Arguments by value, as a program has them; the first is replaced by the address of a buffer
-   * that the peer allocates, of `buffer_size` bytes, where that is not 0. */
+  /* Arguments by value, as a program has them. One that is a buffer is an offset into memory of
+   * `buffer_size` bytes, which each peer allocates. */
   uint32_t arg_count;
   const uint32_t *arg_sizes;
   const uint32_t *arg_offsets; /* in the packed form */
-  const void *args;            /* the packed form */
+  const bool *arg_is_buffer;
+  const void *args; /* the packed form */
   size_t args_size;
   size_t buffer_size;
+  const void *buffer_data; /* what the memory holds at first; NULL: anything */
 } peer_job;
 
 typedef struct peer_step {
-  peer_layer layer;
+  kdl_layer layer;
   const char *call; /* what a reader would look up */
   bool (*run)(void *state);
 } peer_step;
@@ -59,10 +52,10 @@ typedef struct peer {
   const char *backend; /* devices it runs on: "cuda", "host" */
   size_t state_size;
   bool (*open)(void *state, const peer_job *job); /* not timed; touches no driver */
-  void (*close)(void *state);     /* likewise: removes files; NULL where there are none */
+  void (*close)(void *state);     /* likewise: gives back what the caller would see; may be NULL */
   const peer_step *start;         /* once in a process; the last has no `run` */
   const peer_step *load;          /* from bytes to something to launch */
-  bool (*unload)(void *state);    /* undoes `load` */
+  bool (*unload)(void *state);    /* undoes `load`; NULL where nothing does */
   bool (*arguments)(void *state); /* puts the arguments where `launch` wants them */
   bool (*launch)(void *state);
   bool (*sync)(void *state);
@@ -95,6 +88,10 @@ const char *peer_error(void);
 struct kdl_driver_symbol;
 bool peer_load_library(const char *const *libraries, const struct kdl_driver_symbol *symbols,
                        size_t count, void *table);
+
+/* A pattern for mkstemp and mkdtemp: "/tmp/kdl-NAME-XXXXXX", or below TMPDIR. */
+enum { PEER_PATH = 256 };
+void peer_temporary(const char *name, char out_path[PEER_PATH]);
 
 /* The number behind the colon: "cuda:1" is the second device; 0 where there is none. */
 unsigned peer_ordinal(const char *device);

@@ -13,7 +13,8 @@
 
 typedef struct {
   const peer_job *job;
-  char path[64];
+  const char *path;
+  char temporary[PEER_PATH];
   void *library;
   kdl_host_function *function;
   peer_args args;
@@ -23,25 +24,31 @@ _Static_assert(sizeof(plain_state) <= PEER_STATE_LIMIT, "fits");
 
 /* A program that calls its own shared object has it in a file. */
 static bool write_image(plain_state *at, const peer_job *job) {
-  snprintf(at->path, sizeof at->path, "/tmp/kdl-plain-XXXXXX");
-  int file = mkstemp(at->path);
+  peer_temporary("plain", at->temporary);
+  int file = mkstemp(at->temporary);
   if (file < 0)
-    return peer_fail("%s: cannot be made", at->path);
+    return peer_fail("%s: cannot be made", at->temporary);
   ssize_t written = write(file, job->image, job->image_size);
   close(file);
-  return written == (ssize_t)job->image_size || peer_fail("%s: cannot be written", at->path);
+  at->path = at->temporary;
+  return written == (ssize_t)job->image_size || peer_fail("%s: cannot be written", at->temporary);
 }
 
 static bool open(void *state, const peer_job *job) {
   plain_state *at = state;
   at->job = job;
-  return peer_args_fit(job) && write_image(at, job);
+  at->path = job->image_path;
+  return peer_args_fit(job) && (at->path || write_image(at, job));
 }
 
 static bool make_buffer(void *state) {
   plain_state *at = state;
   at->buffer = calloc(1, at->job->buffer_size + 1);
-  return at->buffer || peer_fail("out of memory");
+  if (!at->buffer)
+    return peer_fail("out of memory");
+  if (at->job->buffer_data)
+    memcpy(at->buffer, at->job->buffer_data, at->job->buffer_size);
+  return true;
 }
 
 static bool load(void *state) {
@@ -90,8 +97,10 @@ static bool nothing(void *state) {
 }
 
 static void close_state(void *state) {
-  const plain_state *at = state;
-  unlink(at->path);
+  plain_state *at = state;
+  if (at->temporary[0])
+    unlink(at->temporary);
+  free(at->buffer);
 }
 
 const peer peer_plain = {
@@ -101,9 +110,9 @@ const peer peer_plain = {
     .state_size = sizeof(plain_state),
     .open = open,
     .close = close_state,
-    .start = (const peer_step[]){{PEER_CONTEXT, "calloc", make_buffer}, {.run = NULL}},
-    .load = (const peer_step[]){{PEER_LOAD, "dlopen", load},
-                                {PEER_RESOLVE, "dlsym", find_function},
+    .start = (const peer_step[]){{KDL_LAYER_CONTEXT, "calloc", make_buffer}, {.run = NULL}},
+    .load = (const peer_step[]){{KDL_LAYER_LOAD, "dlopen", load},
+                                {KDL_LAYER_RESOLVE, "dlsym", find_function},
                                 {.run = NULL}},
     .unload = unload,
     .arguments = arguments,

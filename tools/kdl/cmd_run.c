@@ -5,11 +5,11 @@
 #include "choose_for.h"
 #include "command.h"
 #include "device/spec_label.h"
+#include "extent.h"
 #include "input.h"
 #include "report.h"
 #include "run_args.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,39 +32,6 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* What was asked                                                                               */
 
-/* "1024", "32x8", "4x4x4". */
-static kdl_status parse_extent(const char *option, const char *words, uint64_t out[3]) {
-  const char *at = words;
-  for (int i = 0; i < 3; ++i) {
-    char *end;
-    errno = 0;
-    out[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
-    if (out[i] == 0 || errno || (*end && *end != 'x'))
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected X, XxY or XxYxZ, each at least 1",
-                      option, words);
-    if (!*end) {
-      for (int k = i + 1; k < 3; ++k)
-        out[k] = 1;
-      return KDL_OK;
-    }
-    at = end + 1;
-  }
-  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected no more than three numbers", option,
-                  words);
-}
-
-static kdl_status parse_small_extent(const cli_args *args, const char *option, uint32_t out[3]) {
-  uint64_t wide[3];
-  const char *words = cli_args_value(args, option);
-  kdl_status status = parse_extent(option, words, wide);
-  for (int i = 0; i < 3 && status == KDL_OK; ++i) {
-    if (wide[i] > UINT32_MAX)
-      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers below 2^32", option, words);
-    out[i] = (uint32_t)wide[i];
-  }
-  return status;
-}
-
 static kdl_status parse_shape(const cli_args *args, job *asked) {
   bool has_items = cli_args_has(args, "items");
   asked->has_grid = cli_args_has(args, "grid");
@@ -75,14 +42,14 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
     return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
   if (has_items) {
     uint64_t extent[3] = {0};
-    kdl_status status = parse_extent("items", cli_args_value(args, "items"), extent);
+    kdl_status status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
     asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
     return status;
   }
   asked->desc.size = sizeof asked->desc;
-  kdl_status status = parse_small_extent(args, "grid", asked->desc.grid);
+  kdl_status status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
   if (status == KDL_OK && cli_args_has(args, "block"))
-    status = parse_small_extent(args, "block", asked->desc.block);
+    status = cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block);
   return status;
 }
 

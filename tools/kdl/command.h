@@ -19,6 +19,7 @@ typedef struct cli_command {
 #define CLI_ANY SIZE_MAX
 
 extern const cli_command cli_command_annotate;
+extern const cli_command cli_command_bench;
 extern const cli_command cli_command_cache;
 extern const cli_command cli_command_cc;
 extern const cli_command cli_command_devices;

@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static void begin_line(const cli_json *json) {
@@ -118,6 +119,15 @@ void cli_json_bytes(cli_json *json, kdl_string bytes) {
 void cli_json_number(cli_json *json, uint64_t number) {
   begin_value(json);
   fprintf(json->file, "%" PRIu64, number);
+}
+
+void cli_json_real(cli_json *json, double real, int digits) {
+  if (!isfinite(real)) {
+    cli_json_null(json);
+    return;
+  }
+  begin_value(json);
+  fprintf(json->file, "%.*f", digits, real);
 }
 
 void cli_json_bool(cli_json *json, bool value) {

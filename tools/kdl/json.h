@@ -30,6 +30,8 @@ void cli_json_key_bytes(cli_json *json, kdl_string key);
 void cli_json_text(cli_json *json, const char *text);
 void cli_json_bytes(cli_json *json, kdl_string bytes);
 void cli_json_number(cli_json *json, uint64_t number);
+/* With so many digits behind the point; null where it is not a number. */
+void cli_json_real(cli_json *json, double real, int digits);
 void cli_json_bool(cli_json *json, bool value);
 void cli_json_null(cli_json *json);
 

@@ -54,6 +54,10 @@ const char *cli_args_value(const cli_args *args, const char *name);
 /* The next value of an option that may be repeated, or NULL after the last; *cursor starts at 0. */
 const char *cli_args_next(const cli_args *args, const char *name, size_t *cursor);
 
+/* The words again, operands first, as one line that a shell would take: "kdl bench layers
+ * --cold=5". malloc'ed; NULL when out of memory. */
+char *cli_args_line(const cli_args *args);
+
 /* What `kdl NAME --help` prints. */
 void cli_command_help(const struct cli_command *command);
 

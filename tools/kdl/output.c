@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static kdl_status write_stdout(const void *data, size_t size) {
   fwrite(data, 1, size, stdout);
@@ -36,6 +37,22 @@ kdl_status cli_output_save(const char *path, const void *data, size_t size) {
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
     return write_through(path, data, size);
   return kdl_file_save(path, data, size);
+}
+
+kdl_status cli_output_check(const char *path) {
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return kdl_fail(KDL_IO, "%s: cannot write: found a directory, expected a file", path);
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  char *folder = length ? strndup(path, length) : strdup(".");
+  if (!folder)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = KDL_OK;
+  if (access(folder, W_OK | X_OK) != 0)
+    status = kdl_fail(KDL_IO, "%s: cannot create a file there: %s", path, strerror(errno));
+  free(folder);
+  return status;
 }
 
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {

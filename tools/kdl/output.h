@@ -10,6 +10,9 @@
 /* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
 kdl_status cli_output_save(const char *path, const void *data, size_t size);
 
+/* Whether such a file can be made, as far as that is known before: for commands that take long. */
+kdl_status cli_output_check(const char *path);
+
 /* Lays out what a writer has collected, and saves it. */
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "llvm_peer.h"
+#include "llvm.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Object/OffloadBinary.h"
@@ -8,7 +8,7 @@
 using namespace llvm;
 using namespace llvm::object;
 
-size_t llvm_peer_create(const void *data, size_t size) {
+static size_t create(const void *data, size_t size) {
   size_t count = 0;
   for (size_t offset = 0; offset < size;) {
     StringRef rest(static_cast<const char *>(data) + offset, size - offset);
@@ -36,18 +36,17 @@ static size_t extract(MemoryBufferRef buffer) {
   return binaries.size();
 }
 
-size_t llvm_peer_extract(const void *data, size_t size) {
+static size_t extractMemory(const void *data, size_t size) {
   return extract(MemoryBufferRef(StringRef(static_cast<const char *>(data), size), "bench"));
 }
 
-size_t llvm_peer_extract_file(const char *path) {
+static size_t extractFile(const char *path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
   return buffer ? extract(**buffer) : 0;
 }
 
-size_t llvm_peer_first_compatible(const char *const *triples, const char *const *archs,
-                                  size_t count, const char *device_triple,
-                                  const char *device_arch) {
+static size_t firstCompatible(const char *const *triples, const char *const *archs, size_t count,
+                              const char *device_triple, const char *device_arch) {
   OffloadFile::TargetID device(device_triple, device_arch);
   for (size_t i = 0; i < count; ++i) {
     OffloadFile::TargetID image(triples[i], archs[i]);
@@ -57,6 +56,8 @@ size_t llvm_peer_first_compatible(const char *const *triples, const char *const 
   return count;
 }
 
-const char *llvm_peer_version(void) {
-  return LLVM_VERSION_STRING;
+extern "C" __attribute__((visibility("default"))) const llvm_peer *kdl_bench_llvm(void) {
+  static const llvm_peer table = {LLVM_VERSION_STRING, create, extractMemory, extractFile,
+                                  firstCompatible};
+  return &table;
 }

@@ -5,10 +5,10 @@
  * median with the 5th and 95th percentile, and for comparisons the median of the per-block ratios
  * or differences with its 95% interval by order statistics.
  */
-#ifndef KDL_BENCH_HARNESS_H
-#define KDL_BENCH_HARNESS_H
+#ifndef KDL_BENCH_MEASURE_HARNESS_H
+#define KDL_BENCH_MEASURE_HARNESS_H
 
-#include <stddef.h>
+#include "statistics.h"
 
 enum { KDL_BENCH_LIMIT_CASES = 16, KDL_BENCH_LIMIT_BLOCKS = 1000 };
 
@@ -21,10 +21,6 @@ typedef struct bench_case {
 typedef struct bench_summary {
   double median, p5, p95;
 } bench_summary;
-
-typedef struct bench_interval {
-  double median, low, high; /* 95% interval of the median */
-} bench_interval;
 
 typedef struct bench_run {
   size_t cases;

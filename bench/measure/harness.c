@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "harness.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "progress.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -38,6 +38,10 @@ void bench_measure(const bench_case *cases, size_t count, size_t blocks, double 
   for (size_t i = 0; i < out_run->cases; ++i)
     repeats[i] = calibrate(&cases[i], milliseconds * 1e6);
   for (size_t block = 0; block < out_run->blocks; ++block) {
+    if (block && bench_stopped()) {
+      out_run->blocks = block;
+      break;
+    }
     for (size_t k = 0; k < out_run->cases; ++k) {
       size_t i = (k + block) % out_run->cases; /* no case always follows the same other one */
       out_run->ns[i][block] = time_repeats(&cases[i], repeats[i]) / (double)repeats[i];
@@ -45,50 +49,25 @@ void bench_measure(const bench_case *cases, size_t count, size_t blocks, double 
   }
 }
 
-static int compare_doubles(const void *left, const void *right) {
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-static double at_quantile(const double *sorted, size_t count, double quantile) {
-  double position = quantile * (double)(count - 1);
-  size_t below = (size_t)position;
-  size_t above = below + 1 < count ? below + 1 : below;
-  return sorted[below] + (sorted[above] - sorted[below]) * (position - (double)below);
-}
-
 bench_summary bench_summarise(const bench_run *run, size_t index) {
   double sorted[KDL_BENCH_LIMIT_BLOCKS];
   memcpy(sorted, run->ns[index], run->blocks * sizeof *sorted);
-  qsort(sorted, run->blocks, sizeof *sorted, compare_doubles);
-  return (bench_summary){at_quantile(sorted, run->blocks, 0.5),
-                         at_quantile(sorted, run->blocks, 0.05),
-                         at_quantile(sorted, run->blocks, 0.95)};
-}
-
-/* The 95% interval of a median: the order statistics about half of 1.96 standard deviations of a
- * binomial away from the middle. */
-static bench_interval interval_of(double *values, size_t count) {
-  qsort(values, count, sizeof *values, compare_doubles);
-  double half = 0.98 * sqrt((double)count);
-  double low = floor((double)count / 2 - half);
-  double high = ceil((double)count / 2 + half);
-  size_t first = low < 0 ? 0 : (size_t)low;
-  size_t last = high >= (double)count ? count - 1 : (size_t)high;
-  return (bench_interval){at_quantile(values, count, 0.5), values[first], values[last]};
+  bench_sort(sorted, run->blocks);
+  return (bench_summary){bench_quantile(sorted, run->blocks, 0.5),
+                         bench_quantile(sorted, run->blocks, 0.05),
+                         bench_quantile(sorted, run->blocks, 0.95)};
 }
 
 bench_interval bench_ratio(const bench_run *run, size_t index, size_t peer) {
   double values[KDL_BENCH_LIMIT_BLOCKS];
   for (size_t i = 0; i < run->blocks; ++i)
     values[i] = run->ns[index][i] / run->ns[peer][i];
-  return interval_of(values, run->blocks);
+  return bench_interval_of(values, run->blocks);
 }
 
 bench_interval bench_difference(const bench_run *run, size_t index, size_t peer) {
   double values[KDL_BENCH_LIMIT_BLOCKS];
   for (size_t i = 0; i < run->blocks; ++i)
     values[i] = run->ns[index][i] - run->ns[peer][i];
-  return interval_of(values, run->blocks);
+  return bench_interval_of(values, run->blocks);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How far a measurement is, on a terminal, and whether somebody wants it to end. */
+#ifndef KDL_BENCH_MEASURE_PROGRESS_H
+#define KDL_BENCH_MEASURE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* From now on an interrupt (Ctrl-C) only sets what bench_stopped tells, so that what was measured
+ * can still be printed; a second one ends the program. */
+void bench_catch_interrupts(void);
+bool bench_stopped(void);
+
+/* Shows "cold: 12 of 100" on standard error where that is a terminal, at most ten times a second.
+ */
+void bench_progress(const char *what, size_t done, size_t all);
+void bench_progress_end(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a pile of times says: quantiles, how well the median is known, ratios, growth. */
+#ifndef KDL_BENCH_MEASURE_STATISTICS_H
+#define KDL_BENCH_MEASURE_STATISTICS_H
+
+#include <stddef.h>
+
+void bench_sort(double *values, size_t count);
+
+/* Of sorted values, between the two neighbours; 0.5 is the median. `count` is at least 1. */
+double bench_quantile(const double *sorted, size_t count, double quantile);
+
+typedef struct bench_interval {
+  double median, low, high; /* 95% interval of the median */
+} bench_interval;
+
+/* By the bootstrap: the median of a thousand piles drawn from this one with replacement. The draws
+ * are the same on every call, so that the same values give the same interval. Sorts the values. */
+bench_interval bench_bootstrap(double *values, size_t count);
+
+/* By order statistics, for comparisons block by block. Sorts the values. */
+bench_interval bench_interval_of(double *values, size_t count);
+
+typedef struct bench_growth {
+  double exponent; /* y grows as x to this power */
+  double at_one;   /* and is this at 1 */
+} bench_growth;
+
+/* Least squares through the logarithms. `count` is at least 2, all values above 0. */
+bench_growth bench_fit(const double *x, const double *y, size_t count);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cases.h"
+
+#include "measure/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void name_of(const cases_run *what, size_t index, char name[BENCH_NAME]) {
+  snprintf(name, BENCH_NAME, "%s/%s", what->prefix, what->cases[index].name);
+}
+
+void cases_measure(const cases_run *what, bench_results *results, bench_run *out_run) {
+  bench_progress(what->prefix, 0, 1);
+  bench_measure(what->cases, what->count, what->blocks, what->milliseconds, out_run);
+  for (size_t i = 0; i < out_run->cases; ++i) {
+    double samples[KDL_BENCH_LIMIT_BLOCKS];
+    char name[BENCH_NAME];
+    for (size_t k = 0; k < out_run->blocks; ++k)
+      samples[k] = out_run->ns[i][k] / what->operations;
+    name_of(what, i, name);
+    bench_figure_add(results, name, samples, out_run->blocks, NULL, 0);
+  }
+}
+
+void cases_compare(const cases_run *what, const bench_run *run, size_t of, size_t to,
+                   bench_results *results) {
+  char of_name[BENCH_NAME], to_name[BENCH_NAME];
+  name_of(what, of, of_name);
+  name_of(what, to, to_name);
+  bench_comparison_add(results, of_name, to_name, run->ns[of], run->ns[to], run->blocks);
+}
+
+size_t cases_figure(const cases_run *what, const bench_results *results, size_t index) {
+  char name[BENCH_NAME];
+  name_of(what, index, name);
+  const bench_figure *figure = bench_figure_find(results, name);
+  return figure ? (size_t)(figure - results->figures) : 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * From nothing to a first result. Every trial is a process of its own that is exec'ed, so that
+ * nothing is warm but what the system keeps. Half of them read the clock between the layers, whose
+ * sum is held against the time that their parent saw go by; the other half do not, and tell the
+ * total.
+ */
+#include "dispatch.h"
+
+#include "base/error.h"
+#include "job.h"
+#include "measure/harness.h"
+#include "measure/progress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a process tells its parent. Both read the same clock. */
+typedef struct {
+  bool done;
+  double begin, end;
+  layer_times times;
+  char error[512];
+} told;
+
+/* ------------------------------------------------------------------------------------------ */
+/* In the process                                                                               */
+
+static bool run_steps(void *state, const peer_step *steps) {
+  bool well = true;
+  for (; well && steps->run; ++steps) {
+    recorder_enter(steps->layer);
+    well = steps->run(state);
+    recorder_leave();
+  }
+  return well;
+}
+
+static bool run_one(void *state, kdl_layer layer, bool (*run)(void *state)) {
+  recorder_enter(layer);
+  bool well = run(state);
+  recorder_leave();
+  return well;
+}
+
+static bool run_all(const peer *what, void *state) {
+  return run_steps(state, what->start) && run_steps(state, what->load) &&
+         run_one(state, KDL_LAYER_ARGUMENTS, what->arguments) &&
+         run_one(state, KDL_LAYER_LAUNCH, what->launch) &&
+         run_one(state, KDL_LAYER_SYNC, what->result);
+}
+
+int suite_child(const char *folder, const char *peer_name, const char *mode) {
+  static _Alignas(16) char state[PEER_STATE_LIMIT];
+  static told report;
+  static peer_job job;
+  signal(SIGINT, SIG_IGN); /* it is the parent's to end */
+  bool fine = job_load(folder, &job);
+  const peer *what = peer_find(peer_name);
+  fine = fine && (!what || what->open(state, &job));
+  report.begin = bench_now_ns();
+  if (strcmp(mode, "marked") == 0)
+    recorder_begin(&report.times);
+  if (fine && !what) { /* in a shared object, which brings its runtime with it */
+    recorder_enter(KDL_LAYER_DLOPEN);
+    what = suite_peer_find(peer_name);
+    recorder_leave();
+    fine = what && what->open(state, &job);
+  }
+  report.done = fine && run_all(what, state);
+  recorder_end();
+  report.end = bench_now_ns();
+  if (!report.done)
+    snprintf(report.error, sizeof report.error, "%s", peer_error());
+  ssize_t written = write(STDOUT_FILENO, &report, sizeof report);
+  return written == (ssize_t)sizeof report && report.done ? 0 : 1;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* In the parent                                                                                */
+
+typedef struct {
+  double start, end; /* before it was made, and when it was gone */
+  told report;
+} trial;
+
+/* What became of a process that did not finish, for people. */
+static bool say_death(const peer *what, int status) {
+  if (WIFSIGNALED(status))
+    return peer_fail("its process died of signal %d (%s)", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+  return peer_fail("its process ended with %d and said nothing; %s", WEXITSTATUS(status),
+                   what->name);
+}
+
+static size_t read_report(int from, told *report) {
+  size_t size = 0;
+  ssize_t more;
+  while (size < sizeof *report &&
+         ((more = read(from, (char *)report + size, sizeof *report - size)) > 0 ||
+          (more < 0 && errno == EINTR)))
+    size += more > 0 ? (size_t)more : 0;
+  return size;
+}
+
+static bool run_trial(const job_folder *folder, const peer *what, bool marked, trial *out_trial) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return peer_fail("pipe: %s", strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  char *words[] = {"kdl",
+                   "bench",
+                   "child",
+                   (char *)(uintptr_t)folder->path,
+                   (char *)(uintptr_t)what->name,
+                   marked ? "marked" : "unmarked",
+                   NULL};
+  pid_t child;
+  out_trial->start = bench_now_ns();
+  int error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
+  close(ends[1]);
+  posix_spawn_file_actions_destroy(&actions);
+  size_t size = error ? 0 : read_report(ends[0], &out_trial->report);
+  close(ends[0]);
+  if (error)
+    return peer_fail("posix_spawn: %s", strerror(error));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    continue;
+  out_trial->end = bench_now_ns();
+  if (size != sizeof out_trial->report)
+    return say_death(what, status);
+  return out_trial->report.done || peer_fail("%s", out_trial->report.error);
+}
+
+/* One process of each peer, before anything is timed: whether it works here at all. */
+kdl_status cold_probe(const dispatch_request *request, const job_folder *folder, peer_list *peers,
+                      bench_results *results) {
+  for (size_t i = 0; i < request->peer_count; ++i) {
+    const peer *what = request->peers[i];
+    trial ignored;
+    bench_progress("trying the peers", i, request->peer_count);
+    if (run_trial(folder, what, true, &ignored)) {
+      peers->all[peers->count++] = what;
+    } else if (i == 0 || request->required) {
+      return kdl_fail(KDL_DEVICE, "%s: %s", what->name, peer_error());
+    } else {
+      bench_skip_add(results, what->name, peer_error());
+    }
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Figures                                                                                      */
+
+enum { start_row = KDL_LAYER_COUNT, end_row, sum_row, wall_row, total_row, row_count };
+
+static const char *row_name(size_t row) {
+  return row == start_row   ? SUITE_PROCESS_START
+         : row == end_row   ? SUITE_PROCESS_END
+         : row == total_row ? "total"
+                            : kdl_layer_name((kdl_layer)row);
+}
+
+/* Times of all trials of one peer; row by row, so that a row is an array. */
+typedef struct {
+  double *ns[row_count];
+  bool met[row_count]; /* whether the layer was entered */
+  size_t done;
+} samples;
+
+static bool make_samples(samples *made, size_t count) {
+  bool well = true;
+  for (size_t i = 0; i < row_count; ++i)
+    well &= (made->ns[i] = calloc(count, sizeof(double))) != NULL;
+  return well;
+}
+
+static void free_samples(samples *made) {
+  for (size_t i = 0; i < row_count; ++i)
+    free(made->ns[i]);
+}
+
+static void take(const trial *marked, const trial *plain, double timer_ns, samples *into) {
+  size_t at = into->done++;
+  const layer_times *times = &marked->report.times;
+  for (size_t i = 0; i < KDL_LAYER_COUNT; ++i) {
+    into->ns[i][at] = times->ns[i] - times->marks[i] * timer_ns;
+    into->met[i] |= times->marks[i] > 0;
+    into->ns[sum_row][at] += into->ns[i][at];
+  }
+  into->ns[start_row][at] = marked->report.begin - marked->start;
+  into->ns[end_row][at] = marked->end - marked->report.end;
+  into->ns[sum_row][at] += into->ns[start_row][at] + into->ns[end_row][at];
+  into->ns[wall_row][at] = marked->end - marked->start;
+  into->ns[total_row][at] = plain->end - plain->start;
+  into->met[start_row] = into->met[end_row] = into->met[total_row] = true;
+}
+
+static void add_figures(const dispatch_request *request, const peer *what, samples *from,
+                        bench_results *results) {
+  char name[BENCH_NAME];
+  for (size_t i = 0; i < row_count; ++i) {
+    if (!from->met[i])
+      continue;
+    snprintf(name, sizeof name, "%s/cold/%s/%s", request->suite, what->name, row_name(i));
+    bench_figure_add(results, name, from->ns[i], from->done, NULL, 0);
+  }
+  snprintf(name, sizeof name, "%s/cold/%s", request->suite, what->name);
+  bench_check_add(results, name, from->ns[sum_row], from->ns[wall_row], from->done, 0);
+}
+
+kdl_status cold_measure(const dispatch_request *request, const job_folder *folder,
+                        const peer_list *peers, bench_results *results) {
+  samples of[SUITE_PEER_LIMIT] = {{{0}, {0}, 0}};
+  double *totals[SUITE_PEER_LIMIT];
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < peers->count; ++i) {
+    if (!make_samples(&of[i], request->cold))
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu trials", request->cold);
+  }
+  for (size_t round = 0; round < request->cold && status == KDL_OK && !bench_stopped(); ++round) {
+    bench_progress("cold processes", round, request->cold);
+    for (size_t k = 0; k < peers->count && status == KDL_OK; ++k) {
+      size_t i = (round + k) % peers->count; /* none always follows the same other one */
+      trial marked = {.start = 0}, plain = {.start = 0};
+      bool first = run_trial(folder, peers->all[i], round % 2 == 0, round % 2 ? &plain : &marked);
+      bool second =
+          first && run_trial(folder, peers->all[i], round % 2 != 0, round % 2 ? &marked : &plain);
+      if (second)
+        take(&marked, &plain, results->machine.timer_ns, &of[i]);
+      else if (!bench_stopped())
+        status = kdl_fail(KDL_DEVICE, "%s: %s", peers->all[i]->name, peer_error());
+    }
+  }
+  size_t blocks = request->cold;
+  for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {
+    totals[i] = of[i].ns[total_row];
+    blocks = of[i].done < blocks ? of[i].done : blocks;
+  }
+  if (status == KDL_OK && blocks)
+    dispatch_compare(request, "cold", peers, (const double *const *)totals, blocks, results);
+  for (size_t i = 0; i < peers->count; ++i) {
+    if (status == KDL_OK && of[i].done)
+      add_figures(request, peers->all[i], &of[i], results);
+    free_samples(&of[i]);
+  }
+  return status;
+}

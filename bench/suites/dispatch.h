@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The parts of suite_dispatch. */
+#ifndef KDL_BENCH_SUITES_DISPATCH_H
+#define KDL_BENCH_SUITES_DISPATCH_H
+
+#include "job.h"
+#include "suite.h"
+
+/* Those of the request that work here. */
+typedef struct peer_list {
+  const peer *all[SUITE_PEER_LIMIT];
+  size_t count;
+} peer_list;
+
+kdl_status cold_probe(const dispatch_request *request, const job_folder *folder, peer_list *peers,
+                      bench_results *results);
+kdl_status cold_measure(const dispatch_request *request, const job_folder *folder,
+                        const peer_list *peers, bench_results *results);
+kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
+                        bench_results *results);
+
+/* libkdl beside each of the others, by blocks[peer][block]. */
+void dispatch_compare(const dispatch_request *request, const char *mode, const peer_list *peers,
+                      const double *const *blocks, size_t count, bench_results *results);
+
+#endif

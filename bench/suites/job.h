@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A job on disk, for processes that start cold. */
+#ifndef KDL_BENCH_SUITES_JOB_H
+#define KDL_BENCH_SUITES_JOB_H
+
+#include "suite.h"
+
+typedef struct job_folder {
+  char path[PEER_PATH];
+} job_folder;
+
+/* Writes what the processes need into a new folder. */
+kdl_status job_save(const peer_job *job, job_folder *out_folder);
+void job_remove(const job_folder *folder);
+
+/* In the process. What the job points to lives as long as it. */
+bool job_load(const char *folder, peer_job *out_job);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * How costs grow: with the images of a library, its kernels, the threads that launch, the devices
+ * that are chosen for. Devices are described, not here, so that any machine measures the same.
+ */
+#include "suite.h"
+
+#include "base/error.h"
+#include "cases.h"
+#include "measure/progress.h"
+#include "samples.h"
+
+#include <kdl/host_abi.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A case that goes wrong would be measured as a fast one. */
+static void die(const char *what) {
+  fprintf(stderr, "kdl bench scale: %s: %s\n", what, kdl_error_message());
+  exit(1);
+}
+
+static void must(kdl_status status, const char *what) {
+  if (status != KDL_OK)
+    die(what);
+}
+
+enum { most_cases = 4 };
+
+/* The cases of one point, and the curves that they are points of. */
+typedef struct {
+  const char *parameter;
+  bench_results *results;
+  size_t blocks;
+  size_t curves[most_cases];
+  bool has_curves;
+} axis;
+
+static void add_point(axis *along, size_t at, const bench_case *cases, size_t count,
+                      double operations) {
+  static bench_run run;
+  char prefix[64];
+  snprintf(prefix, sizeof prefix, "scale/%zu %s", at, along->parameter);
+  cases_run what = {.prefix = prefix,
+                    .cases = cases,
+                    .count = count,
+                    .blocks = along->blocks,
+                    .milliseconds = 1,
+                    .operations = operations};
+  for (size_t i = 0; i < count && !along->has_curves; ++i) {
+    char name[BENCH_NAME];
+    snprintf(name, sizeof name, "scale/%s/%s", along->parameter, cases[i].name);
+    along->curves[i] = along->results->curve_count;
+    bench_curve_add(along->results, name, along->parameter);
+  }
+  along->has_curves = true;
+  cases_measure(&what, along->results, &run);
+  for (size_t i = 0; i < count && along->curves[i] < along->results->curve_count; ++i)
+    bench_curve_point(&along->results->curves[along->curves[i]], (double)at,
+                      cases_figure(&what, along->results, i));
+}
+
+static void finish(const axis *along, size_t count) {
+  for (size_t i = 0; i < count && along->has_curves; ++i) {
+    if (along->curves[i] < along->results->curve_count)
+      bench_curve_finish(along->results, &along->results->curves[along->curves[i]]);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images and kernels                                                                           */
+
+typedef struct {
+  void *data;
+  size_t size;
+  kdl_library *lib;
+  kdl_device *device;
+  char kernel[32];
+} library_case;
+
+static void open_library(void *context) {
+  library_case *at = context;
+  kdl_library *lib;
+  must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  kdl_close(lib);
+}
+
+/* Opening, then the first choice, which compiles every image into its rule. */
+static void choose_first(void *context) {
+  library_case *at = context;
+  kdl_library *lib;
+  kdl_choice choice = {.size = sizeof choice};
+  must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  must(kdl_select(lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice), "kdl_select");
+  kdl_close(lib);
+}
+
+static void choose_again(void *context) {
+  library_case *at = context;
+  kdl_choice choice = {.size = sizeof choice};
+  must(kdl_select(at->lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
+       "kdl_select");
+  bench_keep(&choice);
+}
+
+static const bench_case library_cases[] = {{"open", open_library, NULL},
+                                           {"open and choose", choose_first, NULL},
+                                           {"choose again", choose_again, NULL}};
+
+static void measure_library(axis *along, size_t at, library_case *subject) {
+  bench_case cases[3];
+  memcpy(cases, library_cases, sizeof cases);
+  for (size_t i = 0; i < 3; ++i)
+    cases[i].context = subject;
+  must(kdl_open_memory(subject->data, subject->size, NULL, &subject->lib), "kdl_open_memory");
+  choose_again(subject);
+  add_point(along, at, cases, 3, 1);
+  kdl_close(subject->lib);
+  free(subject->data);
+}
+
+static kdl_status measure_images(size_t blocks, bench_results *results) {
+  axis along = {.parameter = "images", .results = results, .blocks = blocks};
+  library_case subject = {.kernel = ""};
+  kdl_status status = kdl_device_find("cuda:sm_90 driver=13.0", &subject.device);
+  for (size_t at = 1; at <= 4096 && status == KDL_OK && !bench_stopped(); at *= 4) {
+    /* With fewer than five there is none for sm_90. */
+    size_t images = at < 5 ? 5 : at;
+    status = at == 1 ? samples_kernels(1, &subject.data, &subject.size)
+                     : samples_images(images, 1024, &subject.data, &subject.size);
+    if (status == KDL_OK)
+      measure_library(&along, at == 1 ? 1 : images, &subject);
+  }
+  finish(&along, 3);
+  return status;
+}
+
+static kdl_status measure_kernels(size_t blocks, bench_results *results) {
+  axis along = {.parameter = "kernels", .results = results, .blocks = blocks};
+  static const size_t counts[] = {1, 10, 100, 1000};
+  library_case subject;
+  kdl_status status = kdl_device_find("cuda:sm_90 driver=13.0", &subject.device);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts && status == KDL_OK && !bench_stopped();
+       ++i) {
+    snprintf(subject.kernel, sizeof subject.kernel, "k%zu", counts[i] - 1);
+    status = samples_kernels(counts[i], &subject.data, &subject.size);
+    if (status == KDL_OK)
+      measure_library(&along, counts[i], &subject);
+  }
+  finish(&along, 3);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+enum { most_devices = 8, device_images = 64 };
+
+typedef struct {
+  kdl_library *lib;
+  kdl_device *devices[most_devices];
+  size_t count;
+} devices_case;
+
+static void choose_for_all(void *context) {
+  devices_case *at = context;
+  for (size_t i = 0; i < at->count; ++i) {
+    kdl_choice choice = {.size = sizeof choice};
+    must(kdl_select(at->lib, at->devices[i], NULL, NULL, &choice), "kdl_select");
+    bench_keep(&choice);
+  }
+}
+
+static kdl_status measure_devices(size_t blocks, bench_results *results) {
+  axis along = {.parameter = "devices", .results = results, .blocks = blocks};
+  devices_case subject = {.count = 0};
+  void *data = NULL;
+  size_t size;
+  kdl_status status = samples_images(device_images, 1024, &data, &size);
+  if (status == KDL_OK)
+    status = kdl_open_memory(data, size, NULL, &subject.lib);
+  for (size_t i = 0; i < most_devices && status == KDL_OK; ++i) {
+    char spec[64];
+    snprintf(spec, sizeof spec, "cuda:sm_90 driver=13.0 ordinal=%zu", i);
+    status = kdl_device_find(spec, &subject.devices[i]);
+  }
+  bench_case cases[] = {{"choose for each", choose_for_all, &subject}};
+  for (size_t at = 1; at <= most_devices && status == KDL_OK && !bench_stopped(); at *= 2) {
+    subject.count = at;
+    choose_for_all(&subject);
+    add_point(&along, at, cases, 1, 1);
+  }
+  finish(&along, 1);
+  if (subject.lib)
+    kdl_close(subject.lib);
+  free(data);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Threads                                                                                      */
+
+enum { most_threads = 64, launches = 50000 };
+
+typedef struct {
+  kdl_kernel *kernel;
+  size_t count;
+} threads_case;
+
+static void *launch_many(void *context) {
+  const threads_case *at = context;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  void *pointer = NULL;
+  for (size_t i = 0; i < launches; ++i)
+    must(kdl_launch(at->kernel, NULL, &desc, KDL_ARGS(&pointer)), "kdl_launch");
+  return NULL;
+}
+
+/* So many threads launch one kernel on the host, at the same time. */
+static void launch_together(void *context) {
+  threads_case *at = context;
+  pthread_t threads[most_threads] = {0};
+  for (size_t i = 1; i < at->count; ++i) {
+    if (pthread_create(&threads[i], NULL, launch_many, at) != 0)
+      die("pthread_create");
+  }
+  launch_many(at);
+  for (size_t i = 1; i < at->count; ++i)
+    pthread_join(threads[i], NULL);
+}
+
+static kdl_status measure_threads(const suite_built_in *built_in, size_t blocks,
+                                  bench_results *results) {
+  axis along = {.parameter = "threads", .results = results, .blocks = blocks};
+  threads_case subject = {.kernel = NULL};
+  kdl_library *lib = NULL;
+  kdl_device *device;
+  kdl_status status = kdl_open_memory(built_in->data, built_in->size, NULL, &lib);
+  if (status == KDL_OK)
+    status = kdl_device_find("host", &device);
+  if (status == KDL_OK)
+    status = kdl_sym(lib, device, built_in->kernel, NULL, &subject.kernel);
+  if (status == KDL_OK)
+    status = kdl_prefetch(subject.kernel);
+  bench_case cases[] = {{"launch on the host, elapsed for each", launch_together, &subject}};
+  bench_machine_unpin(); /* one CPU would show the scheduler, not the launches */
+  for (size_t at = 1; at <= most_threads && status == KDL_OK && !bench_stopped(); at *= 4) {
+    subject.count = at;
+    add_point(&along, at, cases, 1, (double)(at * launches));
+  }
+  finish(&along, 1);
+  if (lib)
+    kdl_close(lib);
+  return status;
+}
+
+kdl_status suite_scale(const suite_built_in *built_in, size_t blocks, bench_results *results) {
+  kdl_status status = measure_images(blocks, results);
+  if (status == KDL_OK && !bench_stopped())
+    status = measure_kernels(blocks, results);
+  if (status == KDL_OK && !bench_stopped())
+    status = measure_devices(blocks, results);
+  if (status == KDL_OK && !bench_stopped())
+    status = measure_threads(built_in, blocks, results);
+  return status;
+}

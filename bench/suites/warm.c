@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What stays when everything is warm, in this process and for all peers in turn, block by block:
+ * loading, one launch that is waited for, a hundred launches that are queued. Runs that read the
+ * clock between the layers alternate with runs that read it only around all of them, which is what
+ * the layers' sum is held against.
+ */
+#include "dispatch.h"
+
+#include "base/error.h"
+#include "measure/harness.h"
+#include "measure/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_blocks = 50, least_blocks = 10, queue_length = 100 };
+enum { sum_row = KDL_LAYER_COUNT, total_row, row_count };
+
+/* A launch that is shorter than so many readings of the clock is not timed by itself: each of its
+ * layers is repeated a thousand times. */
+enum { short_in_readings = 20, repeats = 1000 };
+
+/* A peer that is ready to launch. */
+typedef struct {
+  const peer *what;
+  double timer_ns; /* to be subtracted */
+  size_t repeats;  /* of a launch in one run */
+  _Alignas(16) char state[PEER_STATE_LIMIT];
+} guest;
+
+/* ------------------------------------------------------------------------------------------ */
+/* One run. `marked` fills the layers' times; `plain` returns the time of all of it, in ns.       */
+
+typedef struct {
+  unsigned flag;
+  const char *name;
+  const char *doing;
+  bool (*marked)(guest *at, layer_times *times); /* NULL: only as a whole */
+  double (*plain)(guest *at, bool *well);
+  size_t share;      /* of the launches that were asked for, one in so many */
+  size_t least_runs; /* in a block */
+} mode;
+
+static bool marked_load(guest *at, layer_times *times) {
+  bool well = true;
+  recorder_begin(times);
+  for (const peer_step *step = at->what->load; well && step->run; ++step) {
+    recorder_enter(step->layer);
+    well = step->run(at->state);
+    recorder_leave();
+  }
+  recorder_end();
+  return well && at->what->unload(at->state);
+}
+
+static double plain_load(guest *at, bool *well) {
+  *well = true;
+  double start = bench_now_ns();
+  for (const peer_step *step = at->what->load; *well && step->run; ++step)
+    *well = step->run(at->state);
+  double end = bench_now_ns();
+  *well = *well && at->what->unload(at->state);
+  return end - start - at->timer_ns;
+}
+
+/* Not through the recorder, whose lock costs as much as some launches. */
+static double run_part(guest *at, bool (*part)(void *state), bool *well) {
+  double start = bench_now_ns();
+  for (size_t i = 0; i < at->repeats; ++i)
+    *well &= part(at->state);
+  return (bench_now_ns() - start) / (double)at->repeats;
+}
+
+static bool marked_launch(guest *at, layer_times *times) {
+  const peer *what = at->what;
+  bool well = true;
+  times->ns[KDL_LAYER_ARGUMENTS] = run_part(at, what->arguments, &well);
+  times->ns[KDL_LAYER_LAUNCH] = run_part(at, what->launch, &well);
+  times->ns[KDL_LAYER_SYNC] = run_part(at, what->sync, &well);
+  times->marks[KDL_LAYER_ARGUMENTS] = times->marks[KDL_LAYER_LAUNCH] =
+      times->marks[KDL_LAYER_SYNC] = 1 / (double)at->repeats;
+  return well;
+}
+
+static double plain_launch(guest *at, bool *well) {
+  const peer *what = at->what;
+  *well = true;
+  double start = bench_now_ns();
+  for (size_t i = 0; i < at->repeats; ++i)
+    *well &= what->arguments(at->state) && what->launch(at->state) && what->sync(at->state);
+  return (bench_now_ns() - start - at->timer_ns) / (double)at->repeats;
+}
+
+static double plain_queue(guest *at, bool *well) {
+  const peer *what = at->what;
+  *well = true;
+  double start = bench_now_ns();
+  for (int i = 0; i < queue_length; ++i)
+    *well &= what->arguments(at->state) && what->launch(at->state);
+  *well = *well && what->sync(at->state);
+  return (bench_now_ns() - start - at->timer_ns) / (double)queue_length;
+}
+
+/* How often a launch is repeated in one run. */
+static void choose_repeats(guest *at) {
+  enum { tries = 101 };
+  double times[tries];
+  bool well;
+  at->repeats = 1;
+  for (size_t i = 0; i < tries; ++i)
+    times[i] = plain_launch(at, &well);
+  bench_sort(times, tries);
+  if (times[tries / 2] < (double)short_in_readings * at->timer_ns)
+    at->repeats = repeats;
+}
+
+static const mode modes[] = {
+    {SUITE_LOAD, "load", "loading", marked_load, plain_load, 25, 4},
+    {SUITE_HOT, "hot", "launching", marked_launch, plain_launch, 1, 4},
+    {SUITE_QUEUED, "queued", "queueing", NULL, plain_queue, 20, 1},
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Samples                                                                                      */
+
+typedef struct {
+  double *ns[row_count];     /* every run */
+  double *blocks[row_count]; /* the median of each block */
+  bool met[row_count];
+} samples;
+
+static bool make_samples(samples *made, size_t runs, size_t blocks) {
+  bool well = true;
+  for (size_t i = 0; i < row_count; ++i) {
+    made->ns[i] = calloc(runs, sizeof(double));
+    made->blocks[i] = calloc(blocks, sizeof(double));
+    well &= made->ns[i] && made->blocks[i];
+  }
+  return well;
+}
+
+static void free_samples(samples *made) {
+  for (size_t i = 0; i < row_count; ++i) {
+    free(made->ns[i]);
+    free(made->blocks[i]);
+  }
+}
+
+static double median_of(const double *values, size_t count, double *room) {
+  memcpy(room, values, count * sizeof *room);
+  bench_sort(room, count);
+  return bench_quantile(room, count, 0.5);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blocks                                                                                       */
+
+typedef struct {
+  const mode *mode;
+  guest *guests;
+  size_t guest_count;
+  size_t blocks, runs; /* in a block */
+  samples of[SUITE_PEER_LIMIT];
+  double *room; /* of one block */
+} session;
+
+static bool run_marked(session *at, size_t which, size_t first) {
+  samples *into = &at->of[which];
+  for (size_t i = first; i < first + at->runs; ++i) {
+    layer_times times = {{0}, {0}};
+    if (!at->mode->marked(&at->guests[which], &times))
+      return false;
+    for (size_t k = 0; k < KDL_LAYER_COUNT; ++k) {
+      into->ns[k][i] = times.ns[k] - times.marks[k] * at->guests[which].timer_ns;
+      into->met[k] |= times.marks[k] > 0;
+      into->ns[sum_row][i] += into->ns[k][i];
+    }
+  }
+  return true;
+}
+
+static bool run_plain(session *at, size_t which, size_t first) {
+  samples *into = &at->of[which];
+  bool well = true;
+  for (size_t i = first; well && i < first + at->runs; ++i)
+    into->ns[total_row][i] = at->mode->plain(&at->guests[which], &well);
+  into->met[total_row] = true;
+  return well;
+}
+
+static bool run_block(session *at, size_t which, size_t block) {
+  size_t first = block * at->runs;
+  bool marked_first = block % 2 == 0;
+  bool has_marks = at->mode->marked != NULL;
+  bool well = (!has_marks || !marked_first || run_marked(at, which, first)) &&
+              run_plain(at, which, first) &&
+              (!has_marks || marked_first || run_marked(at, which, first));
+  for (size_t i = 0; well && i < row_count; ++i)
+    at->of[which].blocks[i][block] = median_of(at->of[which].ns[i] + first, at->runs, at->room);
+  return well;
+}
+
+/* Returns how many blocks were finished. */
+static size_t run_blocks(session *at, kdl_status *status) {
+  size_t block = 0;
+  for (; block < at->blocks && !bench_stopped(); ++block) {
+    bench_progress(at->mode->doing, block, at->blocks);
+    for (size_t k = 0; k < at->guest_count; ++k) {
+      size_t which = (k + block) % at->guest_count; /* none always follows the same other one */
+      if (!run_block(at, which, block)) {
+        *status = kdl_fail(KDL_DEVICE, "%s: %s", at->guests[which].what->name, peer_error());
+        return 0;
+      }
+    }
+  }
+  return block;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Figures                                                                                      */
+
+/* A processor runs ahead. What a reading of the clock separates overlaps by up to its cost; what is
+ * repeated by itself overlaps with its neighbours otherwise than in its place, by some ns. */
+static double slack_of(const guest *at, size_t layers) {
+  static const double overlap_ns = 3;
+  return (double)(layers + 1) * (at->repeats > 1 ? overlap_ns : at->timer_ns);
+}
+
+static void add_figures(const dispatch_request *request, session *at, size_t which, size_t blocks,
+                        bench_results *results) {
+  samples *from = &at->of[which];
+  const char *peer_name = at->guests[which].what->name;
+  char name[BENCH_NAME];
+  size_t layers = 0, runs = blocks * at->runs;
+  for (size_t i = 0; i < row_count; ++i) {
+    if (!from->met[i])
+      continue;
+    snprintf(name, sizeof name, "%s/%s/%s/%s", request->suite, at->mode->name, peer_name,
+             i == total_row ? "total" : kdl_layer_name((kdl_layer)i));
+    bench_figure_add(results, name, from->ns[i], runs, from->blocks[i], blocks);
+    layers += i != total_row;
+  }
+  snprintf(name, sizeof name, "%s/%s/%s", request->suite, at->mode->name, peer_name);
+  if (at->mode->marked)
+    bench_check_add(results, name, from->ns[sum_row], from->ns[total_row], runs,
+                    slack_of(&at->guests[which], layers));
+}
+
+static kdl_status measure_mode(const dispatch_request *request, const mode *what, guest *guests,
+                               const peer_list *peers, bench_results *results) {
+  session at = {.mode = what, .guests = guests, .guest_count = peers->count};
+  size_t runs = request->warm / what->share;
+  at.blocks = runs / 20 > most_blocks ? most_blocks : runs / 20;
+  at.blocks = at.blocks < least_blocks ? least_blocks : at.blocks;
+  at.runs = runs / at.blocks < what->least_runs ? what->least_runs : runs / at.blocks;
+  at.room = calloc(at.runs, sizeof *at.room);
+  kdl_status status = KDL_OK;
+  bool well = at.room != NULL;
+  for (size_t i = 0; i < peers->count; ++i)
+    well &= make_samples(&at.of[i], at.blocks * at.runs, at.blocks);
+  if (!well)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu runs", at.blocks * at.runs);
+  size_t blocks = well ? run_blocks(&at, &status) : 0;
+  const double *totals[SUITE_PEER_LIMIT];
+  for (size_t i = 0; i < peers->count; ++i)
+    totals[i] = at.of[i].blocks[total_row];
+  if (blocks)
+    dispatch_compare(request, what->name, peers, totals, blocks, results);
+  for (size_t i = 0; i < peers->count; ++i) {
+    if (blocks)
+      add_figures(request, &at, i, blocks, results);
+    free_samples(&at.of[i]);
+  }
+  free(at.room);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+static bool run_steps(guest *at, const peer_step *steps) {
+  bool well = true;
+  for (; well && steps->run; ++steps)
+    well = steps->run(at->state);
+  return well;
+}
+
+static bool load_and_launch(guest *at) {
+  bool well = run_steps(at, at->what->load) && at->what->arguments(at->state) &&
+              at->what->launch(at->state) && at->what->result(at->state);
+  if (well)
+    choose_repeats(at);
+  return well;
+}
+
+/* Loading is measured while nothing is loaded: an image that is loaded twice may be loaded once. */
+static kdl_status measure_loads(const dispatch_request *request, guest *guests,
+                                const peer_list *peers, bench_results *results) {
+  guest *able = calloc(SUITE_PEER_LIMIT, sizeof *able);
+  if (!able)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
+  peer_list who = {.count = 0};
+  for (size_t i = 0; i < peers->count; ++i) {
+    if (!peers->all[i]->unload)
+      continue;
+    able[who.count] = guests[i];
+    able[who.count].repeats = 1;
+    who.all[who.count++] = peers->all[i];
+  }
+  kdl_status status = measure_mode(request, &modes[0], able, &who, results);
+  free(able);
+  return status;
+}
+
+kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
+                        bench_results *results) {
+  guest *guests = calloc(SUITE_PEER_LIMIT, sizeof *guests);
+  if (!guests)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
+  kdl_status status = KDL_OK;
+  size_t started = 0;
+  for (; started < peers->count && status == KDL_OK; ++started) {
+    guest *at = &guests[started];
+    at->what = peers->all[started];
+    at->timer_ns = results->machine.timer_ns;
+    if (!at->what->open(at->state, &request->job) || !run_steps(at, at->what->start))
+      status = kdl_fail(KDL_DEVICE, "%s: %s", at->what->name, peer_error());
+  }
+  if (status == KDL_OK && request->modes & SUITE_LOAD)
+    status = measure_loads(request, guests, peers, results);
+  for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {
+    if (!load_and_launch(&guests[i]))
+      status = kdl_fail(KDL_DEVICE, "%s: %s", guests[i].what->name, peer_error());
+  }
+  for (size_t i = 1; i < sizeof modes / sizeof *modes && status == KDL_OK; ++i) {
+    if (request->modes & modes[i].flag && !bench_stopped())
+      status = measure_mode(request, &modes[i], guests, peers, results);
+  }
+  for (size_t i = 0; i < started; ++i) {
+    if (guests[i].what->close)
+      guests[i].what->close(guests[i].state);
+  }
+  free(guests);
+  return status;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl bench: what each layer of a dispatch costs, here and beside others. */
+#include "base/error.h"
+#include "base/nearest.h"
+#include "bench.h"
+#include "command.h"
+#include "measure/progress.h"
+#include "output.h"
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { default_cold = 100, default_warm = 10000, default_blocks = 60 };
+enum { most_cold = 10000, most_warm = 1000000, most_blocks = 1000, exit_interrupted = 130 };
+
+typedef struct {
+  const char *name;
+  unsigned modes;      /* of a dispatch; 0: not one */
+  suite_function *run; /* where it is not */
+} suite;
+
+static const suite suites[] = {
+    {"layers", SUITE_COLD | SUITE_LOAD | SUITE_HOT | SUITE_QUEUED, NULL},
+    {"cold", SUITE_COLD, NULL},
+    {"launch", SUITE_HOT | SUITE_QUEUED, NULL},
+    {"open", 0, suite_open},
+    {"select", 0, suite_select},
+    {"scale", 0, suite_scale},
+};
+#define SUITE_NAMES "layers, cold, launch, open, select, scale or compare"
+
+static const suite *find_suite(const char *name) {
+  for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i) {
+    if (strcmp(suites[i].name, name) == 0)
+      return &suites[i];
+  }
+  return NULL;
+}
+
+static kdl_status unknown_suite(const char *name) {
+  kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
+  for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i)
+    kdl_nearest_offer(&nearest, suites[i].name);
+  kdl_nearest_offer(&nearest, "compare");
+  return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
+                  nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                  nearest.best ? "'?" : "");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was asked                                                                               */
+
+static kdl_status take_number(const cli_args *args, const char *option, size_t most,
+                              size_t default_value, size_t *out_number) {
+  const char *words = cli_args_value(args, option);
+  *out_number = default_value;
+  if (!words)
+    return KDL_OK;
+  char *end;
+  unsigned long value = strtoul(words, &end, 10);
+  if (*words < '0' || *words > '9' || *end || !value || value > most)
+    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected 1 to %zu", option, words, most);
+  *out_number = value;
+  return KDL_OK;
+}
+
+static kdl_status take_pin(const cli_args *args, int *out_pin) {
+  const char *words = cli_args_value(args, "pin");
+  *out_pin = BENCH_PIN_ANY;
+  if (!words)
+    return KDL_OK;
+  char *end;
+  unsigned long cpu = strtoul(words, &end, 10);
+  if (strcmp(words, "none") == 0)
+    *out_pin = BENCH_PIN_NONE;
+  else if (*words >= '0' && *words <= '9' && !*end && cpu < 4096)
+    *out_pin = (int)cpu;
+  else
+    return kdl_fail(KDL_BAD_CALL, "--pin: found '%s', expected the number of a CPU or none", words);
+  return KDL_OK;
+}
+
+static bool runs_on(const peer *what, const char *device) {
+  size_t length = what->backend ? strlen(what->backend) : 0;
+  return !length || (strncmp(what->backend, device, length) == 0 &&
+                     (device[length] == '\0' || device[length] == ':'));
+}
+
+static kdl_status add_peer(const char *name, size_t length, dispatch_request *request) {
+  char copy[64];
+  snprintf(copy, sizeof copy, "%.*s", (int)length, name);
+  if (strcmp(copy, "kdl") == 0)
+    return KDL_OK; /* is there already */
+  const peer *what = suite_peer_find(copy);
+  if (!what)
+    return kdl_fail(KDL_BAD_CALL, "--peers: %s", peer_error());
+  if (!runs_on(what, request->job.device))
+    return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s devices, found %s", copy, what->backend,
+                    request->job.device);
+  for (size_t i = 0; i < request->peer_count; ++i) {
+    if (request->peers[i] == what)
+      return KDL_OK;
+  }
+  if (request->peer_count == SUITE_PEER_LIMIT)
+    return kdl_fail(KDL_BAD_CALL, "--peers: found more than %d", SUITE_PEER_LIMIT);
+  request->peers[request->peer_count++] = what;
+  return KDL_OK;
+}
+
+/* Those that were named, or all that run on the device; of the latter, what is missing is noted. */
+static kdl_status take_peers(const cli_args *args, dispatch_request *request,
+                             bench_results *results) {
+  static const char *const all[] = {"driver", "driver-library", "liboffload",
+                                    "cudart", "plain",          "omp"};
+  const char *words = cli_args_value(args, "peers");
+  kdl_status status = KDL_OK;
+  request->peers[request->peer_count++] = &peer_kdl;
+  request->required = words != NULL;
+  while (words && *words && status == KDL_OK) {
+    size_t length = strcspn(words, ",");
+    status = add_peer(words, length, request);
+    words += length + (words[length] == ',');
+  }
+  for (size_t i = 0; i < sizeof all / sizeof *all && !request->required; ++i) {
+    const peer *what = suite_peer_find(all[i]);
+    if (!what && strncmp(request->job.device, "host", 4) == 0)
+      bench_skip_add(results, all[i], peer_error());
+    else if (what && runs_on(what, request->job.device))
+      request->peers[request->peer_count++] = what;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is written                                                                              */
+
+const cli_bench_form cli_bench_forms[] = {{"json", cli_bench_write_json},
+                                          {"folded", cli_bench_write_folded},
+                                          {"trace", cli_bench_write_trace},
+                                          {"lnt", cli_bench_write_lnt},
+                                          {NULL, NULL}};
+
+/* Found out before minutes are spent on measuring. */
+static kdl_status check_outputs(const cli_args *args) {
+  kdl_status status = KDL_OK;
+  for (const cli_bench_form *form = cli_bench_forms; form->option && status == KDL_OK; ++form) {
+    const char *path = cli_args_value(args, form->option);
+    if (path && strcmp(path, "-") != 0)
+      status = cli_output_check(path);
+  }
+  return status;
+}
+
+static kdl_status write_forms(const cli_args *args, const bench_results *results) {
+  char *command = cli_args_line(args);
+  kdl_status status = command ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  for (const cli_bench_form *form = cli_bench_forms; form->option && status == KDL_OK; ++form) {
+    const char *path = cli_args_value(args, form->option);
+    char *data = NULL;
+    size_t size = 0;
+    FILE *file = path ? open_memstream(&data, &size) : NULL;
+    if (!path)
+      continue;
+    if (file)
+      form->write(results, command, file);
+    if (!file || fclose(file) != 0)
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", form->option);
+    else
+      status = cli_output_save(path, data, size);
+    free(data);
+  }
+  free(command);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_results *results) {
+  cli_bench_subject subject;
+  dispatch_request request = {.suite = what->name, .modes = what->modes};
+  kdl_status status = take_number(args, "cold", most_cold, default_cold, &request.cold);
+  if (status == KDL_OK)
+    status = take_number(args, "warm", most_warm, default_warm, &request.warm);
+  if (status == KDL_OK)
+    status = take_pin(args, &request.pin);
+  if (status != KDL_OK)
+    return status;
+  status = cli_bench_subject_open(args, &subject, results);
+  request.job = subject.job;
+  if (status == KDL_OK)
+    status = take_peers(args, &request, results);
+  if (status == KDL_OK)
+    status = suite_dispatch(&request, results);
+  cli_bench_subject_free(&subject);
+  return status;
+}
+
+static kdl_status run_plain(const cli_args *args, const suite *what, bench_results *results) {
+  static const char *const others[] = {"device", "peers", "cold", "warm", "grid", "block", "arg"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+    if (cli_args_has(args, others[i]))
+      return kdl_fail(KDL_BAD_CALL, "found --%s, which bench %s does not take", others[i],
+                      what->name);
+  }
+  if (args->operand_count > 1)
+    return kdl_fail(KDL_BAD_CALL, "found '%s', which bench %s does not take", args->operands[1],
+                    what->name);
+  size_t blocks;
+  int pin;
+  kdl_status status = take_number(args, "blocks", most_blocks, default_blocks, &blocks);
+  if (status == KDL_OK)
+    status = take_pin(args, &pin);
+  if (status == KDL_OK && !bench_machine_pin(pin, &results->machine))
+    bench_skip_add(results, "pinning", "the system does not allow it");
+  void *library = NULL;
+  suite_built_in built_in = {.kernel = cli_bench_built_in_kernel};
+  if (status == KDL_OK)
+    status = cli_bench_built_in(&library, &built_in.size);
+  built_in.data = library;
+  if (status == KDL_OK)
+    status = what->run(&built_in, blocks, results);
+  free(library);
+  bench_progress_end();
+  results->interrupted = bench_stopped();
+  return status;
+}
+
+static int run_suite(const cli_args *args, const suite *what) {
+  bench_results results = {.note_count = 0};
+  snprintf(results.suite, sizeof results.suite, "%s", what->name);
+  kdl_status status = check_outputs(args);
+  if (status == KDL_OK) {
+    bench_catch_interrupts();
+    results.machine.pinned = -1;
+    bench_machine_describe(&results.machine);
+    status = what->run ? run_plain(args, what, &results) : run_dispatch(args, what, &results);
+  }
+  if (status == KDL_OK && results.no_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the results");
+  if (status == KDL_OK)
+    status = cli_bench_print(&results);
+  if (status == KDL_OK)
+    status = write_forms(args, &results);
+  bool interrupted = results.interrupted;
+  bench_results_free(&results);
+  return status == KDL_OK && interrupted ? exit_interrupted : cli_finish(status);
+}
+
+static int run(const cli_args *args) {
+  const char *name = args->operands[0];
+  if (strcmp(name, "child") == 0 && args->operand_count == 4)
+    return suite_child(args->operands[1], args->operands[2], args->operands[3]);
+  if (strcmp(name, "compare") == 0) {
+    if (args->operand_count != 3)
+      return cli_finish(kdl_fail(KDL_BAD_CALL, "found %zu files, expected OLD.json NEW.json",
+                                 args->operand_count - 1));
+    return cli_bench_compare(args, args->operands[1], args->operands[2]);
+  }
+  const suite *what = find_suite(name);
+  return what ? run_suite(args, what) : cli_finish(unknown_suite(name));
+}
+
+static const cli_option options[] = {
+    {"device", 0, CLI_ONCE, "DEVICE",
+     "layers, cold, launch: the device, as `kdl devices` names it; default: the best with an "
+     "image"},
+    {"peers", 0, CLI_ONCE, "NAME,...",
+     "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; plain, omp on "
+     "the "
+     "host; default: all that are here"},
+    {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
+    {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
+    {"blocks", 0, CLI_ONCE, "N", "open, select, scale: interleaved blocks; default 60"},
+    {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
+    {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items in a group; default: as the metadata says"},
+    {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
+    {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
+    {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
+    {"folded", 0, CLI_ONCE, "F", "write folded stacks, for flame graphs"},
+    {"trace", 0, CLI_ONCE, "F", "write a trace, for Perfetto and chrome://tracing"},
+    {"lnt", 0, CLI_ONCE, "F", "write a report for LNT"},
+    {"strict", 0, CLI_FLAG, NULL, "compare: return 1 where something became worse"},
+    {NULL, 0, CLI_FLAG, NULL, NULL},
+};
+
+const cli_command cli_command_bench = {
+    .name = "bench",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|compare [FILE KERNEL | OLD NEW]",
+    .summary = "measure what each layer of a dispatch costs",
+    .details = "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
+               "layers tells what each layer of a dispatch costs, in processes that start cold and "
+               "in one that is warm; cold and launch are parts of it. open, select and scale need "
+               "no device. compare takes two JSON files, OLD and NEW. Ctrl-C prints what has been "
+               "measured so far, and returns 130.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 4,
+    .run = run,
+};

@@ -383,11 +383,22 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
   return step(job, &words, NULL);
 }
 
+/* LLVM does not say what it is that the version lacks. */
+static kdl_status hint_at_version(cc_job *job, kdl_status status) {
+  const kdl_string *last = job->is_told ? &job->messages[job->message_count - 1] : NULL;
+  if (last && kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
+    return refuse(job,
+                  "%s: it needs a later version of SPIR-V: subgroup functions need spirv64v1.3",
+                  job->source->path);
+  return status;
+}
+
 static kdl_status make_spirv(cc_job *job) {
   const char *image = file_of(job, "spv");
   kdl_status status = compile(job, job->source->path, WITH("-c"), image);
-  if (status == KDL_OK)
-    status = keep_image(job, image, KDL_IMAGE_SPIRV);
+  if (status != KDL_OK)
+    return hint_at_version(job, status);
+  status = keep_image(job, image, KDL_IMAGE_SPIRV);
   if (status == KDL_OK)
     status = cc_examine_capabilities(job->image, &job->needs);
   return status == KDL_OK ? validate_spirv(job, image) : status;

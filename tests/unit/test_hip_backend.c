@@ -17,7 +17,7 @@ static void *backend_load(void *device) {
 }
 
 static bool backend_is_clean(void) {
-  return current_device() == 0 && ask_fake("hipPeekAtLastError") == 0;
+  return current_device() == 0 && last_error() == 0;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
  *
  *     KDL_BACKEND_PATH=.../null_backend.so bench_mlir_launch        on a driver that does nothing
  */
-#include "harness.h"
+#include "measure/harness.h"
 #include "mgpu.h"
 #include "upstream.h"
 

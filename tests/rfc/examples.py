@@ -4,8 +4,8 @@
 
     examples.py PAGE --images FOLDER --path BIN:BIN...
 
-Commands stand behind "$ "; a backslash continues one on the next line; the rest is what it prints,
-standard error included. They run in a new folder that holds copies of the images.
+Commands stand behind "$ "; a backslash or an open quote continues one on the next line; the rest is
+what it prints, standard error included. They run in a new folder that holds copies of the images.
 """
 import argparse
 import difflib
@@ -29,7 +29,7 @@ def commands_of(block):
             pairs[-1][1] += line
             continue
         command = line[2:]
-        while command.endswith("\\\n"):
+        while command.endswith("\\\n") or command.count("'") % 2:
             command += next(lines)
         pairs.append([command, ""])
     return pairs
@@ -46,7 +46,9 @@ def main():
     pairs = [pair for block in blocks for pair in commands_of(block)]
     if not pairs:
         sys.exit(f"examples: no commands in {options.page}")
-    for tool in sorted({command.split()[0] for command, _ in pairs} - {"kdl"} | {"yaml2obj"}):
+    # What a command itself made, and variables before it, are no tools.
+    tools = {command.split()[0] for command, _ in pairs if not re.match(r"\./|\w+=", command)}
+    for tool in sorted(tools - {"kdl"} | {"yaml2obj"}):
         if not shutil.which(tool, path=path):
             print(f"skipped: {tool} not found (Debian: clang-22, lld-22, llvm-22)")
             sys.exit(77)

@@ -10,12 +10,13 @@ SOAK_SECONDS ?= 300
 LAUNCH_SECONDS ?= 60
 
 packages = $(if $(filter no,$(SETUP)),:,scripts/setup.sh $(1))
+opencl_runtime = $(if $(filter no,$(SETUP)),:,scripts/opencl-runtime.sh build/opencl-runtime)
 ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup build build-minimal build-asan build-tsan build-fuzz test test-long demo bench \
-        lint format install clean build-kdl packages packages-bench packages-demo packages-lint
+        lint format install clean build-kdl packages packages-bench packages-demo packages-lint opencl-runtime
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,14 +24,15 @@ help:  ## show this list
 	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
-setup:  ## install the Debian 12 packages that building and testing need
+setup:  ## install the Debian 12 packages that building and testing need, and Intel's OpenCL into build/
 	@scripts/setup.sh build test
+	@scripts/opencl-runtime.sh build/opencl-runtime
 
 build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a
 	@cmake --preset default --log-level=WARNING >/dev/null
 	@cmake --build --preset default --parallel $(JOBS)
 
-test: packages build build-minimal build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+test: packages opencl-runtime build build-minimal build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
 	@$(call ctest,build/ci) -L '^ci$$'
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
@@ -80,6 +82,9 @@ packages:
 
 packages-demo:
 	@$(call packages,demo)
+
+opencl-runtime: packages
+	@$(opencl_runtime)
 
 packages-bench:
 	@$(call packages,build test bench)

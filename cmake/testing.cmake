@@ -15,6 +15,19 @@ set(KDL_SANITIZER_OPTIONS
 # PoCL keeps what it compiled: here, not in the user's home.
 set(KDL_OPENCL_ENVIRONMENT POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/pocl-cache)
 
+# Intel's OpenCL for CPUs, where scripts/opencl-runtime.sh has put it: the environment in which it is
+# the only platform, and a list that is empty where it is not there or not to be used.
+set(KDL_INTEL_OPENCL ${PROJECT_SOURCE_DIR}/build/opencl-runtime CACHE PATH
+    "Folder of Intel's OpenCL runtime, for tests")
+set(KDL_INTEL_OPENCL_ENVIRONMENT "")
+set(KDL_INTEL_OPENCL_WHY "Intel's OpenCL runtime is not there (scripts/opencl-runtime.sh build/opencl-runtime)")
+if(KDL_SANITIZE)
+  set(KDL_INTEL_OPENCL_WHY "real drivers are left out of sanitized runs")
+elseif(EXISTS ${KDL_INTEL_OPENCL}/vendors/intel.icd)
+  set(KDL_INTEL_OPENCL_ENVIRONMENT OCL_ICD_VENDORS=${KDL_INTEL_OPENCL}/vendors
+                                   LD_LIBRARY_PATH=${KDL_INTEL_OPENCL})
+endif()
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.

@@ -144,7 +144,8 @@ typedef struct kdl_backend_table {
   kdl_status (*global_find)(void *device, void *module, const char *name, uint64_t *out_address,
                             uint64_t *out_size);
 
-  /* Queues. `queue_adopt` wraps the caller's own; destroying that wrapper leaves it alone. */
+  /* Queues. The first one that is created on a device is for launches that name none. `queue_adopt`
+   * wraps the caller's own; destroying that wrapper leaves it alone. */
   kdl_status (*queue_create)(void *device, int32_t priority, void **out_queue);
   kdl_status (*queue_adopt)(void *device, void *native, void **out_queue);
   void (*queue_destroy)(void *device, void *queue);

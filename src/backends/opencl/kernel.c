@@ -11,9 +11,28 @@ enum { default_block = 256 };
 /* ------------------------------------------------------------------------------------------ */
 /* Instances                                                                                    */
 
+/* Nothing is remembered yet. */
+static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
+  const kdl_slots *slots = &kernel->slots;
+  size_t watched = (size_t)slots->wide_count + slots->word_count;
+  size_t others = slots->count - watched;
+  kdl_opencl_instance *made =
+      calloc(1, sizeof *made + watched * sizeof *made->watched + others * sizeof *made->others);
+  if (!made)
+    return NULL;
+  made->of = kernel;
+  made->device = kernel->device;
+  for (size_t i = 0; i < watched; ++i)
+    made->watched[i].index = slots->order[i];
+  made->wide_end = made->watched + slots->wide_count;
+  made->word_end = made->watched + watched;
+  made->others = (uint64_t *)(made->watched + watched);
+  return made;
+}
+
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status) {
   uint32_t ordinal = kernel->device->ordinal;
-  kdl_opencl_instance *made = calloc(1, sizeof *made + kernel->slots.count * sizeof *made->values);
+  kdl_opencl_instance *made = allocate(kernel);
   if (!made) {
     *out_status = kdl_opencl_no_memory(ordinal);
     return NULL;
@@ -52,7 +71,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
 
 void *kdl_opencl_kernel_native(void *device, void *context) {
   (void)device;
-  return ((kdl_opencl_kernel *)context)->first->kernel;
+  return ((kdl_opencl_instance *)context)->kernel;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -132,7 +151,7 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl
 /* ------------------------------------------------------------------------------------------ */
 /* Finding                                                                                      */
 
-/* The first cl_kernel answers the questions; its instance has no room for values yet. */
+/* The first cl_kernel answers the questions; its instance has no room for values before. */
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                           const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
   kdl_status status;
@@ -142,14 +161,13 @@ static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *mo
   status = learn_params(kernel, module, wish, asked->kernel);
   if (status == KDL_OK)
     status = learn_block(kernel, asked->kernel, wish, out_kernel);
-  kdl_opencl_instance *first = NULL;
-  if (status == KDL_OK)
-    first = realloc(asked, sizeof *asked + kernel->slots.count * sizeof *asked->values);
+  kdl_opencl_instance *first = status == KDL_OK ? allocate(kernel) : NULL;
   if (!first) {
     kdl_opencl_instance_free(kernel, asked);
     return status == KDL_OK ? kdl_opencl_no_memory(kernel->device->ordinal) : status;
   }
-  memset(first->values, 0, kernel->slots.count * sizeof *first->values);
+  first->kernel = asked->kernel;
+  free(asked);
   kernel->first = first;
   kernel->instances = first;
   kernel->instance_count = 1;
@@ -160,7 +178,7 @@ static void tell(const kdl_opencl_kernel *kernel, const kdl_backend_wish *wish,
                  kdl_backend_kernel *out_kernel) {
   memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
   out_kernel->launch = kdl_opencl_launch;
-  out_kernel->context = (void *)(uintptr_t)kernel;
+  out_kernel->context = kernel->first;
   out_kernel->params = kernel->infos.list;
   out_kernel->param_count = kernel->param_count;
   out_kernel->packed_size = kdl_params_packed_size(&kernel->infos);
@@ -173,7 +191,6 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_b
   kdl_opencl_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return kdl_opencl_no_memory(device->ordinal);
-  kernel->launch = kdl_opencl.launch;
   kernel->device = device;
   kernel->program = module->program;
   kernel->name = strdup(wish->name);

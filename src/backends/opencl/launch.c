@@ -6,9 +6,6 @@
  * before. A launch that repeats the last one in all but the contents of memory needs none of that,
  * and is one call of the driver after a comparison without branches; any other takes the longer way
  * and sets what differs.
- *
- * Drivers may keep work back until somebody waits for the queue or flushes it. Nobody can wait for
- * the device's own queue, which has no handle, so that launches there are flushed.
  */
 #include "backends/opencl/objects.h"
 
@@ -16,8 +13,10 @@
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* So many threads have a cl_kernel of their own; those beyond share one, under a lock. */
-enum { most_instances = 64, dimensions = 3 };
+/* So many threads have a cl_kernel of their own. */
+enum { most_instances = 64 };
+
+enum { dimensions = 3, at_shape = offsetof(kdl_launch_desc, grid) };
 
 /* What only this thread has, for as long as it runs: the address of its control block, which
  * pthread_self() would return by a call. */
@@ -38,45 +37,49 @@ static inline uintptr_t this_thread(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* The longer way                                                                               */
 
-__attribute__((noinline, cold)) static kdl_status
-refused(const kdl_opencl_kernel *kernel, const kdl_launch_desc *desc, int32_t error) {
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
-  return kdl_opencl_fail(kernel->device->ordinal, error,
-                         "clEnqueueNDRangeKernel \"%s\" with grid %ux%ux%u, block %ux%ux%u, %u "
-                         "bytes of dynamic group memory",
-                         kernel->name, desc->grid[0], desc->grid[1], desc->grid[2], block[0],
-                         block[1], block[2], desc->shared);
+__attribute__((noinline, cold)) static kdl_status refused(const kdl_opencl_instance *instance,
+                                                          int32_t error) {
+  const size_t *global = instance->global, *local = instance->local;
+  return kdl_opencl_fail(instance->device->ordinal, error,
+                         "clEnqueueNDRangeKernel \"%s\" with grid %zux%zux%zu, block %zux%zux%zu, "
+                         "%u bytes of dynamic group memory",
+                         instance->of->name, global[0] / local[0], global[1] / local[1],
+                         global[2] / local[2], local[0], local[1], local[2],
+                         instance->group_memory);
 }
 
-static void set_shape(const kdl_opencl_kernel *kernel, kdl_opencl_instance *instance,
-                      const kdl_launch_desc *desc) {
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
+static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+  const uint32_t *block = desc->block[0] ? desc->block : instance->of->block;
   for (int i = 0; i < dimensions; ++i) {
     instance->local[i] = block[i];
     instance->global[i] = (size_t)desc->grid[i] * block[i];
   }
-  memcpy(instance->shape, desc->grid, sizeof instance->shape);
+  memcpy(instance->shape, (const char *)desc + at_shape, sizeof instance->shape);
 }
 
-static kdl_status launch_on(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance,
-                            const kdl_launch_desc *desc, const kdl_args *args, void *queue) {
+static inline __attribute__((always_inline)) kdl_status enqueue(const kdl_opencl_instance *instance,
+                                                                const kdl_opencl_queue *queue) {
+  int32_t error = queue->launch(queue->queue, instance->kernel, dimensions, NULL, instance->global,
+                                instance->local, 0, NULL, NULL);
+  return unlikely(error != KDL_CL_SUCCESS) ? refused(instance, error) : KDL_OK;
+}
+
+static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
+                            const kdl_args *args, void *queue) {
   if (desc->flags || desc->cluster[0])
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
-                                 kernel->device->ordinal);
-  kdl_status status = kdl_opencl_arguments_set(kernel, instance, desc, args);
+                                 instance->device->ordinal);
+  kdl_status status = kdl_opencl_arguments_set(instance, desc, args);
   if (status != KDL_OK)
     return status;
-  set_shape(kernel, instance, desc);
-  int32_t error = kernel->launch(((kdl_opencl_queue *)queue)->queue, instance->kernel, dimensions,
-                                 NULL, instance->global, instance->local, 0, NULL, NULL);
-  return error == KDL_CL_SUCCESS ? KDL_OK : refused(kernel, desc, error);
+  set_shape(instance, desc);
+  return enqueue(instance, queue);
 }
 
 kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                      const kdl_args *args, void *queue) {
-  kdl_opencl_kernel *kernel = head->context;
-  return launch_on(kernel, kernel->first, desc, args, queue);
+  return launch_on(head->context, desc, args, queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -114,68 +117,78 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
 
 /* The arguments of an instance that several use are somebody else's by the time of the next
  * launch, so it is made anew. */
-static kdl_status launch_shared(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
-                                const kdl_args *args, void *queue) {
+static kdl_status launch_once(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
   kdl_status status;
   kdl_opencl_instance *instance = kdl_opencl_instance_create(kernel, &status);
   if (!instance)
     return status;
-  status = launch_on(kernel, instance, desc, args, queue);
+  status = launch_on(instance, desc, args, queue);
   kdl_opencl_instance_free(kernel, instance);
   return status;
 }
 
-static kdl_status flush(const kdl_opencl_kernel *kernel, void *queue) {
-  int32_t error = kdl_opencl.flush(((kdl_opencl_queue *)queue)->queue);
-  return error == KDL_CL_SUCCESS ? KDL_OK
-                                 : kdl_opencl_fail(kernel->device->ordinal, error, "clFlush");
-}
-
 kdl_status kdl_opencl_launch_elsewhere(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                        const kdl_args *args, void *queue) {
-  kdl_opencl_kernel *kernel = head->context;
+  kdl_opencl_kernel *kernel = ((kdl_opencl_instance *)head->context)->of;
   kdl_status status;
   kdl_opencl_instance *instance = find_instance(kernel, &status);
-  if (status == KDL_OK)
-    status = instance ? launch_on(kernel, instance, desc, args, queue)
-                      : launch_shared(kernel, desc, args, queue);
-  return status == KDL_OK && queue == head->queue ? flush(kernel, queue) : status;
+  if (status != KDL_OK)
+    return status;
+  return instance ? launch_on(instance, desc, args, queue) : launch_once(kernel, desc, args, queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-/* Zero where nothing differs from the last launch of this instance. */
+/* Zero where the launch has the shape of the last one, and what that was given still stands. */
 static inline __attribute__((always_inline)) uint64_t
-difference(const kdl_opencl_kernel *kernel, const kdl_opencl_instance *instance,
-           const kdl_launch_desc *desc, const kdl_args *args) {
-  enum { at_grid = offsetof(kdl_launch_desc, grid), at_shared = offsetof(kdl_launch_desc, shared) };
-  _Static_assert(offsetof(kdl_launch_desc, block) == at_grid + 12 && at_shared == at_grid + 24 &&
-                     offsetof(kdl_launch_desc, flags) == at_shared + 4 &&
-                     offsetof(kdl_launch_desc, cluster) == at_shared + 8,
+other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+  _Static_assert(offsetof(kdl_launch_desc, block) == at_shape + 12 &&
+                     offsetof(kdl_launch_desc, shared) == at_shape + 24 &&
+                     offsetof(kdl_launch_desc, flags) == at_shape + 28 &&
+                     offsetof(kdl_launch_desc, cluster) == at_shape + 32,
                  "neighbours");
-  uint64_t differs = (kdl_word_at(desc, at_grid) ^ instance->shape[0]) |
-                     (kdl_word_at(desc, at_grid + 8) ^ instance->shape[1]) |
-                     (kdl_word_at(desc, at_grid + 16) ^ instance->shape[2]) |
-                     kdl_word_at(desc, at_shared) | kdl_word_at(desc, at_shared + 8) |
-                     (args->count ^ kernel->param_count) | kernel->slots.has_others;
-  differs |= instance->generation ^
-             atomic_load_explicit(&kernel->device->generation, memory_order_relaxed);
-  if (unlikely(differs))
-    return differs;
-  return kdl_slots_differ(&kernel->slots, instance->values, args->pointers);
+  return (kdl_word_at(desc, at_shape) ^ instance->shape[0]) |
+         (kdl_word_at(desc, at_shape + 8) ^ instance->shape[1]) |
+         (kdl_word_at(desc, at_shape + 16) ^ instance->shape[2]) |
+         (kdl_word_at(desc, at_shape + 24) ^ instance->shape[3]) | desc->cluster[0] |
+         (instance->repeatable ^
+          atomic_load_explicit(&instance->device->generation, memory_order_relaxed));
 }
 
+kdl_status kdl_opencl_launch_again(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                   const kdl_args *args, void *queue) {
+  (void)desc, (void)args;
+  return enqueue(head->context, queue);
+}
+
+kdl_status kdl_opencl_launch_alike(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                   const kdl_args *args, void *queue) {
+  const kdl_opencl_instance *instance = head->context;
+  const void *const *pointers = args->pointers;
+  const kdl_opencl_watched *last = instance->watched;
+  uint64_t differs = 0;
+  for (; last != instance->wide_end; ++last)
+    differs |= last->value ^ kdl_word_at(pointers[last->index], 0);
+  for (; last != instance->word_end; ++last) {
+    uint32_t word;
+    memcpy(&word, pointers[last->index], sizeof word);
+    differs |= (uint32_t)last->value ^ word;
+  }
+  return unlikely(differs) ? kdl_opencl_launch_changed(head, desc, args, queue)
+                           : enqueue(instance, queue);
+}
+
+/* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the others are
+ * not static keeps compilers from moving their saves here. */
 kdl_status kdl_opencl_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                              const kdl_args *args, void *queue) {
-  const kdl_opencl_kernel *kernel = head->context;
-  kdl_opencl_instance *instance = kernel->first;
-  if (unlikely(atomic_load_explicit(&instance->owner, memory_order_relaxed) != this_thread() ||
-               queue == head->queue))
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(atomic_load_explicit(&instance->owner, memory_order_relaxed) != this_thread()))
     return kdl_opencl_launch_elsewhere(head, desc, args, queue);
-  if (unlikely(difference(kernel, instance, desc, args)))
+  if (unlikely(other_shape(instance, desc)))
     return kdl_opencl_launch_changed(head, desc, args, queue);
-  int32_t error = kernel->launch(((kdl_opencl_queue *)queue)->queue, instance->kernel, dimensions,
-                                 NULL, instance->global, instance->local, 0, NULL, NULL);
-  return unlikely(error != KDL_CL_SUCCESS) ? refused(kernel, desc, error) : KDL_OK;
+  return instance->word_end == instance->watched ? kdl_opencl_launch_again(head, desc, args, queue)
+                                                 : kdl_opencl_launch_alike(head, desc, args, queue);
 }

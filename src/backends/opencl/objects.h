@@ -73,6 +73,7 @@ struct kdl_opencl_device {
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
   bool has_il;
   bool has_priorities;
+  _Atomic bool has_queue;    /* the one for launches that name none */
   kdl_opencl_extensions ext; /* NULL where it has not the extension */
   const kdl_opencl_memory *memory;
   kdl_ranges ranges;
@@ -117,25 +118,43 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
  * one word; what was set last is remembered, and only what differs is set.
  */
 typedef struct kdl_opencl_instance kdl_opencl_instance;
+
+/* An argument of eight or four bytes as it was set last, beside where to find the next one: so a
+ * launch compares it with what it is given by way of few registers. */
+typedef struct kdl_opencl_watched {
+  uint64_t value;
+  uint64_t index; /* among the launch's arguments */
+} kdl_opencl_watched;
+
 struct kdl_opencl_instance {
   _Atomic uintptr_t owner; /* the thread; 0: nobody's yet */
-  void *kernel;            /* cl_kernel */
-  uint64_t generation;     /* of the device when memory was set; 0: to be set again */
-  uint64_t shape[3];       /* grid and block of the last launch, as in its descriptor ... */
-  size_t global[3];        /* ... and as the driver takes them */
+  uint64_t shape[4];       /* grid, block, group memory and flags of the last launch, as in its
+                              descriptor ... */
+  uint64_t repeatable;     /* the device's generation in which that launch can be repeated after
+                              comparing what is watched; 0: in none */
+  kdl_opencl_device *device;
+  const kdl_opencl_watched *wide_end; /* arguments of eight bytes end here ... */
+  const kdl_opencl_watched *word_end; /* ... and those of four, which follow, here */
+  void *kernel;                       /* cl_kernel */
+  size_t global[3];                   /* ... and as the driver takes it */
   size_t local[3];
+  uint64_t generation;   /* of the device when memory was set; 0: to be set again */
   uint32_t group_memory; /* bytes that were set last ... */
   bool complete;         /* ... and whether every argument has been */
+  kdl_opencl_kernel *of;
   kdl_opencl_instance *next;
-  uint64_t values[]; /* of the arguments that were set last, in the kernel's slots */
+  uint64_t *others; /* words of the arguments of other sizes, behind those that are watched */
+  kdl_opencl_watched watched[];
 };
 
-/* What a launch reads is in front. */
+/* Where an argument's last value is kept. */
+static inline uint64_t *kdl_opencl_value(kdl_opencl_instance *instance, uint32_t slot) {
+  size_t watched = (size_t)(instance->word_end - instance->watched);
+  return slot < watched ? &instance->watched[slot].value : &instance->others[slot - watched];
+}
+
 struct kdl_opencl_kernel {
-  int32_t (*launch)(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
-                    const size_t *global, const size_t *local, uint32_t count, void *const *events,
-                    void **event);
-  kdl_opencl_instance *first;
+  kdl_opencl_instance *first; /* what launches are given */
   kdl_opencl_device *device;
   uint32_t param_count;
   kdl_slots slots;
@@ -161,18 +180,26 @@ kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_s
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
 /* Sets the arguments that differ from those of the instance. */
-kdl_status kdl_opencl_arguments_set(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance,
-                                    const kdl_launch_desc *desc, const kdl_args *args);
+kdl_status kdl_opencl_arguments_set(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
+                                    const kdl_args *args);
 
 /* What kernels are launched by, and the ways that it goes on. */
 kdl_launch_entry kdl_opencl_launch;
-__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_again;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_alike;
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
+__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Queues and events                                                                            */
 
+/* clEnqueueNDRangeKernel, or the same and clFlush behind it. */
+typedef int32_t kdl_opencl_enqueue(void *queue, void *kernel, uint32_t dimensions,
+                                   const size_t *offset, const size_t *global, const size_t *local,
+                                   uint32_t count, void *const *events, void **event);
+
 typedef struct kdl_opencl_queue {
+  kdl_opencl_enqueue *launch;
   void *queue; /* cl_command_queue */
 } kdl_opencl_queue;
 

@@ -16,12 +16,23 @@ static void *create_native(const kdl_opencl_device *device, int32_t priority, in
   return kdl_opencl.queue_create_2(device->context, device->id, properties, out_error);
 }
 
+/* Drivers may keep work back until somebody waits for the queue or flushes it. Nobody can wait for
+ * the one of launches that name none, since it has no handle. */
+static int32_t launch_and_flush(void *queue, void *kernel, uint32_t dimensions,
+                                const size_t *offset, const size_t *global, const size_t *local,
+                                uint32_t count, void *const *events, void **event) {
+  int32_t error =
+      kdl_opencl.launch(queue, kernel, dimensions, offset, global, local, count, events, event);
+  return error == KDL_CL_SUCCESS ? kdl_opencl.flush(queue) : error;
+}
+
 static kdl_status wrap(const kdl_opencl_device *device, void *native, void **out_queue) {
   kdl_opencl_queue *queue = calloc(1, sizeof *queue);
   if (!queue) {
     (void)kdl_opencl.queue_release(native);
     return kdl_opencl_no_memory(device->ordinal);
   }
+  queue->launch = kdl_opencl.launch;
   queue->queue = native;
   *out_queue = queue;
   return KDL_OK;
@@ -33,7 +44,10 @@ kdl_status kdl_opencl_queue_create(void *handle, int32_t priority, void **out_qu
   void *native = create_native(device, priority, &error);
   if (!native)
     return kdl_opencl_fail(device->ordinal, error, "clCreateCommandQueue");
-  return wrap(device, native, out_queue);
+  kdl_status status = wrap(device, native, out_queue);
+  if (status == KDL_OK && !atomic_exchange(&device->has_queue, true))
+    ((kdl_opencl_queue *)*out_queue)->launch = launch_and_flush;
+  return status;
 }
 
 /* Queues promise that work is done in the order in which it was given. */

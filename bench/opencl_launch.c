@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * libkdl beside OpenCL itself, in one process, on one device: launches that repeat the last one,
+ * launches in which one argument differs, and kernels with more and fewer arguments.
+ *
+ *     bench_opencl_launch [BLOCKS]                    times, at least 30 blocks
+ *     bench_opencl_launch --count N CASE ARGUMENTS    N of one kind, for callgrind: direct, set,
+ *                                                     launch, default, items, changed, thread
+ *
+ * Returns 77 where there is no OpenCL device.
+ */
+#define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
+#include "measure/harness.h"
+
+#include "backends/opencl/driver.h"
+
+#include <kdl/kdl.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { queued = 100, least_blocks = 30, group = 64, most_arguments = 16 };
+
+typedef struct {
+  kdl_device *device;
+  kdl_library *lib;
+  kdl_queue *queue;
+  kdl_kernel *kernel;
+  kdl_launch_desc desc;
+  void *native_queue;
+  void *native_kernel; /* of our own, with its arguments set */
+  uint32_t values[most_arguments];
+  const void *pointers[most_arguments];
+  kdl_args args;
+} subject;
+
+static void die(const char *what) {
+  fprintf(stderr, "bench opencl_launch: %s: %s\n", what, kdl_error_message());
+  exit(1);
+}
+
+static void must(kdl_status status, const char *what) {
+  if (status != KDL_OK)
+    die(what);
+}
+
+static void must_cl(int32_t error, const char *what) {
+  if (error != KDL_CL_SUCCESS) {
+    fprintf(stderr, "bench opencl_launch: %s: OpenCL error %d\n", what, error);
+    exit(1);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching. Not inlined, so that callgrind can tell them apart.                                */
+
+#define CASE __attribute__((noinline)) static void
+
+CASE launch_direct(void *context) {
+  const subject *at = context;
+  static const size_t global[3] = {group, 1, 1}, local[3] = {group, 1, 1};
+  int32_t error =
+      kdl_opencl.launch(at->native_queue, at->native_kernel, 3, NULL, global, local, 0, NULL, NULL);
+  bench_keep((const void *)(uintptr_t)error);
+}
+
+CASE launch_set(void *context) {
+  subject *at = context;
+  static const size_t global[3] = {group, 1, 1}, local[3] = {group, 1, 1};
+  ++at->values[0];
+  int32_t error = kdl_opencl.set_arg(at->native_kernel, 0, sizeof at->values[0], &at->values[0]);
+  error |=
+      kdl_opencl.launch(at->native_queue, at->native_kernel, 3, NULL, global, local, 0, NULL, NULL);
+  bench_keep((const void *)(uintptr_t)error);
+}
+
+CASE launch_kdl(void *context) {
+  const subject *at = context;
+  kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, at->args);
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_default(void *context) {
+  const subject *at = context;
+  kdl_status status = kdl_launch(at->kernel, NULL, &at->desc, at->args);
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_items(void *context) {
+  const subject *at = context;
+  kdl_status status = kdl_launch_items(at->kernel, at->queue, kdl_extent1(group), at->args);
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+CASE launch_changed(void *context) {
+  subject *at = context;
+  ++at->values[0];
+  kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, at->args);
+  bench_keep((const void *)(uintptr_t)status);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Set-up                                                                                       */
+
+/* kernel void takeN(uint a0, uint a1, ...) */
+static void write_source(char *text, size_t size, unsigned count) {
+  size_t used = (size_t)snprintf(text, size, "kernel void take%u(", count);
+  for (unsigned i = 0; i < count; ++i)
+    used += (size_t)snprintf(text + used, size - used, "%suint a%u", i ? ", " : "", i);
+  snprintf(text + used, size - used, ") {}\n");
+}
+
+static kdl_string text_of(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+static void open_library(subject *at, const char *source, const char *name) {
+  kdl_writer *writer;
+  void *data;
+  size_t size;
+  char key[64], value[32];
+  snprintf(key, sizeof key, "kdl.kernel.%s", name);
+  snprintf(value, sizeof value, "block=%d", group);
+  kdl_pair pairs[] = {{text_of("triple"), text_of("spir64-unknown-unknown")},
+                      {text_of("kdl.kind"), text_of("cl")},
+                      {text_of(key), text_of(value)}};
+  kdl_writer_image image = {.size = sizeof image,
+                            .pairs = pairs,
+                            .pair_count = 3,
+                            .data = source,
+                            .data_size = strlen(source)};
+  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  must(kdl_writer_add(writer, &image), "writer");
+  must(kdl_writer_finish(writer, &data, &size), "writer");
+  kdl_writer_destroy(writer);
+  must(kdl_open_memory(data, size, NULL, &at->lib), "open");
+}
+
+/* The raw side uses the same context and queue. */
+static void open_raw(subject *at, const char *source, const char *name, unsigned count) {
+  void *context, *device;
+  int32_t error;
+  must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &context), "context");
+  must(kdl_device_native(at->device, KDL_NATIVE_DEVICE, &device), "device");
+  must(kdl_queue_native(at->queue, &at->native_queue), "queue");
+  size_t length = strlen(source);
+  void *program = kdl_opencl.program_source(context, 1, &source, &length, &error);
+  must_cl(error, "clCreateProgramWithSource");
+  must_cl(kdl_opencl.program_build(program, 1, &device, "", NULL, NULL), "clBuildProgram");
+  at->native_kernel = kdl_opencl.kernel_create(program, name, &error);
+  must_cl(error, "clCreateKernel");
+  for (unsigned i = 0; i < count; ++i)
+    must_cl(kdl_opencl.set_arg(at->native_kernel, i, sizeof at->values[i], &at->values[i]),
+            "clSetKernelArg");
+}
+
+static void open_subject(subject *at, unsigned count) {
+  char source[512], name[16];
+  write_source(source, sizeof source, count);
+  snprintf(name, sizeof name, "take%u", count);
+  for (unsigned i = 0; i < count; ++i)
+    at->pointers[i] = &at->values[i];
+  at->args = (kdl_args){count, at->pointers, NULL};
+  at->desc = kdl_grid(1, 1, 1);
+  must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
+  open_library(at, source, name);
+  must(kdl_sym(at->lib, at->device, name, NULL, &at->kernel), "sym");
+  must(kdl_prefetch(at->kernel), "load");
+  open_raw(at, source, name, count);
+  launch_kdl(at);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Counting                                                                                     */
+
+static const struct {
+  const char *name;
+  void (*run)(void *context);
+} counted[] = {
+    {"direct", launch_direct},   {"set", launch_set},     {"launch", launch_kdl},
+    {"default", launch_default}, {"items", launch_items}, {"changed", launch_changed},
+};
+
+static long counted_times;
+
+static void *launch_from_here(void *context) {
+  launch_kdl(context); /* makes this thread's own kernel */
+  for (long i = 0; i < counted_times; ++i)
+    launch_kdl(context);
+  return NULL;
+}
+
+static int run_count(subject *at, long times, const char *name) {
+  if (strcmp(name, "thread") == 0) {
+    pthread_t thread;
+    counted_times = times;
+    pthread_create(&thread, NULL, launch_from_here, at);
+    pthread_join(thread, NULL);
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof counted / sizeof *counted; ++i) {
+    if (strcmp(counted[i].name, name) != 0)
+      continue;
+    for (long n = 0; n < times; ++n)
+      counted[i].run(at);
+    return 0;
+  }
+  fprintf(stderr, "bench opencl_launch: no such case: %s\n", name);
+  return 2;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Times                                                                                        */
+
+static void sync(const subject *at) {
+  must(kdl_sync(at->queue), "kdl_sync");
+}
+
+#define QUEUED(name, launch)                                                                       \
+  static void queued_##name(void *context) {                                                       \
+    for (int i = 0; i < queued; ++i)                                                               \
+      launch(context);                                                                             \
+    sync(context);                                                                                 \
+  }
+QUEUED(direct, launch_direct)
+QUEUED(kdl, launch_kdl)
+QUEUED(items, launch_items)
+QUEUED(set, launch_set)
+QUEUED(changed, launch_changed)
+
+static void report(const subject *at, unsigned count, size_t blocks) {
+  static bench_run run;
+  void *context = (void *)(uintptr_t)at;
+  const bench_case cases[] = {
+      {"clEnqueueNDRangeKernel", queued_direct, context},
+      {"kdl_launch, nothing differs", queued_kdl, context},
+      {"kdl_launch_items, nothing differs", queued_items, context},
+      {"clSetKernelArg, clEnqueueNDRangeKernel", queued_set, context},
+      {"kdl_launch, one argument differs", queued_changed, context},
+  };
+  static const size_t peers[] = {0, 0, 0, 3, 3};
+  bench_measure(cases, sizeof cases / sizeof *cases, blocks, 3, &run);
+  printf("%d launches of an empty kernel with %u arguments, then a wait: per launch\n", queued,
+         count);
+  printf("  %-42s %10s %10s %10s   %s\n", "", "median ns", "p5", "p95",
+         "ns more than its peer, 95% interval");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    bench_summary each = bench_summarise(&run, i);
+    bench_interval more = bench_difference(&run, i, peers[i]);
+    printf("  %-42s %10.1f %10.1f %10.1f", cases[i].name, each.median / queued, each.p5 / queued,
+           each.p95 / queued);
+    if (i != peers[i])
+      printf("   %.2f  %.2f .. %.2f", more.median / queued, more.low / queued, more.high / queued);
+    putchar('\n');
+  }
+  putchar('\n');
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  static subject subjects[3];
+  static const unsigned counts[] = {1, 4, 16};
+  kdl_device *device;
+  if (kdl_device_find("opencl", &device) != KDL_OK) {
+    printf("skipped: %s\n", kdl_error_message());
+    return 77;
+  }
+  if (argc > 4 && strcmp(argv[1], "--count") == 0) {
+    unsigned long count = strtoul(argv[4], NULL, 10);
+    subjects[0].device = device;
+    open_subject(&subjects[0], count < most_arguments ? (unsigned)count : most_arguments);
+    return run_count(&subjects[0], strtol(argv[2], NULL, 10), argv[3]);
+  }
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
+  blocks = blocks < least_blocks ? least_blocks : blocks;
+  printf("kdl bench opencl_launch, libkdl %s: %zu interleaved blocks\n%s\n\n", kdl_version(),
+         blocks, kdl_device_spec_text(device));
+  for (size_t i = 0; i < 3; ++i) {
+    subjects[i].device = device;
+    open_subject(&subjects[i], counts[i]);
+    report(&subjects[i], counts[i], blocks);
+  }
+  return 0;
+}

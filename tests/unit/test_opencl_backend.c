@@ -2,6 +2,8 @@
 /* The OpenCL backend against the fake driver: what it does, and which calls it makes for it. */
 #include "opencl_support.h"
 
+#include "backends/common/arguments.h"
+
 #include <pthread.h>
 
 enum { count = 300 };
@@ -279,6 +281,33 @@ static void test_a_signature_that_contradicts(void **state) {
                KDL_UNSUPPORTED,
                "opencl:0: parameter 0 is memory by the signature and a value by the image");
   end(&s);
+}
+
+/* On an H200 a pointer that PTX does not declare brings the context down: it is a number there. */
+static void test_ptx_has_to_declare_its_pointers(void **state) {
+  (void)state;
+  kdl_arguments list = {.count = 2};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "k", .sig = {"ptr<f32> u64", 12}};
+  char fault[256];
+  static const char declared[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                 ".entry k(.param .u64 .ptr .global a, .param .u64 b) {}";
+  static const char plain[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                              ".entry k(.param .u64 a, .param .u64 b) {}";
+  kdl_arguments_show(&list, KDL_IMAGE_PTX, declared, sizeof declared - 1, "k");
+  kdl_arguments_sign(&list, &wish);
+  assert_true(kdl_arguments_settle(&list, fault, sizeof fault));
+  assert_int_equal(list.list[0].kind, KDL_ARGUMENT_MEMORY);
+  assert_int_equal(list.list[1].kind, KDL_ARGUMENT_VALUE);
+  list = (kdl_arguments){.count = 2};
+  kdl_arguments_show(&list, KDL_IMAGE_PTX, plain, sizeof plain - 1, "k");
+  kdl_arguments_sign(&list, &wish);
+  assert_false(kdl_arguments_settle(&list, fault, sizeof fault));
+  assert_string_equal(fault, "parameter 0 is memory by the signature and a value by the image");
+  list = (kdl_arguments){.count = 2};
+  kdl_arguments_show(&list, KDL_IMAGE_PTX, plain, sizeof plain - 1, "k");
+  assert_false(kdl_arguments_settle(&list, fault, sizeof fault)); /* nothing says what they are */
+  assert_string_equal(fault, "parameter 0: neither the driver, the image nor a signature tells "
+                             "whether it is memory or a value, or it is an image or a sampler");
 }
 
 static void test_images_are_no_arguments(void **state) {
@@ -837,6 +866,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_an_argument_that_failed_is_set_again),
       cmocka_unit_test(test_spirv_tells_its_parameters),
       cmocka_unit_test(test_a_signature_that_contradicts),
+      cmocka_unit_test(test_ptx_has_to_declare_its_pointers),
       cmocka_unit_test(test_images_are_no_arguments),
       cmocka_unit_test(test_group_memory_is_sized_by_the_launch),
       cmocka_unit_test(test_threads_have_kernels_of_their_own),

@@ -21,8 +21,8 @@ static kdl_argument_kind kind_of(kdl_image_param_kind kind) {
   case KDL_IMAGE_PARAM_VALUE:
   case KDL_IMAGE_PARAM_INTEGER:
   case KDL_IMAGE_PARAM_FLOAT:
-  case KDL_IMAGE_PARAM_BYTES: /* PTX without .ptr, which is a number to the driver */
     return KDL_ARGUMENT_VALUE;
+  case KDL_IMAGE_PARAM_BYTES:
   case KDL_IMAGE_PARAM_OPAQUE:
     break;
   }
@@ -36,8 +36,12 @@ static int take_shown(void *user, const kdl_image_param *shown) {
     return 1;
   kdl_argument *argument = &arguments->list[shown->index];
   bool is_number = shown->kind == KDL_IMAGE_PARAM_INTEGER || shown->kind == KDL_IMAGE_PARAM_FLOAT;
-  if (argument->kind == KDL_ARGUMENT_UNKNOWN)
-    argument->kind = kind_of(shown->kind);
+  if (argument->kind == KDL_ARGUMENT_UNKNOWN) {
+    /* PTX without .ptr: a number to the driver, whatever the kernel makes of it. */
+    bool is_bytes = shown->kind == KDL_IMAGE_PARAM_BYTES;
+    argument->undeclared = is_bytes && shown->size == address_size;
+    argument->kind = is_bytes && !argument->undeclared ? KDL_ARGUMENT_VALUE : kind_of(shown->kind);
+  }
   if (argument->kind == KDL_ARGUMENT_GROUP)
     return 0;
   if (!argument->size)
@@ -70,7 +74,7 @@ void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish) 
     }
     kdl_argument_kind kind = said.kind == KDL_PARAM_PTR ? KDL_ARGUMENT_MEMORY : KDL_ARGUMENT_VALUE;
     if (argument->kind == KDL_ARGUMENT_UNKNOWN)
-      argument->kind = kind;
+      argument->kind = argument->undeclared ? KDL_ARGUMENT_VALUE : kind;
     argument->contradicted = argument->kind != kind;
     if (!argument->size)
       argument->size = said.size;

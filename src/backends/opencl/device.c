@@ -64,6 +64,9 @@ static void learn_extensions(kdl_opencl_device *device) {
 #include "backends/opencl/extensions.def"
 #undef KDL_DRIVER_SYMBOL
   device->has_priorities = has_word(extensions, "cl_khr_priority_hints");
+  device->is_nvidia = has_word(extensions, "cl_nv_device_attribute_query");
+  uint64_t memory = kdl_opencl_device_number(device, KDL_CL_DEVICE_GLOBAL_MEM_SIZE);
+  device->memory_size = memory ? memory : UINT64_MAX;
   char *il = device_text(device, KDL_CL_DEVICE_IL_VERSION);
   device->has_il = il && strstr(il, "SPIR-V_");
   free(il);

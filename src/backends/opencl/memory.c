@@ -185,10 +185,12 @@ static const kdl_opencl_memory kinds[] = {
 enum { kind_count = sizeof kinds / sizeof *kinds };
 
 /* A program that brings its own context has memory of its own in it, which is as a rule a cl_mem;
- * what a word is must not differ between its memory and ours. */
+ * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
+ * H200) results are wrong where several threads use shared virtual memory on queues of their own.
+ */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
   const char *wanted = kdl_opencl_host->environment("KDL_OPENCL_MEMORY");
-  if (!wanted && device->adopted)
+  if (!wanted && (device->adopted || device->is_nvidia))
     wanted = "buffer";
   for (size_t i = 0; i < kind_count; ++i) {
     if (wanted && strcmp(kinds[i].name, wanted) != 0)
@@ -215,7 +217,9 @@ kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
 kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) {
   kdl_opencl_device *device = handle;
   uint64_t word = 0;
-  int32_t error = device->memory->alloc(device, size, &word);
+  /* NVIDIA's driver makes a buffer of any size, and fails when it is used. */
+  int32_t error = size > device->memory_size ? KDL_CL_INVALID_BUFFER_SIZE
+                                             : device->memory->alloc(device, size, &word);
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "%s of %" PRIu64 " bytes",
                            device->memory->alloc_call, size);

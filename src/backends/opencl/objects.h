@@ -71,8 +71,10 @@ struct kdl_opencl_device {
   void *adopted; /* the caller's; NULL where it brought none */
   uint32_t ordinal;
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
+  uint64_t memory_size;
   bool has_il;
   bool has_priorities;
+  bool is_nvidia;
   _Atomic bool has_queue;    /* the one for launches that name none */
   kdl_opencl_extensions ext; /* NULL where it has not the extension */
   const kdl_opencl_memory *memory;

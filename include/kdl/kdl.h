@@ -284,9 +284,9 @@ typedef struct kdl_choice {
   size_t data_size;
 } kdl_choice;
 
-/* Chooses an image for a kernel on a device, for programs that keep their own launcher. `kernel`
- * may be NULL: then images need not hold anything. KDL_NO_MATCH where none fits; the message names
- * the nearest one and what would help. */
+/* Chooses an image for a kernel on a device, for programs that keep their own launcher; bitcode is
+ * given as it is, unlinked. `kernel` may be NULL: then images need not hold anything. KDL_NO_MATCH
+ * where none fits; the message names the nearest one and what would help. */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
                               const kdl_select_opts *opts, kdl_choice *out_choice);
 

@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "link/search.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -14,20 +15,26 @@ static bool is_program(const char *path) {
   return access(path, X_OK) == 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static bool try_place(const char *folder, const char *below, char out_path[PATH_MAX]) {
-  int used = snprintf(out_path, PATH_MAX, "%s%s/kdl-ld", folder, below);
+static bool try_place(const char *root, const char *below, char out_path[PATH_MAX]) {
+  int used = snprintf(out_path, PATH_MAX, "%s%s/kdl-ld", root, below);
   return used > 0 && used < PATH_MAX && is_program(out_path);
 }
 
+/* The folder of libkdl, or of the program it is part of. */
+static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
+static char folder[PATH_MAX];
+
+static void find_folder(void) {
+  kdl_search_folder_of(folder, folder, sizeof folder);
+}
+
 bool kdl_linker_find(char out_path[PATH_MAX]) {
-  static const char own_code = 0;
   const char *given = kdl_environment("KDL_LD");
-  char folder[PATH_MAX];
   if (getauxval(AT_SECURE))
     return false;
   if (given)
     return snprintf(out_path, PATH_MAX, "%s", given) < PATH_MAX && is_program(out_path);
-  kdl_search_folder_of(&own_code, folder, sizeof folder);
+  pthread_once(&folder_once, find_folder);
   static const char *const below[] = {"", "/../bin",
                                       "/../../bin"}; /* the last from LIB/MULTIARCH */
   for (size_t i = 0; folder[0] && i < sizeof below / sizeof *below; ++i) {

@@ -335,8 +335,18 @@ static kdl_link_report read_report(int fd, FILE *notes, kdl_link_result *result)
   return report;
 }
 
-static kdl_status collect(const run_files *files, const kdl_helper_outcome *outcome,
-                          const char *name, kdl_link_result *result, bool *out_is_done) {
+/* Where nobody can know its exit status, a report that agrees with the output was written last. */
+static bool is_done(const kdl_helper_outcome *outcome, const kdl_link_report *report, int output) {
+  struct stat info;
+  if (outcome->end == KDL_HELPER_EXITED)
+    return outcome->code == 0;
+  return outcome->end == KDL_HELPER_UNKNOWN && report->is_whole && fstat(output, &info) == 0 &&
+         (uint64_t)info.st_size == report->output_size;
+}
+
+static kdl_status collect(const kdl_link_task *task, const kdl_helper *helper,
+                          const run_files *files, const kdl_helper_outcome *outcome,
+                          const char *name, kdl_link_result *result) {
   size_t notes_size;
   FILE *notes = open_memstream(&result->notes, &notes_size);
   if (!notes)
@@ -345,16 +355,13 @@ static kdl_status collect(const run_files *files, const kdl_helper_outcome *outc
   kdl_link_report report = read_report(files->fds[file_report], notes, result);
   if (fclose(notes) != 0)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (!is_done(outcome, &report, files->fds[file_output]))
+    return fail_run(task, helper, outcome);
   char *image;
   kdl_status status = read_file(files->fds[file_output], LIMIT_OUTPUT, &image, &result->size);
-  if (status != KDL_OK)
-    return status;
-  result->image = image;
-  *out_is_done = outcome->end == KDL_HELPER_EXITED
-                     ? outcome->code == 0
-                     : outcome->end == KDL_HELPER_UNKNOWN && report.is_whole &&
-                           report.output_size == result->size;
-  return KDL_OK;
+  if (status == KDL_OK)
+    result->image = image;
+  return status;
 }
 
 static int64_t now_us(void) {
@@ -366,15 +373,12 @@ static int64_t now_us(void) {
 static kdl_status run(const kdl_link_task *task, const kdl_helper *helper, const run_files *files,
                       const char *name, kdl_link_result *result) {
   kdl_helper_outcome outcome;
-  bool is_done = false;
   int64_t start = now_us();
   kdl_status status = kdl_helper_run(helper, &outcome);
   if (status != KDL_OK)
     return status;
   say_words(outcome.words, task->lib->container->name);
-  status = collect(files, &outcome, name, result, &is_done);
-  if (status == KDL_OK && !is_done)
-    status = fail_run(task, helper, &outcome);
+  status = collect(task, helper, files, &outcome, name, result);
   if (status == KDL_OK && !result->size)
     status = kdl_fail(KDL_BAD_FILE, "kdl-ld wrote nothing");
   if (status == KDL_OK)

@@ -15,8 +15,9 @@
  * that a copy names must stay as it is until the queue has passed it. An error of the device that
  * shows late is returned by the next call that waits, usually kdl_sync.
  *
- * A process that forks without exec keeps its host kernels in the child; handles on any other
- * device fail there with KDL_DEVICE, since drivers do not survive a fork.
+ * A process that forks without exec keeps its host kernels in the child, whatever its other threads
+ * were doing in libkdl; any other device that was found before fails there with KDL_DEVICE, since
+ * drivers do not survive a fork.
  */
 #ifndef KDL_LAUNCH_H
 #define KDL_LAUNCH_H

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/lock.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -271,11 +272,11 @@ kdl_status kdl_codec_check(kdl_codec codec) {
   if (!row->symbols)
     return kdl_fail(KDL_UNSUPPORTED, "built without %s (%s)", row->name, row->package);
   attempt *result = &attempts[codec];
-  pthread_mutex_lock(&attempts_lock);
+  kdl_lock(&attempts_lock);
   if (!result->tried)
     load(row, result);
   result->tried = true;
-  pthread_mutex_unlock(&attempts_lock);
+  kdl_unlock(&attempts_lock);
   return result->problem[0] ? kdl_fail(KDL_UNSUPPORTED, "%s", result->problem) : KDL_OK;
 }
 

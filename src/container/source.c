@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -260,7 +261,7 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
     *out_data = source->ready + offset;
     return KDL_OK;
   }
-  pthread_mutex_lock(&source->lock);
+  kdl_lock(&source->lock);
   kdl_status status;
   if (source->fd >= 0) {
     status = view_file(source, offset, length, out_data);
@@ -269,7 +270,7 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
     if (status == KDL_OK)
       *out_data = source->inflated + offset;
   }
-  pthread_mutex_unlock(&source->lock);
+  kdl_unlock(&source->lock);
   return status;
 }
 

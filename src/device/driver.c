@@ -2,9 +2,9 @@
 #include "device/driver.h"
 
 #include "base/layer.h"
+#include "base/loader.h"
 #include "device/spec_fill.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
  * the program's. */
 static void *system_open(void *user, const char *library) {
   (void)user;
-  return dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  return kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
 static const char *system_error(void *user) {
@@ -28,7 +28,7 @@ static void *system_symbol(void *user, void *library, const char *name) {
 
 static void *system_loaded(void *user, const char *library) {
   (void)user;
-  return dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
+  return kdl_dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_NOLOAD);
 }
 
 const kdl_driver_resolver kdl_driver_system = {

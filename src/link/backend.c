@@ -8,9 +8,9 @@
 #include "backends/opencl/opencl.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/loader.h"
 #include "target/text.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static kdl_status add_table(const kdl_backend_table *table) {
 }
 
 static kdl_status add_foreign(const char *path) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *library = kdl_dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return kdl_fail(KDL_IO, "%s", dlerror());
   kdl_backend_open_function *open_backend;
@@ -139,7 +139,9 @@ static void add_foreign_list(const char *list) {
   free(paths);
 }
 
+/* In the child of a fork that came in between it begins anew. */
 static void fill_registry(void) {
+  table_count = 0;
   const char *list = kdl_environment("KDL_BACKEND_PATH");
   if (list)
     add_foreign_list(list);

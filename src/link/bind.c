@@ -114,17 +114,15 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
     return KDL_OK;
   if (binding == KDL_UNBINDABLE)
     return kdl_fail_again(&kernel->failure);
-  /* Before the lock: in the child of a fork it may be held by a thread that is no more. */
   kdl_status status = kdl_runtime_usable(kernel->runtime);
-  if (status != KDL_OK)
-    return status;
-  pthread_mutex_lock(&kernel->lock);
+  if (status != KDL_OK || kdl_work_begin(&kernel->work) == KDL_WORK_WAITED)
+    return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
   binding = atomic_load_explicit(&kernel->binding, memory_order_relaxed);
   if (binding == KDL_UNBOUND)
     status = bind(kernel);
   else if (binding == KDL_UNBINDABLE)
     status = kdl_fail_again(&kernel->failure);
-  pthread_mutex_unlock(&kernel->lock);
+  kdl_work_end(&kernel->work);
   return status;
 }
 
@@ -134,7 +132,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 static kdl_status refuse_after_fork(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                     const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
-  return kdl_fail_forked(kdl_kernel_of(head)->runtime->label);
+  return kdl_fail_forked(kdl_kernel_of(head)->runtime->label, "opened");
 }
 
 static void disable_after_fork(kdl_fork_link *link) {

@@ -2,6 +2,7 @@
 #include "link/device.h"
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "device/named.h"
 #include "link/linker.h"
 #include "link/registry.h"
@@ -58,6 +59,7 @@ kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_devic
   kdl_device *made = calloc(1, sizeof *made);
   if (!made)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  made->forks = kdl_fork_count();
   kdl_status status = kdl_device_add_route(made, spec);
   if (status == KDL_OK)
     *out_device = made;
@@ -185,7 +187,7 @@ static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out
   kdl_status status = kdl_device_create(spec, &made);
   if (status != KDL_OK)
     return status;
-  pthread_mutex_lock(&described_lock);
+  kdl_lock(&described_lock);
   kdl_device *known = described_devices;
   while (known && strcmp(known->lines[0], made->lines[0]) != 0)
     known = kdl_device_next(known);
@@ -194,7 +196,7 @@ static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out
     described_devices = known = made;
     made = NULL;
   }
-  pthread_mutex_unlock(&described_lock);
+  kdl_unlock(&described_lock);
   if (made)
     destroy(made);
   *out_device = known;

@@ -3,6 +3,7 @@
 #ifndef KDL_LINK_DEVICE_H
 #define KDL_LINK_DEVICE_H
 
+#include "base/lock.h"
 #include "select/ranking.h"
 
 #include <kdl/kdl.h>
@@ -30,7 +31,9 @@ struct kdl_device {
   kdl_select_device without_amx;               /* the host's route once AMX was refused ... */
   _Atomic(bool) denied;                        /* ... which this says */
   _Atomic(struct kdl_runtime *) runtime;       /* link/runtime.h: NULL until the device is used */
-  void *native_context;                        /* the caller's own, for when it is opened */
+  kdl_work opening;
+  unsigned forks;       /* kdl_fork_count when it was made */
+  void *native_context; /* the caller's own, for when it is opened */
 };
 
 /* What a route is matched by: its spec, and bitcode where there is a kdl-ld. */

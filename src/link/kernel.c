@@ -3,6 +3,7 @@
 #include "link/kernel.h"
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "device/spec_label.h"
 #include "link/constants.h"
 #include "link/scope.h"
@@ -28,7 +29,6 @@ typedef struct {
 } answer;
 
 static void free_kernel(kdl_kernel *kernel) {
-  pthread_mutex_destroy(&kernel->lock);
   free(kernel->name);
   free(kernel->constants);
   free(kernel->failure.story);
@@ -43,7 +43,6 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kdl_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return NULL;
-  pthread_mutex_init(&kernel->lock, NULL);
   kernel->lib = lib;
   kernel->runtime = runtime;
   kernel->ranked = found->ranked;
@@ -63,14 +62,14 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
 /* With constants, the handle is looked for among all of the library's. */
 static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
-  pthread_mutex_lock(&lib->lock);
+  kdl_lock(&lib->lock);
   kdl_kernel *kernel = lib->kernels;
   while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
                     strcmp(kernel->constants, found->asked->constants) != 0))
     kernel = kernel->next;
   if (!kernel)
     kernel = make(found, runtime);
-  pthread_mutex_unlock(&lib->lock);
+  kdl_unlock(&lib->lock);
   return kernel;
 }
 
@@ -82,13 +81,13 @@ static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
   kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
   if (kernel)
     return kernel;
-  pthread_mutex_lock(&lib->lock);
+  kdl_lock(&lib->lock);
   kernel = atomic_load_explicit(slot, memory_order_relaxed);
   if (!kernel) {
     kernel = make(found, runtime);
     atomic_store_explicit(slot, kernel, memory_order_release);
   }
-  pthread_mutex_unlock(&lib->lock);
+  kdl_unlock(&lib->lock);
   return kernel;
 }
 
@@ -187,8 +186,7 @@ void kdl_kernels_free(kdl_library *lib) {
   while (lib->kernels) {
     kdl_kernel *kernel = lib->kernels;
     lib->kernels = kernel->next;
-    if (atomic_load(&kernel->binding) == KDL_BOUND)
-      kdl_fork_remove(&kernel->fork);
+    kdl_fork_remove(&kernel->fork);
     free_kernel(kernel);
   }
 }

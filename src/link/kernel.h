@@ -37,8 +37,8 @@ struct kdl_kernel {
   char *constants; /* link/constants.h; NULL: none */
   kdl_ranked ranked;
 
-  /* The answer: written once, by the thread that holds the lock, before `binding`. */
-  pthread_mutex_t lock;
+  /* The answer: written once, by the thread whose work it is, before `binding`. */
+  kdl_work work;
   _Atomic(kdl_binding) binding;
   kdl_remembered failure;
   size_t place; /* in the ranking */

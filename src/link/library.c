@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/lock.h"
 #include "image/image.h"
 #include "link/kernel.h"
 #include "link/module.h"
@@ -127,16 +128,16 @@ void kdl_close(kdl_library *lib) {
 
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   kdl_catalog *catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire);
-  kdl_status status = KDL_OK;
-  if (!catalog) {
-    pthread_mutex_lock(&lib->lock);
+  kdl_status status = kdl_fork_check();
+  if (status == KDL_OK && !catalog) {
+    kdl_lock(&lib->lock);
     catalog = atomic_load_explicit(&lib->catalog, memory_order_relaxed);
     if (!catalog) {
       status = kdl_catalog_create(lib->container, &catalog);
       if (status == KDL_OK)
         atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
     }
-    pthread_mutex_unlock(&lib->lock);
+    kdl_unlock(&lib->lock);
   }
   *out_catalog = catalog;
   return status;
@@ -185,11 +186,11 @@ kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
   kdl_status status = kdl_library_catalog(lib, &catalog);
   if (status != KDL_OK)
     return status;
-  pthread_mutex_lock(&lib->lock);
+  kdl_lock(&lib->lock);
   *out_selector = find_selector(lib, query);
   if (!*out_selector)
     *out_selector = add_selector(lib, catalog, query);
-  pthread_mutex_unlock(&lib->lock);
+  kdl_unlock(&lib->lock);
   return *out_selector ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
 }
 

@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/layer.h"
+#include "base/lock.h"
 #include "image/image.h"
 #include "link/bitcode.h"
 
@@ -142,7 +143,6 @@ static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32
 }
 
 static void free_module(kdl_module *module) {
-  pthread_mutex_destroy(&module->lock);
   free(module->failure.story);
   free((char *)(uintptr_t)module->special.kernel);
   free((char *)(uintptr_t)module->special.constants);
@@ -157,7 +157,6 @@ static kdl_module *make(const kdl_runtime *runtime, uint32_t image,
     return NULL;
   module->runtime = runtime;
   module->image = image;
-  pthread_mutex_init(&module->lock, NULL);
   if (special->constants) {
     module->special.kernel = strdup(special->kernel);
     module->special.constants = strdup(special->constants);
@@ -171,7 +170,7 @@ static kdl_module *make(const kdl_runtime *runtime, uint32_t image,
 
 static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  pthread_mutex_lock(&lib->lock);
+  kdl_lock(&lib->lock);
   kdl_module *module = lib->modules;
   while (module && !is_same(module, runtime, image, special))
     module = module->next;
@@ -182,7 +181,7 @@ static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t i
       lib->modules = module;
     }
   }
-  pthread_mutex_unlock(&lib->lock);
+  kdl_unlock(&lib->lock);
   return module;
 }
 
@@ -199,14 +198,17 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
   kdl_module *module = find(lib, runtime, image, &special);
   if (!module)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  pthread_mutex_lock(&module->lock);
-  if (!module->tried) {
-    kdl_status status = load(lib, module);
-    if (status != KDL_OK)
-      kdl_remember(status, &module->failure);
-    module->tried = true;
+  while (!atomic_load_explicit(&module->tried, memory_order_acquire)) {
+    if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
+      kdl_status status = load(lib, module);
+      if (status != KDL_OK)
+        kdl_remember(status, &module->failure);
+      atomic_store_explicit(&module->tried, true, memory_order_release);
+    }
+    kdl_work_end(&module->loading);
   }
-  pthread_mutex_unlock(&module->lock);
   if (module->failure.status != KDL_OK)
     return kdl_fail_again(&module->failure);
   *out_module = module;

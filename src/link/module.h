@@ -29,8 +29,8 @@ typedef struct kdl_module {
   const kdl_runtime *runtime;
   uint32_t image;
   kdl_specialisation special; /* its own copies */
-  pthread_mutex_t lock;       /* held while it is loaded, so that others wait for the outcome */
-  bool tried;
+  kdl_work loading;
+  atomic_bool tried;
   kdl_remembered failure;
   kdl_image_kind kind; /* by the image's own bytes; of bitcode, what it was linked to */
   void *linked;        /* holds the image that bitcode was linked to */

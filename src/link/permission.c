@@ -2,6 +2,7 @@
 #include "link/permission.h"
 
 #include "base/environment.h"
+#include "base/lock.h"
 #include "target/x86.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ static void deny(kdl_device *device, size_t route) {
 
 static bool ask_once(kdl_device *device, size_t route) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&lock);
+  kdl_lock(&lock);
   if (device->amx == KDL_AMX_UNASKED) {
     device->amx = kdl_ask_for_amx() ? KDL_AMX_GRANTED : KDL_AMX_REFUSED;
     kdl_debug(KDL_DEBUG_DEVICES, "asked for permission to use AMX: %s",
@@ -50,7 +51,7 @@ static bool ask_once(kdl_device *device, size_t route) {
       deny(device, route);
   }
   bool granted = device->amx == KDL_AMX_GRANTED;
-  pthread_mutex_unlock(&lock);
+  kdl_unlock(&lock);
   return granted;
 }
 

@@ -3,17 +3,16 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "device/arrange.h"
 #include "device/discover.h"
 #include "link/backend.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-/* No driver is called with the lock held. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
-static bool asking;             /* somebody is; others wait for the outcome */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list changes */
+static kdl_work asking;
+static unsigned being_asked;    /* by whoever is asking */
 static _Atomic(unsigned) asked; /* backends, and `brought` */
 static _Atomic(kdl_device *) devices;
 
@@ -160,37 +159,44 @@ static void add_all(const answers *got) {
   join_routes();
 }
 
-/* Called with the lock held, which it lets go of meanwhile. */
 static kdl_status ask(unsigned wanted, bool patient) {
   answers got = {0};
-  asking = true;
-  pthread_mutex_unlock(&lock);
+  being_asked = wanted;
   kdl_status status = ask_all(wanted, patient, &got);
-  pthread_mutex_lock(&lock);
   if (status == KDL_OK) {
+    kdl_lock(&lock);
     add_all(&got);
     atomic_fetch_or_explicit(&asked, wanted, memory_order_release);
+    kdl_unlock(&lock);
   }
-  asking = false;
-  pthread_cond_broadcast(&answered);
+  being_asked = 0;
   kdl_discovery_free(got.found);
   free(got.brought);
   return status;
 }
 
+/* A driver that was being started when the process forked is not to be started again. */
+static void give_up(unsigned backends) {
+  unsigned lost = backends & KDL_BACKENDS_ALL & ~(1u << KDL_BACKEND_HOST);
+  atomic_fetch_or_explicit(&asked, lost, memory_order_release);
+  kdl_debug(KDL_DEBUG_DEVICES, "a fork came while drivers were asked: none of theirs is used here");
+}
+
 kdl_status kdl_registry_ask(unsigned backends, bool patient) {
-  unsigned wanted = backends | brought;
+  unsigned wanted = backends | brought, missing;
   kdl_status status = KDL_OK;
-  if (!(wanted & ~atomic_load_explicit(&asked, memory_order_acquire)))
-    return KDL_OK;
-  pthread_mutex_lock(&lock);
-  unsigned missing;
-  while (status == KDL_OK && (missing = wanted & ~atomic_load(&asked))) {
-    if (asking)
-      pthread_cond_wait(&answered, &lock);
-    else
+  while (status == KDL_OK &&
+         (missing = wanted & ~atomic_load_explicit(&asked, memory_order_acquire))) {
+    status = kdl_fork_check();
+    kdl_work_turn turn = status == KDL_OK ? kdl_work_begin(&asking) : KDL_WORK_WAITED;
+    if (turn == KDL_WORK_WAITED)
+      continue;
+    if (turn == KDL_WORK_ABANDONED)
+      give_up(being_asked);
+    missing = wanted & ~atomic_load_explicit(&asked, memory_order_relaxed);
+    if (missing)
       status = ask(missing, patient);
+    kdl_work_end(&asking);
   }
-  pthread_mutex_unlock(&lock);
   return status;
 }

@@ -7,16 +7,11 @@
 #include "device/spec_label.h"
 #include "link/fork.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static kdl_status open_route(kdl_device *device, size_t route, kdl_runtime *out_runtime) {
+static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
+                             kdl_runtime *out_runtime) {
   const kdl_device_spec *spec = &device->routes[route]->spec;
-  const kdl_backend_table *table = kdl_backend_serving(spec->backend);
-  if (!table)
-    return kdl_error_status();
   kdl_backend_device desc = {
       .size = sizeof desc,
       .spec = device->lines[route],
@@ -61,32 +56,50 @@ kdl_status kdl_runtime_check_here(const kdl_device *device) {
       device->lines[0]);
 }
 
+/* A driver that was started before a fork is not fit for use after it. */
+static kdl_status check_forks(const kdl_device *device, const kdl_backend_table *table) {
+  kdl_status status = kdl_fork_check();
+  if (status != KDL_OK || device->forks == kdl_fork_count() || kdl_backend_survives_fork(table))
+    return status;
+  char label[192];
+  kdl_device_spec_label(&device->routes[0]->spec, &(kdl_out){label, sizeof label, 0});
+  return kdl_fail_forked(label, "found");
+}
+
+static kdl_status open_once(kdl_device *device, size_t route) {
+  const kdl_backend_table *table = kdl_backend_serving(device->routes[route]->spec.backend);
+  kdl_status status = table ? check_forks(device, table) : kdl_error_status();
+  if (status != KDL_OK)
+    return status;
+  kdl_runtime *runtime = calloc(1, sizeof *runtime);
+  status = runtime ? open_route(device, route, table, runtime)
+                   : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status != KDL_OK) {
+    free(runtime);
+    return status;
+  }
+  atomic_store_explicit(&device->runtime, runtime, memory_order_release);
+  kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
+  return KDL_OK;
+}
+
 kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
                                   const kdl_runtime **out_runtime) {
-  kdl_runtime *runtime = atomic_load_explicit(&device->runtime, memory_order_acquire);
-  if (runtime) {
-    *out_runtime = runtime;
-    return kdl_runtime_usable(runtime);
-  }
-  kdl_fork_watch();
   kdl_status status = KDL_OK;
-  pthread_mutex_lock(&open_lock);
-  runtime = atomic_load_explicit(&device->runtime, memory_order_relaxed);
-  if (!runtime) {
-    runtime = calloc(1, sizeof *runtime);
-    status =
-        runtime ? open_route(device, route, runtime) : kdl_fail(KDL_NO_MEMORY, "out of memory");
-    if (status == KDL_OK) {
-      atomic_store_explicit(&device->runtime, runtime, memory_order_release);
-      kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
-    } else {
-      free(runtime);
-    }
+  const kdl_runtime *runtime;
+  while (!(runtime = atomic_load_explicit(&device->runtime, memory_order_acquire)) &&
+         status == KDL_OK) {
+    kdl_fork_watch();
+    if (kdl_work_begin(&device->opening) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(&device->runtime, memory_order_relaxed))
+      status = open_once(device, route);
+    kdl_work_end(&device->opening);
   }
-  pthread_mutex_unlock(&open_lock);
-  if (status == KDL_OK)
-    *out_runtime = runtime;
-  return status;
+  if (status != KDL_OK)
+    return status;
+  *out_runtime = runtime;
+  return kdl_runtime_usable(runtime);
 }
 
 kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime) {
@@ -98,14 +111,17 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
 }
 
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
-  if (runtime->forks == kdl_fork_count() || kdl_backend_survives_fork(runtime->table))
+  if (runtime->forks == kdl_fork_count())
     return KDL_OK;
-  return kdl_fail_forked(runtime->label);
+  if (!kdl_backend_survives_fork(runtime->table))
+    return kdl_fail_forked(runtime->label, "opened");
+  return kdl_fork_check();
 }
 
 kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
   kdl_status status = KDL_OK;
-  pthread_mutex_lock(&open_lock);
+  while (kdl_work_begin(&device->opening) == KDL_WORK_WAITED)
+    ;
   if (atomic_load(&device->runtime))
     status = kdl_fail(KDL_BAD_CALL,
                       "kdl_device_adopt: %s is in use already; adopt its context before anything "
@@ -113,6 +129,6 @@ kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
                       device->lines[0]);
   else
     device->native_context = native_context;
-  pthread_mutex_unlock(&open_lock);
+  kdl_work_end(&device->opening);
   return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,9 @@ static kdl_status preload(const char *path) {
   return status;
 }
 
+/* In the child of a fork that came in between it begins anew. */
 static void preload_all(void) {
+  preload_count = 0;
   const char *list = kdl_environment("KDL_PRELOAD");
   char *paths = list ? strdup(list) : NULL;
   char *rest = paths;
@@ -48,29 +51,29 @@ static pthread_mutex_t globals_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_library *globals;
 
 void kdl_scope_add(kdl_library *lib) {
-  pthread_mutex_lock(&globals_lock);
+  kdl_lock(&globals_lock);
   kdl_library **end = &globals;
   while (*end)
     end = &(*end)->next_global;
   *end = lib;
-  pthread_mutex_unlock(&globals_lock);
+  kdl_unlock(&globals_lock);
 }
 
 void kdl_scope_remove(kdl_library *lib) {
-  pthread_mutex_lock(&globals_lock);
+  kdl_lock(&globals_lock);
   kdl_library **at = &globals;
   while (*at != lib)
     at = &(*at)->next_global;
   *at = lib->next_global;
-  pthread_mutex_unlock(&globals_lock);
+  kdl_unlock(&globals_lock);
 }
 
 static bool visit_globals(bool (*visit)(void *user, kdl_library *lib), void *user) {
   bool stopped = false;
-  pthread_mutex_lock(&globals_lock);
+  kdl_lock(&globals_lock);
   for (kdl_library *at = globals; at && !stopped; at = at->next_global)
     stopped = visit(user, at);
-  pthread_mutex_unlock(&globals_lock);
+  kdl_unlock(&globals_lock);
   return stopped;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/lock.h"
 #include "image/image.h"
 #include "target/text.h"
 
@@ -244,10 +245,10 @@ static void read_names(kdl_catalog *catalog, size_t index) {
 static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
   kernel_list *list = &catalog->kernels[index];
   if (atomic_load_explicit(&list->state, memory_order_acquire) == kernels_unread) {
-    pthread_mutex_lock(&catalog->lock);
+    kdl_lock(&catalog->lock);
     if (atomic_load_explicit(&list->state, memory_order_relaxed) == kernels_unread)
       read_names(catalog, index);
-    pthread_mutex_unlock(&catalog->lock);
+    kdl_unlock(&catalog->lock);
   }
   return list;
 }

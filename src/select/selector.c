@@ -2,6 +2,7 @@
 #include "select/selector.h"
 
 #include "base/error.h"
+#include "base/lock.h"
 
 #include <stdlib.h>
 
@@ -109,7 +110,7 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
 
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
                             const kdl_selection **out_selection) {
-  pthread_mutex_lock(&selector->lock);
+  kdl_lock(&selector->lock);
   const kdl_selection *selection = kdl_selector_peek(selector, kernel);
   if (!selection) {
     kdl_selector_table *table = table_with_room(selector);
@@ -120,7 +121,7 @@ kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
     }
     selection = made;
   }
-  pthread_mutex_unlock(&selector->lock);
+  kdl_unlock(&selector->lock);
   *out_selection = selection;
   return selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
 }

@@ -56,6 +56,8 @@ config.substitutions.append(("%bitcode", "clang -std=gnu17 -O2 -Xclang -disable-
 config.substitutions.append(("%ld", "kdl-ld --protocol=1 --no-builtin"))
 config.substitutions.append(("%builtin", config.kdl_builtin))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
+config.substitutions.append(("%null_backend",
+                             os.path.join(config.kdl_lib_dir, "libnull_backend.so")))
 config.substitutions.append(("%examples", config.kdl_examples_dir))
 config.substitutions.append(("%kernels",
                              os.path.join(config.kdl_source_dir, "examples", "kernels")))

@@ -4,9 +4,10 @@
 #include "launch_support.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 
-static int *capturing, *loads, *unloads;
+static atomic_int *capturing, *loads, *unloads, *alive;
 
 static const char *const archs[] = {"sm_90", "sm_80"};
 
@@ -50,12 +51,14 @@ static void device_that_does_not_open_may_open_later(void **state) {
   kdl_library *lib = open_cubins();
   kdl_kernel *kernel;
   assert_non_null(strstr(kdl_device_spec_text(null_device()), "name=null"));
-  faults("device_open=1");
-  assert_int_equal(kdl_sym(lib, null_device(), "k", NULL, &kernel), KDL_DEVICE);
-  assert_non_null(strstr(kdl_error_message(), "device_open: FAULTY_ERROR: asked to fail"));
-  assert_int_equal(kdl_error_code(), 700);
-  faults("queue_create=1");
-  assert_int_equal(kdl_sym(lib, null_device(), "k", NULL, &kernel), KDL_DEVICE);
+  faults("device_open:1:lost");
+  assert_fails(kdl_sym(lib, null_device(), "k", NULL, &kernel), KDL_DEVICE,
+               "cuda:sm_90 (null): device_open: FAULTY_DEVICE_LOST (719)");
+  assert_int_equal(kdl_error_code(), 719);
+  faults("queue_create:1:memory");
+  assert_fails(kdl_sym(lib, null_device(), "k", NULL, &kernel), KDL_NO_MEMORY,
+               "cuda:sm_90 (null): queue_create: FAULTY_OUT_OF_MEMORY (2)");
+  assert_int_equal(*alive, 0);
   faults("");
   assert_ok(kdl_sym(lib, null_device(), "k", NULL, &kernel));
   kdl_close(lib);
@@ -63,7 +66,7 @@ static void device_that_does_not_open_may_open_later(void **state) {
 
 static void failed_load_falls_back_and_is_undone(void **state) {
   (void)state;
-  static const char *const cases[] = {"module_load=1", "kernel_find=1"};
+  static const char *const cases[] = {"module_load:1:image", "kernel_find:1:image"};
   for (size_t i = 0; i < 2; ++i) {
     kdl_library *lib = open_cubins();
     kdl_kernel *kernel;
@@ -84,14 +87,14 @@ static void chain_keeps_the_first_code(void **state) {
   (void)state;
   kdl_library *lib = open_cubins();
   kdl_kernel *kernel;
-  faults("module_load=2");
+  faults("module_load:1+:image");
   assert_ok(kdl_sym(lib, null_device(), "k", NULL, &kernel));
   for (int i = 0; i < 2; ++i) {
-    assert_fails(kdl_prefetch(kernel), KDL_DEVICE,
+    assert_fails(kdl_prefetch(kernel), KDL_BAD_FILE,
                  "t: k: none of 2 images could be loaded on cuda: image 0 (cubin sm_90): "
-                 "module_load: FAULTY_ERROR: asked to fail; image 1 (ptx sm_80): module_load: "
-                 "FAULTY_ERROR: asked to fail");
-    assert_int_equal(kdl_error_code(), 700);
+                 "module_load: FAULTY_INVALID_IMAGE (200); image 1 (ptx sm_80): module_load: "
+                 "FAULTY_INVALID_IMAGE (200)");
+    assert_int_equal(kdl_error_code(), 200);
   }
   faults("");
   kdl_close(lib);
@@ -140,12 +143,12 @@ static void copies_cross_devices(void **state) {
   assert_memory_equal(back, data, 12);
   assert_int_equal(kdl_write(here, &b, 0, data, 4), KDL_BAD_CALL);
   assert_non_null(strstr(kdl_error_message(), "kdl_write: found a buffer of cuda:sm_90"));
-  faults("queue_sync=1");
+  faults("queue_sync:1:lost");
   assert_int_equal(kdl_sync(there), KDL_DEVICE);
-  faults("alloc=1");
+  faults("alloc:1:memory");
   kdl_buffer c;
-  assert_fails(kdl_alloc(null_device(), 10, &c), KDL_DEVICE,
-               "kdl_alloc: 10 bytes: alloc: FAULTY_ERROR: asked to fail");
+  assert_fails(kdl_alloc(null_device(), 10, &c), KDL_NO_MEMORY,
+               "kdl_alloc: 10 bytes: alloc: FAULTY_OUT_OF_MEMORY (2)");
   faults("");
   kdl_queue_destroy(here);
   kdl_queue_destroy(there);
@@ -245,7 +248,8 @@ static int find_backend(void **state) {
   capturing = dlsym(library, "faulty_capturing");
   loads = dlsym(library, "faulty_loads");
   unloads = dlsym(library, "faulty_unloads");
-  return !(capturing && loads && unloads);
+  alive = dlsym(library, "faulty_alive");
+  return !(capturing && loads && unloads && alive);
 }
 
 static int free_bytes(void **state) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/host/host.h"
 
+#include "base/lock.h"
+
+#define KDL_HERE_HOST kdl_host_services
+#include <kdl/backend_here.h>
+
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 const kdl_backend_host *kdl_host_services;
 
@@ -27,18 +27,10 @@ typedef struct {
   host_kernel *kernels;
 } host_module;
 
-typedef struct {
-  struct timespec at; /* tv_nsec is -1 until it is recorded */
-} host_event;
-
-/* Devices and queues have nothing to remember; they only must not be NULL. */
-static char the_device, the_queue;
+/* It has nothing to remember; it only must not be NULL. */
+static char the_device;
 
 #define FAIL(status, ...) kdl_host_services->fail(status, 0, __VA_ARGS__)
-
-static kdl_status out_of_memory(void) {
-  return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM, "out of memory");
-}
 
 static kdl_status device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
@@ -107,7 +99,7 @@ static kdl_status module_load(void *device, const kdl_backend_image *image, void
   (void)device;
   host_module *module = calloc(1, sizeof *module);
   if (!module)
-    return out_of_memory();
+    return kdl_here_no_memory();
   kdl_status status = kdl_host_image_load(image, &module->image);
   if (status != KDL_OK) {
     free(module);
@@ -183,7 +175,7 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish
     return status;
   host_kernel *kernel = calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
-    return out_of_memory();
+    return kdl_here_no_memory();
   uint32_t packed_size = 0;
   kernel->declared = declared;
   status = lay_out(kernel, &packed_size);
@@ -192,10 +184,10 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish
     return status;
   }
   memcpy(kernel->tile, declared.tile[0] ? declared.tile : wish->tile, sizeof kernel->tile);
-  pthread_mutex_lock(&module->lock);
+  kdl_lock(&module->lock);
   kernel->next = module->kernels;
   module->kernels = kernel;
-  pthread_mutex_unlock(&module->lock);
+  kdl_unlock(&module->lock);
   out_kernel->launch = launch;
   out_kernel->context = kernel;
   memcpy(out_kernel->block, declared.block, sizeof out_kernel->block);
@@ -221,136 +213,7 @@ static kdl_status global_find(void *device, void *handle, const char *name, uint
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Queues and events                                                                            */
-
-static kdl_status queue_create(void *device, int32_t priority, void **out_queue) {
-  (void)device, (void)priority;
-  *out_queue = &the_queue;
-  return KDL_OK;
-}
-
-static kdl_status queue_adopt(void *device, void *native, void **out_queue) {
-  if (native)
-    return FAIL(KDL_BAD_CALL, "the host has no queues to adopt");
-  return queue_create(device, 0, out_queue);
-}
-
-static void queue_destroy(void *device, void *queue) {
-  (void)device, (void)queue;
-}
-
-static kdl_status queue_sync(void *device, void *queue) {
-  (void)device, (void)queue;
-  return KDL_OK;
-}
-
-static kdl_status event_create(void *device, void **out_event) {
-  (void)device;
-  host_event *event = malloc(sizeof *event);
-  if (!event)
-    return out_of_memory();
-  event->at = (struct timespec){.tv_nsec = -1};
-  *out_event = event;
-  return KDL_OK;
-}
-
-static void event_destroy(void *device, void *event) {
-  (void)device;
-  free(event);
-}
-
-static kdl_status event_record(void *device, void *event, void *queue) {
-  (void)device, (void)queue;
-  clock_gettime(CLOCK_MONOTONIC, &((host_event *)event)->at);
-  return KDL_OK;
-}
-
-/* A recorded event has been reached, and one that was not holds up nobody. */
-static kdl_status event_sync(void *device, void *event) {
-  (void)device, (void)event;
-  return KDL_OK;
-}
-
-static kdl_status event_wait(void *device, void *event, void *queue) {
-  (void)device, (void)event, (void)queue;
-  return KDL_OK;
-}
-
-static kdl_status event_elapsed(void *device, void *start, void *end, double *out_ns) {
-  (void)device;
-  const struct timespec *from = &((host_event *)start)->at;
-  const struct timespec *to = &((host_event *)end)->at;
-  if (from->tv_nsec < 0 || to->tv_nsec < 0)
-    return FAIL(KDL_BAD_CALL, "found an event that was not recorded");
-  *out_ns = (double)(to->tv_sec - from->tv_sec) * 1e9 + (double)(to->tv_nsec - from->tv_nsec);
-  return KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Memory                                                                                       */
-
-static char *at(uint64_t address, uint64_t offset) {
-  return (char *)(uintptr_t)address + offset;
-}
-
-static kdl_status allocate(void *device, uint64_t size, uint64_t *out_address) {
-  (void)device;
-  enum { alignment = 64 };
-  void *memory;
-  if (size > PTRDIFF_MAX || posix_memalign(&memory, alignment, (size_t)size) != 0)
-    return out_of_memory();
-  *out_address = (uint64_t)(uintptr_t)memory;
-  return KDL_OK;
-}
-
-static kdl_status release(void *device, uint64_t address) {
-  (void)device;
-  free(at(address, 0));
-  return KDL_OK;
-}
-
-static kdl_status write_memory(void *device, void *queue, uint64_t address, uint64_t offset,
-                               const void *data, uint64_t size) {
-  (void)device, (void)queue;
-  memcpy(at(address, offset), data, (size_t)size);
-  return KDL_OK;
-}
-
-static kdl_status read_memory(void *device, void *queue, void *data, uint64_t address,
-                              uint64_t offset, uint64_t size) {
-  (void)device, (void)queue;
-  memcpy(data, at(address, offset), (size_t)size);
-  return KDL_OK;
-}
-
-static kdl_status copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
-                       uint64_t from_offset, uint64_t size) {
-  (void)device, (void)queue;
-  memmove(at(to, to_offset), at(from, from_offset), (size_t)size);
-  return KDL_OK;
-}
-
-static kdl_status fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
-                       const void *pattern, size_t pattern_size) {
-  (void)device, (void)queue;
-  char *to = at(address, offset);
-  for (uint64_t i = 0; i < size; i += pattern_size)
-    memcpy(to + i, pattern, pattern_size);
-  return KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
-
-static void *device_native(void *device, kdl_native which) {
-  (void)device, (void)which;
-  return NULL;
-}
-
-static void *no_native(void *device, void *object) {
-  (void)device, (void)object;
-  return NULL;
-}
 
 static void *kernel_native(void *device, void *context) {
   (void)device;
@@ -369,25 +232,10 @@ static const kdl_backend_table table = {
     .module_unload = module_unload,
     .kernel_find = kernel_find,
     .global_find = global_find,
-    .queue_create = queue_create,
-    .queue_adopt = queue_adopt,
-    .queue_destroy = queue_destroy,
-    .queue_sync = queue_sync,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_sync = event_sync,
-    .event_wait = event_wait,
-    .event_elapsed = event_elapsed,
-    .alloc = allocate,
-    .free = release,
-    .write = write_memory,
-    .read = read_memory,
-    .copy = copy,
-    .fill = fill,
-    .device_native = device_native,
-    .queue_native = no_native,
-    .event_native = no_native,
+    KDL_HERE_QUEUES,
+    KDL_HERE_EVENTS,
+    KDL_HERE_MEMORY,
+    KDL_HERE_NATIVES,
     .kernel_native = kernel_native,
     .after_fork = kdl_host_pool_after_fork,
 };

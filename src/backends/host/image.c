@@ -10,8 +10,8 @@
 #include "backends/host/host.h"
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/loader.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -131,7 +131,7 @@ kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *
     return status;
   char path[32];
   print_path(image.fd, path);
-  image.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  image.library = kdl_dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!image.library) {
     const char *why = dlerror();
     status = FAIL(KDL_DEVICE, "dlopen: %s", why ? why : "no reason given");
@@ -145,11 +145,11 @@ kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *
 void kdl_host_image_unload(kdl_host_image *image) {
   char path[32];
   print_path(image->fd, path);
-  dlclose(image->library);
+  kdl_dlclose(image->library);
   /* An object with thread-local or unique symbols may stay; then its path stays taken. */
-  void *stays = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  void *stays = kdl_dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   if (stays)
-    dlclose(stays);
+    kdl_dlclose(stays);
   else
     close(image->fd);
 }

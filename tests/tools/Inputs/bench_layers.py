@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """bench_layers.py slowed FILE.json MODE PEER LAYER MS: that layer took at least MS, and every other one
-of that mode and peer less than half of it. bench_layers.py schema FILE.json: has the members that
+of that mode and peer less than half of it; MS is far more than a busy machine adds to a median. bench_layers.py schema FILE.json: has the members that
 docs/bench.md lists, and no others."""
 import json
 import sys
@@ -22,7 +22,8 @@ def slowed(mode, peer, layer, ms):
     print(f"{mode} {peer}: {layer} of {total:.1f} ms")
     check(layers.get(layer, 0) >= float(ms), f"found {layers}, expected {layer} to take {ms} ms")
     for name, median in layers.items():
-        check(name == layer or median < float(ms) / 2, f"{name}: found {median} ms, expected less")
+        outside = name == layer or name.startswith("process ")
+        check(outside or median < float(ms) / 2, f"{name}: found {median} ms, expected less")
 
 
 MEMBERS = {

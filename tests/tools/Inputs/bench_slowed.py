@@ -13,14 +13,14 @@ DEVICE = ('cuda:sm_90 name="NVIDIA H200" driver=13.0 memory=1GiB units=132 subgr
 # and layer. libkdl asks a stream before it waits for it,
 # and loads libraries or modules.
 SLOWED = [
-    ("cold", "cuInit", 60, [("cold", "kdl", "driver init"), ("cold", "driver", "driver init")]),
-    ("cold", "cuDevicePrimaryCtxRetain", 60,
+    ("cold", "cuInit", 150, [("cold", "kdl", "driver init"), ("cold", "driver", "driver init")]),
+    ("cold", "cuDevicePrimaryCtxRetain", 150,
      [("cold", "kdl", "context"), ("cold", "driver", "context")]),
-    ("cold", "cuLibraryLoadData", 60, [("cold", "driver-library", "load")]),
-    ("cold", "cuLibraryLoadData cuModuleLoadDataEx", 60,
+    ("cold", "cuLibraryLoadData", 150, [("cold", "driver-library", "load")]),
+    ("cold", "cuLibraryLoadData cuModuleLoadDataEx", 150,
      [("cold", "kdl", "load"), ("cold", "driver", "load")]),
-    ("cold", "cuLaunchKernel", 60, [("cold", "kdl", "launch"), ("cold", "driver", "launch")]),
-    ("cold", "cuStreamSynchronize cuStreamQuery", 60,
+    ("cold", "cuLaunchKernel", 150, [("cold", "kdl", "launch"), ("cold", "driver", "launch")]),
+    ("cold", "cuStreamSynchronize cuStreamQuery", 150,
      [("cold", "kdl", "synchronise"), ("cold", "driver", "synchronise")]),
     ("layers", "cuModuleLoadDataEx", 3, [("load", "driver", "load")]),
     ("launch", "cuLaunchKernel", 2, [("hot", "kdl", "launch"), ("hot", "driver", "launch")]),
@@ -38,7 +38,7 @@ def run(*command, **variables):
 for suite, functions, ms, places in SLOWED:
     path = f"{suite}-{functions.split()[0]}.json"
     peers = "driver,driver-library" if functions == "cuLibraryLoadData" else "driver"
-    count = {"cold": ["--cold=1"], "launch": ["--warm=1"], "layers": ["--cold=1", "--warm=1"]}[suite]
+    count = {"cold": ["--cold=3"], "launch": ["--warm=1"], "layers": ["--cold=1", "--warm=1"]}[suite]
     run("kdl", "bench", suite, "--device=cuda:0", f"--peers={peers}", *count, f"--json={path}",
         LD_LIBRARY_PATH=fakes, KDL_FAKE_DEVICES=DEVICE, KDL_FAKE_FAIL=";".join(f"{name}:1+:sleep={ms}" for name in functions.split()))
     for mode, peer, layer in places:

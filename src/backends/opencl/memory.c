@@ -186,8 +186,7 @@ enum { kind_count = sizeof kinds / sizeof *kinds };
 
 /* A program that brings its own context has memory of its own in it, which is as a rule a cl_mem;
  * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
- * H200) results are wrong where several threads use shared virtual memory on queues of their own.
- */
+ * H200) the suite fails where eight threads use shared virtual memory on queues of their own. */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
   const char *wanted = kdl_opencl_host->environment("KDL_OPENCL_MEMORY");
   if (!wanted && (device->adopted || device->is_nvidia))

@@ -170,7 +170,7 @@ _kdl() {
       ;;
     bench)
       options='--device= --peers= --cold= --warm= --blocks= --grid= --block= --arg= --pin= --json='
-      options+=' --folded= --trace= --lnt= --strict'
+      options+=' --html= --folded= --trace= --lnt= --strict'
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
         _kdl_compgen -W 'layers cold launch open select scale compare' -- "$cur"
         return

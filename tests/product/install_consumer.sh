@@ -31,11 +31,12 @@ LIB/kdl/kdl-matmul.offload
 LIB/kdl/ukernels.offload"
 # And what is there for MLIR is built where MLIR was found.
 mlir=
-[ ! -e "$libdir/libkdl_mlir_runtime.so" ] || mlir="bin/kdl-mlir
-LIB/KdlMLIR.so
-LIB/libkdl_mlir_runtime.so
+[ ! -e "$build/lib/libkdl_mlir_runtime.so" ] || mlir="LIB/libkdl_mlir_runtime.so
 LIB/libkdl_mlir_runtime.so.0
 LIB/libkdl_mlir_runtime.so.$version"
+[ ! -e "$build/lib/KdlMLIR.so" ] || mlir="$mlir
+bin/kdl-mlir
+LIB/KdlMLIR.so"
 expected_files="bin/kdl
 $linker
 $mlir

@@ -65,7 +65,7 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
-    ar as clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
+    ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
     llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml
     objcopy ptxas python3 readelf spirv-dis spirv-val strip yaml2obj
 """.split()

@@ -45,6 +45,7 @@ typedef struct cli_bench_form {
 extern const cli_bench_form cli_bench_forms[]; /* ends with a NULL option */
 
 void cli_bench_write_json(const bench_results *results, const char *command, FILE *file);
+void cli_bench_write_html(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_folded(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_trace(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_lnt(const bench_results *results, const char *command, FILE *file);

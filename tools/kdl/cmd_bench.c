@@ -135,11 +135,10 @@ static kdl_status take_peers(const cli_args *args, dispatch_request *request,
 /* ------------------------------------------------------------------------------------------ */
 /* What is written                                                                              */
 
-const cli_bench_form cli_bench_forms[] = {{"json", cli_bench_write_json},
-                                          {"folded", cli_bench_write_folded},
-                                          {"trace", cli_bench_write_trace},
-                                          {"lnt", cli_bench_write_lnt},
-                                          {NULL, NULL}};
+const cli_bench_form cli_bench_forms[] = {
+    {"json", cli_bench_write_json},     {"html", cli_bench_write_html},
+    {"folded", cli_bench_write_folded}, {"trace", cli_bench_write_trace},
+    {"lnt", cli_bench_write_lnt},       {NULL, NULL}};
 
 /* Found out before minutes are spent on measuring. */
 static kdl_status check_outputs(const cli_args *args) {
@@ -278,6 +277,7 @@ static const cli_option options[] = {
     {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
     {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
     {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
+    {"html", 0, CLI_ONCE, "F", "write one page with flame graphs, tables and plots"},
     {"folded", 0, CLI_ONCE, "F", "write folded stacks, for flame graphs"},
     {"trace", 0, CLI_ONCE, "F", "write a trace, for Perfetto and chrome://tracing"},
     {"lnt", 0, CLI_ONCE, "F", "write a report for LNT"},

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Opens a page of `kdl bench --html` in headless Chromium and uses it.
+
+    page_check.py PAGE.html RESULTS.json WORK_FOLDER
+
+The page must open without a word on the console and without the network; every figure that it shows
+must be the JSON's; a click must zoom and a second one go back; a search must mark what it
+finds; printed, it must be pages of A0.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# Runs in the page, and leaves what it saw in an element.
+PROBE = """
+<script>
+addEventListener("load", () => {
+  const seen = { zoom: [], found: 0, cells: {}, errors: window.seen_errors };
+  const frame = document.querySelector('.frame[data-layer="launch"]');
+  const card = frame.closest("[data-mode]");
+  const visible = () => [...card.querySelectorAll(".frame")].filter(f => f.style.display !== "none").map(f => f.dataset.layer);
+  seen.zoom.push(visible().length);
+  frame.click();
+  seen.zoom.push([...new Set(visible())].join());
+  frame.click();
+  seen.zoom.push(visible().length);
+  const box = document.getElementById("search");
+  box.value = "laun";
+  box.dispatchEvent(new Event("input"));
+  seen.found = document.querySelectorAll(".frame.found").length;
+  seen.wrong = [...document.querySelectorAll(".frame.found")].filter(f => f.dataset.layer !== "launch").length;
+  document.querySelectorAll("td[data-name]").forEach(c => { seen.cells[c.dataset.name] = Number(c.dataset.median); });
+  const out = document.createElement("pre");
+  out.id = "seen";
+  out.textContent = JSON.stringify(seen);
+  document.body.append(out);
+});
+</script>
+"""
+TRAP = "<script>window.seen_errors = []; addEventListener('error', e => seen_errors.push(e.message));</script>"
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+def chromium(work, *options):
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    return subprocess.run([program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                           "--enable-logging=stderr", f"--user-data-dir={work}/profile", "--virtual-time-budget=5000",
+                           "--host-resolver-rules=MAP * ~NOTFOUND", *options],
+                          capture_output=True, text=True, check=False, timeout=120)
+
+
+def main():
+    page, results, work = sys.argv[1:]
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    with open(results, encoding="utf-8") as file:
+        said = json.load(file)
+    if re.search(r"(src|href)=[\"'](?!data:)|@import|url[(]", text):
+        fail("the page refers to something outside of it")
+    probed = os.path.join(work, "probed.html")
+    with open(probed, "w", encoding="utf-8") as file:
+        file.write(text.replace("<head>", "<head>" + TRAP, 1).replace("</body>", PROBE + "</body>"))
+    ran = chromium(work, "--dump-dom", "file://" + os.path.abspath(probed))
+    console = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
+    if console:
+        fail(f"console: {console}")
+    found = re.search(r'<pre id="seen">(.*?)</pre>', ran.stdout, re.DOTALL)
+    if not found:
+        fail(f"the page did not run: {ran.stderr[-500:]}")
+    seen = json.loads(found.group(1).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+    if seen["errors"]:
+        fail(f"errors: {seen['errors']}")
+    before, zoomed, after = seen["zoom"]
+    if zoomed != "launch" or before != after or before < 3:
+        fail(f"zoom: {seen['zoom']}")
+    if not seen["found"] or seen["wrong"]:
+        fail(f"search: {seen['found']} found, {seen['wrong']} of them wrong")
+    figures = {f["name"]: f["median"] for f in said["figures"] if f["name"].startswith("layers/")}
+    if seen["cells"] != figures:
+        fail(f"figures: {len(seen['cells'])} shown, {len(figures)} in the JSON, or other numbers")
+
+    pdf = os.path.join(work, "poster.pdf")
+    chromium(work, f"--print-to-pdf={pdf}", "--no-pdf-header-footer", "file://" + os.path.abspath(page))
+    with open(pdf, "rb") as file:
+        box = re.search(rb"/MediaBox ?\[ ?0 0 ([\d.]+) ([\d.]+)", file.read())
+    # 841 mm by 1189 mm in points
+    if not box or abs(float(box.group(1)) - 2384) > 5 or abs(float(box.group(2)) - 3370) > 5:
+        fail(f"the poster has another size: {box and box.groups()}")
+    print(f"{len(figures)} figures, {seen['found']} frames found")
+
+
+if __name__ == "__main__":
+    main()

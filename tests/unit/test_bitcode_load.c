@@ -65,8 +65,9 @@ static const bad_end bad_ends[] = {
     {"nothing", NULL, NULL, KDL_BAD_FILE, ALONE "wrote nothing"},
     {"hang", "1", NULL, KDL_NO_MEMORY, ALONE "was stopped after 1 s (KDL_LD_TIMEOUT)"},
     {"spin", "1", NULL, KDL_NO_MEMORY, ALONE "was stopped after 1 s (KDL_LD_TIMEOUT)"},
-    {"talk", "1", NULL, KDL_NO_MEMORY,
-     ALONE "was stopped after 1 s (KDL_LD_TIMEOUT): and another thing; and another thing; "},
+    /* Long enough for it to begin, also on a busy machine. */
+    {"talk", "5", NULL, KDL_NO_MEMORY,
+     ALONE "was stopped after 5 s (KDL_LD_TIMEOUT): and another thing; and another thing; "},
     {"eat", NULL, "150M", KDL_BAD_FILE, ALONE "refused it: out of memory soon"},
     {"too-much", NULL, NULL, KDL_BAD_FILE, ALONE "died of signal 25 (File size limit exceeded)"},
 };
@@ -144,7 +145,7 @@ static bool is_alive(int pid) {
 static void overrun_is_killed_as_a_group(void **state) {
   (void)state;
   setenv("KDL_FAKE_LD", "hang", 1);
-  setenv("KDL_LD_TIMEOUT", "1", 1);
+  setenv("KDL_LD_TIMEOUT", "5", 1); /* its child is to be there by then, also on a busy machine */
   assert_int_equal(run_rows(with_fallback, 2), 1);
   unsetenv("KDL_LD_TIMEOUT");
   FILE *file = fopen(log_path, "r");

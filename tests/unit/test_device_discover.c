@@ -230,9 +230,8 @@ static void test_vendors_own_ways_to_tell_the_address(void **state) {
 /* Its platform takes PTX, so that the compute capability counts. */
 static void test_nvidia_behind_opencl(void **state) {
   (void)state;
-  kdl_discovery *found =
-      discover("whole", "opencl:sm_120 platform=NVIDIA; opencl:spirv32 platform=NVIDIA",
-               "opencl.vendor=nv");
+  kdl_discovery *found = discover(
+      "whole", "opencl:sm_120 platform=NVIDIA; opencl:spirv32 platform=NVIDIA", "opencl.vendor=nv");
   assert_int_equal(gpu_count(found), 2);
   assert_string_equal(route(found, 0, 0)->arch, "sm_120");
   assert_string_equal(route(found, 1, 0)->arch, "spirv32");
@@ -317,6 +316,26 @@ static void test_only_the_backends_asked_for(void **state) {
   assert_logged_only(allowed);
 }
 
+/* PoCL, behind it, changes the environment that the others read while they start. */
+static void test_opencl_is_asked_behind_the_others(void **state) {
+  (void)state;
+  kdl_discovery *found =
+      discover("whole", ONE_OF_EACH, "cuda.delay=60;hip.delay=30;level_zero.delay=90");
+  assert_int_equal(gpu_count(found), 4);
+  kdl_discovery_free(found);
+  FILE *log = fopen(log_path, "r");
+  char name[128];
+  bool opencl = false;
+  assert_non_null(log);
+  while (fgets(name, sizeof name, log)) {
+    opencl |= strncmp(name, "cl", 2) == 0;
+    if (opencl && strncmp(name, "cl", 2) != 0)
+      fail_msg("%s was called after OpenCL was asked", name);
+  }
+  assert_true(opencl);
+  fclose(log);
+}
+
 static void test_variables_of_the_vendors_are_named(void **state) {
   (void)state;
   setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
@@ -361,6 +380,7 @@ int main(void) {
       cmocka_unit_test(test_older_drivers),
       cmocka_unit_test(test_nothing_is_called_but_questions),
       cmocka_unit_test(test_only_the_backends_asked_for),
+      cmocka_unit_test(test_opencl_is_asked_behind_the_others),
       cmocka_unit_test(test_variables_of_the_vendors_are_named),
       cmocka_unit_test(test_what_a_driver_says_is_cleaned),
   };

@@ -37,11 +37,13 @@ static inline uint64_t kdl_launch_pair(const kdl_launch_desc *desc, size_t offse
   return both;
 }
 
-/* Zero where a launch has neither flags nor a cluster. */
+/* Zero where a launch has no group memory, no flags and no cluster. */
 static inline uint64_t kdl_launch_extras(const kdl_launch_desc *desc) {
-  _Static_assert(offsetof(kdl_launch_desc, cluster) == offsetof(kdl_launch_desc, flags) + 4,
+  _Static_assert(offsetof(kdl_launch_desc, flags) == offsetof(kdl_launch_desc, shared) + 4 &&
+                     offsetof(kdl_launch_desc, cluster) == offsetof(kdl_launch_desc, shared) + 8,
                  "neighbours");
-  return kdl_launch_pair(desc, offsetof(kdl_launch_desc, flags));
+  return kdl_launch_pair(desc, offsetof(kdl_launch_desc, shared)) |
+         kdl_launch_pair(desc, offsetof(kdl_launch_desc, cluster));
 }
 
 static inline const uint32_t *kdl_launch_block(const kdl_launchable *kernel,

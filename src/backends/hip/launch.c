@@ -5,7 +5,7 @@
  * The usual launch is one call of the runtime, which takes the device from the stream. What is left
  * takes the longer way: the device is made current first where the stream stands for "whichever
  * device is current" (NULL, as PyTorch's default is), since the runtime would launch elsewhere.
- * Group memory needs no preparation.
+ * Group memory needs no preparation, but the usual launch is an instruction shorter without it.
  */
 #include "backends/hip/objects.h"
 
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_h
                                                                      const kdl_launch_desc *desc,
                                                                      const uint32_t *block,
                                                                      const kdl_args *args) {
-  int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, desc->shared, args);
+  int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, 0, args);
   return kdl_unlikely(error != KDL_HIP_SUCCESS)
              ? refused(kernel, desc, error, "hipModuleLaunchKernel")
              : KDL_OK;

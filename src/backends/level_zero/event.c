@@ -43,11 +43,11 @@ static kdl_ze_stamp *last_stamp(kdl_ze_device *device, ze_event *event) {
 
 static kdl_status give(kdl_ze_queue *queue, kdl_ze_stamp *stamp) {
   const char *call = "zeCommandListAppendWriteGlobalTimestamp";
-  kdl_lock_take(&queue->lock);
+  kdl_brief_lock_take(&queue->lock);
   int error = kdl_ze.timestamp(queue->list, stamp->time, stamp->event, 0, NULL);
   stamp->given = error == KDL_ZE_SUCCESS;
   error = kdl_ze_queue_after(queue, error, &call);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(queue->device, error, "%s", call);
 }
 
@@ -92,7 +92,7 @@ static kdl_status append_wait(kdl_ze_queue *queue, kdl_ze_stamp *stamp, bool *ou
     queue->waits[queue->wait_count++] = stamp;
   const char *call = "zeCommandListAppendWaitOnEvents";
   error = kdl_ze_queue_after(queue, error, &call);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(queue->device, error, "%s", call);
 }
 

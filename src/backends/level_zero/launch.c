@@ -27,7 +27,7 @@ static kdl_status refused(const kdl_ze_kernel *kernel, const kdl_launch_desc *de
 __attribute__((noinline, cold)) static kdl_status refuse(kdl_ze_queue *queue, int error) {
   const kdl_ze_kernel *kernel = queue->last->kernel;
   const kdl_launch_desc *desc = queue->at;
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return refused(kernel, desc, error, "zeCommandListAppendLaunchKernel");
 }
 
@@ -84,13 +84,13 @@ kdl_status kdl_ze_launch_changed(const kdl_kernel_head *head, const kdl_launch_d
                                  const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
   kdl_status status = launch_locked(queue, head->context, desc, args);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return status;
 }
 
 kdl_status kdl_ze_launch_contended(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                    const kdl_args *args, void *queue) {
-  kdl_lock_wait(&((kdl_ze_queue *)queue)->lock);
+  kdl_brief_lock_wait(&((kdl_ze_queue *)queue)->lock);
   return kdl_ze_launch_changed(head, desc, args, queue);
 }
 
@@ -118,14 +118,14 @@ static inline __attribute__((always_inline)) kdl_status launch_same(kdl_ze_queue
   int error = kdl_ze.launch(queue->list, instance->handle, desc->grid, NULL, 0, NULL);
   if (unlikely(error != KDL_ZE_SUCCESS))
     return refuse(queue, error);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return KDL_OK;
 }
 
 kdl_status kdl_ze_launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
-  if (unlikely(!kdl_lock_try(&queue->lock)))
+  if (unlikely(!kdl_brief_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
   const kdl_ze_instance *instance = queue->last;
   if (unlikely(instance->kernel != head->context || differs(instance, desc)))
@@ -137,7 +137,7 @@ kdl_status kdl_ze_launch(const kdl_kernel_head *head, const kdl_launch_desc *des
                          const kdl_args *args, void *queue_handle) {
   kdl_ze_queue *queue = queue_handle;
   const kdl_ze_kernel *kernel = head->context;
-  if (unlikely(!kdl_lock_try(&queue->lock)))
+  if (unlikely(!kdl_brief_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
   const kdl_ze_instance *instance = queue->last;
   if (unlikely(instance->kernel != kernel))

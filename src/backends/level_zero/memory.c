@@ -64,10 +64,10 @@ static kdl_status moved(const kdl_ze_queue *queue, int error, const char *call, 
 /* The driver takes any memory of the host, as frameworks rely on, besides its own. */
 static kdl_status copy(kdl_ze_queue *queue, void *to, const void *from, uint64_t size) {
   const char *call = "zeCommandListAppendMemoryCopy";
-  kdl_lock_take(&queue->lock);
+  kdl_brief_lock_take(&queue->lock);
   int error = kdl_ze.copy(queue->list, to, from, size, NULL, 0, NULL);
   error = kdl_ze_queue_after(queue, error, &call);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return moved(queue, error, call, size);
 }
 
@@ -112,10 +112,10 @@ kdl_status kdl_ze_fill(void *device, void *handle, uint64_t address, uint64_t of
   (void)device;
   kdl_ze_queue *queue = handle;
   const char *call = "zeCommandListAppendMemoryFill";
-  kdl_lock_take(&queue->lock);
+  kdl_brief_lock_take(&queue->lock);
   int error = kdl_ze.fill(queue->list, pointer_to(address + offset), pattern, pattern_size, size,
                           NULL, 0, NULL);
   error = kdl_ze_queue_after(queue, error, &call);
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return moved(queue, error, call, size);
 }

@@ -103,10 +103,10 @@ void kdl_ze_module_unload(void *handle, void *module_handle) {
   pthread_mutex_lock(&device->lock);
   kdl_ze_queues_drain(device);
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
-    kdl_lock_take(&queue->lock);
+    kdl_brief_lock_take(&queue->lock);
     for (kdl_ze_kernel *kernel = module->kernels; kernel; kernel = kernel->next)
       kdl_ze_queue_forget(queue, kernel->number);
-    kdl_lock_release(&queue->lock);
+    kdl_brief_lock_release(&queue->lock);
   }
   pthread_mutex_unlock(&device->lock);
   for (kdl_ze_kernel *kernel = module->kernels; kernel;) {

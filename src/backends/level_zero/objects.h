@@ -5,7 +5,7 @@
 #define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
 #include "backends/common/arguments.h"
-#include "backends/common/lock.h"
+#include "backends/common/brief_lock.h"
 #include "backends/common/ranges.h"
 #include "backends/common/slots.h"
 #include "backends/level_zero/driver.h"
@@ -149,7 +149,7 @@ enum { KDL_ZE_MOST_WAITS = 64 };
 
 /* What a launch reads is in front. */
 struct kdl_ze_queue {
-  kdl_lock lock;             /* of all that follows */
+  kdl_brief_lock lock;       /* of all that follows */
   kdl_ze_instance *last;     /* launched here; never NULL */
   void *list;                /* an immediate command list */
   const kdl_launch_desc *at; /* the launch that is under way, should it be refused */

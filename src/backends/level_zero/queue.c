@@ -134,10 +134,10 @@ int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call) {
 
 /* For drivers that cannot wait for a list: a barrier at its end signals an event. */
 static int sync_by_event(kdl_ze_queue *queue, kdl_ze_stamp *stamp) {
-  kdl_lock_take(&queue->lock);
+  kdl_brief_lock_take(&queue->lock);
   int error = kdl_ze.barrier(queue->list, stamp->event, 0, NULL);
   stamp->given = error == KDL_ZE_SUCCESS;
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   return error == KDL_ZE_SUCCESS ? kdl_ze.event_sync(stamp->event, KDL_ZE_FOREVER) : error;
 }
 
@@ -166,11 +166,11 @@ static void drop_waits(kdl_ze_device *device, kdl_ze_stamp **waits, unsigned cou
 kdl_status kdl_ze_queue_sync(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
   kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS];
-  kdl_lock_take(&queue->lock);
+  kdl_brief_lock_take(&queue->lock);
   unsigned count = queue->wait_count;
   memcpy(waits, queue->waits, count * sizeof *waits);
   queue->wait_count = 0;
-  kdl_lock_release(&queue->lock);
+  kdl_brief_lock_release(&queue->lock);
   kdl_status status = sync_list(queue);
   drop_waits(device, waits, count);
   return status;
@@ -179,10 +179,10 @@ kdl_status kdl_ze_queue_sync(void *device, void *handle) {
 /* A list that nobody waits for must not gather stamps without end. */
 kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
   for (;;) {
-    kdl_lock_take(&queue->lock);
+    kdl_brief_lock_take(&queue->lock);
     if (queue->wait_count < KDL_ZE_MOST_WAITS)
       return KDL_OK;
-    kdl_lock_release(&queue->lock);
+    kdl_brief_lock_release(&queue->lock);
     kdl_status status = kdl_ze_queue_sync(queue->device, queue);
     if (status != KDL_OK)
       return status;

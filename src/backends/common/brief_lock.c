@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The second of the mutexes in Ulrich Drepper, "Futexes Are Tricky". */
-#include "backends/common/lock.h"
+#include "backends/common/brief_lock.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned exchange(kdl_lock *lock, unsigned expected, unsigned wanted) {
+static unsigned exchange(kdl_brief_lock *lock, unsigned expected, unsigned wanted) {
   atomic_compare_exchange_strong(&lock->state, &expected, wanted);
   return expected;
 }
 
-void kdl_lock_wait(kdl_lock *lock) {
+void kdl_brief_lock_wait(kdl_brief_lock *lock) {
   unsigned found = exchange(lock, 0, 1);
   while (found != 0) {
     if (found == 2 || exchange(lock, 1, 2) != 0)
@@ -20,7 +20,7 @@ void kdl_lock_wait(kdl_lock *lock) {
   }
 }
 
-void kdl_lock_wake(kdl_lock *lock) {
+void kdl_brief_lock_wake(kdl_brief_lock *lock) {
   atomic_store(&lock->state, 0);
   syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -10,20 +10,20 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 count=10000
 
-# The difference between two counts leaves out what happens once.
+# Of the function that launches alone, and the difference between two counts: binding happens once.
 total() {
-  KDL_BACKEND_PATH=$backend valgrind --tool=callgrind --callgrind-out-file="$out" "$program" \
-    --count "$2" "$1" >/dev/null 2>&1
+  KDL_BACKEND_PATH=$backend valgrind --tool=callgrind --callgrind-out-file="$out" \
+    --toggle-collect="$3" "$program" --count "$2" "$1" >/dev/null 2>&1
   sed -n 's/^summary: *\([0-9]*\).*/\1/p' "$out"
 }
 instructions() {
-  echo $((($(total "$1" $((2 * count))) - $(total "$1" "$count")) / count))
+  echo $((($(total "$1" $((2 * count)) "$2") - $(total "$1" "$count" "$2")) / count))
 }
 
-kdl_async=$(instructions 'runtime_select async')
-select_async=$(instructions 'select_object async')
-kdl_sync=$(instructions 'runtime_select sync')
-select_sync=$(instructions 'select_object sync')
+kdl_async=$(instructions 'runtime_select async' run_kdl_async)
+select_async=$(instructions 'select_object async' run_select_async)
+kdl_sync=$(instructions 'runtime_select sync' run_kdl_sync)
+select_sync=$(instructions 'select_object sync' run_select_sync)
 echo "instructions of one launch on a driver that does nothing:"
 echo "  with a stream:    runtime_select $kdl_async, select_object $select_async"
 echo "  without a stream: runtime_select $kdl_sync, select_object $select_sync"

@@ -29,6 +29,9 @@ void upstream_sync(int32_t n);
 static kdl_queue *stream;
 static void *upstream_stream;
 
+/* Not inlined, so that callgrind can tell them apart. */
+#define CASE __attribute__((noinline)) static void
+
 /* A queue that nobody waits for fills up; waiting now and then costs each launch little. */
 enum { launches_before_a_wait = 256 };
 
@@ -37,38 +40,38 @@ static bool is_due(void) {
   return ++count % launches_before_a_wait == 0;
 }
 
-static void run_kdl_async(void *context) {
+CASE run_kdl_async(void *context) {
   (void)context;
   kdl_async(stream, 5);
   if (is_due())
     mgpuStreamSynchronize(stream);
 }
 
-static void run_kdl_sync(void *context) {
+CASE run_kdl_sync(void *context) {
   (void)context;
   kdl_sync_launch(5);
 }
 
-static void run_select_async(void *context) {
+CASE run_select_async(void *context) {
   (void)context;
   select_async(stream, 5);
   if (is_due())
     mgpuStreamSynchronize(stream);
 }
 
-static void run_select_sync(void *context) {
+CASE run_select_sync(void *context) {
   (void)context;
   select_sync(5);
 }
 
-static void run_upstream_async(void *context) {
+CASE run_upstream_async(void *context) {
   (void)context;
   upstream_async(upstream_stream, 5);
   if (is_due())
     upstreamStreamSynchronize(upstream_stream);
 }
 
-static void run_upstream_sync(void *context) {
+CASE run_upstream_sync(void *context) {
   (void)context;
   upstream_sync(5);
 }

@@ -5,6 +5,8 @@
 #define BACKEND_KEPT 0
 #include "driver_backend.h"
 
+#include "backends/level_zero/abi.h"
+
 static void *backend_load(void *device) {
   return load_golden(device, "spirv64.spv");
 }
@@ -278,18 +280,20 @@ static void test_threads_with_queues_of_their_own(void **state) {
 /* Queues                                                                                       */
 
 static void *create_list(void *device, bool is_immediate, uint32_t flags, void *context) {
-  struct {
-    uint32_t type;
-    const void *next;
-    uint32_t ordinal, index, flags, mode, priority;
-  } desc = {.type = 0xe, .ordinal = 1, .flags = flags, .mode = 2};
-  int (*create)(void *, void *, const void *, void **);
-  void *list = NULL;
-  void *symbol =
-      fake_function(is_immediate ? "zeCommandListCreateImmediate" : "zeCommandListCreate");
-  memcpy(&create, &symbol, sizeof create);
-  void *native = driver->device_native(device, KDL_NATIVE_DEVICE);
-  assert_int_equal(create(context, native, &desc, &list), 0);
+  kdl_ze_queue_desc desc = {
+      .type = KDL_ZE_COMMAND_QUEUE_DESC, .ordinal = 1, .flags = flags, .mode = 2};
+  void *native = driver->device_native(device, KDL_NATIVE_DEVICE), *list = NULL;
+  if (is_immediate) {
+    int (*create)(void *, void *, const kdl_ze_queue_desc *, void **);
+    void *symbol = fake_function("zeCommandListCreateImmediate");
+    memcpy(&create, &symbol, sizeof create);
+    assert_int_equal(create(context, native, &desc, &list), 0);
+  } else {
+    int (*create)(void *, void *, const void *, void **);
+    void *symbol = fake_function("zeCommandListCreate");
+    memcpy(&create, &symbol, sizeof create);
+    assert_int_equal(create(context, native, &desc, &list), 0);
+  }
   return list;
 }
 
@@ -344,12 +348,8 @@ static void test_other_lists_are_refused(void **state) {
 }
 
 static void *create_context(void) {
-  struct {
-    uint32_t type;
-    const void *next;
-    uint32_t flags;
-  } desc = {.type = 0xd};
-  int (*drivers)(uint32_t *, void **), (*create)(void *, const void *, void **);
+  kdl_ze_context_desc desc = {.type = 0xd};
+  int (*drivers)(uint32_t *, void **), (*create)(void *, const kdl_ze_context_desc *, void **);
   void *handle, *context = NULL;
   uint32_t one = 1;
   void *symbol = fake_function("zeDriverGet");

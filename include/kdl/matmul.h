@@ -44,7 +44,7 @@ static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t ro
 
 typedef struct kdl_matmul {
   kdl_matmul_type type;
-  uint32_t groups; /* that a launch is divided into */
+  uint32_t threads; /* that a launch is divided among */
   kdl_kernel *pack, *multiply;
 } kdl_matmul;
 
@@ -59,7 +59,7 @@ static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl
   };
   kdl_status status;
   out_matmul->type = type;
-  out_matmul->groups = threads ? threads : 1;
+  out_matmul->threads = threads ? threads : 1;
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
   return status ? status : kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
 }
@@ -76,7 +76,7 @@ static inline size_t kdl_matmul_packed_size(kdl_matmul_type type, uint32_t n, ui
 static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *queue,
                                          kdl_matmul_matrix b, void *packed, uint32_t n,
                                          uint32_t k) {
-  kdl_launch_desc desc = kdl_grid(matmul->groups, 1, 1);
+  kdl_launch_desc desc = kdl_grid(matmul->threads < 2 ? 1 : 8 * matmul->threads, 1, 1);
   const void *pointers[] = {&b.elements, &b.row_stride, &b.column_stride, &packed, &n, &k};
   kdl_args args = {6, pointers, NULL};
   return kdl_launch_call(matmul->pack, queue, &desc, &args);
@@ -86,10 +86,18 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                                         kdl_matmul_matrix a, const void *packed,
                                         kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
                                         kdl_matmul_mode mode) {
-  /* By rows each group packs another part of A; by columns all pack the same, which costs the less
-   * the fewer rows there are. */
-  int by_rows = m / matmul->groups >= 64;
-  kdl_launch_desc desc = by_rows ? kdl_grid(1, matmul->groups, 1) : kdl_grid(matmul->groups, 1, 1);
+  /* Several groups to a thread: the one that launches begins alone, and the others join. By rows
+   * each group packs another part of A; by columns all pack the same, which costs the less the
+   * fewer rows there are. */
+  uint32_t rows = m / 56, columns = n / 128;
+  int by_rows = rows >= 2 * matmul->threads;
+  uint32_t most = by_rows ? rows : columns ? columns : 1;
+  uint32_t groups = matmul->threads < 2          ? 1
+                    : 8 * matmul->threads < most ? 8 * matmul->threads
+                                                 : most;
+  kdl_launch_desc desc = by_rows ? kdl_grid(1, groups, 1) : kdl_grid(groups, 1, 1);
+  /* With what the kernels declare, 704 KiB of packed rows: most of an L2 of 1 MiB. */
+  desc.shared = 448 << 10;
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,

@@ -301,6 +301,31 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
   } while (s.first_word < words);
 }
 
+/* A vector of B, all of which is there, from rows of N. */
+INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict from,
+                              int64_t row_stride, result *restrict sums) {
+  for (int32_t column = 0; column < columns; ++column)
+    for (int32_t value = 0; value < values; ++value) {
+      rhs_element x = from[value * row_stride + column];
+      to[column * values + value] = x;
+      if (has_bias)
+        sums[column] += (result)x;
+    }
+}
+
+/* A vector of which some may be beyond the matrix. */
+static void pack_vector(rhs_element *to, const element *from, int64_t row_stride,
+                        int64_t column_stride, int32_t rows, int32_t width, result *sums) {
+  for (int32_t column = 0; column < columns; ++column)
+    for (int32_t value = 0; value < values; ++value) {
+      rhs_element x = 0;
+      if (value < rows && column < width)
+        x = from[value * row_stride + column * column_stride];
+      to[column * values + value] = x;
+      sums[column] += has_bias ? (result)x : 0;
+    }
+}
+
 /* B as the microkernel takes it, from rows of N or, with the strides exchanged, from rows of K. */
 KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stride),
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
@@ -319,16 +344,12 @@ KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stri
           rhs + ((ptrdiff_t)panel * words + (ptrdiff_t)first * width) * columns * values;
       for (int32_t word = 0; word < depth; ++word) {
         rhs_element *to = block + ((ptrdiff_t)word * width + in_panel) * columns * values;
-        for (int32_t column = 0; column < columns; ++column)
-          for (int32_t value = 0; value < values; ++value) {
-            uint32_t row = (uint32_t)((first + word) * values + value);
-            uint32_t at = (uint32_t)(vector * columns + column);
-            rhs_element x =
-                row < k && at < n ? b[row * row_stride + at * column_stride] : (element){0};
-            to[column * values + value] = x;
-            if (has_bias)
-              sums[column] += (result)x;
-          }
+        int32_t row = (first + word) * values, at = vector * columns;
+        const element *from = b + row * row_stride + at * column_stride;
+        if (column_stride == 1 && row + values <= (int32_t)k && at + columns <= (int32_t)n)
+          pack_whole_vector(to, from, row_stride, sums);
+        else
+          pack_vector(to, from, row_stride, column_stride, (int32_t)k - row, (int32_t)n - at, sums);
       }
     }
     for (int32_t column = 0; has_bias && column < columns; ++column)

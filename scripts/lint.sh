@@ -18,7 +18,7 @@ tool() {
 
 mapfile -t c_files < <(find include src tools tests bench examples mlir ukernels -name '*.[ch]' ! -path '*/lib/*' | sort)
 mapfile -t cxx_files < <(find bench tests mlir -name '*.cpp' -o -path 'mlir/lib/*.h' | sort)
-mapfile -t shell_files < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
+mapfile -t shell_files < <(find scripts tests mlir .ci -name '*.sh' -o -path .ci/run | sort)
 
 clang_format=$(tool clang-format)
 if [ "${1:-}" = --format ]; then

@@ -90,4 +90,33 @@ def KdlHostObject : Pass<"kdl-host-object", "::mlir::ModuleOp"> {
   ];
 }
 
+def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::ModuleOp"> {
+  let summary = "Lowers linalg.mmt4d to loops around a microkernel";
+  let description = [{
+    `linalg.mmt4d` on memrefs becomes two loops over the outer tiles, which call a microkernel of
+    `<kdl/mma.h>` for the loop over K. The microkernel is bitcode in the attribute `kdl.bitcode` of
+    the function that is called: one that the module brings, else the best of a library for the
+    target, by libkdl's own rules. `kdl-mlir translate` and `kdl-mlir run` link and inline it.
+
+    | operands | K0 | microkernel |
+    |---|---|---|
+    | bf16, bf16 to f32 | 2 | `kdl_uk_mma_f32_bf16` |
+    | i8, i8 to i32 | 4 | `kdl_uk_mma_s32_u8s8`, with what its unsigned operand adds taken off again |
+    | f32, f32 to f32 | 1 | `kdl_uk_mma_f32_f32` |
+
+    N0 is a multiple of 16; M0, N0 and K0 are static, the outer sizes need not be. What does not fit
+    stays as it is, with a remark that says why.
+  }];
+  let options = [
+    Option<"library", "library", "std::string", "\"\"",
+           "a library of microkernels; default: libkdl's own">,
+    Option<"target", "target", "std::string", "\"\"",
+           "the CPU: host for this one, or a spec as host:x86-64-v4+avx512_bf16; default: the least "
+           "one that is built for">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::kdl::KdlDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif

@@ -12,6 +12,7 @@
 
 Features, for REQUIRES lines; each is true where it can be used here:
   PROGRAM   the program is on PATH: see `programs` below
+  ukernels  libkdl's own microkernels were built
   rocm      the device libraries that AMD code objects are linked with are installed
 """
 
@@ -51,6 +52,8 @@ config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={
 for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-val valgrind".split():
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
+if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):
+    config.available_features.add("ukernels")
 bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc"]
 if any(glob.glob(pattern) for pattern in bitcode):
     config.available_features.add("rocm")

@@ -2,6 +2,7 @@
 // kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
 // the dialect kdl built in. The last two load no plugins upstream.
 #include "Passes.h"
+#include "UkernelLink.h"
 
 #include "mlir/ExecutionEngine/JitRunner.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -9,7 +10,6 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -48,7 +48,7 @@ static int translate(int argc, char **argv) {
       "mlir-to-llvmir", "Translate MLIR to LLVM IR",
       [](Operation *op, raw_ostream &output) {
         llvm::LLVMContext context;
-        std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
+        std::unique_ptr<llvm::Module> module = kdl::translateWithUkernels(op, context);
         if (!module)
           return failure();
         module->print(output, nullptr);
@@ -69,7 +69,9 @@ static int run(int argc, char **argv) {
   llvm::InitializeNativeTargetAsmParser();
   DialectRegistry registry;
   registerDialects(registry);
-  return JitRunnerMain(argc, argv, registry);
+  JitRunnerConfig config;
+  config.llvmModuleBuilder = kdl::translateWithUkernels;
+  return JitRunnerMain(argc, argv, registry, config);
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "UkernelLink.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+
+using namespace mlir;
+
+/// A microkernel and what it is made of go into the caller as a whole.
+static void markForInlining(llvm::Module &ukernels) {
+  for (llvm::Function &function : ukernels) {
+    if (function.isDeclaration())
+      continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+}
+
+/// The caller is compiled for the CPU that its microkernel is for: LLVM inlines nothing into code
+/// for a lesser one.
+static void liftCallers(llvm::Function &ukernel) {
+  ukernel.setLinkage(llvm::GlobalValue::InternalLinkage);
+  ukernel.setVisibility(llvm::GlobalValue::DefaultVisibility);
+  for (llvm::User *user : ukernel.users()) {
+    auto *call = dyn_cast<llvm::CallBase>(user);
+    for (StringRef name : {"target-cpu", "target-features"}) {
+      if (call && ukernel.hasFnAttribute(name))
+        call->getFunction()->addFnAttr(ukernel.getFnAttribute(name));
+    }
+  }
+}
+
+static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm::Module &module) {
+  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
+                                       module.getContext());
+  if (!parsed)
+    return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
+  llvm::Function *found = (*parsed)->getFunction(declaration.getName());
+  if (!found || found->isDeclaration())
+    return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
+  if (module.getTargetTriple().empty()) {
+    module.setTargetTriple((*parsed)->getTargetTriple());
+    module.setDataLayout((*parsed)->getDataLayout());
+  }
+  markForInlining(**parsed);
+  if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
+    return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
+  liftCallers(*module.getFunction(declaration.getName()));
+  return success();
+}
+
+std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
+                                                         llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
+  if (!module)
+    return nullptr;
+  bool hasAny = false;
+  WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
+    auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
+    if (!bitcode || !function.isExternal())
+      return WalkResult::advance();
+    hasAny = true;
+    return WalkResult(link(function, bitcode.getValue(), *module));
+  });
+  if (walked.wasInterrupted())
+    return nullptr;
+  if (!hasAny)
+    return module;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass());
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(*module, modules);
+  return module;
+}

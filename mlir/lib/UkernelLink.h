@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef KDL_MLIR_UKERNEL_LINK_H
+#define KDL_MLIR_UKERNEL_LINK_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace mlir::kdl {
+
+/// Attribute of a function without a body: the bitcode that defines it.
+inline constexpr StringLiteral bitcodeAttr = "kdl.bitcode";
+
+/// Translates a module and puts the microkernels that it carries into their callers. Null after an
+/// error.
+std::unique_ptr<llvm::Module> translateWithUkernels(Operation *module, llvm::LLVMContext &context);
+
+} // namespace mlir::kdl
+
+#endif

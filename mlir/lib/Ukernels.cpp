@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Dialect.h"
+#include "Passes.h"
+#include "UkernelLink.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <kdl/kdl.h>
+
+#include <dlfcn.h>
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLLOWERMMT4DTOUKERNELS
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+constexpr int64_t columns = 16; // kdl_mma_columns of <kdl/mma.h>
+
+//===----------------------------------------------------------------------===//
+// Microkernels
+//===----------------------------------------------------------------------===//
+
+struct Variant {
+  std::string bitcode;
+  std::string tag;
+};
+
+/// The library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir,
+/// lib/kdl/ukernels.offload.
+std::string findLibrary() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&findLibrary), &info) || !info.dli_fname)
+    return "";
+  SmallString<256> self;
+  if (llvm::sys::fs::real_path(info.dli_fname, self))
+    return "";
+  StringRef folder = llvm::sys::path::parent_path(self);
+  for (StringRef from : {"kdl", "../lib/kdl"}) {
+    SmallString<256> path(folder);
+    llvm::sys::path::append(path, from, "ukernels.offload");
+    if (llvm::sys::fs::exists(path))
+      return std::string(path);
+  }
+  return "";
+}
+
+/// The first image in rank order that may run on the device and has the microkernel. Tiles of AMX
+/// need a permission from the system, which a program compiled here does not ask for.
+struct Search {
+  kdl_library *library;
+  std::string key;
+  std::optional<size_t> image;
+};
+
+int visitImage(void *user, const kdl_verdict *verdict) {
+  auto *search = static_cast<Search *>(user);
+  if (!verdict->eligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
+    return 0;
+  const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
+  if (needs && StringRef(needs->data, needs->length).contains("amx_tile"))
+    return 0;
+  search->image = verdict->image;
+  return 1;
+}
+
+/// The best variant of the library for the target; otherwise what is wrong.
+FailureOr<Variant> findVariant(StringRef name, const std::string &path, const std::string &target,
+                               std::string &why) {
+  kdl_library *library = nullptr;
+  kdl_device *device = nullptr;
+  if (path.empty()) {
+    why = "found no library of microkernels (library=FILE)";
+    return failure();
+  }
+  if (kdl_open(path.c_str(), nullptr, &library) != KDL_OK ||
+      kdl_device_find(target.c_str(), &device) != KDL_OK) {
+    why = kdl_error_message();
+    kdl_close(library);
+    return failure();
+  }
+  llvm::scope_exit close([&] { kdl_close(library); });
+  Search search{library, ("kdl.ukernel." + name).str(), std::nullopt};
+  const void *bytes = nullptr;
+  size_t size = 0;
+  if (kdl_explain(library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
+      !search.image) {
+    why = ("found no " + name + " for " + target + " in " + path).str();
+    return failure();
+  }
+  if (kdl_image_bytes(library, *search.image, &bytes, &size) != KDL_OK) {
+    why = kdl_error_message();
+    return failure();
+  }
+  const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
+  return Variant{std::string(static_cast<const char *>(bytes), size),
+                 tag ? std::string(tag->data, tag->length) : ""};
+}
+
+//===----------------------------------------------------------------------===//
+// One mmt4d
+//===----------------------------------------------------------------------===//
+
+struct Kind {
+  StringLiteral ukernel;
+  int64_t k0;
+  bool isSigned; // the left operand is, where the microkernel's is not
+};
+
+std::optional<Kind> kindOf(Type lhs, Type rhs, Type acc) {
+  if (lhs.isBF16() && rhs.isBF16() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_bf16", 2, false};
+  if (lhs.isInteger(8) && rhs.isInteger(8) && acc.isInteger(32))
+    return Kind{"kdl_uk_mma_s32_u8s8", 4, true};
+  if (lhs.isF32() && rhs.isF32() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_f32", 1, false};
+  return std::nullopt;
+}
+
+/// Builds the loops in place of the operation.
+class Lowering {
+public:
+  Lowering(linalg::Mmt4DOp op, Kind kind, func::FuncOp ukernel)
+      : op(op), kind(kind), ukernel(ukernel), builder(op), where(op.getLoc()),
+        lhs(op.getInputs()[0]), rhs(op.getInputs()[1]), acc(op.getOutputs()[0]), m0(shape(lhs, 2)),
+        n0(shape(rhs, 2)) {}
+
+  void lower();
+
+private:
+  static int64_t shape(Value memref, unsigned i) {
+    return cast<MemRefType>(memref.getType()).getDimSize(i);
+  }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, where, value); }
+  Value word(int64_t value) {
+    return arith::ConstantIntOp::create(builder, where, builder.getI32Type(), value);
+  }
+  Value dim(Value memref, unsigned i) { return memref::DimOp::create(builder, where, memref, i); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, where, a, b); }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
+  void loop(Value end, function_ref<void(Value)> body);
+  Value pointer(Value memref);
+  Value makeUnsigned();
+  Value sumColumns();
+
+  linalg::Mmt4DOp op;
+  Kind kind;
+  func::FuncOp ukernel;
+  OpBuilder builder;
+  Location where;
+  Value lhs, rhs, acc;
+  int64_t m0, n0;
+};
+
+void Lowering::loop(Value end, function_ref<void(Value)> body) {
+  auto made = scf::ForOp::create(builder, where, index(0), end, index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  body(made.getInductionVar());
+}
+
+/// To the first element; the layout is the identity.
+Value Lowering::pointer(Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
+  Value number = arith::IndexCastOp::create(builder, where, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(builder, where, LLVM::LLVMPointerType::get(builder.getContext()),
+                                  number);
+}
+
+/// lhs + 128, as the microkernel takes it.
+Value Lowering::makeUnsigned() {
+  auto type = cast<MemRefType>(lhs.getType());
+  SmallVector<Value> sizes;
+  for (unsigned i = 0; i < 4; ++i) {
+    if (type.isDynamicDim(i))
+      sizes.push_back(dim(lhs, i));
+  }
+  Value made = memref::AllocOp::create(builder, where, type, sizes);
+  Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);
+  loop(dim(lhs, 0), [&](Value a) {
+    loop(dim(lhs, 1), [&](Value b) {
+      loop(index(m0), [&](Value c) {
+        loop(index(kind.k0), [&](Value d) {
+          Value value = memref::LoadOp::create(builder, where, lhs, ValueRange{a, b, c, d});
+          value = arith::XOrIOp::create(builder, where, value, high);
+          memref::StoreOp::create(builder, where, value, made, ValueRange{a, b, c, d});
+        });
+      });
+    });
+  });
+  return made;
+}
+
+/// 128 times the sum over K of each column of the right operand: what the shift of the left one
+/// adds to the result.
+Value Lowering::sumColumns() {
+  Type i32 = builder.getI32Type();
+  auto type = MemRefType::get({ShapedType::kDynamic, n0}, i32);
+  Value made = memref::AllocOp::create(builder, where, type, ValueRange{dim(rhs, 0)});
+  loop(dim(rhs, 0), [&](Value n) {
+    loop(index(n0), [&](Value column) {
+      memref::StoreOp::create(builder, where, word(0), made, ValueRange{n, column});
+      loop(dim(rhs, 1), [&](Value k) {
+        loop(index(kind.k0), [&](Value d) {
+          Value value = memref::LoadOp::create(builder, where, rhs, ValueRange{n, k, column, d});
+          value = mul(arith::ExtSIOp::create(builder, where, i32, value), word(128));
+          Value sum = memref::LoadOp::create(builder, where, made, ValueRange{n, column});
+          memref::StoreOp::create(builder, where, add(sum, value), made, ValueRange{n, column});
+        });
+      });
+    });
+  });
+  return made;
+}
+
+void Lowering::lower() {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value left = kind.isSigned ? makeUnsigned() : lhs;
+  Value sums = kind.isSigned ? sumColumns() : Value();
+  Value k1 = dim(lhs, 1), n1 = dim(rhs, 0);
+  Value steps = arith::IndexCastOp::create(builder, where, i32, k1);
+  Value pointers[] = {pointer(left), pointer(rhs), pointer(acc)};
+  loop(dim(lhs, 0), [&](Value m) {
+    loop(n1, [&](Value n) {
+      if (sums) {
+        loop(index(m0), [&](Value row) {
+          loop(index(n0), [&](Value column) {
+            SmallVector<Value> at = {m, n, row, column};
+            Value sum = memref::LoadOp::create(builder, where, sums, ValueRange{n, column});
+            Value value = memref::LoadOp::create(builder, where, acc, at);
+            value = arith::SubIOp::create(builder, where, value, sum);
+            memref::StoreOp::create(builder, where, value, acc, at);
+          });
+        });
+      }
+      Value offsets[] = {mul(mul(m, k1), index(m0 * kind.k0)), mul(mul(n, k1), index(n0 * kind.k0)),
+                         mul(add(mul(m, n1), n), index(m0 * n0))};
+      SmallVector<Value> arguments;
+      for (auto [base, offset] : llvm::zip_equal(pointers, offsets)) {
+        arguments.push_back(base);
+        arguments.push_back(arith::IndexCastOp::create(builder, where, i64, offset));
+      }
+      arguments.append({steps, word(m0), word(n0 / columns), /*intrinsics_k=*/word(1)});
+      func::CallOp::create(builder, where, ukernel, arguments);
+    });
+  });
+  for (Value temporary : {kind.isSigned ? left : Value(), sums}) {
+    if (temporary)
+      memref::DeallocOp::create(builder, where, temporary);
+  }
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<linalg::Mmt4DOp> ops;
+    getOperation().walk([&](linalg::Mmt4DOp op) { ops.push_back(op); });
+    for (linalg::Mmt4DOp op : ops) {
+      std::string why;
+      std::optional<Kind> kind = checkShapes(op, why);
+      func::FuncOp ukernel = kind ? getUkernel(*kind, why) : nullptr;
+      if (ukernel)
+        Lowering(op, *kind, ukernel).lower();
+      else
+        op.emitRemark("stays linalg.mmt4d: ") << why;
+    }
+  }
+
+private:
+  std::optional<Kind> checkShapes(linalg::Mmt4DOp op, std::string &why);
+  func::FuncOp getUkernel(Kind kind, std::string &why);
+};
+
+std::optional<Kind> LowerMmt4d::checkShapes(linalg::Mmt4DOp op, std::string &why) {
+  SmallVector<MemRefType> types;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type || !type.getLayout().isIdentity()) {
+      why = "found operands that are no memrefs without a layout: bufferize first";
+      return std::nullopt;
+    }
+    types.push_back(type);
+  }
+  std::optional<Kind> kind =
+      kindOf(types[0].getElementType(), types[1].getElementType(), types[2].getElementType());
+  llvm::raw_string_ostream words(why);
+  if (!kind) {
+    words << "found " << types[0].getElementType() << " and " << types[1].getElementType() << " to "
+          << types[2].getElementType() << ", expected bf16 to f32, i8 to i32 or f32 to f32";
+    return std::nullopt;
+  }
+  int64_t m0 = types[0].getDimSize(2), n0 = types[1].getDimSize(2), k0 = types[0].getDimSize(3);
+  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != kind->k0 ||
+      types[1].getDimSize(3) != k0 || n0 % columns != 0) {
+    auto size = [](int64_t n) { return ShapedType::isDynamic(n) ? "?" : std::to_string(n); };
+    words << "found tiles of M0 = " << size(m0) << ", N0 = " << size(n0) << ", K0 = " << size(k0)
+          << ", expected them static, N0 a multiple of " << columns << " and K0 = " << kind->k0;
+    return std::nullopt;
+  }
+  return kind;
+}
+
+/// A function of that name with bitcode in the module is the user's, and comes first.
+func::FuncOp LowerMmt4d::getUkernel(Kind kind, std::string &why) {
+  ModuleOp module = getOperation();
+  if (auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel)) {
+    if (known->hasAttr(bitcodeAttr))
+      return known;
+    why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
+    return nullptr;
+  }
+  std::string wanted = target.empty() ? std::string("host:") + getHostArch() : target.getValue();
+  FailureOr<Variant> variant =
+      findVariant(kind.ukernel, library.empty() ? findLibrary() : library.getValue(), wanted, why);
+  if (failed(variant))
+    return nullptr;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(&getContext());
+  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  auto type =
+      builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
+  auto made = func::FuncOp::create(builder, module.getLoc(), kind.ukernel, type);
+  made.setPrivate();
+  made->setAttr("kdl.variant", builder.getStringAttr(variant->tag));
+  made->setAttr(bitcodeAttr, builder.getStringAttr(variant->bitcode));
+  return made;
+}
+
+} // namespace

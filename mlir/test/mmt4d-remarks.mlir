@@ -1,0 +1,47 @@
+// What no microkernel takes stays as it is, and says why.
+// REQUIRES: ukernels
+// RUN: mlir-opt %s -split-input-file -verify-diagnostics \
+// RUN:   --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels)' | FileCheck %s
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{library=/nonexistent})' \
+// RUN:   -split-input-file 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// LIBRARY: remark: stays linalg.mmt4d: /nonexistent: cannot open: No such file or directory
+
+// CHECK: func.func @fits
+// CHECK-NOT: linalg.mmt4d
+// CHECK: call @kdl_uk_mma_f32_f32
+func.func @fits(%a: memref<2x3x4x1xf32>, %b: memref<5x3x16x1xf32>, %c: memref<2x5x4x16xf32>) {
+  linalg.mmt4d ins(%a, %b : memref<2x3x4x1xf32>, memref<5x3x16x1xf32>)
+               outs(%c : memref<2x5x4x16xf32>)
+  return
+}
+
+// -----
+
+// CHECK: linalg.mmt4d
+func.func @type(%a: memref<2x3x4x1xf16>, %b: memref<5x3x16x1xf16>, %c: memref<2x5x4x16xf32>) {
+  // expected-remark@+1 {{stays linalg.mmt4d: found f16 and f16 to f32, expected bf16 to f32, i8 to i32 or f32 to f32}}
+  linalg.mmt4d ins(%a, %b : memref<2x3x4x1xf16>, memref<5x3x16x1xf16>)
+               outs(%c : memref<2x5x4x16xf32>)
+  return
+}
+
+// -----
+
+// CHECK: linalg.mmt4d
+func.func @tile(%a: memref<2x3x?x1xbf16>, %b: memref<5x3x8x1xbf16>, %c: memref<2x5x?x8xf32>) {
+  // expected-remark@+1 {{stays linalg.mmt4d: found tiles of M0 = ?, N0 = 8, K0 = 1, expected them static, N0 a multiple of 16 and K0 = 2}}
+  linalg.mmt4d ins(%a, %b : memref<2x3x?x1xbf16>, memref<5x3x8x1xbf16>)
+               outs(%c : memref<2x5x?x8xf32>)
+  return
+}
+
+// -----
+
+// CHECK: linalg.mmt4d
+func.func @tensors(%a: tensor<2x3x4x1xf32>, %b: tensor<5x3x16x1xf32>, %c: tensor<2x5x4x16xf32>)
+    -> tensor<2x5x4x16xf32> {
+  // expected-remark@+1 {{stays linalg.mmt4d: found operands that are no memrefs without a layout: bufferize first}}
+  %0 = linalg.mmt4d ins(%a, %b : tensor<2x3x4x1xf32>, tensor<5x3x16x1xf32>)
+                    outs(%c : tensor<2x5x4x16xf32>) -> tensor<2x5x4x16xf32>
+  return %0 : tensor<2x5x4x16xf32>
+}

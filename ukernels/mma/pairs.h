@@ -11,9 +11,10 @@
  *     values                       elements in a word
  *     load_quad, store_quad, low_halves, high_halves
  *     load_rows(first, second), load_words, zip_low, zip_high, multiply
+ *     multiply_word                one word with those of four columns
  *
- * intrinsics_k must be even here. Of an odd number of rows, the last is multiplied as two, and kept
- * as one.
+ * Of an odd number of rows, the last is multiplied as two, and kept as one. Where intrinsics_k is
+ * odd, as for what is left of K, words are multiplied one by one.
  */
 #ifndef KDL_UKERNELS_MMA_PAIRS_H
 #define KDL_UKERNELS_MMA_PAIRS_H
@@ -21,8 +22,7 @@
 #include <kdl/mma.h>
 
 #define KDL_MMA_PAIRS(name, lhs_type, rhs_type, acc_type)                                          \
-  static inline __attribute__((always_inline)) void name(                                          \
-      KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                          \
+  static inline void name##_in_pairs(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {           \
     const lhs_type *lhs = lhs_base + lhs_offset;                                                   \
     const rhs_type *rhs = rhs_base + rhs_offset;                                                   \
     acc_type *acc = acc_base + acc_offset;                                                         \
@@ -65,6 +65,30 @@
           store_quad(acc + ((2 * m + 1) * width + n) * 4,                                          \
                      high_halves(sum[m][n][0], sum[m][n][1]));                                     \
       }                                                                                            \
+  }                                                                                                \
+  static inline void name##_by_words(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {           \
+    const lhs_type *lhs = lhs_base + lhs_offset;                                                   \
+    const rhs_type *rhs = rhs_base + rhs_offset;                                                   \
+    acc_type *acc = acc_base + acc_offset;                                                         \
+    for (int32_t step = 0; step < k_outer * intrinsics_k; ++step)                                  \
+      for (int32_t m = 0; m < intrinsics_m; ++m) {                                                 \
+        int32_t outer = step / intrinsics_k, k = step % intrinsics_k;                              \
+        int32_t word = (outer * intrinsics_m + m) * intrinsics_k + k;                              \
+        for (int32_t n = 0; n < intrinsics_n * 4; ++n) {                                           \
+          int32_t at = (step * intrinsics_n + n / 4) * kdl_mma_columns + n % 4 * 4;                \
+          acc_type *sum = acc + (m * intrinsics_n * 4 + n) * 4;                                    \
+          store_quad(sum, multiply_word(load_quad(sum), kdl_mma_word_s32(lhs + word * values),     \
+                                        load_words(rhs + at * values)));                           \
+        }                                                                                          \
+      }                                                                                            \
+  }                                                                                                \
+  void name(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                    \
+    if (intrinsics_k % 2)                                                                          \
+      name##_by_words(lhs_base, lhs_offset, rhs_base, rhs_offset, acc_base, acc_offset, k_outer,   \
+                      intrinsics_m, intrinsics_n, intrinsics_k);                                   \
+    else                                                                                           \
+      name##_in_pairs(lhs_base, lhs_offset, rhs_base, rhs_offset, acc_base, acc_offset, k_outer,   \
+                      intrinsics_m, intrinsics_n, intrinsics_k);                                   \
   }
 
 #endif

@@ -35,36 +35,11 @@ static inline word_pairs zip_high(word_pairs here, word_pairs behind) {
 static inline quad multiply(quad sum, word_pairs rows, word_pairs columns) {
   return vusmmlaq_s32(sum, vreinterpretq_u8_s8(rows), columns);
 }
-
-KDL_MMA_PAIRS(in_pairs, uint8_t, int8_t, int32_t)
-
-/* What is left of K, word by word. */
-static inline void word_by_word(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t)) {
-  const uint8_t *lhs = lhs_base + lhs_offset;
-  const int8_t *rhs = rhs_base + rhs_offset;
-  int32_t *acc = acc_base + acc_offset;
-  for (int32_t outer = 0; outer < k_outer; ++outer)
-    for (int32_t k = 0; k < intrinsics_k; ++k)
-      for (int32_t m = 0; m < intrinsics_m; ++m) {
-        int32_t word = (outer * intrinsics_m + m) * intrinsics_k + k;
-        uint8x16_t row = vreinterpretq_u8_s32(vdupq_n_s32(kdl_mma_word_s32(lhs + word * values)));
-        for (int32_t n = 0; n < intrinsics_n * 4; ++n) {
-          int32_t at = (outer * intrinsics_k + k) * intrinsics_n + n / 4;
-          int32_t *sum = acc + (m * intrinsics_n * 4 + n) * 4;
-          word_pairs columns = load_words(rhs + (at * kdl_mma_columns + n % 4 * 4) * values);
-          store_quad(sum, vusdotq_s32(load_quad(sum), row, columns));
-        }
-      }
+static inline quad multiply_word(quad sum, int32_t word, word_pairs columns) {
+  return vusdotq_s32(sum, vreinterpretq_u8_s32(vdupq_n_s32(word)), columns);
 }
 
-void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t)) {
-  if (intrinsics_k % 2)
-    word_by_word(lhs_base, lhs_offset, rhs_base, rhs_offset, acc_base, acc_offset, k_outer,
-                 intrinsics_m, intrinsics_n, intrinsics_k);
-  else
-    in_pairs(lhs_base, lhs_offset, rhs_base, rhs_offset, acc_base, acc_offset, k_outer,
-             intrinsics_m, intrinsics_n, intrinsics_k);
-}
+KDL_MMA_PAIRS(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 
 /* 24 registers of sums, 3 of rows, 4 of columns. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {

@@ -172,7 +172,7 @@ _kdl() {
       options='--device= --peers= --cold= --warm= --blocks= --grid= --block= --arg= --pin= --json='
       options+=' --html= --folded= --trace= --lnt= --strict'
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
-        _kdl_compgen -W 'layers cold launch open select scale compare' -- "$cur"
+        _kdl_compgen -W 'layers cold launch open select scale compare page' -- "$cur"
         return
       fi
       ;;

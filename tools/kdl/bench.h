@@ -40,18 +40,24 @@ kdl_status cli_bench_print(const bench_results *results);
 /* Other forms, each into a file or "-". `command` is the line that was typed. */
 typedef struct cli_bench_form {
   const char *option; /* "json" */
+  bool is_page;       /* what is written goes into a page */
   void (*write)(const bench_results *results, const char *command, FILE *file);
 } cli_bench_form;
 extern const cli_bench_form cli_bench_forms[]; /* ends with a NULL option */
 
 void cli_bench_write_json(const bench_results *results, const char *command, FILE *file);
-void cli_bench_write_html(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_folded(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_trace(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_lnt(const bench_results *results, const char *command, FILE *file);
 
 /* The figures of a file that cli_bench_write_json wrote. The caller frees *out_results. */
 kdl_status cli_bench_read_json(const char *path, bench_results *out_results);
+
+/* A page around JSON that cli_bench_write_json wrote. */
+kdl_status cli_bench_save_page(const char *path, const char *json, size_t size);
+
+/* kdl bench page RESULTS --html=F; returns the exit code. */
+int cli_bench_make_page(const cli_args *args, const char *results_path);
 
 /* kdl bench compare OLD NEW; returns the exit code. */
 int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path);

@@ -28,7 +28,7 @@ static const suite suites[] = {
     {"select", 0, suite_select},
     {"scale", 0, suite_scale},
 };
-#define SUITE_NAMES "layers, cold, launch, open, select, scale or compare"
+#define SUITE_NAMES "layers, cold, launch, open, select, scale, compare or page"
 
 static const suite *find_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i) {
@@ -43,6 +43,7 @@ static kdl_status unknown_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i)
     kdl_nearest_offer(&nearest, suites[i].name);
   kdl_nearest_offer(&nearest, "compare");
+  kdl_nearest_offer(&nearest, "page");
   return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
                   nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
                   nearest.best ? "'?" : "");
@@ -136,9 +137,9 @@ static kdl_status take_peers(const cli_args *args, dispatch_request *request,
 /* What is written                                                                              */
 
 const cli_bench_form cli_bench_forms[] = {
-    {"json", cli_bench_write_json},     {"html", cli_bench_write_html},
-    {"folded", cli_bench_write_folded}, {"trace", cli_bench_write_trace},
-    {"lnt", cli_bench_write_lnt},       {NULL, NULL}};
+    {"json", false, cli_bench_write_json},     {"html", true, cli_bench_write_json},
+    {"folded", false, cli_bench_write_folded}, {"trace", false, cli_bench_write_trace},
+    {"lnt", false, cli_bench_write_lnt},       {NULL, false, NULL}};
 
 /* Found out before minutes are spent on measuring. */
 static kdl_status check_outputs(const cli_args *args) {
@@ -166,7 +167,8 @@ static kdl_status write_forms(const cli_args *args, const bench_results *results
     if (!file || fclose(file) != 0)
       status = kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", form->option);
     else
-      status = cli_output_save(path, data, size);
+      status =
+          form->is_page ? cli_bench_save_page(path, data, size) : cli_output_save(path, data, size);
     free(data);
   }
   free(command);
@@ -257,6 +259,12 @@ static int run(const cli_args *args) {
                                  args->operand_count - 1));
     return cli_bench_compare(args, args->operands[1], args->operands[2]);
   }
+  if (strcmp(name, "page") == 0) {
+    if (args->operand_count != 2)
+      return cli_finish(kdl_fail(KDL_BAD_CALL, "found %zu files, expected RESULTS.json",
+                                 args->operand_count - 1));
+    return cli_bench_make_page(args, args->operands[1]);
+  }
   const suite *what = find_suite(name);
   return what ? run_suite(args, what) : cli_finish(unknown_suite(name));
 }
@@ -287,12 +295,13 @@ static const cli_option options[] = {
 
 const cli_command cli_command_bench = {
     .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|compare [FILE KERNEL | OLD NEW]",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|compare|page [FILE KERNEL | OLD NEW]",
     .summary = "measure what each layer of a dispatch costs",
     .details = "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
                "layers tells what each layer of a dispatch costs, in processes that start cold and "
                "in one that is warm; cold and launch are parts of it. open, select and scale need "
-               "no device. compare takes two JSON files, OLD and NEW. Ctrl-C prints what has been "
+               "no device. compare takes two JSON files, OLD and NEW; page makes the page of one. "
+               "Ctrl-C prints what has been "
                "measured so far, and returns 130.",
     .options = options,
     .min_operands = 1,

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Results as one page that needs nothing else: page/bench.html with the JSON in it. */
+#include "bench.h"
+
+#include "input.h"
+#include "output.h"
+#include "report.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The page lies in the program as it lies in the source. */
+__asm__(".pushsection .rodata\n"
+        "cli_bench_page:\n"
+        ".incbin \"" CLI_BENCH_PAGE "\"\n"
+        "cli_bench_page_end:\n"
+        ".popsection\n");
+extern const char cli_bench_page[], cli_bench_page_end[];
+
+/* Inside a script element a '<' could end it. */
+static void put_escaped(const char *json, size_t size, FILE *file) {
+  for (size_t i = 0; i < size; ++i) {
+    if (json[i] == '<')
+      fputs("\\u003c", file);
+    else
+      putc(json[i], file);
+  }
+}
+
+kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) {
+  static const char mark[] = "@DATA@";
+  size_t template_size = (size_t)(cli_bench_page_end - cli_bench_page);
+  const char *before = cli_bench_page;
+  const char *at = memmem(before, template_size, mark, sizeof mark - 1);
+  const char *behind = at + sizeof mark - 1;
+  char *page = NULL;
+  size_t page_size = 0;
+  FILE *file = open_memstream(&page, &page_size);
+  if (file) {
+    fwrite(before, 1, (size_t)(at - before), file);
+    put_escaped(json, size, file);
+    fwrite(behind, 1, (size_t)(cli_bench_page_end - behind), file);
+  }
+  kdl_status status = file && fclose(file) == 0 ? cli_output_save(path, page, page_size)
+                                                : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  free(page);
+  return status;
+}
+
+int cli_bench_make_page(const cli_args *args, const char *results_path) {
+  const char *path = cli_args_value(args, "html");
+  bench_results results;
+  cli_bytes bytes = {.size = 0};
+  kdl_status status =
+      path ? KDL_OK : kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write");
+  if (status == KDL_OK)
+    status = cli_bench_read_json(results_path, &results);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  bench_results_free(&results);
+  status = cli_bytes_read(results_path, &bytes);
+  if (status == KDL_OK)
+    status = cli_bench_save_page(path, (const char *)bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  return cli_finish(status);
+}

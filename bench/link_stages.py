@@ -22,7 +22,7 @@ stages = ["start", "parse", "choose", "link", "optimise", "compile", "program", 
 
 host = ["-fPIC", "-march=x86-64-v2", "-DBUILTIN", os.path.join(inputs, "rows.c")]
 gpu = ["-nogpulib", os.path.join(inputs, "gpu_rows.c")]
-nvidia = ["-target", "nvptx64-nvidia-cuda", "-march=sm_75"] + gpu
+nvidia = ["-target", "nvptx64-nvidia-cuda", "-march=sm_75", "--cuda-feature=+ptx63"] + gpu
 amd = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942"] + gpu
 cases = [
     ("host zen4", host, "zen4", {}),

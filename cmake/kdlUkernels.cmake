@@ -17,6 +17,20 @@ if(NOT KDL_CLANG)
   set(KDL_CLANG "")
 endif()
 
+# The PTX version of a generation's first CUDA, rounded up to one that all of the generation take.
+# Clang's own choice depends on the CUDA that it finds, so none is shown to it; without one, it
+# chooses a version that knows no processor since Pascal.
+function(kdl_ptx_version arch out_version)
+  string(REGEX MATCH "[0-9]+" number ${arch})
+  if(number LESS 80)
+    set(${out_version} 63 PARENT_SCOPE)
+  elseif(number LESS 100)
+    set(${out_version} 78 PARENT_SCOPE)
+  else()
+    set(${out_version} 90 PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(kdl_ukernel)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE;TRIPLE;ARCH;TAG" "REQUIRES;PROVIDES;FLAGS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCE OR NOT arg_TRIPLE OR NOT arg_ARCH OR NOT arg_PROVIDES)
@@ -37,7 +51,8 @@ function(kdl_ukernel)
   if(arg_TRIPLE MATCHES "^amdgcn")
     set(flags -mcpu=${arg_ARCH} -nogpulib -Xclang -mcode-object-version=none) # the caller says
   elseif(arg_TRIPLE MATCHES "^nvptx")
-    list(APPEND flags -nogpulib)
+    kdl_ptx_version(${arg_ARCH} ptx)
+    list(APPEND flags -nogpulib --cuda-path=/nonexistent --cuda-feature=+ptx${ptx})
   elseif(arg_TRIPLE MATCHES "^aarch64")
     list(JOIN arg_REQUIRES "+" features)
     if(features)

@@ -16,9 +16,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -242,6 +244,7 @@ int main(int argc, char **argv) {
     return exit_done;
   }
   limit_all();
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would want the image any more */
   LLVMInstallFatalErrorHandler(give_up);
   cli_args args;
   kdl_status status = cli_args_parse(&command, argc - 1, argv + 1, &args);

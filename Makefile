@@ -45,7 +45,7 @@ demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explain
 	@scripts/demo.sh
 
 bench: packages-bench build  ## the benchmarks, beside LLVM
-	@for suite in open select scale layers; do build/bin/kdl bench $$suite || exit 1; echo; done
+	@for suite in open select scale layers matmul; do build/bin/kdl bench $$suite || exit 1; echo; done
 	@build/bin/bench_launch
 
 lint: packages-lint build  ## clang-format, clang-tidy, shellcheck

@@ -3,12 +3,12 @@
 """kdl-matmul.offload beside IREE on the same shapes, in turns.
 
     python3 -m venv iree && iree/bin/pip install iree-base-compiler iree-base-runtime
-    bench/matmul_iree.py --iree=iree/bin --bench=BUILD/bin/bench_matmul --library=kdl-matmul.offload
+    bench/matmul_iree.py --iree=iree/bin --kdl=build/bin/kdl --json=iree.json
 
 IREE compiles the function C = A W for this CPU, with W a constant that it packs when the module is
 loaded, as libkdl packs weights beforehand; both ways that it has of using microkernels are
 compiled, and the faster one counts. A round runs IREE's own benchmark program and then
-bench_matmul; ratios are per round.
+`kdl bench matmul`; ratios are per round.
 """
 
 import argparse
@@ -81,18 +81,22 @@ def run_iree(iree, module, kind, shape, threads):
     return row["real_time"] * {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[row["time_unit"]]
 
 
-def run_kdl(args, kind, shape):
-    out = subprocess.run([args.bench, args.library, f"--type={kind}", "--blocks=9",
-                          "--shapes=" + "x".join(map(str, shape)), f"--threads={args.threads}"],
-                         check=True, capture_output=True, text=True).stdout
-    return float(re.search(r"x\d+ +([\d.]+) us", out).group(1))
+def run_kdl(args, kind, text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kdl.json")
+        subprocess.run([args.kdl, "bench", "matmul", f"--types={kind}", "--blocks=9",
+                        f"--shapes={text}", f"--threads={args.threads}", "--weights=packed",
+                        "--peers=", f"--json={path}"], check=True, stdout=subprocess.DEVNULL)
+        with open(path, encoding="utf-8") as file:
+            figures = json.load(file)["figures"]
+    return next(f["median"] for f in figures if f["name"].endswith("/kdl")) / 1e3
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--iree", required=True, help="folder of iree-compile")
-    parser.add_argument("--bench", required=True, help="bench_matmul")
-    parser.add_argument("--library", required=True, help="kdl-matmul.offload")
+    parser.add_argument("--kdl", required=True, help="kdl, with kdl-matmul.offload in its library")
+    parser.add_argument("--json", help="where to write the ratios, for matmul_plot.py")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--types", default="bf16,s8,f32")
@@ -102,7 +106,7 @@ def main():
                              capture_output=True, text=True).stdout
     print(re.search(r"IREE compiler version .*", version).group(0))
     print("ratio: IREE's time over ours, median of the rounds with the least and the most")
-    ratios = []
+    ratios, rows = [], []
     for kind in args.types.split(","):
         for text in args.shapes.split(","):
             shape = tuple(map(int, text.split("x")))
@@ -116,12 +120,19 @@ def main():
                     if best is None or time < best[0]:
                         best = (time, name, module)
                 rounds = [(run_iree(args.iree, best[2], kind, shape, args.threads),
-                           run_kdl(args, kind, shape)) for _ in range(args.rounds)]
+                           run_kdl(args, kind, text)) for _ in range(args.rounds)]
             each = sorted(iree / kdl for iree, kdl in rounds)
             ratios.append(statistics.median(each))
+            rows.append({"type": kind, "shape": text, "microkernels": best[1], "ratio": ratios[-1],
+                         "low": each[0], "high": each[-1],
+                         "kdl_us": statistics.median(r[1] for r in rounds),
+                         "iree_us": statistics.median(r[0] for r in rounds)})
             print(f"{kind:4} {text:16} kdl {statistics.median(r[1] for r in rounds):10.1f} us  "
                   f"IREE ({best[1]}) {statistics.median(r[0] for r in rounds):10.1f} us  "
                   f"ratio {ratios[-1]:6.2f} [{each[0]:.2f} {each[-1]:.2f}]", flush=True)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"threads": args.threads, "rounds": args.rounds, "rows": rows}, file, indent=1)
     print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
 
 

@@ -170,9 +170,9 @@ _kdl() {
       ;;
     bench)
       options='--device= --peers= --cold= --warm= --blocks= --grid= --block= --arg= --pin= --json='
-      options+=' --html= --folded= --trace= --lnt= --strict'
+      options+=' --html= --folded= --trace= --lnt= --strict --types= --shapes= --threads= --weights='
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
-        _kdl_compgen -W 'layers cold launch open select scale compare page' -- "$cur"
+        _kdl_compgen -W 'layers cold launch open select scale matmul compare page' -- "$cur"
         return
       fi
       ;;

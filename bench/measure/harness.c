@@ -32,6 +32,12 @@ static size_t calibrate(const bench_case *item, double target_ns) {
 
 void bench_measure(const bench_case *cases, size_t count, size_t blocks, double milliseconds,
                    bench_run *out_run) {
+  bench_measure_settled(cases, count, blocks, milliseconds, NULL, out_run);
+}
+
+void bench_measure_settled(const bench_case *cases, size_t count, size_t blocks,
+                           double milliseconds, void (*settle)(const bench_case *next),
+                           bench_run *out_run) {
   size_t repeats[KDL_BENCH_LIMIT_CASES];
   out_run->cases = count < KDL_BENCH_LIMIT_CASES ? count : KDL_BENCH_LIMIT_CASES;
   out_run->blocks = blocks < KDL_BENCH_LIMIT_BLOCKS ? blocks : KDL_BENCH_LIMIT_BLOCKS;
@@ -44,6 +50,8 @@ void bench_measure(const bench_case *cases, size_t count, size_t blocks, double 
     }
     for (size_t k = 0; k < out_run->cases; ++k) {
       size_t i = (k + block) % out_run->cases; /* no case always follows the same other one */
+      if (settle)
+        settle(&cases[i]);
       out_run->ns[i][block] = time_repeats(&cases[i], repeats[i]) / (double)repeats[i];
     }
   }

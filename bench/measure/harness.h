@@ -32,6 +32,12 @@ typedef struct bench_run {
 void bench_measure(const bench_case *cases, size_t count, size_t blocks, double milliseconds,
                    bench_run *out_run);
 
+/* The same, with `settle` called before each block of each case, not timed: for cases that leave
+ * something running that would hinder the next. */
+void bench_measure_settled(const bench_case *cases, size_t count, size_t blocks,
+                           double milliseconds, void (*settle)(const bench_case *next),
+                           bench_run *out_run);
+
 bench_summary bench_summarise(const bench_run *run, size_t index);
 
 /* ns of case `index` over ns of case `peer`, block by block. */

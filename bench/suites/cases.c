@@ -13,13 +13,17 @@ static void name_of(const cases_run *what, size_t index, char name[BENCH_NAME]) 
 void cases_measure(const cases_run *what, bench_results *results, bench_run *out_run) {
   bench_progress(what->prefix, 0, 1);
   bench_measure(what->cases, what->count, what->blocks, what->milliseconds, out_run);
-  for (size_t i = 0; i < out_run->cases; ++i) {
+  cases_record(what, out_run, results);
+}
+
+void cases_record(const cases_run *what, const bench_run *run, bench_results *results) {
+  for (size_t i = 0; i < run->cases; ++i) {
     double samples[KDL_BENCH_LIMIT_BLOCKS];
     char name[BENCH_NAME];
-    for (size_t k = 0; k < out_run->blocks; ++k)
-      samples[k] = out_run->ns[i][k] / what->operations;
+    for (size_t k = 0; k < run->blocks; ++k)
+      samples[k] = run->ns[i][k] / what->operations;
     name_of(what, i, name);
-    bench_figure_add(results, name, samples, out_run->blocks, NULL, 0);
+    bench_figure_add(results, name, samples, run->blocks, NULL, 0);
   }
 }
 

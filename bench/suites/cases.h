@@ -18,6 +18,9 @@ typedef struct cases_run {
 /* Measures them and adds a figure for each. *out_run may be used for comparisons. */
 void cases_measure(const cases_run *what, bench_results *results, bench_run *out_run);
 
+/* Adds a figure for each case of a run that was measured. */
+void cases_record(const cases_run *what, const bench_run *run, bench_results *results);
+
 /* How many times as long case `of` took as case `to`. */
 void cases_compare(const cases_run *what, const bench_run *run, size_t of, size_t to,
                    bench_results *results);

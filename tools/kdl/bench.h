@@ -56,6 +56,11 @@ kdl_status cli_bench_read_json(const char *path, bench_results *out_results);
 /* A page around JSON that cli_bench_write_json wrote. */
 kdl_status cli_bench_save_page(const char *path, const char *json, size_t size);
 
+/* kdl bench matmul [FILE], with --types, --shapes, --threads, --weights and --peers; and its tables.
+ */
+kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results);
+kdl_status cli_bench_print_matmul(const bench_results *results);
+
 /* kdl bench page RESULTS --html=F; returns the exit code. */
 int cli_bench_make_page(const cli_args *args, const char *results_path);
 

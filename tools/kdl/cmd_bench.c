@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { default_cold = 100, default_warm = 10000, default_blocks = 60 };
+enum { default_cold = 100, default_warm = 10000, default_blocks = 60, default_matmul_blocks = 31 };
 enum { most_cold = 10000, most_warm = 1000000, most_blocks = 1000, exit_interrupted = 130 };
 
 typedef struct {
@@ -28,20 +28,22 @@ static const suite suites[] = {
     {"select", 0, suite_select},
     {"scale", 0, suite_scale},
 };
-#define SUITE_NAMES "layers, cold, launch, open, select, scale, compare or page"
+static const suite matmul = {"matmul", 0, NULL};
+#define SUITE_NAMES "layers, cold, launch, open, select, scale, matmul, compare or page"
 
 static const suite *find_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i) {
     if (strcmp(suites[i].name, name) == 0)
       return &suites[i];
   }
-  return NULL;
+  return strcmp(matmul.name, name) == 0 ? &matmul : NULL;
 }
 
 static kdl_status unknown_suite(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i)
     kdl_nearest_offer(&nearest, suites[i].name);
+  kdl_nearest_offer(&nearest, matmul.name);
   kdl_nearest_offer(&nearest, "compare");
   kdl_nearest_offer(&nearest, "page");
   return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
@@ -178,10 +180,27 @@ static kdl_status write_forms(const cli_args *args, const bench_results *results
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
+/* `others` ends with NULL. */
+static kdl_status refuse(const cli_args *args, const suite *what, const char *const others[],
+                         size_t operands) {
+  for (; *others; ++others) {
+    if (cli_args_has(args, *others))
+      return kdl_fail(KDL_BAD_CALL, "found --%s, which bench %s does not take", *others,
+                      what->name);
+  }
+  if (args->operand_count > operands)
+    return kdl_fail(KDL_BAD_CALL, "found '%s', which bench %s does not take",
+                    args->operands[operands], what->name);
+  return KDL_OK;
+}
+
 static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_results *results) {
   cli_bench_subject subject;
   dispatch_request request = {.suite = what->name, .modes = what->modes};
-  kdl_status status = take_number(args, "cold", most_cold, default_cold, &request.cold);
+  static const char *const others[] = {"blocks", "types", "weights", "shapes", "threads", NULL};
+  kdl_status status = refuse(args, what, others, 3);
+  if (status == KDL_OK)
+    status = take_number(args, "cold", most_cold, default_cold, &request.cold);
   if (status == KDL_OK)
     status = take_number(args, "warm", most_warm, default_warm, &request.warm);
   if (status == KDL_OK)
@@ -198,19 +217,30 @@ static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_re
   return status;
 }
 
+static kdl_status run_matmul(const cli_args *args, bench_results *results) {
+  static const char *const others[] = {"device", "cold", "warm", "grid", "block", "arg", NULL};
+  size_t blocks = 0;
+  int pin = BENCH_PIN_ANY;
+  kdl_status status = refuse(args, &matmul, others, 2);
+  if (status == KDL_OK)
+    status = take_number(args, "blocks", most_blocks, default_matmul_blocks, &blocks);
+  if (status == KDL_OK)
+    status = take_pin(args, &pin);
+  if (status == KDL_OK)
+    status = cli_bench_matmul(args, blocks, pin, results);
+  bench_progress_end();
+  results->interrupted = bench_stopped();
+  return status;
+}
+
 static kdl_status run_plain(const cli_args *args, const suite *what, bench_results *results) {
-  static const char *const others[] = {"device", "peers", "cold", "warm", "grid", "block", "arg"};
-  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
-    if (cli_args_has(args, others[i]))
-      return kdl_fail(KDL_BAD_CALL, "found --%s, which bench %s does not take", others[i],
-                      what->name);
-  }
-  if (args->operand_count > 1)
-    return kdl_fail(KDL_BAD_CALL, "found '%s', which bench %s does not take", args->operands[1],
-                    what->name);
-  size_t blocks;
-  int pin;
-  kdl_status status = take_number(args, "blocks", most_blocks, default_blocks, &blocks);
+  static const char *const others[] = {"device", "peers", "cold",    "warm",   "grid",    "block",
+                                       "arg",    "types", "weights", "shapes", "threads", NULL};
+  size_t blocks = 0;
+  int pin = BENCH_PIN_ANY;
+  kdl_status status = refuse(args, what, others, 1);
+  if (status == KDL_OK)
+    status = take_number(args, "blocks", most_blocks, default_blocks, &blocks);
   if (status == KDL_OK)
     status = take_pin(args, &pin);
   if (status == KDL_OK && !bench_machine_pin(pin, &results->machine))
@@ -236,7 +266,9 @@ static int run_suite(const cli_args *args, const suite *what) {
     bench_catch_interrupts();
     results.machine.pinned = -1;
     bench_machine_describe(&results.machine);
-    status = what->run ? run_plain(args, what, &results) : run_dispatch(args, what, &results);
+    status = what == &matmul ? run_matmul(args, &results)
+             : what->run     ? run_plain(args, what, &results)
+                             : run_dispatch(args, what, &results);
   }
   if (status == KDL_OK && results.no_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the results");
@@ -275,14 +307,20 @@ static const cli_option options[] = {
      "image"},
     {"peers", 0, CLI_ONCE, "NAME,...",
      "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; plain, omp on "
-     "the "
-     "host; default: all that are here"},
+     "the host; onednn, openblas for matmul; default: all that are here"},
     {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
     {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
-    {"blocks", 0, CLI_ONCE, "N", "open, select, scale: interleaved blocks; default 60"},
+    {"blocks", 0, CLI_ONCE, "N",
+     "open, select, scale, matmul: interleaved blocks; default 60, for matmul 31"},
     {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
     {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items in a group; default: as the metadata says"},
     {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
+    {"types", 0, CLI_ONCE, "TYPE,...", "matmul: some of bf16, s8, f32, f16; default: all"},
+    {"shapes", 0, CLI_ONCE, "MxNxK",
+     "matmul: the sizes, with commas between; default: squares, narrow and odd ones"},
+    {"threads", 0, CLI_ONCE, "N,...", "matmul: how many, or all; default 1,all"},
+    {"weights", 0, CLI_ONCE, "FORM",
+     "matmul: packed (beforehand), plain (packed in each run); default: both"},
     {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
     {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
     {"html", 0, CLI_ONCE, "F", "write one page with flame graphs, tables and plots"},
@@ -295,14 +333,17 @@ static const cli_option options[] = {
 
 const cli_command cli_command_bench = {
     .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|compare|page [FILE KERNEL | OLD NEW]",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|matmul|compare|page [FILE...]",
     .summary = "measure what each layer of a dispatch costs",
-    .details = "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
-               "layers tells what each layer of a dispatch costs, in processes that start cold and "
-               "in one that is warm; cold and launch are parts of it. open, select and scale need "
-               "no device. compare takes two JSON files, OLD and NEW; page makes the page of one. "
-               "Ctrl-C prints what has been "
-               "measured so far, and returns 130.",
+    .details =
+        "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
+        "layers tells what each layer of a dispatch costs, in processes that start cold and "
+        "in one that is warm; cold and launch are parts of it. open, select and scale need "
+        "no device. matmul measures the multiplication of matrices, of FILE or of the library "
+        "that comes with libkdl. compare takes two JSON files, OLD and NEW; page makes the page of "
+        "one. "
+        "Ctrl-C prints what has been "
+        "measured so far, and returns 130.",
     .options = options,
     .min_operands = 1,
     .max_operands = 4,

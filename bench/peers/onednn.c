@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* oneDNN 2, through its C interface; built where its headers are, opened where its library is. */
-#include "matmul_peers.h"
+/* oneDNN 2, through its C interface; built where its headers are, opened where its library is. The
+ * interface of oneDNN 3 is another one. */
+#include "gemm.h"
 
 #if __has_include(<dnnl.h>)
-#include <dlfcn.h>
 #include <dnnl.h>
+#endif
+#if defined(DNNL_VERSION_MAJOR) && DNNL_VERSION_MAJOR == 2
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #define FUNCTIONS(X)                                                                               \
@@ -35,23 +38,28 @@ static struct {
 typedef struct prepared {
   dnnl_primitive_t multiply;
   dnnl_memory_t memory[3];
-  uint32_t threads;
 } prepared;
 
-static bool open_library(void) {
+static const char *open_library(void) {
   if (dnn.stream)
-    return true;
+    return NULL;
   void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_GLOBAL);
   if (!library)
-    return false;
+    return "libdnnl.so.2 not found (Debian: libdnnl2)";
 #define X(name)                                                                                    \
-  if (!(*(void **)&dnn.name = dlsym(library, #name)))                                              \
-    return false;
+  *(void **)&dnn.name = dlsym(library, #name);                                                     \
+  if (!dnn.name)                                                                                   \
+    return "libdnnl.so.2 lacks " #name;
   FUNCTIONS(X)
 #undef X
+  /* It divides work with OpenMP; without this it could not be told how many threads to take. */
   *(void **)&dnn.omp_set_num_threads = dlsym(library, "omp_set_num_threads");
-  return !dnn.dnnl_engine_create(&dnn.engine, dnnl_cpu, 0) &&
-         !dnn.dnnl_stream_create(&dnn.stream, dnn.engine, dnnl_stream_default_flags);
+  if (!dnn.omp_set_num_threads)
+    return "libdnnl.so.2 was built without OpenMP";
+  if (dnn.dnnl_engine_create(&dnn.engine, dnnl_cpu, 0) ||
+      dnn.dnnl_stream_create(&dnn.stream, dnn.engine, dnnl_stream_default_flags))
+    return "libdnnl.so.2 makes no engine for this CPU";
+  return NULL;
 }
 
 static dnnl_data_type_t operand_type(kdl_matmul_type type) {
@@ -87,7 +95,7 @@ static void release(void *context) {
   free(p);
 }
 
-static bool make(prepared *p, const bench_matmul *problem, bool pack) {
+static bool make(prepared *p, const gemm_problem *problem, bool pack) {
   dnnl_data_type_t in = operand_type(problem->type);
   dnnl_data_type_t out = problem->type == KDL_MATMUL_S32_S8 ? dnnl_s32 : dnnl_f32;
   dnnl_dims_t a = {problem->m, problem->k}, b = {problem->k, problem->n};
@@ -121,13 +129,11 @@ static bool make(prepared *p, const bench_matmul *problem, bool pack) {
   return made;
 }
 
-static void *prepare(const bench_matmul *problem, uint32_t threads, bool pack) {
+static void *prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
   prepared *p = calloc(1, sizeof *p);
-  if (!p || !open_library())
-    return free(p), NULL;
-  p->threads = threads;
-  if (dnn.omp_set_num_threads)
-    dnn.omp_set_num_threads((int)threads);
+  if (!p)
+    return NULL;
+  dnn.omp_set_num_threads((int)threads);
   if (make(p, problem, pack))
     return p;
   release(p);
@@ -143,7 +149,11 @@ static void run(void *context) {
     abort();
 }
 
-const bench_peer bench_onednn = {"oneDNN", prepare, run, release};
+const gemm_peer gemm_onednn = {"onednn", "oneDNN", open_library, prepare, run, release};
 #else
-const bench_peer bench_onednn = {0};
+static const char *open_library(void) {
+  return "kdl was built without the headers of oneDNN 2 (Debian: libdnnl-dev)";
+}
+
+const gemm_peer gemm_onednn = {"onednn", "oneDNN", open_library, NULL, NULL, NULL};
 #endif

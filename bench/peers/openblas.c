@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* OpenBLAS, through the C interface that all BLAS libraries share: f32 only, and it keeps no packed
  * weights. */
-#include "matmul_peers.h"
+#include "gemm.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -13,30 +13,30 @@ static void (*sgemm)(int order, int transpose_a, int transpose_b, int m, int n, 
                      float *c, int c_stride);
 static void (*set_threads)(int);
 
-static void *prepare(const bench_matmul *problem, uint32_t threads, bool pack) {
-  (void)pack;
-  if (problem->type != KDL_MATMUL_F32_F32)
-    return NULL;
-  if (!sgemm) {
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-      return NULL;
+static const char *open_library(void) {
+  void *library = sgemm ? NULL : dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (library) {
     *(void **)&set_threads = dlsym(library, "openblas_set_num_threads");
     *(void **)&sgemm = dlsym(library, "cblas_sgemm");
-    if (!sgemm || !set_threads)
-      return NULL;
   }
-  bench_matmul *copy = malloc(sizeof *copy);
-  if (copy)
+  return sgemm && set_threads ? NULL : "libopenblas.so.0 not found (Debian: libopenblas0-pthread)";
+}
+
+static void *prepare(const gemm_problem *problem, uint32_t threads, bool pack) {
+  (void)pack;
+  gemm_problem *copy =
+      problem->type == KDL_MATMUL_F32_F32 && problem->k ? malloc(sizeof *copy) : NULL;
+  if (copy) {
     *copy = *problem;
-  set_threads((int)threads);
+    set_threads((int)threads);
+  }
   return copy;
 }
 
 static void run(void *context) {
-  const bench_matmul *p = context;
+  const gemm_problem *p = context;
   int m = (int)p->m, n = (int)p->n, k = (int)p->k;
   sgemm(row_major, as_it_is, as_it_is, m, n, k, 1, p->a, k, p->b, n, 0, p->c, n);
 }
 
-const bench_peer bench_openblas = {"OpenBLAS", prepare, run, free};
+const gemm_peer gemm_openblas = {"openblas", "OpenBLAS", open_library, prepare, run, free};

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char plain_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+static const char plain_magic[] = KDL_CLANG_BUNDLE_MAGIC;
 static const char packed_magic[] = "CCOB";
 
 enum {
@@ -160,6 +160,19 @@ static kdl_image_kind kind_before(const kdl_container *container, uint32_t first
   return same ? last->kind : KDL_IMAGE_UNKNOWN;
 }
 
+/* Adds the image that a bundle ID names; `image` says where it lies. */
+static kdl_status add_image(kdl_container *container, const kdl_scope *scope, kdl_string id,
+                            const bundle_id *parts, kdl_image *image) {
+  for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
+    if (equals(parts->kind, offload_kinds[i].name))
+      image->offload_kind = offload_kinds[i].offload_kind;
+  }
+  image->pairs = make_pairs(container, id, parts, &image->pair_count);
+  if (!image->pairs)
+    return kdl_container_no_memory(container);
+  return kdl_container_add(container, scope, image);
+}
+
 static kdl_status add_entry(kdl_container *container, const kdl_scope *scope,
                             const kdl_region *bundle, const bundle_entry *entry, uint32_t first,
                             const char *label) {
@@ -179,16 +192,9 @@ static kdl_status add_entry(kdl_container *container, const kdl_scope *scope,
       .header_offset = bundle->base + entry->at,
       .label = label,
   };
-  for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
-    if (equals(parts.kind, offload_kinds[i].name))
-      image.offload_kind = offload_kinds[i].offload_kind;
-  }
-  image.pairs = make_pairs(container, id, &parts, &image.pair_count);
-  if (!image.pairs)
-    return kdl_container_no_memory(container);
   if (bundle->source->codec != KDL_CODEC_NONE)
     image.kind = kind_before(container, first, parts.triple);
-  return kdl_container_add(container, scope, &image);
+  return add_image(container, scope, id, &parts, &image);
 }
 
 /* *out_used is the length of the bundle at the start of `bundle`. */
@@ -401,4 +407,23 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
       return status;
   }
   return KDL_OK;
+}
+
+kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
+                                    const kdl_region *region, kdl_string id) {
+  bundle_id parts = split_id(id);
+  /* The host's image is the object itself; its section holds one byte, since none may be empty. */
+  if (equals(parts.kind, "host"))
+    return KDL_OK;
+  kdl_image image = {
+      .source = region->source,
+      .offset = region->base,
+      .stored_size = region->size,
+      .size = region->size,
+      .header_offset = region->base,
+      .label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place),
+  };
+  if (!image.label)
+    return kdl_container_no_memory(container);
+  return add_image(container, scope, id, &parts, &image);
 }

@@ -130,6 +130,11 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *s
                                     const kdl_region *region);
 kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *scope,
                                   const kdl_region *region);
+/* One section of an object that was bundled as -type=o: named by the magic and a bundle ID, it
+ * holds one device's object. `id` must be in the container's arena. */
+#define KDL_CLANG_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
+kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
+                                    const kdl_region *region, kdl_string id);
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
                                  const kdl_region *region);
 kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The offload sections of a host ELF file: LLVM's by their section type, whatever their name, as
- * LLVM itself goes by the type alone; NVIDIA's and AMD's by name, since theirs are PROGBITS.
+ * LLVM itself goes by the type alone; NVIDIA's and AMD's by name, since theirs are PROGBITS; and
+ * those of clang-offload-bundler, whose names go on with what the bytes are for.
  */
 #include "base/bytes.h"
 #include "base/error.h"
@@ -21,6 +22,7 @@ enum {
   flag_exec = 0x4,
   limit_sections = 1 << 20,
 };
+static const uint64_t flag_exclude = 0x80000000;
 
 typedef struct {
   uint32_t name;
@@ -55,7 +57,8 @@ static const struct {
 typedef struct {
   section section;
   parse_fn *parse;
-  const char *name;
+  const char *name;     /* NULL: not ours */
+  kdl_string bundle_id; /* in place of a parser; the rest of the name */
 } candidate;
 
 typedef struct {
@@ -180,12 +183,48 @@ static kdl_status name_is(const elf_file *elf, const section *header, const char
   return KDL_OK;
 }
 
-static kdl_status identify(const elf_file *elf, candidate *item) {
+/* The name of a section that ends within the table, or one of length 0. */
+static kdl_status read_name(kdl_container *container, const elf_file *elf, const section *header,
+                            kdl_string *out_name) {
+  uint64_t room = elf->names.size - header->name;
+  if (room > KDL_LIMIT_KEY)
+    room = KDL_LIMIT_KEY;
+  const uint8_t *text = kdl_region_peek(elf->file, elf->names.offset + header->name, (size_t)room);
+  if (!text)
+    return kdl_error_status();
+  const uint8_t *end = memchr(text, '\0', (size_t)room);
+  *out_name = kdl_arena_string(&container->arena, text, end ? (size_t)(end - text) : 0);
+  return out_name->data ? KDL_OK : kdl_container_no_memory(container);
+}
+
+static kdl_status identify_bundled(kdl_container *container, const elf_file *elf, candidate *item) {
+  static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
+  enum { magic_size = sizeof magic - 1 };
+  if (!kdl_in_range(item->section.name, magic_size, elf->names.size))
+    return KDL_OK;
+  const uint8_t *text =
+      kdl_region_peek(elf->file, elf->names.offset + item->section.name, magic_size);
+  if (!text)
+    return kdl_error_status();
+  if (memcmp(text, magic, magic_size) != 0)
+    return KDL_OK;
+  kdl_string name;
+  kdl_status status = read_name(container, elf, &item->section, &name);
+  if (status != KDL_OK || name.length <= magic_size)
+    return status;
+  item->name = name.data;
+  item->bundle_id = (kdl_string){name.data + magic_size, name.length - magic_size};
+  return KDL_OK;
+}
+
+static kdl_status identify(kdl_container *container, const elf_file *elf, candidate *item) {
   if (item->section.type == section_llvm_offloading) {
     item->parse = kdl_parse_offload_binary;
     item->name = ".llvm.offloading";
     return KDL_OK;
   }
+  if (item->section.flags & flag_exclude)
+    return identify_bundled(container, elf, item);
   for (size_t i = 0; i < sizeof sections_by_name / sizeof *sections_by_name; ++i) {
     bool same;
     kdl_status status = name_is(elf, &item->section, sections_by_name[i].name, &same);
@@ -209,8 +248,9 @@ static kdl_status collect(kdl_container *container, const elf_file *elf, candida
     if (status != KDL_OK)
       return status;
     bool by_type = header.type == section_llvm_offloading;
-    bool by_name = header.type == section_progbits && (header.flags & flag_alloc) &&
-                   !(header.flags & flag_exec) && elf->names.size;
+    bool by_name = header.type == section_progbits &&
+                   (header.flags & (flag_alloc | flag_exclude)) && !(header.flags & flag_exec) &&
+                   elf->names.size;
     if (header.size == 0 || (!by_type && !by_name))
       continue;
     if (list->count == list->capacity) {
@@ -225,12 +265,12 @@ static kdl_status collect(kdl_container *container, const elf_file *elf, candida
   }
   size_t kept = 0;
   for (size_t i = 0; i < list->count; ++i) {
-    kdl_status status = identify(elf, &list->items[i]);
-    if (status == KDL_OK && list->items[i].parse)
+    kdl_status status = identify(container, elf, &list->items[i]);
+    if (status == KDL_OK && list->items[i].name)
       status = check_extent(elf, &list->items[i].section, list->items[i].name);
     if (status != KDL_OK)
       return status;
-    if (list->items[i].parse)
+    if (list->items[i].name)
       list->items[kept++] = list->items[i];
   }
   list->count = kept;
@@ -275,7 +315,9 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
     if (!inner.place)
       return kdl_container_no_memory(container);
     kdl_region body = kdl_region_slice(elf->file, item->section.offset, item->section.size);
-    kdl_status status = item->parse(container, &inner, &body);
+    kdl_status status = item->parse
+                            ? item->parse(container, &inner, &body)
+                            : kdl_parse_bundle_section(container, &inner, &body, item->bundle_id);
     if (status != KDL_OK)
       return status;
   }

@@ -48,13 +48,47 @@ static void a_name_alone_is_not_enough(void **state) {
   (void)state;
   elf_section sections[] = {{".nv_fatbin", progbits, alloc | exec, one, one_size},
                             {".hip_fatbin", progbits, 0, one, one_size},
-                            {".nv_fatbinX", progbits, alloc, one, one_size}};
-  elf_image elf = build_elf(em_x86_64, sections, 3);
+                            {".nv_fatbinX", progbits, alloc, one, one_size},
+                            {".hip_fatbin", progbits, exclude, one, one_size},
+                            {"__CLANG_OFFLOAD_BUNDLE__hip-gfx90a", progbits, alloc, one, one_size},
+                            {"__CLANG_OFFLOAD_BUNDLE__", progbits, exclude, one, one_size}};
+  elf_image elf = build_elf(em_x86_64, sections, 6);
   kdl_library *lib;
   assert_ok(try_open(elf.data, elf.size, &lib));
   assert_int_equal(kdl_image_count(lib), 1);
   assert_int_equal(image_at(lib, 0).kind, KDL_IMAGE_OBJECT);
   assert_string_equal(image_at(lib, 0).container.data, "bare image");
+  kdl_close(lib);
+  free(elf.data);
+}
+
+/* What clang-offload-bundler -type=o makes of a host object: the name says what the bytes are. */
+static void finds_bundled_sections(void **state) {
+  (void)state;
+  static const char host[] = "__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-";
+  static const char device[] = "__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a:xnack+";
+  elf_section sections[] = {{host, progbits, exclude, "", 1},
+                            {device, progbits, exclude, "AMD", 3}};
+  elf_image elf = build_elf(em_x86_64, sections, 2);
+  kdl_library *lib;
+  assert_ok(try_open(elf.data, elf.size, &lib));
+  assert_int_equal(kdl_image_count(lib), 1);
+  kdl_image_info info = image_at(lib, 0);
+  assert_string_equal(info.triple.data, "amdgcn-amd-amdhsa");
+  assert_string_equal(info.arch.data, "gfx90a:xnack+");
+  assert_int_equal(info.offload_kind, KDL_OFFLOAD_HIP);
+  const void *bytes;
+  size_t size;
+  assert_ok(kdl_image_bytes(lib, 0, &bytes, &size));
+  assert_int_equal(size, 3);
+  assert_memory_equal(bytes, "AMD", 3);
+  kdl_close(lib);
+
+  /* A name that runs out of the table is none: the object is only itself. */
+  uint8_t *names = elf.data + elf.table + 3 * 64;
+  kdl_store_u64(names + 32, kdl_load_u32(elf.data + elf.table + 2 * 64) + sizeof device - 1);
+  assert_ok(try_open(elf.data, elf.size, &lib));
+  assert_int_equal(kdl_image_count(lib), 0);
   kdl_close(lib);
   free(elf.data);
 }
@@ -134,7 +168,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_sections_by_type),   cmocka_unit_test(a_name_alone_is_not_enough),
       cmocka_unit_test(reads_extended_numbering), cmocka_unit_test(names_each_damaged_field),
-      cmocka_unit_test(survives_truncation),
+      cmocka_unit_test(survives_truncation),      cmocka_unit_test(finds_bundled_sections),
   };
   return cmocka_run_group_tests(tests, load, unload);
 }

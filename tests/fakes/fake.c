@@ -4,15 +4,31 @@
 #include <kdl/kdl.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { most_devices = 64 };
-
-static kdl_backend shown;
-static kdl_device_spec devices[most_devices];
-static size_t device_count;
+/* The value of a variable, or of the file that "@FILE" names: a file can change while other threads
+ * read the environment. Read into `text`; too long is a mistake in a test. */
+static void read_variable(const char *name, char *text, size_t room) {
+  const char *value = getenv(name);
+  size_t length = value ? strlen(value) : 0;
+  text[0] = '\0';
+  if (value && value[0] == '@') {
+    FILE *file = fopen(value + 1, "r");
+    length = file ? fread(text, 1, room - 1, file) : 0;
+    if (file)
+      fclose(file);
+  } else if (length < room) {
+    memcpy(text, value ? value : "", length);
+  }
+  if (length >= room - 1) {
+    fprintf(stderr, "%s: found more than %zu bytes\n", name, room);
+    abort();
+  }
+  text[length] = '\0';
+}
 
 void fake_call(const char *function) {
   const char *path = getenv("KDL_FAKE_LOG");
@@ -74,10 +90,11 @@ static int apply_rules(const char *text, const char *function, int *out_sleep) {
 }
 
 int fake_fault(const char *function) {
-  const char *text = getenv("KDL_FAKE_FAIL");
+  char text[sizeof fault_text];
   int delay = 0;
+  read_variable("KDL_FAKE_FAIL", text, sizeof text);
   pthread_mutex_lock(&fault_lock);
-  int error = apply_rules(text ? text : "", function, &delay);
+  int error = apply_rules(text, function, &delay);
   pthread_mutex_unlock(&fault_lock);
   if (delay)
     nanosleep(&(struct timespec){delay / 1000, (long)(delay % 1000) * 1000000}, NULL);
@@ -99,6 +116,20 @@ unsigned fake_faults(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
+enum { most_devices = 64, most_text = 8192 };
+
+/* What a driver shows, which stays as it is once it is shown: threads may be looking at it. */
+typedef struct machine machine;
+struct machine {
+  machine *previous;
+  char *text; /* KDL_FAKE_DEVICES */
+  size_t device_count;
+  kdl_device_spec devices[most_devices];
+};
+
+static _Atomic(kdl_backend) shown;
+static _Atomic(machine *) present;
+
 /* The end of a spec: a ';' outside quotes, or the end of the text. */
 static size_t spec_length(const char *text) {
   bool quoted = false;
@@ -113,18 +144,39 @@ static size_t spec_length(const char *text) {
 }
 
 /* A mistake in a test must not look like a machine without devices. */
-static void add_device(const char *text, size_t length) {
+static void add_device(machine *made, const char *text, size_t length) {
   char line[KDL_SPEC_LINE];
   snprintf(line, sizeof line, "%.*s", (int)length, text);
   kdl_device_spec spec;
   if (line[strspn(line, " \t\n")] == '\0')
     return;
-  if (kdl_device_spec_parse(line, &spec) != KDL_OK || device_count == most_devices) {
+  if (kdl_device_spec_parse(line, &spec) != KDL_OK || made->device_count == most_devices) {
     fprintf(stderr, "KDL_FAKE_DEVICES: %s\n", kdl_error_message());
     abort();
   }
   if (spec.backend == shown)
-    devices[device_count++] = spec;
+    made->devices[made->device_count++] = spec;
+}
+
+static void show(const char *text) {
+  machine *made = calloc(1, sizeof *made);
+  if (!made || !(made->text = strdup(text)))
+    abort();
+  while (*text) {
+    size_t length = spec_length(text);
+    add_device(made, text, length);
+    text += length + (text[length] == ';');
+  }
+  made->previous = present;
+  present = made;
+}
+
+__attribute__((destructor)) static void forget_machines(void) {
+  for (machine *next; present; present = next) {
+    next = ((machine *)present)->previous;
+    free(((machine *)present)->text);
+    free(present);
+  }
 }
 
 const char *fake_setting(const char *name) {
@@ -149,26 +201,29 @@ int fake_setting_number(const char *name) {
 }
 
 int fake_init(kdl_backend backend, const char *function) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  char text[most_text];
   fake_call(function);
+  read_variable("KDL_FAKE_DEVICES", text, sizeof text);
+  pthread_mutex_lock(&lock);
   shown = backend;
-  device_count = 0;
-  const char *text = getenv("KDL_FAKE_DEVICES");
-  while (text && *text) {
-    size_t length = spec_length(text);
-    add_device(text, length);
-    text += length + (text[length] == ';');
-  }
+  const machine *now = present;
+  if (!now || strcmp(now->text, text) != 0)
+    show(text);
+  pthread_mutex_unlock(&lock);
   int delay = fake_setting_number("delay");
   nanosleep(&(struct timespec){delay / 1000, (long)(delay % 1000) * 1000000}, NULL);
   return fake_setting_number("init");
 }
 
 size_t fake_device_count(void) {
-  return device_count;
+  const machine *now = present;
+  return now ? now->device_count : 0;
 }
 
 const kdl_device_spec *fake_device(size_t index) {
+  const machine *now = present;
   const char *mute = fake_setting("mute");
   bool is_mute = mute && strtoul(mute, NULL, 10) == index;
-  return index < device_count && !is_mute ? &devices[index] : NULL;
+  return now && index < now->device_count && !is_mute ? &now->devices[index] : NULL;
 }

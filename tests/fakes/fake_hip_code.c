@@ -174,7 +174,7 @@ static int load_bundle(fake_object *module, const uint8_t *data) {
 int hipModuleLoadData(void **module, const void *image) {
   HIP_ENTER();
   fake_object *device = fake_hip_current();
-  int error = device->sticky ? device->sticky : fake_unsafe();
+  int error = fake_hip_lost(device) ? fake_hip_lost(device) : fake_unsafe();
   if (!error && (uintptr_t)image % 8 != 0)
     fake_hip_abort(__func__, "reads structures, and the image is not aligned for them");
   if (error)

@@ -26,6 +26,11 @@ fake_object *fake_hip_current(void) {
   return found;
 }
 
+int fake_hip_lost(const fake_object *device) {
+  bool is_there = fake_device((size_t)device->device) != NULL;
+  return device->sticky ? device->sticky : is_there ? KDL_HIP_SUCCESS : launch_failure;
+}
+
 int hipGetDevice(int *device) {
   HIP_ENTER();
   *device = current_device;
@@ -43,7 +48,7 @@ int hipSetDevice(int device) {
 int hipDeviceSynchronize(void) {
   HIP_ENTER();
   int error = fake_unsafe();
-  return hip_leave(error ? error : fake_hip_current()->sticky);
+  return hip_leave(error ? error : fake_hip_lost(fake_hip_current()));
 }
 
 /* "gfx90a:sramecc+:xnack-", where the setting is always there for processors that have one. */

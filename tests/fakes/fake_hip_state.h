@@ -32,6 +32,9 @@ __attribute__((noreturn)) void fake_hip_abort(const char *function, const char *
 /* The device that is current on this thread, as the object that its streams belong to. */
 fake_object *fake_hip_current(void);
 
+/* The error that every call on the device returns, since it is lost or not there any more; 0. */
+int fake_hip_lost(const fake_object *device);
+
 /* "gfx90a:sramecc+:xnack-" with xnack as HSA_XNACK wants it. */
 void fake_hip_arch(const kdl_device_spec *spec, char arch[64]);
 

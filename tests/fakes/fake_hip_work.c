@@ -20,8 +20,8 @@ static fake_object *device_of(void *handle, fake_object **out_stream) {
 
 static int create_stream(void **stream, unsigned flags) {
   fake_object *device = fake_hip_current();
-  if (device->sticky)
-    return device->sticky;
+  if (fake_hip_lost(device))
+    return fake_hip_lost(device);
   fake_object *made = fake_new(FAKE_STREAM, device);
   made->blocking = !(flags & KDL_HIP_STREAM_NON_BLOCKING);
   *stream = made;
@@ -59,7 +59,7 @@ int hipStreamSynchronize(void *handle) {
     stream->capture = capture_broken;
     return hip_leave(capture_unsupported);
   }
-  return hip_leave(device->sticky);
+  return hip_leave(fake_hip_lost(device));
 }
 
 int hipStreamWaitEvent(void *handle, void *event, unsigned flags) {
@@ -68,7 +68,7 @@ int hipStreamWaitEvent(void *handle, void *event, unsigned flags) {
   fake_object *stream;
   fake_object *device = device_of(handle, &stream);
   bool good = device && fake_live(event, FAKE_EVENT);
-  return hip_leave(good ? device->sticky : invalid_handle);
+  return hip_leave(good ? fake_hip_lost(device) : invalid_handle);
 }
 
 int hipGetStreamDeviceId(void *handle) {
@@ -121,18 +121,18 @@ int hipEventRecord(void *handle, void *stream_handle) {
   fake_object *event = fake_live(handle, FAKE_EVENT);
   if (!device || !event || event->context != device)
     return hip_leave(invalid_handle);
-  if (!device->sticky) {
+  if (!fake_hip_lost(device)) {
     event->recorded = true;
     event->time = clock;
     clock += 0.25;
   }
-  return hip_leave(device->sticky);
+  return hip_leave(fake_hip_lost(device));
 }
 
 int hipEventSynchronize(void *handle) {
   HIP_ENTER();
   fake_object *event = fake_live(handle, FAKE_EVENT);
-  return hip_leave(event ? event->context->sticky : invalid_handle);
+  return hip_leave(event ? fake_hip_lost(event->context) : invalid_handle);
 }
 
 int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
@@ -151,10 +151,11 @@ int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
 int hipMalloc(void **address, size_t size) {
   HIP_ENTER();
   fake_object *device = fake_hip_current();
-  int error = device->sticky ? device->sticky : fake_unsafe();
+  int error = fake_hip_lost(device) ? fake_hip_lost(device) : fake_unsafe();
   if (error)
     return hip_leave(error);
-  uint64_t limit = fake_device((size_t)device->device)->memory;
+  const kdl_device_spec *spec = fake_device((size_t)device->device);
+  uint64_t limit = spec ? spec->memory : 1;
   fake_object *memory = !size || (limit && size > limit) ? NULL : fake_allocate(device, size);
   *address = memory ? (void *)(uintptr_t)memory->address : NULL;
   return hip_leave(memory || !size ? KDL_HIP_SUCCESS : KDL_HIP_ERROR_OUT_OF_MEMORY);
@@ -177,8 +178,8 @@ static int check_work(void *stream_handle, const void *own, size_t size) {
   fake_object *memory = fake_memory_at((uintptr_t)own, size);
   if (!device)
     return invalid_handle;
-  if (device->sticky)
-    return device->sticky;
+  if (fake_hip_lost(device))
+    return fake_hip_lost(device);
   return memory && memory->context == device ? KDL_HIP_SUCCESS : invalid_value;
 }
 
@@ -284,11 +285,12 @@ static int launch(void *handle, const shape *s, void *stream_handle, void **para
   fake_object *function = fake_live(handle, FAKE_FUNCTION);
   if (!device || !function)
     return device ? invalid_handle : invalid_value;
-  if (device->sticky)
-    return device->sticky;
+  if (fake_hip_lost(device))
+    return fake_hip_lost(device);
   if (function->context != device)
     return invalid_device;
-  int error = check_shape(function, fake_device((size_t)device->device), s);
+  const kdl_device_spec *spec = fake_device((size_t)device->device);
+  int error = spec ? check_shape(function, spec, s) : launch_failure;
   if (!error)
     error = check_params(function, params);
   if (error)

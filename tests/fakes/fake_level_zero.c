@@ -28,6 +28,13 @@ const kdl_device_spec *fake_ze_spec(const void *device) {
              : NULL;
 }
 
+int fake_ze_lost(int ordinal) {
+  bool is_there = fake_device((size_t)ordinal) != NULL;
+  return fake_ze_sticky[ordinal] ? fake_ze_sticky[ordinal]
+         : is_there              ? KDL_ZE_SUCCESS
+                                 : device_lost;
+}
+
 uint32_t fake_ze_version(void) {
   int wanted = fake_setting_number("version");
 #ifdef FAKE_OLD

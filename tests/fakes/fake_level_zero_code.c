@@ -72,7 +72,7 @@ int zeModuleCreate(void *context_handle, void *device, const kdl_ze_module_desc 
     fprintf(stderr, "zeModuleCreate: reads words, and the image is not aligned for them\n");
     abort();
   }
-  int sticky = fake_ze_sticky[fake_ze_ordinal(device)];
+  int sticky = fake_ze_lost(fake_ze_ordinal(device));
   if (sticky)
     return fake_leave(sticky);
   char words[256] = "";

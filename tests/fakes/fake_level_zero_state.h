@@ -40,6 +40,9 @@ int fake_ze_ordinal(const void *device);
 /* An error that every further call on the device returns. */
 extern int fake_ze_sticky[64];
 
+/* That error, or that the device is not there any more; 0. */
+int fake_ze_lost(int ordinal);
+
 /* What zeDriverGetLastErrorDescription tells this thread next. */
 void fake_ze_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

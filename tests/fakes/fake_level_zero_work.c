@@ -37,7 +37,7 @@ static int make_list(void *context_handle, void *device, bool is_immediate, uint
   fake_object *context = fake_live(context_handle, FAKE_CONTEXT);
   if (!context || !fake_ze_spec(device))
     return invalid_handle;
-  int sticky = fake_ze_sticky[fake_ze_ordinal(device)];
+  int sticky = fake_ze_lost(fake_ze_ordinal(device));
   if (sticky)
     return sticky;
   fake_object *made = fake_new(FAKE_STREAM, context);
@@ -87,7 +87,7 @@ static int check_list(void *handle, fake_object **out_list) {
   *out_list = fake_live(handle, FAKE_STREAM);
   if (!*out_list)
     return invalid_handle;
-  return state_of(*out_list)->is_immediate ? fake_ze_sticky[(*out_list)->device] : invalid_argument;
+  return state_of(*out_list)->is_immediate ? fake_ze_lost((*out_list)->device) : invalid_argument;
 }
 
 /* One that is not a barrier. */
@@ -334,7 +334,7 @@ int zeMemAllocDevice(void *context_handle, const kdl_ze_device_mem_desc *desc, s
     return fake_leave(invalid_enumeration);
   if (alignment & (alignment - 1))
     return fake_leave(unsupported_alignment);
-  int sticky = fake_ze_sticky[fake_ze_ordinal(device)];
+  int sticky = fake_ze_lost(fake_ze_ordinal(device));
   if (sticky)
     return fake_leave(sticky);
   int most = fake_setting_number("max_allocation");

@@ -70,6 +70,7 @@ typedef struct kdl_backend_device {
   const char *spec;     /* the device as one line: "cuda:sm_90 ordinal=0 ..." */
   uint32_t ordinal;     /* its number in the backend; 0 where the spec does not say */
   void *native_context; /* use this one (CUcontext, ...) instead of the usual one, where not NULL */
+  const void *identity; /* differs where a device came to have the number of one that is gone */
 } kdl_backend_device;
 
 typedef struct kdl_backend_image {
@@ -128,7 +129,7 @@ typedef struct kdl_backend_table {
   const char *name;
 
   /* Optional. Calls `visit` with the spec of each device that the backend brings; they come before
-   * those that libkdl finds. Must not create contexts. */
+   * those that libkdl finds. Must not create contexts. Called again by kdl_devices_refresh. */
   kdl_status (*devices)(void (*visit)(void *user, const char *spec), void *user);
 
   /* Called once per device, when it is first used; again where this or the first queue_create

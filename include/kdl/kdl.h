@@ -216,9 +216,9 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
  * the process; the same description gives the same device.
  *
- * Drivers are asked for their devices when somebody wants one of theirs, each once; one may be
- * missing or broken without harm. No context is created. A device that was handed out stays what it
- * is, whatever is asked later. */
+ * Drivers are asked for their devices when somebody wants one of theirs, each once unless
+ * kdl_devices_refresh asks again; one may be missing or broken without harm. No context is created.
+ * A device that was handed out stays what it is, whatever is asked later. */
 typedef struct kdl_device kdl_device;
 
 /* How many devices this machine has, in the default order: discrete GPUs, integrated ones, the CPU.
@@ -242,6 +242,22 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  * Of a GPU that both CUDA and OpenCL show, "opencl:0" is not kdl_device_at(0) but a device of its
  * own, with its own memory and queues. */
 KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
+
+/* Asks drivers once more, for what came or went since: a driver that was installed, a device that
+ * was plugged in or lost. `backend` is "cuda", "hip", "level_zero" or "opencl", or NULL for all of
+ * them; *out_new, which may be NULL, is how many devices there are now that were not there before.
+ *
+ * Devices that are there still stay the same kdl_device, and whoever uses them does not notice. One
+ * that its driver no longer shows leaves the list: kdl_device_at, kdl_device_find and
+ * kdl_device_for give it no more. Whoever has it may go on, as far as the driver goes along; where
+ * it was never used, its first use fails with KDL_DEVICE. Should it come back after it was used, it
+ * is another kdl_device, since kernels, memory and queues of the first are lost. A driver that
+ * fails or does not answer has told nothing, and its devices stay.
+ *
+ * No driver is stopped or started anew, so a driver that counts its devices only when it starts
+ * shows what was there then. In the child of a fork, drivers that the parent asked are left alone.
+ */
+KDL_API kdl_status kdl_devices_refresh(const char *backend, size_t *out_new);
 
 /* The spec of the device's preferred route, as one line of text. */
 KDL_API const char *kdl_device_spec_text(const kdl_device *device);

@@ -12,15 +12,18 @@ static bool same_uuid(const kdl_device_spec *a, const kdl_device_spec *b) {
   return a->uuid.known && b->uuid.known && memcmp(a->uuid.bytes, b->uuid.bytes, 16) == 0;
 }
 
+static bool same_pci(const kdl_device_spec *a, const kdl_device_spec *b) {
+  return a->pci.domain == b->pci.domain && a->pci.bus == b->pci.bus &&
+         a->pci.device == b->pci.device && a->pci.function == b->pci.function;
+}
+
 static bool same_device(const kdl_device_spec *a, const kdl_device_spec *b) {
   /* One driver shows the parts of a divided GPU, which share an address, as several devices. */
   if (same_driver(a, b))
     return false;
   if (same_uuid(a, b))
     return true;
-  return a->pci.known && b->pci.known && a->pci.domain == b->pci.domain &&
-         a->pci.bus == b->pci.bus && a->pci.device == b->pci.device &&
-         a->pci.function == b->pci.function;
+  return a->pci.known && b->pci.known && same_pci(a, b);
 }
 
 /* A device takes one route of each driver; of several parts with one address, the UUID decides. */
@@ -49,6 +52,15 @@ static size_t find_device(const kdl_device_spec *const *specs, size_t count, con
 void kdl_arrange_routes(const kdl_device_spec *const *specs, size_t count, size_t *out_first) {
   for (size_t i = 0; i < count; ++i)
     out_first[i] = find_device(specs, i, out_first);
+}
+
+bool kdl_device_spec_is_again(const kdl_device_spec *known, const kdl_device_spec *found) {
+  if (!same_driver(known, found) || known->ordinal.value != found->ordinal.value ||
+      strcmp(known->arch, found->arch) != 0 || strcmp(known->name, found->name) != 0)
+    return false;
+  if (known->uuid.known && found->uuid.known)
+    return same_uuid(known, found);
+  return !known->pci.known || !found->pci.known || same_pci(known, found);
 }
 
 static int compare(unsigned a, unsigned b) {

@@ -10,6 +10,10 @@
  * device is written, its own where it is the first. */
 void kdl_arrange_routes(const kdl_device_spec *const *specs, size_t count, size_t *out_first);
 
+/* Whether a driver that is asked twice means the same device by both: the same number of the same
+ * driver, and nothing that both tell of its identity differs. What it offers may have changed. */
+bool kdl_device_spec_is_again(const kdl_device_spec *known, const kdl_device_spec *found);
+
 /* The default order of devices, as for qsort: discrete GPUs, integrated ones, accelerators, CPUs;
  * within a class by backend, then by number. */
 int kdl_device_spec_order(const kdl_device_spec *a, const kdl_device_spec *b);

@@ -164,12 +164,16 @@ const kdl_backend_table *kdl_backend_serving(kdl_backend backend) {
   return NULL;
 }
 
-void kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user) {
+bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user) {
+  bool all = true;
   pthread_once(&registry_once, fill_registry);
   for (size_t i = 0; i < foreign_count; ++i) {
-    if (tables[i].devices && tables[i].devices(visit, user) != KDL_OK)
+    if (tables[i].devices && tables[i].devices(visit, user) != KDL_OK) {
       kdl_debug(KDL_DEBUG_DEVICES, "backend %s: %s", tables[i].name, kdl_error_message());
+      all = false;
+    }
   }
+  return all;
 }
 
 void kdl_backend_after_fork(void) {

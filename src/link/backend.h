@@ -14,8 +14,9 @@ extern const kdl_backend_host kdl_backend_services;
  * recorded, where there is none. */
 const kdl_backend_table *kdl_backend_serving(kdl_backend backend);
 
-/* Calls `visit` with the spec of each device that backends of KDL_BACKEND_PATH bring. */
-void kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user);
+/* Calls `visit` with the spec of each device that backends of KDL_BACKEND_PATH bring; false where
+ * one of them failed. */
+bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user);
 
 /* For the child of a fork: lets the backends that survive it mend themselves. */
 void kdl_backend_after_fork(void);

@@ -81,9 +81,9 @@ const char *kdl_device_spec_text(const kdl_device *device) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices that are here                                                                        */
 
-/* The next that is not another's route; behind all where that is NULL. */
-static kdl_device *skip_routes(kdl_device *device) {
-  while (device && atomic_load_explicit(&device->is_route, memory_order_acquire))
+/* The next that is there and not another's route; behind all where that is NULL. */
+static kdl_device *skip_others(kdl_device *device) {
+  while (device && (kdl_device_is_gone(device) || kdl_device_is_route(device)))
     device = kdl_device_next(device);
   return device;
 }
@@ -91,12 +91,12 @@ static kdl_device *skip_routes(kdl_device *device) {
 /* Of a driver that could not be asked there are no devices. */
 static kdl_device *first_of_all(void) {
   (void)kdl_registry_ask(KDL_BACKENDS_ALL, false);
-  return skip_routes(kdl_registry_first());
+  return skip_others(kdl_registry_first());
 }
 
 size_t kdl_device_count(void) {
   size_t count = 0;
-  for (kdl_device *device = first_of_all(); device; device = skip_routes(kdl_device_next(device)))
+  for (kdl_device *device = first_of_all(); device; device = skip_others(kdl_device_next(device)))
     ++count;
   return count;
 }
@@ -104,7 +104,7 @@ size_t kdl_device_count(void) {
 kdl_device *kdl_device_at(size_t index) {
   kdl_device *device = first_of_all();
   while (device && index-- > 0)
-    device = skip_routes(kdl_device_next(device));
+    device = skip_others(kdl_device_next(device));
   return device;
 }
 
@@ -146,7 +146,7 @@ static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_
   *out_seen = 0;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     const kdl_device_spec *spec = &device->routes[0]->spec;
-    if (spec->backend != backend)
+    if (spec->backend != backend || kdl_device_is_gone(device))
       continue;
     size_t number = first + (device->brought ? 0 : spec->ordinal.value);
     if (number == index)
@@ -177,6 +177,20 @@ static kdl_status find_here(const char *text, const place_text *place, kdl_devic
                     text, seen);
   *out_device = found;
   return KDL_OK;
+}
+
+kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
+  kdl_backend named;
+  unsigned backends = KDL_BACKENDS_ALL;
+  if (backend && !kdl_backend_parse(kdl_text_of(backend), &named))
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "kdl_devices_refresh: found the backend \"%s\", expected cuda, hip, level_zero, "
+        "opencl or NULL for all",
+        backend);
+  if (backend)
+    backends = 1u << named;
+  return kdl_registry_refresh(backends, out_new);
 }
 
 /* ------------------------------------------------------------------------------------------ */

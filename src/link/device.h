@@ -23,7 +23,9 @@ struct kdl_device {
   _Atomic(kdl_device *) next;  /* of those that are here, or of those that were described */
   bool here;                   /* found on this machine, not described */
   bool brought;                /* by a backend of KDL_BACKEND_PATH */
-  _Atomic(bool) is_route;      /* another device has it as a further route: link/registry.h */
+  _Atomic(bool) is_gone;       /* its driver was asked again and did not show it */
+  _Atomic(kdl_device *) whole; /* has it as a further route (link/registry.h); NULL: none */
+  unsigned round;              /* of asking, in which its driver last showed it */
   _Atomic(size_t) route_count; /* at least 1; routes are added and stay as they are */
   kdl_select_device *routes[KDL_LIMIT_ROUTES]; /* the vendor's own driver before OpenCL */
   char *lines[KDL_LIMIT_ROUTES];               /* each route's spec as text */
@@ -47,6 +49,16 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
 
 static inline kdl_device *kdl_device_next(const kdl_device *device) {
   return atomic_load_explicit(&device->next, memory_order_acquire);
+}
+
+static inline bool kdl_device_is_gone(const kdl_device *device) {
+  return atomic_load_explicit(&device->is_gone, memory_order_acquire);
+}
+
+/* Whether it is another's further route, and that one is there. */
+static inline bool kdl_device_is_route(const kdl_device *device) {
+  const kdl_device *whole = atomic_load_explicit(&device->whole, memory_order_acquire);
+  return whole && !kdl_device_is_gone(whole);
 }
 
 static inline size_t kdl_device_route_count(const kdl_device *device) {

@@ -41,7 +41,7 @@ static kdl_status find_known(kdl_library *lib, const char *kernel, const kdl_sel
   *out_device = NULL;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     kdl_ranked ranked;
-    if (!(backends >> device->routes[0]->spec.backend & 1))
+    if (!(backends >> device->routes[0]->spec.backend & 1) || kdl_device_is_gone(device))
       continue;
     kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranked);
     if (status != KDL_OK)
@@ -73,7 +73,7 @@ static kdl_status nothing_fits(const char *kernel, unsigned backends) {
       kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(preferred[i]));
   }
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device))
-    count += backends >> device->routes[0]->spec.backend & 1;
+    count += backends >> device->routes[0]->spec.backend & 1 && !kdl_device_is_gone(device);
   return kdl_fail(KDL_NO_MATCH,
                   "%s: there are images for %s, and none fits one of the %zu devices found there; "
                   "`kdl explain` says why, device by device",

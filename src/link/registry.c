@@ -9,15 +9,18 @@
 #include "link/backend.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list changes */
 static kdl_work asking;
-static unsigned being_asked;    /* by whoever is asking */
-static _Atomic(unsigned) asked; /* backends, and `brought` */
+static unsigned being_asked;                        /* by whoever is asking */
+static unsigned rounds;                             /* of asking */
+static _Atomic(unsigned) asked;                     /* backends, and `brought` */
+static unsigned asked_after[KDL_BACKEND_COUNT + 1]; /* so many forks, each of those */
 static _Atomic(kdl_device *) devices;
 
 /* The devices that backends of KDL_BACKEND_PATH bring are one more answer to wait for. */
-enum { brought = 1u << KDL_BACKEND_COUNT };
+enum { brought_index = KDL_BACKEND_COUNT, brought = 1u << brought_index };
 
 kdl_device *kdl_registry_first(void) {
   return atomic_load_explicit(&devices, memory_order_acquire);
@@ -43,16 +46,47 @@ static void insert(kdl_device *made) {
   atomic_store_explicit(at, made, memory_order_release);
 }
 
-static void add(const kdl_device_spec *spec, bool is_brought) {
-  kdl_device *made;
-  if (kdl_device_create(spec, &made) != KDL_OK) {
-    kdl_debug(KDL_DEBUG_DEVICES, "left out: %s", kdl_error_message());
-    return;
+/* The device that is shown once more, or NULL. One that was gone and had been used is not it: what
+ * was made on it is lost, so it comes back as another. */
+static kdl_device *find_again(const kdl_device_spec *spec, bool is_brought) {
+  for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
+    bool is_lost = kdl_device_is_gone(device) && atomic_load(&device->runtime);
+    if (device->brought == is_brought && device->round != rounds && !is_lost &&
+        kdl_device_spec_is_again(&device->routes[0]->spec, spec))
+      return device;
   }
-  made->here = true;
-  made->brought = is_brought;
-  insert(made);
-  kdl_debug(KDL_DEBUG_DEVICES, "found %s", made->lines[0]);
+  return NULL;
+}
+
+/* Returns whether it was not there before. */
+static bool add(const kdl_device_spec *spec, bool is_brought) {
+  kdl_device *device = find_again(spec, is_brought);
+  bool is_new = !device || kdl_device_is_gone(device);
+  if (!device && kdl_device_create(spec, &device) != KDL_OK) {
+    kdl_debug(KDL_DEBUG_DEVICES, "left out: %s", kdl_error_message());
+    return false;
+  }
+  device->round = rounds;
+  atomic_store_explicit(&device->is_gone, false, memory_order_release);
+  if (!device->here) {
+    device->here = true;
+    device->brought = is_brought;
+    insert(device);
+  }
+  if (is_new)
+    kdl_debug(KDL_DEBUG_DEVICES, "found %s", device->lines[0]);
+  return is_new;
+}
+
+/* Those that were not shown by backends that answered. */
+static void let_go(unsigned answered) {
+  for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
+    unsigned by = device->brought ? brought : 1u << device->routes[0]->spec.backend;
+    if (!(answered & by) || device->round == rounds || kdl_device_is_gone(device))
+      continue;
+    atomic_store_explicit(&device->is_gone, true, memory_order_release);
+    kdl_debug(KDL_DEBUG_DEVICES, "gone: %s", device->lines[0]);
+  }
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -66,12 +100,25 @@ static int compare_backends(const void *left, const void *right) {
   return (a->ordinal.value > b->ordinal.value) - (a->ordinal.value < b->ordinal.value);
 }
 
+static bool has_route(const kdl_device *device, const char *line) {
+  for (size_t i = 0; i < kdl_device_route_count(device); ++i) {
+    if (strcmp(device->lines[i], line) == 0)
+      return true;
+  }
+  return false;
+}
+
 static void join(kdl_device *device, kdl_device *other) {
-  if (atomic_load_explicit(&other->is_route, memory_order_relaxed) ||
-      kdl_device_add_route(device, &other->routes[0]->spec) != KDL_OK)
+  if (kdl_device_is_route(other) ||
+      (!has_route(device, other->lines[0]) &&
+       kdl_device_add_route(device, &other->routes[0]->spec) != KDL_OK))
     return;
-  atomic_store_explicit(&other->is_route, true, memory_order_release);
+  atomic_store_explicit(&other->whole, device, memory_order_release);
   kdl_debug(KDL_DEBUG_DEVICES, "%s is also %s", device->lines[0], other->lines[0]);
+}
+
+static bool may_join(const kdl_device *device) {
+  return !device->brought && !kdl_device_is_gone(device);
 }
 
 /* Looks at all devices anew: which of two that are the same comes first does not depend on which
@@ -79,14 +126,14 @@ static void join(kdl_device *device, kdl_device *other) {
 static void join_routes(void) {
   size_t count = 0, at = 0;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device))
-    count += !device->brought;
+    count += may_join(device);
   kdl_device **all = calloc(count + 1, sizeof *all);
   const kdl_device_spec **specs = calloc(count + 1, sizeof *specs);
   size_t *first = calloc(count + 1, sizeof *first);
   bool whole = all && specs && first;
   for (kdl_device *device = kdl_registry_first(); whole && device;
        device = kdl_device_next(device)) {
-    if (!device->brought)
+    if (may_join(device))
       all[at++] = device;
   }
   if (whole) {
@@ -128,45 +175,71 @@ static void take_brought(void *user, const char *line) {
 typedef struct {
   brought_devices *brought;
   kdl_discovery *found;
+  unsigned answered; /* backends that told what they have, also where that is nothing */
 } answers;
+
+/* A driver that fails or stays silent tells nothing of its devices, so they stay. */
+static unsigned answering(const kdl_discovery *found) {
+  unsigned answered = 0;
+  for (size_t i = 0; i < found->report_count; ++i) {
+    const kdl_driver_report *report = &found->reports[i];
+    if (report->state == KDL_DRIVER_USABLE || report->state == KDL_DRIVER_NO_DEVICE)
+      answered |= 1u << report->backend;
+  }
+  return answered;
+}
 
 static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
   if (wanted & brought) {
     out->brought = calloc(1, sizeof *out->brought);
     if (!out->brought)
       return kdl_fail(KDL_NO_MEMORY, "out of memory for devices");
-    kdl_backend_list_devices(take_brought, out->brought);
+    if (kdl_backend_list_devices(take_brought, out->brought))
+      out->answered |= brought;
   }
   kdl_discover_opts opts = {.backends = wanted & KDL_BACKENDS_ALL,
                             .timeout_ms = patient ? 0 : KDL_DISCOVER_TIMEOUT_MS};
-  return opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK;
+  kdl_status status = opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK;
+  if (status == KDL_OK && out->found)
+    out->answered |= answering(out->found);
+  return status;
 }
 
-/* Called with the lock held. */
-static void add_all(const answers *got) {
+/* How many are new. Called with the lock held. */
+static size_t add_all(const answers *got) {
+  size_t count = 0;
+  ++rounds;
   for (size_t i = 0; got->brought && i < got->brought->count; ++i)
-    add(&got->brought->specs[i], true);
-  if (!got->found)
-    return;
-  for (size_t i = 0; i < got->found->report_count; ++i) {
+    count += add(&got->brought->specs[i], true);
+  for (size_t i = 0; got->found && i < got->found->report_count; ++i) {
     const kdl_driver_report *report = &got->found->reports[i];
     kdl_debug(KDL_DEBUG_DEVICES, "asked %s: %s, %zu devices%s%s", kdl_backend_name(report->backend),
               kdl_driver_state_name(report->state), report->device_count,
               report->words[0] ? ": " : "", report->words);
   }
-  for (size_t i = 0; i < got->found->route_count; ++i)
-    add(&got->found->routes[i], false);
+  for (size_t i = 0; got->found && i < got->found->route_count; ++i)
+    count += add(&got->found->routes[i], false);
+  let_go(got->answered);
   join_routes();
+  return count;
 }
 
-static kdl_status ask(unsigned wanted, bool patient) {
+static void note_asked(unsigned backends, unsigned forks) {
+  for (size_t i = 0; i <= brought_index; ++i) {
+    if (backends >> i & 1)
+      asked_after[i] = forks;
+  }
+  atomic_fetch_or_explicit(&asked, backends, memory_order_release);
+}
+
+static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
   answers got = {0};
   being_asked = wanted;
   kdl_status status = ask_all(wanted, patient, &got);
   if (status == KDL_OK) {
     kdl_lock(&lock);
-    add_all(&got);
-    atomic_fetch_or_explicit(&asked, wanted, memory_order_release);
+    *out_new = add_all(&got);
+    note_asked(wanted, kdl_fork_count());
     kdl_unlock(&lock);
   }
   being_asked = 0;
@@ -178,12 +251,13 @@ static kdl_status ask(unsigned wanted, bool patient) {
 /* A driver that was being started when the process forked is not to be started again. */
 static void give_up(unsigned backends) {
   unsigned lost = backends & KDL_BACKENDS_ALL & ~(1u << KDL_BACKEND_HOST);
-  atomic_fetch_or_explicit(&asked, lost, memory_order_release);
+  note_asked(lost, kdl_fork_count() - 1);
   kdl_debug(KDL_DEBUG_DEVICES, "a fork came while drivers were asked: none of theirs is used here");
 }
 
 kdl_status kdl_registry_ask(unsigned backends, bool patient) {
   unsigned wanted = backends | brought, missing;
+  size_t found;
   kdl_status status = KDL_OK;
   while (status == KDL_OK &&
          (missing = wanted & ~atomic_load_explicit(&asked, memory_order_acquire))) {
@@ -195,8 +269,38 @@ kdl_status kdl_registry_ask(unsigned backends, bool patient) {
       give_up(being_asked);
     missing = wanted & ~atomic_load_explicit(&asked, memory_order_relaxed);
     if (missing)
-      status = ask(missing, patient);
+      status = ask(missing, patient, &found);
     kdl_work_end(&asking);
   }
+  return status;
+}
+
+/* The CPU stays what it is, and a driver that runs in the process that forked is not to be asked
+ * here. */
+static unsigned askable(unsigned backends) {
+  unsigned known = atomic_load_explicit(&asked, memory_order_relaxed);
+  for (size_t i = 0; i <= brought_index; ++i) {
+    if (known >> i & 1 && (i == KDL_BACKEND_HOST || asked_after[i] != kdl_fork_count()))
+      backends &= ~(1u << i);
+  }
+  return backends;
+}
+
+kdl_status kdl_registry_refresh(unsigned backends, size_t *out_new) {
+  kdl_work_turn turn;
+  size_t found = 0;
+  kdl_status status = kdl_fork_check();
+  if (status != KDL_OK)
+    return status;
+  while ((turn = kdl_work_begin(&asking)) == KDL_WORK_WAITED)
+    ;
+  if (turn == KDL_WORK_ABANDONED)
+    give_up(being_asked);
+  unsigned wanted = askable(backends | brought);
+  if (wanted)
+    status = ask(wanted, false, &found);
+  kdl_work_end(&asking);
+  if (status == KDL_OK && out_new)
+    *out_new = found;
   return status;
 }

@@ -17,6 +17,7 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
       .spec = device->lines[route],
       .ordinal = spec->ordinal.known ? spec->ordinal.value : 0,
       .native_context = device->native_context,
+      .identity = device,
   };
   kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
   kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
@@ -48,6 +49,10 @@ bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_r
 }
 
 kdl_status kdl_runtime_check_here(const kdl_device *device) {
+  if (device->here && kdl_device_is_gone(device) && !atomic_load(&device->runtime))
+    return kdl_fail(KDL_DEVICE,
+                    "%s is gone: its driver showed it no longer when it was asked again",
+                    device->lines[0]);
   if (device->here)
     return KDL_OK;
   return kdl_fail(

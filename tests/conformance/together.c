@@ -2,24 +2,12 @@
 /* together LIBRARY [fake=SPEC]... DEVICE...: every vendor in one process, launching at the same
  * time, some that are not there among them; then each that is fake is lost for a while, and the
  * others do not notice. Returns 77 where fewer than three are there, or OpenCL is not. */
-#include <kdl/kdl.h>
+#include "vendor.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { elements = 1000, rounds = 20 };
-
-typedef struct {
-  const char *name; /* "hip", "opencl:1" */
-  kdl_library *lib;
-  kdl_device *device;
-  kdl_queue *queue;
-  kdl_status status; /* of its last work */
-  char message[512];
-} vendor;
+enum { rounds = 20 };
 
 enum { most_vendors = 8 };
 static vendor vendors[most_vendors];
@@ -41,35 +29,6 @@ static void expect(bool holds, const char *what, const vendor *v) {
     printf("FAIL   %s: %s: %s\n", what, v->name, v->message);
     ++failures;
   }
-}
-
-/* y = a x, checked. */
-static kdl_status scale(vendor *v, float a) {
-  float host[elements];
-  uint32_t n = elements;
-  kdl_buffer x = {0}, y = {0};
-  kdl_kernel *kernel;
-  for (int i = 0; i < elements; ++i)
-    host[i] = (float)i;
-  kdl_status status = kdl_sym(v->lib, v->device, "scale", NULL, &kernel);
-  if (status == KDL_OK)
-    status = kdl_alloc(v->device, sizeof host, &x);
-  if (status == KDL_OK)
-    status = kdl_alloc(v->device, sizeof host, &y);
-  if (status == KDL_OK)
-    status = kdl_write(v->queue, &x, 0, host, sizeof host);
-  if (status == KDL_OK)
-    status = kdl_launch_items(kernel, v->queue, kdl_extent1(n), KDL_ARGS(&a, &x, &y, &n));
-  if (status == KDL_OK)
-    status = kdl_read(v->queue, host, &y, 0, sizeof host);
-  if (status == KDL_OK)
-    status = kdl_sync(v->queue);
-  for (int i = 0; i < elements && status == KDL_OK; ++i)
-    status = host[i] == a * (float)i ? KDL_OK : KDL_DEVICE;
-  snprintf(v->message, sizeof v->message, "%s", status == KDL_OK ? "" : kdl_error_message());
-  (void)kdl_free(&x);
-  (void)kdl_free(&y);
-  return status;
 }
 
 static void *work(void *user) {
@@ -105,17 +64,6 @@ static void expect_all(const vendor *but, const char *what) {
   }
   printf("%-6s %s: %d work%s%s\n", failures ? "" : "ok", what, working,
          but ? "; told of the other: " : "", but ? but->message : "");
-}
-
-static bool open_vendor(vendor *v, const char *library) {
-  kdl_status status = kdl_device_find(v->name, &v->device);
-  if (status == KDL_OK)
-    status = kdl_queue_create(v->device, NULL, &v->queue);
-  if (status == KDL_OK)
-    status = kdl_open(library, NULL, &v->lib);
-  printf("%s %s: %s\n", status == KDL_OK ? "with" : "without", v->name,
-         status == KDL_OK ? kdl_device_spec_text(v->device) : kdl_error_message());
-  return status == KDL_OK;
 }
 
 static void lose(const char *backend, const char *rule) {
@@ -163,10 +111,8 @@ int main(int argc, char **argv) {
   for (size_t i = 0; first > 2 && i < sizeof losses / sizeof *losses; ++i)
     lose(losses[i].backend, losses[i].rule);
   for (int i = 0; i < vendor_count; ++i) {
-    if (!vendors[i].queue)
-      continue;
-    kdl_queue_destroy(vendors[i].queue);
-    kdl_close(vendors[i].lib);
+    if (vendors[i].queue)
+      close_vendor(&vendors[i]);
   }
   return failures ? 1 : 0;
 }

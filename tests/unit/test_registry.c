@@ -35,6 +35,7 @@ static const image_row for_all[] = {{ptx, NV_TRIPLE, "sm_80", KEY},
                                     {1, AMD_TRIPLE, "gfx942", KEY},
                                     {spirv, SPIRV_TRIPLE, "generic", KEY},
                                     HOST_ROW};
+static const image_row for_amd[] = {{1, AMD_TRIPLE, "gfx942", KEY}, HOST_ROW};
 /* The GPU's image is indexed and lacks the kernel. */
 static const image_row for_another[] = {{cubin, NV_TRIPLE, "sm_90", "kdl.kernel.other=sig=u32"},
                                         HOST_ROW};
@@ -284,6 +285,175 @@ static void the_first_use_settles_the_route(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Asking again                                                                                 */
+
+static void show(const char *devices) {
+  setenv("KDL_FAKE_DEVICES", devices, 1);
+}
+
+static size_t refreshed(const char *backend) {
+  size_t found = 99;
+  assert_ok(kdl_devices_refresh(backend, &found));
+  return found;
+}
+
+static void a_device_that_comes_late_is_found(void) {
+  kdl_device *none;
+  assert_int_equal(kdl_device_count(), 2);
+  kdl_device *cuda = kdl_device_at(0), *host = kdl_device_at(1);
+  PICKED(for_amd, "host:");
+  show(H200 MI300);
+  assert_fails(kdl_device_find("hip", &none), KDL_NO_MATCH,
+               "device \"hip\": this machine has 0 of that kind; `kdl devices` lists what is here, "
+               "and why a driver is not");
+  assert_int_equal(refreshed("hip"), 1);
+  assert_int_equal(times_called("cuInit"), 1);
+  assert_int_equal(times_called("hipInit"), 2);
+  assert_int_equal(kdl_device_count(), 3);
+  assert_ptr_equal(kdl_device_at(0), cuda);
+  assert_ptr_equal(kdl_device_at(1), device_named("hip"));
+  assert_ptr_equal(kdl_device_at(2), host);
+  PICKED(for_amd, "hip:gfx942");
+}
+
+static void who_is_there_stays_the_same(void) {
+  kdl_device *before[4];
+  assert_int_equal(kdl_device_count(), 4);
+  for (size_t i = 0; i < 4; ++i)
+    before[i] = kdl_device_at(i);
+  assert_int_equal(refreshed(NULL), 0);
+  assert_ok(kdl_devices_refresh(NULL, NULL));
+  assert_int_equal(times_called("cuInit"), 3);
+  assert_int_equal(times_called("clGetPlatformIDs"), 3);
+  assert_int_equal(kdl_device_count(), 4);
+  for (size_t i = 0; i < 4; ++i)
+    assert_ptr_equal(kdl_device_at(i), before[i]);
+}
+
+static void who_was_not_asked_is_asked_first(void) {
+  assert_int_equal(refreshed("hip"), 1);
+  assert_string_equal(called(), "hip");
+  assert_true(starts(device_named("hip"), "hip:gfx942"));
+  assert_int_equal(times_called("hipInit"), 1);
+}
+
+static void a_device_that_was_not_used_goes_and_comes(void) {
+  kdl_device *mi300 = device_named("hip"), *none;
+  kdl_buffer buffer;
+  show("");
+  assert_int_equal(refreshed("hip"), 0);
+  assert_fails(kdl_device_find("hip", &none), KDL_NO_MATCH,
+               "device \"hip\": this machine has 0 of that kind; `kdl devices` lists what is here, "
+               "and why a driver is not");
+  assert_int_equal(kdl_device_count(), 1);
+  PICKED(for_amd, "host:");
+  assert_fails(
+      kdl_alloc(mi300, 64, &buffer), KDL_DEVICE,
+      "kdl_alloc: 64 bytes: hip:gfx942 name=mi300 driver=6.4.1 class=discrete ordinal=0 is "
+      "gone: its driver showed it no longer when it was asked again");
+  show(MI300);
+  assert_int_equal(refreshed("hip"), 1);
+  assert_ptr_equal(device_named("hip"), mi300);
+  assert_ok(kdl_alloc(mi300, 64, &buffer));
+  assert_ok(kdl_free(&buffer));
+}
+
+static void a_device_that_was_used_comes_back_as_another(void) {
+  kdl_device *mi300 = device_named("hip");
+  kdl_buffer buffer, lost;
+  assert_ok(kdl_alloc(mi300, 64, &buffer));
+  show("");
+  assert_int_equal(refreshed("hip"), 0);
+  assert_fails(kdl_alloc(mi300, 64, &lost), KDL_DEVICE,
+               "kdl_alloc: 64 bytes: hip:0: hipMalloc of 64 bytes: hipErrorLaunchFailure (719): "
+               "unspecified launch failure");
+  show(MI300);
+  assert_int_equal(refreshed("hip"), 1);
+  assert_ptr_not_equal(device_named("hip"), mi300);
+  assert_int_equal(kdl_device_count(), 2);
+  assert_ok(kdl_free(&buffer));
+}
+
+static void another_device_with_the_number_of_one_that_is_gone(void) {
+  kdl_device *bmg = device_named("level_zero:0");
+  kdl_buffer buffer;
+  assert_ok(kdl_alloc(bmg, 64, &buffer));
+  show("level_zero:pvc name=pvc;");
+  assert_int_equal(refreshed("level_zero"), 1);
+  kdl_device *pvc = device_named("level_zero:0");
+  assert_ptr_not_equal(pvc, bmg);
+  assert_true(starts(pvc, "level_zero:ip=12.60.7"));
+  assert_ok(kdl_free(&buffer));
+}
+
+static void a_driver_that_fails_tells_nothing(void) {
+  kdl_device *mi300 = device_named("hip");
+  setenv("KDL_FAKE_SETTINGS", "hip.init=3", 1);
+  assert_int_equal(refreshed("hip"), 0);
+  assert_ptr_equal(device_named("hip"), mi300);
+  unsetenv("KDL_FAKE_SETTINGS");
+}
+
+/* OpenCL's device was the second route of CUDA's. */
+static void what_is_left_of_a_device_stands_for_itself(void) {
+  kdl_device *cuda = device_named("cuda"), *opencl = device_named("opencl");
+  assert_int_equal(kdl_device_count(), 2);
+  assert_ptr_equal(kdl_device_at(0), cuda);
+  show(H200_CL);
+  assert_int_equal(refreshed("cuda"), 0);
+  assert_int_equal(kdl_device_count(), 2);
+  assert_ptr_equal(kdl_device_at(0), opencl);
+  show(H200 H200_CL);
+  assert_int_equal(refreshed("cuda"), 1);
+  assert_int_equal(kdl_device_count(), 2);
+  assert_ptr_equal(kdl_device_at(0), cuda);
+  assert_int_equal(kdl_device_route_count(cuda), 2);
+}
+
+static void *refresh_from_thread(void *user) {
+  size_t found = 0;
+  (void)user;
+  return kdl_devices_refresh(NULL, &found) == KDL_OK && kdl_device_count() == 4 ? kdl_device_at(0)
+                                                                                : NULL;
+}
+
+static void threads_ask_again(void) {
+  enum { threads = 8 };
+  pthread_t thread[threads];
+  for (size_t i = 0; i < threads; ++i)
+    assert_int_equal(pthread_create(&thread[i], NULL, refresh_from_thread, NULL), 0);
+  for (size_t i = 0; i < threads; ++i) {
+    void *device;
+    pthread_join(thread[i], &device);
+    assert_ptr_equal(device, kdl_device_at(0));
+  }
+}
+
+static void a_child_leaves_the_parents_drivers_alone(void) {
+  kdl_device *mi300 = device_named("hip");
+  pid_t child = fork();
+  if (child == 0) {
+    show("");
+    size_t found = 99;
+    bool good = kdl_devices_refresh(NULL, &found) == KDL_OK && found == 1 && /* the host */
+                kdl_device_count() == 2 && kdl_device_at(0) == mi300 &&
+                times_called("hipInit") == 1 && times_called("cuInit") == 1;
+    _exit(good ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+}
+
+static void a_backend_that_is_none(void) {
+  size_t found;
+  assert_fails(kdl_devices_refresh("metal", &found), KDL_BAD_CALL,
+               "kdl_devices_refresh: found the backend \"metal\", expected cuda, hip, level_zero, "
+               "opencl or NULL for all");
+  assert_string_equal(called(), "");
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* One process for each                                                                         */
 
 static const struct {
@@ -308,6 +478,17 @@ static const struct {
     CASE(opencl_was_asked_first, H200 H200_CL POCL, NULL),
     CASE(the_route_that_has_an_image_is_picked, H200 H200_CL, "opencl"),
     CASE(the_first_use_settles_the_route, H200 H200_CL, "opencl"),
+    CASE(a_device_that_comes_late_is_found, H200, NULL),
+    CASE(who_is_there_stays_the_same, H200 MI300 BMG H200_CL, NULL),
+    CASE(who_was_not_asked_is_asked_first, H200 MI300, NULL),
+    CASE(a_device_that_was_not_used_goes_and_comes, MI300, NULL),
+    CASE(a_device_that_was_used_comes_back_as_another, MI300, NULL),
+    CASE(another_device_with_the_number_of_one_that_is_gone, BMG, NULL),
+    CASE(a_driver_that_fails_tells_nothing, MI300, NULL),
+    CASE(what_is_left_of_a_device_stands_for_itself, H200 H200_CL, NULL),
+    CASE(threads_ask_again, H200 MI300 BMG H200_CL, NULL),
+    CASE(a_child_leaves_the_parents_drivers_alone, MI300, NULL),
+    CASE(a_backend_that_is_none, H200, NULL),
 #undef CASE
 };
 

@@ -153,7 +153,8 @@ static kdl_status set_up(kdl_ze_device *device) {
 /* libkdl may ask again for a device that it could make no queue on. */
 static kdl_status open_locked(const kdl_backend_device *desc, void **out_device) {
   for (kdl_ze_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context) {
+    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context &&
+        device->identity == desc->identity) {
       *out_device = device;
       return KDL_OK;
     }
@@ -162,6 +163,7 @@ static kdl_status open_locked(const kdl_backend_device *desc, void **out_device)
   if (!device)
     return kdl_ze_host->fail(KDL_NO_MEMORY, 0, "level_zero:%u: no memory", desc->ordinal);
   device->ordinal = desc->ordinal;
+  device->identity = desc->identity;
   device->adopted = desc->native_context;
   kdl_status status = set_up(device);
   if (status != KDL_OK) {

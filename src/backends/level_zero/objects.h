@@ -58,8 +58,9 @@ struct kdl_ze_device {
   _Atomic uint64_t generation;
   void *driver;
   void *handle;
-  void *context; /* one for all devices of the driver, or the caller's */
-  void *adopted; /* the caller's; NULL where it brought none */
+  void *context;        /* one for all devices of the driver, or the caller's */
+  void *adopted;        /* the caller's; NULL where it brought none */
+  const void *identity; /* kdl_backend_device */
   uint32_t ordinal;
   uint32_t version;     /* of the interface, as the driver has it */
   uint32_t queue_group; /* the one that computes */

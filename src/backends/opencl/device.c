@@ -154,7 +154,8 @@ static kdl_opencl_device *open_devices;
 
 static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device **out_device) {
   for (kdl_opencl_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context) {
+    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context &&
+        device->identity == desc->identity) {
       *out_device = device;
       return KDL_OK;
     }
@@ -163,6 +164,7 @@ static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device 
   if (!device)
     return kdl_opencl_no_memory(desc->ordinal);
   device->ordinal = desc->ordinal;
+  device->identity = desc->identity;
   device->adopted = desc->native_context;
   atomic_init(&device->generation, 1);
   kdl_ranges_init(&device->ranges);

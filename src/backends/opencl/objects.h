@@ -66,9 +66,10 @@ struct kdl_opencl_device {
    * count, since the next allocation may get the same one. Begins with 1. */
   _Atomic uint64_t generation;
   void *platform;
-  void *id;      /* cl_device_id */
-  void *context; /* one of its own, or the caller's */
-  void *adopted; /* the caller's; NULL where it brought none */
+  void *id;             /* cl_device_id */
+  void *context;        /* one of its own, or the caller's */
+  void *adopted;        /* the caller's; NULL where it brought none */
+  const void *identity; /* kdl_backend_device */
   uint32_t ordinal;
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
   uint64_t memory_size;

@@ -192,8 +192,29 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
       object.getProperties(), object.getKernels());
 }
 
+/// MLIR's serializer demands subgroups of 16 for the first kernel of a module, whatever the kernels
+/// do, and so keeps them from every device without such. It goes by the attribute that marks
+/// kernels, which nothing else reads any more: a kernel is one by its calling convention. The
+/// operations of XeVM do need 16; other kernels may ask for what they need.
+void demandSubgroups(gpu::GPUModuleOp lowered, bool usesXeVM) {
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
+    bool isKernel = !!function->removeAttr(gpu::GPUDialect::getKernelFuncAttrName());
+    if (isKernel && usesXeVM && !function.getIntelReqdSubGroupSize())
+      function.setIntelReqdSubGroupSize(16);
+  }
+}
+
+bool usesXeVM(gpu::GPUModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return WalkResult(success(!isa_and_nonnull<xevm::XeVMDialect>(op->getDialect())));
+      })
+      .wasInterrupted();
+}
+
 gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
-  if (isa<xevm::XeVMTargetAttr>(target))
+  bool isXeVM = isa<xevm::XeVMTargetAttr>(target);
+  if (isXeVM)
     useGroupVariables(*module.getOps<gpu::GPUModuleOp>().begin());
   if (failed(lower(module, target)))
     return {};
@@ -203,6 +224,8 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     return {};
   }
   auto lowered = *module.getOps<gpu::GPUModuleOp>().begin();
+  if (isXeVM)
+    demandSubgroups(lowered, usesXeVM(source));
   gpu::CompilationTarget format = gpu::CompilationTarget::Binary;
   std::string toolkit;
   std::optional<ROCmFolder> rocm;

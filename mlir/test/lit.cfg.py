@@ -9,11 +9,16 @@
   %inputs   the folder of input files
   %examples examples/mlir
   %fakes    the folder of the fake drivers, see tests/fakes
+  %stock    mlir-opt without the plugin
+  %rocm     the folder of AMD's device libraries
+  %intel    the folder of Intel's OpenCL for CPUs, see scripts/opencl-runtime.sh
 
 Features, for REQUIRES lines; each is true where it can be used here:
   PROGRAM   the program is on PATH: see `programs` below
   ukernels  libkdl's own microkernels were built
   rocm      the device libraries that AMD code objects are linked with are installed
+  intel     Intel's OpenCL for CPUs is there
+  CPU flag  this CPU has it: see `flags` below
 """
 
 import glob
@@ -49,11 +54,24 @@ config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")
 config.substitutions.append((r"\bmlir-opt\b", f"mlir-opt --load-dialect-plugin={plugin}"))
 
-for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-val valgrind".split():
+config.substitutions.append(("%stock", os.path.join(config.kdl_llvm_bin_dir, "mlir-opt")))
+
+for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-dis spirv-val valgrind".split():
     if shutil.which(program, path=config.environment["PATH"]):
         config.available_features.add(program)
 if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):
     config.available_features.add("ukernels")
 bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc"]
-if any(glob.glob(pattern) for pattern in bitcode):
+found = [path for pattern in bitcode for path in glob.glob(pattern)]
+if found:
     config.available_features.add("rocm")
+    config.substitutions.append(("%rocm", os.path.dirname(found[0])))
+if os.path.exists(os.path.join(config.kdl_intel_opencl, "vendors", "intel.icd")):
+    config.available_features.add("intel")
+    config.substitutions.append(("%intel", config.kdl_intel_opencl))
+
+# What Linux says of the first CPU.
+flags = "amx_bf16 amx_int8 avx2".split()
+with open("/proc/cpuinfo") as cpuinfo:
+    words = next((line.split() for line in cpuinfo if line.startswith("flags")), [])
+config.available_features.update(flag for flag in flags if flag in words)

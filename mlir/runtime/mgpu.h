@@ -57,9 +57,25 @@ KDL_API void mgpuMemHostRegisterMemRef(int64_t rank, const mgpu_memref *memref,
                                        int64_t element_size);
 KDL_API void mgpuMemHostUnregisterMemRef(int64_t rank, const mgpu_memref *memref,
                                          int64_t element_size);
+
+typedef struct mgpu_memref_1d {
+  char *allocated, *aligned;
+  int64_t offset, size, stride;
+} mgpu_memref_1d;
+
+KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(float *allocated, float *aligned,
+                                                     int64_t offset, int64_t size, int64_t stride);
+KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(int32_t *allocated, int32_t *aligned,
+                                                     int64_t offset, int64_t size, int64_t stride);
+
 KDL_API void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, int data_type,
                                              int interleave, int swizzle, int l2_promotion,
                                              int out_of_bounds, const int64_t *box);
+KDL_API void mgpuTensorMapEncodeTiled(void *out_map, int data_type, uint32_t rank, void *address,
+                                      const uint64_t *sizes, const uint64_t *strides,
+                                      const uint32_t *box, const uint32_t *element_strides,
+                                      int interleave, int swizzle, int l2_promotion,
+                                      int out_of_bounds);
 
 KDL_API void mgpuSetDefaultDevice(int32_t number);
 

@@ -20,29 +20,33 @@ static kdl_queue *queue_for(const kdl_mlir_device *device, kdl_queue *stream) {
 /* ------------------------------------------------------------------------------------------ */
 /* Having                                                                                       */
 
+static kdl_status alloc(const kdl_mlir_device *device, kdl_mlir_range *range) {
+  kdl_buffer buffer = {0};
+  if (range->is_shared)
+    return kdl_mlir_native_alloc_shared(device, range->size, &range->start);
+  kdl_status status = kdl_alloc(device->device, range->size, &buffer);
+  range->start = buffer.address;
+  return status;
+}
+
+static kdl_status release(const kdl_mlir_device *device, const kdl_mlir_range *range) {
+  kdl_buffer buffer = kdl_buffer_adopt(device->device, range->start, range->size);
+  return range->is_shared ? kdl_mlir_native_free_shared(device, range->start) : kdl_free(&buffer);
+}
+
 void *mgpuMemAlloc(uint64_t size, kdl_queue *stream, bool is_host_shared) {
   static const char what[] = "mgpuMemAlloc";
   (void)stream;
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
-  kdl_buffer buffer = {0};
   if (!device)
     return NULL;
-  kdl_status status;
-  if (is_host_shared && !device->is_host && size) {
-    buffer = kdl_buffer_adopt(device->device, 0, size);
-    status = kdl_mlir_native_alloc_shared(device, size, &buffer.address);
-  } else {
-    status = kdl_alloc(device->device, size, &buffer);
+  kdl_mlir_range range = {.size = size, .is_shared = is_host_shared && !device->is_host && size};
+  kdl_status status = alloc(device, &range);
+  if (status == KDL_OK && !device->is_host && size && !kdl_mlir_range_add(&range)) {
+    release(device, &range);
+    status = kdl_mlir_say(KDL_NO_MEMORY, "out of memory");
   }
-  if (!kdl_mlir_ok(status, what))
-    return NULL;
-  uint64_t address = buffer.address;
-  if (!device->is_host && size && !kdl_mlir_range_add(address, size)) {
-    kdl_free(&buffer);
-    kdl_mlir_ok(kdl_mlir_say(KDL_NO_MEMORY, "out of memory"), what);
-    return NULL;
-  }
-  return (void *)(uintptr_t)address;
+  return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)range.start : NULL;
 }
 
 /* Compiled code frees on a stream what the stream may still use. */
@@ -51,12 +55,12 @@ void mgpuMemFree(void *data, kdl_queue *stream) {
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
   if (!device || !data)
     return;
-  kdl_buffer buffer = kdl_buffer_adopt(device->device, address_of(data), 0);
+  kdl_mlir_range range = {.start = address_of(data)};
   if (!device->is_host) {
     kdl_mlir_ok(kdl_sync(queue_for(device, stream)), what);
-    kdl_mlir_range_remove(buffer.address);
+    kdl_mlir_range_remove(range.start, &range);
   }
-  kdl_mlir_ok(kdl_free(&buffer), what);
+  kdl_mlir_ok(release(device, &range), what);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -65,11 +69,11 @@ void mgpuMemFree(void *data, kdl_queue *stream) {
 /* The allocation around an address and the offset in it; false for memory of the host. */
 static bool find_buffer(const kdl_mlir_device *device, const void *data, kdl_buffer *out_buffer,
                         uint64_t *out_offset) {
-  uint64_t start, size;
-  if (!kdl_mlir_range_find(address_of(data), &start, &size))
+  kdl_mlir_range range;
+  if (!kdl_mlir_range_find(address_of(data), &range))
     return false;
-  *out_buffer = kdl_buffer_adopt(device->device, start, size);
-  *out_offset = address_of(data) - start;
+  *out_buffer = kdl_buffer_adopt(device->device, range.start, range.size);
+  *out_offset = address_of(data) - range.start;
   return true;
 }
 
@@ -170,64 +174,24 @@ void mgpuMemHostUnregisterMemRef(int64_t rank, const mgpu_memref *memref, int64_
   mgpuMemHostUnregister(data_of(memref, element_size));
 }
 
-/* ------------------------------------------------------------------------------------------ */
-/* Tensor maps                                                                                  */
-
-enum { limit_rank = 5 };
-
-/* Bytes of an element, by CUtensorMapDataType. */
-static const uint8_t element_sizes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-
-/* The driver counts dimensions from the fastest on, MLIR from the slowest. */
-static void fill_map(const mgpu_memref *memref, const int64_t *box, kdl_mlir_tensor_map *map) {
-  uint32_t rank = map->rank;
-  const int64_t *sizes = memref->sizes_and_strides;
-  const int64_t *strides = sizes + rank;
-  for (uint32_t i = 0; i < rank; ++i) {
-    map->sizes[i] = (uint64_t)sizes[rank - 1 - i];
-    map->box[i] = (uint32_t)box[rank - 1 - i];
-    if (i > 0)
-      map->strides[i - 1] = (uint64_t)strides[rank - 1 - i] * element_sizes[map->data_type];
-  }
-}
-
-/* The map is put into device memory, whose address is the kernel's argument. It lives as long as
- * the process, as upstream: nothing in MLIR frees it. */
-static void *upload(const kdl_mlir_device *device, const void *map, const char *what) {
-  kdl_buffer buffer = {0};
-  kdl_status status = kdl_alloc(device->device, KDL_MLIR_TENSOR_MAP_SIZE, &buffer);
-  if (status == KDL_OK)
-    status = kdl_write(device->queue, &buffer, 0, map, KDL_MLIR_TENSOR_MAP_SIZE);
-  if (status == KDL_OK)
-    status = kdl_sync(device->queue);
-  return kdl_mlir_ok(status, what) ? (void *)(uintptr_t)buffer.address : NULL;
-}
-
-void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, int data_type,
-                                     int interleave, int swizzle, int l2_promotion,
-                                     int out_of_bounds, const int64_t *box) {
-  static const char what[] = "mgpuTensorMapEncodeTiledMemref";
-  _Alignas(64) char encoded[KDL_MLIR_TENSOR_MAP_SIZE];
+/* ROCm's tests call these by name: a memref of one dimension, where the device finds it. */
+static mgpu_memref_1d on_device(char *data, int64_t offset, int64_t size, int64_t stride,
+                                const char *what) {
+  uint64_t address = 0;
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
-  kdl_status status = KDL_OK;
-  if (!device)
-    return NULL;
-  if (rank < 1 || rank > limit_rank || data_type < 0 ||
-      (size_t)data_type >= sizeof element_sizes / sizeof *element_sizes)
-    status = kdl_mlir_say(KDL_BAD_CALL,
-                          "found rank %d and data type %d, expected 1 to 5 and a "
-                          "CUtensorMapDataType",
-                          (int)rank, data_type);
-  kdl_mlir_tensor_map map = {.rank = (uint32_t)rank,
-                             .address = memref->aligned,
-                             .data_type = data_type,
-                             .interleave = interleave,
-                             .swizzle = swizzle,
-                             .l2_promotion = l2_promotion,
-                             .out_of_bounds = out_of_bounds};
-  if (status == KDL_OK) {
-    fill_map(memref, box, &map);
-    status = kdl_mlir_native_tensor_map(device, &map, encoded);
-  }
-  return kdl_mlir_ok(status, what) ? upload(device, encoded, what) : NULL;
+  bool found = device && kdl_mlir_ok(kdl_mlir_native_device_pointer(device, data, &address), what);
+  char *there = found ? (char *)(uintptr_t)address : NULL;
+  return (mgpu_memref_1d){there, there, offset, size, stride};
+}
+
+mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(float *allocated, float *aligned, int64_t offset,
+                                             int64_t size, int64_t stride) {
+  (void)allocated;
+  return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dFloat");
+}
+
+mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(int32_t *allocated, int32_t *aligned, int64_t offset,
+                                             int64_t size, int64_t stride) {
+  (void)allocated;
+  return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dInt32");
 }

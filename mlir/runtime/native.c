@@ -4,7 +4,7 @@
  * memory, memory that host and device share, tensor maps. They are made on the driver that libkdl
  * opened, in the context that it uses.
  */
-#include "runtime.h"
+#include "native.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,7 +12,8 @@
 
 typedef int register_call(void *data, size_t size, unsigned flags);
 typedef int unregister_call(void *data);
-typedef int alloc_shared_call(uint64_t *address, size_t size, unsigned flags);
+typedef int device_pointer_call(uint64_t *address, void *data, unsigned flags);
+typedef int alloc_managed_call(uint64_t *address, size_t size, unsigned flags);
 typedef int push_call(void *context);
 typedef int pop_call(void **context);
 typedef int tensor_map_call(void *map, int data_type, uint32_t rank, void *address,
@@ -20,73 +21,134 @@ typedef int tensor_map_call(void *map, int data_type, uint32_t rank, void *addre
                             const uint32_t *element_strides, int interleave, int swizzle,
                             int l2_promotion, int out_of_bounds);
 
-enum { symbol_register, symbol_unregister, symbol_shared, symbol_map, symbol_push, symbol_pop };
-enum { symbol_count = 6 };
+typedef enum {
+  symbol_register,
+  symbol_unregister,
+  symbol_device_pointer,
+  symbol_shared,
+  symbol_free_shared,
+  symbol_map,
+  symbol_push, /* without it, the driver has no contexts to make current */
+  symbol_pop,
+  symbol_ask,
+  symbol_extension,
+  symbol_count
+} symbol;
 
 typedef struct {
   const char *backend;
   const char *libraries[4];
-  /* Without a push the driver has no contexts to make current. */
   const char *symbols[symbol_count];
+  const kdl_mlir_native_memory *memory;
 } driver_names;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Drivers                                                                                      */
 
 /* cuMemAllocManaged and hipMallocManaged: reachable from any stream. */
 enum { attach_global = 1 };
 
+static int alloc_managed(const kdl_mlir_native *native, uint64_t size, uint64_t *out_address) {
+  alloc_managed_call *call;
+  memcpy(&call, &native->alloc_shared, sizeof call);
+  return call(out_address, (size_t)size, attach_global);
+}
+
+static const kdl_mlir_native_memory managed_memory = {.alloc_shared = alloc_managed};
+
 static const driver_names drivers[] = {
-    {"cuda",
-     {"libcuda.so.1"},
-     {"cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemAllocManaged", "cuTensorMapEncodeTiled",
-      "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"}},
-    {"hip",
-     {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
-     {"hipHostRegister", "hipHostUnregister", "hipMallocManaged", NULL, NULL, NULL}},
+    {.backend = "cuda",
+     .libraries = {"libcuda.so.1"},
+     .symbols = {[symbol_register] = "cuMemHostRegister_v2",
+                 [symbol_unregister] = "cuMemHostUnregister",
+                 [symbol_device_pointer] = "cuMemHostGetDevicePointer_v2",
+                 [symbol_shared] = "cuMemAllocManaged",
+                 [symbol_map] = "cuTensorMapEncodeTiled",
+                 [symbol_push] = "cuCtxPushCurrent_v2",
+                 [symbol_pop] = "cuCtxPopCurrent_v2"},
+     .memory = &managed_memory},
+    {.backend = "hip",
+     .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
+     .symbols = {[symbol_register] = "hipHostRegister",
+                 [symbol_unregister] = "hipHostUnregister",
+                 [symbol_device_pointer] = "hipHostGetDevicePointer",
+                 [symbol_shared] = "hipMallocManaged"},
+     .memory = &managed_memory},
+    {.backend = "level_zero",
+     .libraries = {"libze_loader.so.1"},
+     .symbols = {[symbol_shared] = "zeMemAllocShared", [symbol_free_shared] = "zeMemFree"},
+     .memory = &kdl_mlir_ze_memory},
+    {.backend = "opencl",
+     .libraries = {"libOpenCL.so.1"},
+     .symbols = {[symbol_ask] = "clGetDeviceInfo",
+                 [symbol_extension] = "clGetExtensionFunctionAddressForPlatform"},
+     .memory = &kdl_mlir_opencl_memory},
 };
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
 static const driver_names *names; /* NULL where the device's driver is none of these */
 static void *symbols[symbol_count];
+static kdl_mlir_native native;
 static kdl_device *opened_for;
 
-static void open_driver(void) {
+static void find_driver(void) {
   const char *spec = kdl_device_spec_text(opened_for);
   for (size_t i = 0; i < sizeof drivers / sizeof *drivers; ++i) {
     size_t length = strlen(drivers[i].backend);
     if (strncmp(spec, drivers[i].backend, length) == 0 && spec[length] == ':')
       names = &drivers[i];
   }
-  void *library = NULL;
-  for (size_t i = 0; names && !library && i < 4 && names->libraries[i]; ++i)
-    library = dlopen(names->libraries[i], RTLD_NOW | RTLD_LOCAL);
-  for (size_t i = 0; library && i < symbol_count; ++i)
-    symbols[i] = names->symbols[i] ? dlsym(library, names->symbols[i]) : NULL;
 }
 
-static kdl_status result(int which, int code) {
-  if (code == 0)
-    return KDL_OK;
-  return kdl_mlir_say(KDL_DEVICE, "%s: error %d", names->symbols[which], code);
+static void open_driver(void) {
+  void *library = NULL;
+  find_driver();
+  for (size_t i = 0; names && !library && i < 4 && names->libraries[i]; ++i)
+    library = dlopen(names->libraries[i], RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return;
+  for (size_t i = 0; i < symbol_count; ++i)
+    symbols[i] = names->symbols[i] ? dlsym(library, names->symbols[i]) : NULL;
+  native = (kdl_mlir_native){.ask = symbols[symbol_ask],
+                             .extension = symbols[symbol_extension],
+                             .alloc_shared = symbols[symbol_shared],
+                             .free_shared = symbols[symbol_free_shared]};
+  kdl_device_native(opened_for, KDL_NATIVE_DEVICE, &native.device);
+  kdl_device_native(opened_for, KDL_NATIVE_CONTEXT, &native.context);
+  if (names->memory->prepare)
+    names->memory->prepare(&native);
+}
+
+static void open_for(const kdl_mlir_device *device) {
+  opened_for = device->device; /* one and the same for the whole process */
+  pthread_once(&opened, open_driver);
+}
+
+static kdl_status unsupported(const kdl_mlir_device *device, const char *purpose) {
+  return kdl_mlir_say(KDL_UNSUPPORTED, "%s: its driver has no way to %s",
+                      kdl_device_spec_text(device->device), purpose);
+}
+
+static kdl_status result(const char *call, int code) {
+  return code == 0 ? KDL_OK : kdl_mlir_say(KDL_DEVICE, "%s: error %d", call, code);
 }
 
 /* The driver's function into a pointer to it; false after kdl_mlir_say. */
-static bool find(const kdl_mlir_device *device, int which, const char *purpose, void *out_call) {
-  opened_for = device->device; /* one and the same for the whole process */
-  pthread_once(&opened, open_driver);
+static bool find(const kdl_mlir_device *device, symbol which, const char *purpose, void *out_call) {
+  open_for(device);
   memcpy(out_call, &symbols[which], sizeof symbols[which]);
   if (!symbols[which])
-    kdl_mlir_say(KDL_UNSUPPORTED, "%s: its driver has no way to %s",
-                 kdl_device_spec_text(device->device), purpose);
+    unsupported(device, purpose);
   return symbols[which] != NULL;
 }
 
-static kdl_status enter(const kdl_mlir_device *device) {
+/* ------------------------------------------------------------------------------------------ */
+/* Contexts                                                                                     */
+
+static kdl_status enter(void) {
   push_call *push;
-  void *context;
   memcpy(&push, &symbols[symbol_push], sizeof push);
-  if (!push)
-    return KDL_OK;
-  kdl_status status = kdl_device_native(device->device, KDL_NATIVE_CONTEXT, &context);
-  return status == KDL_OK ? result(symbol_push, push(context)) : status;
+  return push ? result(names->symbols[symbol_push], push(native.context)) : KDL_OK;
 }
 
 static void leave(void) {
@@ -97,55 +159,98 @@ static void leave(void) {
     pop(&context);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Calls                                                                                        */
+
+static bool reaches_host(const kdl_mlir_device *device) {
+  open_for(device);
+  return names && names->memory->reaches_host && names->memory->reaches_host(&native);
+}
+
 kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size) {
   register_call *call;
+  if (reaches_host(device))
+    return KDL_OK;
   if (!find(device, symbol_register, "register host memory", &call))
     return KDL_UNSUPPORTED;
-  kdl_status status = enter(device);
+  kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(symbol_register, call(data, (size_t)size, 0));
+  status = result(names->symbols[symbol_register], call(data, (size_t)size, 0));
   leave();
   return status;
 }
 
 kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data) {
   unregister_call *call;
+  if (reaches_host(device))
+    return KDL_OK;
   if (!find(device, symbol_unregister, "register host memory", &call))
     return KDL_UNSUPPORTED;
-  kdl_status status = enter(device);
+  kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(symbol_unregister, call(data));
+  status = result(names->symbols[symbol_unregister], call(data));
   leave();
   return status;
+}
+
+kdl_status kdl_mlir_native_device_pointer(const kdl_mlir_device *device, void *data,
+                                          uint64_t *out_address) {
+  device_pointer_call *call;
+  *out_address = (uintptr_t)data;
+  if (device->is_host || reaches_host(device))
+    return KDL_OK;
+  if (!find(device, symbol_device_pointer, "register host memory", &call))
+    return KDL_UNSUPPORTED;
+  kdl_status status = enter();
+  if (status != KDL_OK)
+    return status;
+  status = result(names->symbols[symbol_device_pointer], call(out_address, data, 0));
+  leave();
+  return status;
+}
+
+static const char *shared_call(symbol which, const char *extension) {
+  return names->symbols[which] ? names->symbols[which] : extension;
 }
 
 kdl_status kdl_mlir_native_alloc_shared(const kdl_mlir_device *device, uint64_t size,
                                         uint64_t *out_address) {
-  alloc_shared_call *call;
-  if (!find(device, symbol_shared, "share memory with the host", &call))
-    return KDL_UNSUPPORTED;
-  kdl_status status = enter(device);
+  open_for(device);
+  if (!names || !native.alloc_shared)
+    return unsupported(device, "share memory with the host");
+  kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(symbol_shared, call(out_address, (size_t)size, attach_global));
+  status = result(shared_call(symbol_shared, "clSharedMemAllocINTEL"),
+                  names->memory->alloc_shared(&native, size, out_address));
   leave();
   return status;
 }
 
+kdl_status kdl_mlir_native_free_shared(const kdl_mlir_device *device, uint64_t address) {
+  open_for(device);
+  if (!names || !names->memory->free_shared) {
+    kdl_buffer buffer = kdl_buffer_adopt(device->device, address, 0);
+    return kdl_free(&buffer);
+  }
+  return result(shared_call(symbol_free_shared, "clMemFreeINTEL"),
+                names->memory->free_shared(&native, address));
+}
+
 kdl_status kdl_mlir_native_tensor_map(const kdl_mlir_device *device, const kdl_mlir_tensor_map *map,
                                       void *out_map) {
-  static const uint32_t element_strides[5] = {1, 1, 1, 1, 1};
   tensor_map_call *call;
   if (!find(device, symbol_map, "encode tensor maps", &call))
     return KDL_UNSUPPORTED;
-  kdl_status status = enter(device);
+  kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(symbol_map, call(out_map, map->data_type, map->rank, map->address, map->sizes,
-                                   map->strides, map->box, element_strides, map->interleave,
-                                   map->swizzle, map->l2_promotion, map->out_of_bounds));
+  status = result(names->symbols[symbol_map],
+                  call(out_map, map->data_type, map->rank, map->address, map->sizes, map->strides,
+                       map->box, map->element_strides, map->interleave, map->swizzle,
+                       map->l2_promotion, map->out_of_bounds));
   leave();
   return status;
 }

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  uint64_t start, size;
-} range;
+typedef kdl_mlir_range range;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static range *ranges; /* by address; they do not overlap */
@@ -38,37 +36,38 @@ static bool grow(void) {
   return true;
 }
 
-bool kdl_mlir_range_add(uint64_t address, uint64_t size) {
+bool kdl_mlir_range_add(const kdl_mlir_range *added) {
   pthread_mutex_lock(&lock);
   bool done = grow();
   if (done) {
-    size_t at = below(address);
+    size_t at = below(added->start);
     memmove(&ranges[at + 1], &ranges[at], (count - at) * sizeof *ranges);
-    ranges[at] = (range){address, size};
+    ranges[at] = *added;
     ++count;
   }
   pthread_mutex_unlock(&lock);
   return done;
 }
 
-void kdl_mlir_range_remove(uint64_t address) {
+bool kdl_mlir_range_remove(uint64_t start, kdl_mlir_range *out_range) {
   pthread_mutex_lock(&lock);
-  size_t at = below(address);
-  if (at && ranges[at - 1].start == address) {
+  size_t at = below(start);
+  bool found = at && ranges[at - 1].start == start;
+  if (found) {
+    *out_range = ranges[at - 1];
     memmove(&ranges[at - 1], &ranges[at], (count - at) * sizeof *ranges);
     --count;
   }
   pthread_mutex_unlock(&lock);
+  return found;
 }
 
-bool kdl_mlir_range_find(uint64_t address, uint64_t *out_start, uint64_t *out_size) {
+bool kdl_mlir_range_find(uint64_t address, kdl_mlir_range *out_range) {
   pthread_mutex_lock(&lock);
   size_t at = below(address);
   bool found = at && address - ranges[at - 1].start < ranges[at - 1].size;
-  if (found) {
-    *out_start = ranges[at - 1].start;
-    *out_size = ranges[at - 1].size;
-  }
+  if (found)
+    *out_range = ranges[at - 1];
   pthread_mutex_unlock(&lock);
   return found;
 }

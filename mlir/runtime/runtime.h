@@ -86,11 +86,17 @@ kdl_status kdl_mlir_device_wish(int32_t number);
 
 /* The allocations on a device that is not the host, so that of an address it can be said whose it
  * is: compiled code copies between addresses and does not say in which direction. */
-bool kdl_mlir_range_add(uint64_t address, uint64_t size);
-void kdl_mlir_range_remove(uint64_t address);
+typedef struct kdl_mlir_range {
+  uint64_t start, size;
+  bool is_shared; /* with the host */
+} kdl_mlir_range;
+bool kdl_mlir_range_add(const kdl_mlir_range *range);
+
+/* False where no range starts there. */
+bool kdl_mlir_range_remove(uint64_t start, kdl_mlir_range *out_range);
 
 /* The allocation that an address lies in. */
-bool kdl_mlir_range_find(uint64_t address, uint64_t *out_start, uint64_t *out_size);
+bool kdl_mlir_range_find(uint64_t address, kdl_mlir_range *out_range);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Drivers: what libkdl has no function for                                                     */
@@ -98,17 +104,23 @@ bool kdl_mlir_range_find(uint64_t address, uint64_t *out_start, uint64_t *out_si
 kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size);
 kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data);
 
-/* Memory that host and device both reach; kdl_free gives it back. */
+/* Where the device finds registered host memory. */
+kdl_status kdl_mlir_native_device_pointer(const kdl_mlir_device *device, void *data,
+                                          uint64_t *out_address);
+
+/* Memory that host and device both reach. */
 kdl_status kdl_mlir_native_alloc_shared(const kdl_mlir_device *device, uint64_t size,
                                         uint64_t *out_address);
+kdl_status kdl_mlir_native_free_shared(const kdl_mlir_device *device, uint64_t address);
 
 /* A CUtensorMap; the numbers are those of the driver's enums. */
 typedef struct kdl_mlir_tensor_map {
   uint32_t rank;
   void *address;
-  uint64_t sizes[5];   /* elements, the fastest dimension first */
-  uint64_t strides[4]; /* bytes, of all but the fastest */
-  uint32_t box[5];
+  const uint64_t *sizes;   /* elements, the fastest dimension first */
+  const uint64_t *strides; /* bytes, of all but the fastest */
+  const uint32_t *box;
+  const uint32_t *element_strides;
   int data_type, interleave, swizzle, l2_promotion, out_of_bounds;
 } kdl_mlir_tensor_map;
 

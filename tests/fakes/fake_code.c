@@ -38,6 +38,8 @@ static int add_param(void *user, const kdl_image_param *param) {
   if (kernel->param_count == most_params)
     return 1;
   kernel->param_offsets[kernel->param_count] = param->offset;
+  kernel->param_is_value[kernel->param_count] =
+      param->kind >= KDL_IMAGE_PARAM_VALUE && param->kind <= KDL_IMAGE_PARAM_FLOAT;
   kernel->param_sizes[kernel->param_count++] = param->size;
   return 0;
 }

@@ -32,6 +32,17 @@ int cuMemHostUnregister(void *data) {
   return fake_leave(KDL_CUDA_SUCCESS);
 }
 
+FAKE_EXPORT int cuMemHostGetDevicePointer_v2(uint64_t *address, void *data, unsigned flags);
+int cuMemHostGetDevicePointer_v2(uint64_t *address, void *data, unsigned flags) {
+  (void)flags;
+  FAKE_ENTER();
+  fake_object *memory = fake_memory_at((uintptr_t)data, 1);
+  if (!memory || !memory->borrowed)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_VALUE);
+  *address = (uintptr_t)data;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
 /* The parameters as words, so that a test can read what was asked for. */
 FAKE_EXPORT int cuTensorMapEncodeTiled(void *map, int data_type, uint32_t rank, void *address,
                                        const uint64_t *sizes, const uint64_t *strides,

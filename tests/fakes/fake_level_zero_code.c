@@ -156,6 +156,7 @@ int zeKernelCreate(void *handle, const kdl_ze_kernel_desc *desc, void **kernel) 
   made->program = defined->program;
   made->param_count = defined->param_count;
   memcpy(made->param_sizes, defined->param_sizes, sizeof made->param_sizes);
+  memcpy(made->param_is_value, defined->param_is_value, sizeof made->param_is_value);
   memcpy(made->required, defined->required, sizeof made->required);
   memcpy(made->name, defined->name, sizeof made->name);
   made->state = calloc(1, sizeof(fake_ze_arguments));
@@ -232,7 +233,7 @@ static int set_argument(fake_object *kernel, uint32_t index, size_t size, const 
     return invalid_argument_size;
   }
   arguments->memory[index] = 0;
-  if (expected == 8 && value) {
+  if (expected == 8 && value && !kernel->param_is_value[index]) {
     uint64_t address;
     memcpy(&address, value, sizeof address);
     fake_object *memory = fake_memory_at(address, 1);

@@ -51,6 +51,7 @@ struct fake_object {
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;
   size_t param_offsets[most_params], param_sizes[most_params];
+  bool param_is_value[most_params]; /* no pointer, where the image tells */
   char *text;     /* of code: its PTX, else NULL */
   int arch;       /* of code: 90 for sm_90 */
   int per_item;   /* elements that one work-item handles */

@@ -4,22 +4,61 @@
 
 #include "mgpu.h"
 
+#include <pthread.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Streams that wait to be used again                                                           */
+
+/* #gpu.select_object makes a stream for each launch without one, waits for it, and destroys it; a
+ * driver takes longer for the stream than for the launch. So a stream that is destroyed right after
+ * it was waited for is kept. Should it have got work in between, which launches through a slot do
+ * not tell, whoever gets it next stands behind that work: allowed, as streams promise no order. */
+enum { kept_limit = 16 };
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_queue *kept[kept_limit];
+static size_t kept_count;
+
+static _Thread_local const kdl_queue *just_waited_for;
+
+static kdl_queue *take_kept(void) {
+  pthread_mutex_lock(&kept_lock);
+  kdl_queue *stream = kept_count ? kept[--kept_count] : NULL;
+  pthread_mutex_unlock(&kept_lock);
+  return stream;
+}
+
+static bool keep(kdl_queue *stream) {
+  pthread_mutex_lock(&kept_lock);
+  bool has_room = kept_count < kept_limit;
+  if (has_room)
+    kept[kept_count++] = stream;
+  pthread_mutex_unlock(&kept_lock);
+  return has_room;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What compiled code calls                                                                     */
+
 kdl_queue *mgpuStreamCreate(void) {
   static const char what[] = "mgpuStreamCreate";
   const kdl_mlir_device *device = kdl_mlir_device_for(what);
-  kdl_queue *stream = NULL;
-  if (device)
+  kdl_queue *stream = device ? take_kept() : NULL;
+  if (device && !stream)
     kdl_mlir_ok(kdl_queue_create(device->device, NULL, &stream), what);
   return stream;
 }
 
 void mgpuStreamDestroy(kdl_queue *stream) {
-  kdl_queue_destroy(stream);
+  bool is_idle = stream && stream == just_waited_for;
+  just_waited_for = NULL;
+  if (!is_idle || !keep(stream))
+    kdl_queue_destroy(stream);
 }
 
 void mgpuStreamSynchronize(kdl_queue *stream) {
-  if (stream)
-    kdl_mlir_ok(kdl_sync(stream), "mgpuStreamSynchronize");
+  if (stream && kdl_mlir_ok(kdl_sync(stream), "mgpuStreamSynchronize"))
+    just_waited_for = stream;
 }
 
 void mgpuStreamWaitEvent(kdl_queue *stream, kdl_event *event) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * libkdl_mlir_runtime, called as compiled code calls it. A process uses one device, so each group
- * of tests runs in a process of its own: the host, a fake NVIDIA GPU, and machines without a device
- * that would do.
+ * of tests runs in a process of its own: the host, fake GPUs, and machines without a device that
+ * would do.
  */
 #include "launch_support.h"
 
@@ -366,11 +366,103 @@ static void tensor_maps_count_from_the_fastest_dimension(void **state) {
   assert_int_equal(error_count, 1);
 }
 
+/* A launch without a stream, as #gpu.select_object makes it: the driver is asked for one stream. */
+static void streams_are_used_again(void **state) {
+  (void)state;
+  kdl_queue *first = mgpuStreamCreate();
+  mgpuStreamSynchronize(first);
+  mgpuStreamDestroy(first);
+  kdl_queue *second = mgpuStreamCreate();
+  assert_ptr_equal(second, first);
+  kdl_queue *third = mgpuStreamCreate();
+  assert_ptr_not_equal(third, second);
+  mgpuStreamSynchronize(third);
+  mgpuStreamDestroy(second); /* nobody waited for it */
+  mgpuStreamDestroy(third);
+  kdl_queue *many[20];
+  for (int i = 0; i < 20; ++i)
+    many[i] = mgpuStreamCreate();
+  for (int i = 0; i < 20; ++i) {
+    mgpuStreamSynchronize(many[i]);
+    mgpuStreamDestroy(many[i]);
+  }
+  mgpuStreamDestroy(NULL);
+  assert_no_error();
+}
+
+static void tensor_maps_are_put_where_the_caller_says(void **state) {
+  (void)state;
+  uint64_t map[16] = {0};
+  mgpuTensorMapEncodeTiled(map, 7, 2, (void *)0x1000, (uint64_t[]){128, 64}, (uint64_t[]){512},
+                           (uint32_t[]){32, 16}, (uint32_t[]){2, 1}, 0, 3, 1, 0);
+  assert_no_error();
+  const uint64_t expected[] = {7, 2, 0x1000, 2, 0, 3, 1, 0, 128, 64, 512, 32, 16};
+  assert_memory_equal(map, expected, sizeof expected);
+}
+
 static const struct CMUnitTest cuda_tests[] = {
     cmocka_unit_test_setup(constructors_touch_no_driver, watch_errors),
     cmocka_unit_test_setup(copies_go_where_the_addresses_say, watch_errors),
     cmocka_unit_test_setup(registered_memory_is_reached_by_kernels, watch_errors),
     cmocka_unit_test_setup(tensor_maps_count_from_the_fastest_dimension, watch_errors),
+    cmocka_unit_test_setup(tensor_maps_are_put_where_the_caller_says, watch_errors),
+    cmocka_unit_test_setup(streams_are_used_again, watch_errors),
+    cmocka_unit_test_setup(events_order_streams, watch_errors),
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* On GPUs of other vendors                                                                     */
+
+static void shared_memory_is_had_and_given_back(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  uint32_t seen[4] = {0};
+  uint32_t *shared = mgpuMemAlloc(sizeof seen, stream, true);
+  assert_non_null(shared);
+  shared[3] = 4; /* the host reaches it */
+  mgpuMemcpy(seen, shared, sizeof seen, stream);
+  mgpuStreamSynchronize(stream);
+  assert_int_equal(seen[3], 4);
+  mgpuMemFree(shared, stream);
+  mgpuStreamDestroy(stream);
+  assert_no_error();
+}
+
+static void registered_memory_has_an_address_on_the_device(void **state) {
+  (void)state;
+  float x[4] = {0};
+  mgpuMemHostRegister(x, sizeof x);
+  mgpu_memref_1d there = mgpuMemGetDeviceMemRef1dFloat(x, x, 1, 3, 1);
+  assert_no_error();
+  assert_ptr_equal(there.aligned, x);
+  assert_int_equal(there.offset, 1);
+  assert_int_equal(there.size, 3);
+  assert_int_equal(there.stride, 1);
+  mgpuMemHostUnregister(x);
+  assert_no_error();
+  int32_t y[1];
+  assert_null(mgpuMemGetDeviceMemRef1dInt32(y, y, 0, 1, 1).aligned);
+  assert_string_equal(last_error,
+                      "mgpuMemGetDeviceMemRef1dInt32: hipHostGetDevicePointer: error 1");
+}
+
+static void host_memory_cannot_be_registered(void **state) {
+  (void)state;
+  float x[4];
+  mgpuMemHostRegister(x, sizeof x);
+  assert_int_equal(error_count, 1);
+  assert_non_null(strstr(last_error, "mgpuMemHostRegister: level_zero:"));
+  assert_non_null(strstr(last_error, ": its driver has no way to register host memory"));
+}
+
+static const struct CMUnitTest hip_tests[] = {
+    cmocka_unit_test_setup(shared_memory_is_had_and_given_back, watch_errors),
+    cmocka_unit_test_setup(registered_memory_has_an_address_on_the_device, watch_errors),
+    cmocka_unit_test_setup(events_order_streams, watch_errors),
+};
+static const struct CMUnitTest level_zero_tests[] = {
+    cmocka_unit_test_setup(shared_memory_is_had_and_given_back, watch_errors),
+    cmocka_unit_test_setup(host_memory_cannot_be_registered, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
 };
 
@@ -424,33 +516,81 @@ static void all_binaries_share_a_device(void **state) {
   free_rows(&lib);
 }
 
+/* Memory on the other GPU tells which one was meant: the second has less. */
+static void programs_choose_by_number(void **state) {
+  (void)state;
+  mgpuSetDefaultDevice(2);
+  assert_null(mgpuMemAlloc(64, NULL, false));
+  assert_string_equal(last_error, "mgpuMemAlloc: found device number 2, expected less than 2: so "
+                                  "many of cuda are here");
+  mgpuSetDefaultDevice(1);
+  void *small = mgpuMemAlloc(1 << 20, NULL, false);
+  assert_non_null(small);
+  assert_int_equal(error_count, 1);
+  assert_null(mgpuMemAlloc(1 << 26, NULL, false));
+  assert_int_equal(error_count, 2);
+  mgpuMemFree(small, NULL);
+  mgpuSetDefaultDevice(1);
+  assert_int_equal(error_count, 2);
+  mgpuSetDefaultDevice(0);
+  assert_string_equal(last_error,
+                      "mgpuSetDefaultDevice: found device number 0, expected the one in use: a "
+                      "program uses one device, chosen before the first allocation, stream or "
+                      "launch");
+}
+
+static void the_environment_chooses_first(void **state) {
+  (void)state;
+  setenv("KDL_DEVICE", "cuda:1", 1);
+  mgpuSetDefaultDevice(0);
+  assert_null(mgpuMemAlloc(1 << 26, NULL, false));
+  assert_int_equal(error_count, 1);
+  assert_non_null(strstr(last_error, "cuda:1"));
+}
+
 static const struct CMUnitTest refusal_tests[] = {
     cmocka_unit_test_setup(the_host_waits_to_be_asked, watch_errors)};
 static const struct CMUnitTest sharing_tests[] = {
     cmocka_unit_test_setup(all_binaries_share_a_device, watch_errors)};
+static const struct CMUnitTest number_tests[] = {
+    cmocka_unit_test_setup(programs_choose_by_number, watch_errors)};
+static const struct CMUnitTest environment_tests[] = {
+    cmocka_unit_test_setup(the_environment_chooses_first, watch_errors)};
 
 /* ------------------------------------------------------------------------------------------ */
 /* One process each                                                                             */
 
 #define FAKE_GPU                                                                                   \
   "cuda:sm_90 driver=13.0 memory=1GiB max_block=1024 shared=48KiB shared_optin=227KiB"
+#define TWO_GPUS FAKE_GPU "; cuda:sm_90 driver=13.0 memory=32MiB"
 
 typedef struct {
   const char *name;
   const char *devices; /* of the fake driver; NULL: no driver */
+  const struct CMUnitTest *tests;
+  size_t count;
 } machine;
 
+#define MACHINE(name, devices, tests) {name, devices, tests, sizeof(tests) / sizeof *(tests)}
+
 static const machine machines[] = {
-    {"host", NULL}, {"cuda", FAKE_GPU}, {"refusal", NULL}, {"sharing", FAKE_GPU}};
+    MACHINE("host", NULL, host_tests),
+    MACHINE("cuda", FAKE_GPU, cuda_tests),
+    MACHINE("hip", "hip:gfx942:sramecc+:xnack- driver=6.4.43482 memory=1GiB", hip_tests),
+    MACHINE("level_zero", "level_zero:pvc memory=1GiB", level_zero_tests),
+    MACHINE("refusal", NULL, refusal_tests),
+    MACHINE("sharing", FAKE_GPU, sharing_tests),
+    MACHINE("number", TWO_GPUS, number_tests),
+    MACHINE("environment", TWO_GPUS, environment_tests),
+};
+enum { machine_count = sizeof machines / sizeof *machines };
 
 static int run_here(const char *name) {
-  if (strcmp(name, "host") == 0)
-    return cmocka_run_group_tests_name("host", host_tests, NULL, NULL);
-  if (strcmp(name, "cuda") == 0)
-    return cmocka_run_group_tests_name("cuda", cuda_tests, NULL, NULL);
-  if (strcmp(name, "refusal") == 0)
-    return cmocka_run_group_tests_name("refusal", refusal_tests, NULL, NULL);
-  return cmocka_run_group_tests_name("sharing", sharing_tests, NULL, NULL);
+  for (size_t i = 0; i < machine_count; ++i) {
+    if (strcmp(machines[i].name, name) == 0)
+      return _cmocka_run_group_tests(name, machines[i].tests, machines[i].count, NULL, NULL);
+  }
+  return 1;
 }
 
 static int run_machine(const machine *at, char **argv) {
@@ -481,7 +621,7 @@ int main(int argc, char **argv) {
     unlink(getenv("KDL_FAKE_LOG"));
     return result;
   }
-  for (size_t i = 0; i < sizeof machines / sizeof *machines; ++i)
+  for (size_t i = 0; i < machine_count; ++i)
     result |= run_machine(&machines[i], argv);
   return result;
 }

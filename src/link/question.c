@@ -85,7 +85,8 @@ static void print_digest(FILE *out, const char *word, kdl_digest digest) {
   fprintf(out, "%s %s\n", word, text);
 }
 
-/* An image that the device refuses is one to tell of where nothing fits, and never part of a result.
+/* An image that the device refuses is one to tell of where nothing fits, and never part of a
+ * result.
  */
 static kdl_status print_library(FILE *out, const kdl_link_task *task) {
   kdl_blake2b hash;

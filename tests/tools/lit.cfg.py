@@ -13,12 +13,14 @@ Substitutions beyond lit's own:
   %ld       kdl-ld, with its protocol and without the built-in microkernels
   %builtin  the built-in microkernels
   %libdevice CUDA's library of device functions
+  %rocm      the folder with AMD's
 
 Features, for REQUIRES lines; each is true where it can be used here:
   zstd zlib lz4             containers compressed so can be read by this build
   sanitizer                 kdl is built with one
   ukernels                  the built-in microkernels are built
   libdevice                 CUDA's library of device functions is installed
+  rocm-device-libs          AMD's are
   terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
@@ -85,6 +87,10 @@ libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"
 config.substitutions.append(("%libdevice", libdevice))
 if os.path.exists(libdevice):
     config.available_features.add("libdevice")
+rocm = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+config.substitutions.append(("%rocm", rocm))
+if os.path.exists(os.path.join(rocm, "ocml.bc")):
+    config.available_features.add("rocm-device-libs")
 if os.path.exists(config.kdl_builtin):
     config.available_features.add("ukernels")
 if config.kdl_sanitize:

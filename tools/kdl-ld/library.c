@@ -95,26 +95,42 @@ static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_sym
   return is_indexed;
 }
 
-static bool is_ukernel(LLVMValueRef function) {
-  return ld_value_is_exported(function) && LLVMGetValueKind(function) == LLVMFunctionValueKind;
+typedef struct {
+  ld_libraries *libraries;
+  kdl_string *names; /* NULL: only count */
+  size_t count;
+  bool fits;
+} symbol_list;
+
+/* Functions are microkernels, and constants what those of the same makers may look up, as AMD's
+ * device libraries do. */
+static void list_symbol(LLVMValueRef value, void *user) {
+  symbol_list *list = user;
+  LLVMValueKind kind = LLVMGetValueKind(value);
+  bool is_constant = kind == LLVMGlobalVariableValueKind && LLVMIsGlobalConstant(value);
+  if (!ld_value_is_exported(value) || (kind != LLVMFunctionValueKind && !is_constant))
+    return;
+  if (list->names) {
+    kdl_string name = ld_value_name(value);
+    list->names[list->count] = kdl_arena_string(&list->libraries->arena, name.data, name.length);
+    list->fits &= list->names[list->count].data != NULL;
+  }
+  ++list->count;
 }
 
-static kdl_status list_functions(ld_libraries *libraries, LLVMModuleRef module,
-                                 ld_symbols *symbols) {
-  size_t count = 0;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    count += is_ukernel(f);
-  kdl_string *names = kdl_arena_alloc(&libraries->arena, count * sizeof *names + 1);
-  bool fits = names != NULL;
-  for (LLVMValueRef f = LLVMGetFirstFunction(module); f && fits; f = LLVMGetNextFunction(f)) {
-    if (!is_ukernel(f))
-      continue;
-    kdl_string name = ld_value_name(f);
-    names[symbols->count] = kdl_arena_string(&libraries->arena, name.data, name.length);
-    fits = names[symbols->count++].data != NULL;
+static kdl_status list_defined(ld_libraries *libraries, LLVMModuleRef module, ld_symbols *symbols) {
+  symbol_list list = {.libraries = libraries, .fits = true};
+  ld_module_each_global(module, list_symbol, &list);
+  list.names = kdl_arena_alloc(&libraries->arena, list.count * sizeof *list.names + 1);
+  if (list.names) {
+    list.count = 0;
+    ld_module_each_global(module, list_symbol, &list);
+    symbols->names = list.names;
+    symbols->count = list.count;
   }
-  symbols->names = names;
-  return fits ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the names of microkernels");
+  return list.names && list.fits
+             ? KDL_OK
+             : kdl_fail(KDL_NO_MEMORY, "out of memory for the names of microkernels");
 }
 
 static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uint32_t index,
@@ -131,7 +147,7 @@ static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uin
     status = ld_module_read(context, data, size, library->name, &module);
   if (status != KDL_OK)
     return status;
-  status = list_functions(libraries, module, symbols);
+  status = list_defined(libraries, module, symbols);
   LLVMDisposeModule(module);
   return status;
 }

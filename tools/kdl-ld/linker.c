@@ -139,15 +139,24 @@ static kdl_status run_passes(LLVMModuleRef module, const char *passes) {
   return status;
 }
 
-/* Leaves of a module one function and what that needs. */
+/* Its function of that name, or its constant. */
+static LLVMValueRef find_defined(LLVMModuleRef module, kdl_string symbol) {
+  LLVMValueRef function = LLVMGetNamedFunction(module, symbol.data);
+  LLVMValueRef found = function ? function : LLVMGetNamedGlobal(module, symbol.data);
+  return found && ld_value_is_exported(found) ? found : NULL;
+}
+
+/* Leaves of a module one function or constant and what that needs. */
 static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *name) {
   ld_module_each_global(module, hide_unless_wanted, &symbol);
-  LLVMValueRef function = LLVMGetNamedFunction(module, symbol.data);
-  if (!function || !ld_value_is_exported(function))
+  LLVMValueRef wanted = find_defined(module, symbol);
+  if (!wanted)
     return kdl_fail(KDL_BAD_FILE, "%s: found no function '%.128s', expected what its key promises",
                     name, symbol.data);
-  LLVMSetLinkage(function, LLVMExternalLinkage);
-  LLVMSetComdat(function, NULL);
+  LLVMSetLinkage(wanted, LLVMExternalLinkage);
+  LLVMSetComdat(wanted, NULL);
+  if (!LLVMIsAFunction(wanted))
+    LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* it is not the image's to offer */
   /* globalopt knows variables that nobody writes for constants, as libdevice has them. */
   return run_passes(module, "globaldce,globalopt,globaldce");
 }
@@ -166,19 +175,42 @@ static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, con
   return status;
 }
 
+static LLVMValueRef find_declared(const ld_linker *linker, kdl_string symbol) {
+  LLVMValueRef function = LLVMGetNamedFunction(linker->module, symbol.data);
+  return function ? function : LLVMGetNamedGlobal(linker->module, symbol.data);
+}
+
+static kdl_status check_constant(const ld_linker *linker, LLVMValueRef declared,
+                                 LLVMValueRef defined, const char *name) {
+  const char *symbol = ld_value_name(defined).data;
+  if (LLVMIsAFunction(declared) || LLVMIsAFunction(defined))
+    return kdl_fail(KDL_BAD_FILE, "%s: '%.128s' is a %s, expected a %s, as %s declares it", name,
+                    symbol, LLVMIsAFunction(defined) ? "function" : "variable",
+                    LLVMIsAFunction(declared) ? "function" : "variable", linker->request->caller);
+  if (LLVMGlobalGetValueType(declared) != LLVMGlobalGetValueType(defined) ||
+      LLVMTypeOf(declared) != LLVMTypeOf(defined))
+    return kdl_fail(KDL_BAD_FILE, "%s: the constant '%.128s' is of another type than %s declares",
+                    name, symbol, linker->request->caller);
+  return KDL_OK;
+}
+
 static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string symbol,
                           const char *name) {
   kdl_status status = extract(module, symbol, name);
   if (status == KDL_OK)
     status = ld_target_admit(&linker->target, linker->request, module, name);
-  if (status == KDL_OK)
-    status = check_signature(linker, LLVMGetNamedFunction(linker->module, symbol.data),
-                             LLVMGetNamedFunction(module, symbol.data), name);
+  if (status != KDL_OK)
+    return status;
+  LLVMValueRef declared = find_declared(linker, symbol);
+  LLVMValueRef defined = find_defined(module, symbol);
+  bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
+  status = is_call ? check_signature(linker, declared, defined, name)
+                   : check_constant(linker, declared, defined, name);
   if (status == KDL_OK)
     status = check_state(module, symbol, name);
   if (status == KDL_OK)
     status = ld_constants_agree(linker->module, module, name);
-  if (status == KDL_OK)
+  if (status == KDL_OK && is_call)
     status = ld_inline_mark(module, symbol, name);
   return status;
 }
@@ -233,25 +265,18 @@ static kdl_status provide(ld_linker *linker, kdl_string symbol) {
                 : ld_choice_fail(&linker->libraries, linker->request, choice);
 }
 
-/* A function that is declared, used, and not known to stay undefined; NULL where there is none. */
+/* A function or variable that is declared, used, and not known to stay undefined; NULL where there
+ * is none. Functions go first, since what they are linked with may use the variables too. */
 static LLVMValueRef find_needed(const ld_linker *linker) {
   for (LLVMValueRef f = LLVMGetFirstFunction(linker->module); f; f = LLVMGetNextFunction(f)) {
     if (ld_value_is_needed(f) && !has_word(&linker->undefined, ld_value_name(f).data))
       return f;
   }
-  return NULL;
-}
-
-static kdl_status check_variables(const ld_linker *linker) {
   for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
     if (ld_value_is_needed(v) && !ld_constant_is(v))
-      return kdl_fail(
-          KDL_NO_MATCH,
-          "%s: needs the variable '%.128s', which neither it nor a microkernel defines, "
-          "expected only functions and constants to be missing",
-          linker->request->caller, ld_value_name(v).data);
+      return v;
   }
-  return KDL_OK;
+  return NULL;
 }
 
 kdl_status ld_link(ld_linker *linker) {
@@ -259,8 +284,6 @@ kdl_status ld_link(ld_linker *linker) {
   LLVMValueRef needed;
   while (status == KDL_OK && (needed = find_needed(linker)))
     status = provide(linker, ld_value_name(needed));
-  if (status == KDL_OK)
-    status = check_variables(linker);
   if (status == KDL_OK)
     status = ld_inline_check(linker->module, linker->request->caller);
   for (size_t i = 0; i < linker->choice_count && status == KDL_OK; ++i) {

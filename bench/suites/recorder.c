@@ -14,6 +14,7 @@ static layer_times *times;
 static int stack[most_nested];
 static unsigned depth;
 static double last;
+static const kdl_layer_listener *before; /* who listened: KDL_TRACE */
 
 /* What passed since the last mark belongs to the layer that was innermost. */
 static void account(double now) {
@@ -45,13 +46,12 @@ static void leave(void) {
   pthread_mutex_unlock(&lock);
 }
 
-static void on_enter(kdl_layer layer, const char *what) {
-  (void)what;
+static void on_enter(kdl_layer layer) {
   enter(layer);
 }
 
-static void on_leave(kdl_layer layer) {
-  (void)layer;
+static void on_leave(kdl_layer layer, const kdl_layer_about *about) {
+  (void)layer, (void)about;
   leave();
 }
 
@@ -61,11 +61,11 @@ void recorder_begin(layer_times *out_times) {
   *out_times = (layer_times){{0}, {0}};
   times = out_times;
   depth = 0;
-  atomic_store(&kdl_layer_listening, &listener);
+  before = atomic_exchange(&kdl_layer_listening, &listener);
 }
 
 void recorder_end(void) {
-  atomic_store(&kdl_layer_listening, NULL);
+  atomic_store(&kdl_layer_listening, before);
   times = NULL;
 }
 

@@ -19,9 +19,7 @@ static kdl_status failed(const char *path, const char *step) {
   return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
-/* The file a path leads to: the end of a chain of links, or the path itself where nothing is there
- * yet. malloc'ed. */
-static char *final_path(const char *path) {
+char *kdl_file_target(const char *path) {
   char *resolved = realpath(path, NULL);
   if (resolved || errno != ENOENT)
     return resolved;
@@ -107,39 +105,56 @@ static void copy_ownership(int fd, const struct stat *old) {
   fchmod(fd, old->st_mode & 07777);
 }
 
+kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
+  kdl_file_draft draft = {.shown = shown};
+  draft.fd = create_beside(target, &draft.path);
+  if (draft.fd < 0)
+    return failed(shown, "create a file beside it");
+  *out_draft = draft;
+  return KDL_OK;
+}
+
+void kdl_file_draft_drop(kdl_file_draft *draft) {
+  close(draft->fd);
+  unlink(draft->path);
+  free(draft->path);
+}
+
+kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name) {
+  kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
+  if (close(draft->fd) != 0 && status == KDL_OK)
+    status = failed(draft->shown, "close");
+  if (status == KDL_OK && rename(draft->path, name) != 0)
+    status = failed(draft->shown, "rename into place");
+  if (status != KDL_OK)
+    unlink(draft->path);
+  free(draft->path);
+  return status;
+}
+
 kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
-  char *target = final_path(path);
+  char *target = kdl_file_target(path);
   if (!target)
     return failed(path, "write there");
   struct stat old;
   bool replaces = stat(target, &old) == 0;
-  if (replaces && !S_ISREG(old.st_mode)) {
-    free(target);
-    return kdl_fail(KDL_IO,
-                    "%s: cannot write: found a directory, device, pipe or socket, expected a "
-                    "regular file",
-                    path);
+  kdl_file_draft draft;
+  kdl_status status;
+  if (replaces && !S_ISREG(old.st_mode))
+    status = kdl_fail(KDL_IO,
+                      "%s: cannot write: found a directory, device, pipe or socket, expected a "
+                      "regular file",
+                      path);
+  else
+    status = kdl_file_draft_begin(target, path, &draft);
+  if (status == KDL_OK && replaces)
+    copy_ownership(draft.fd, &old);
+  if (status == KDL_OK && kdl_fd_write(draft.fd, data, size)) {
+    status = kdl_file_draft_keep(&draft, target);
+  } else if (status == KDL_OK) {
+    status = failed(path, "write");
+    kdl_file_draft_drop(&draft);
   }
-  char *beside = NULL;
-  int fd = create_beside(target, &beside);
-  kdl_status status = KDL_OK;
-  if (fd < 0) {
-    status = failed(path, "create a file beside it");
-  } else {
-    if (replaces)
-      copy_ownership(fd, &old);
-    if (!kdl_fd_write(fd, data, size))
-      status = failed(path, "write");
-    if (status == KDL_OK && fsync(fd) != 0)
-      status = failed(path, "flush");
-    if (close(fd) != 0 && status == KDL_OK)
-      status = failed(path, "close");
-    if (status == KDL_OK && rename(beside, target) != 0)
-      status = failed(path, "rename into place");
-    if (status != KDL_OK)
-      unlink(beside);
-  }
-  free(beside);
   free(target);
   return status;
 }

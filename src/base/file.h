@@ -14,6 +14,23 @@
  * group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 
+/* The file that a path leads to: the end of a chain of links, or the path itself where nothing is
+ * there yet. malloc'ed; NULL with errno for a link to nowhere, or out of memory. */
+char *kdl_file_target(const char *path);
+
+/* A file that is being written beside the one that it shall become. */
+typedef struct kdl_file_draft {
+  int fd;
+  char *path;
+  const char *shown; /* what messages call the file */
+} kdl_file_draft;
+
+/* kdl_file_save in steps. Keeping flushes, closes and renames to `name`, which is in the folder of
+ * `target`; after that, and after a failure, nothing is to be dropped. */
+kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft);
+kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name);
+void kdl_file_draft_drop(kdl_file_draft *draft);
+
 /* Writes all of it at the descriptor's position; false with errno. Over RLIMIT_FSIZE that is EFBIG
  * and not the signal that would end the user's process. */
 bool kdl_fd_write(int fd, const void *data, size_t size);

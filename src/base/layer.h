@@ -8,7 +8,9 @@
 #define KDL_BASE_LAYER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum kdl_layer {
 #define KDL_LAYER(constant, name, meaning) KDL_LAYER_##constant,
@@ -21,28 +23,48 @@ typedef enum kdl_layer {
 const char *kdl_layer_name(kdl_layer layer);
 const char *kdl_layer_meaning(kdl_layer layer);
 
-/* Called by the thread that does the work, which may be any. `what` is the library, image or kernel
- * that it is about; it does not outlive the call. */
+/* What a layer was about; strings are NULL where they do not apply, and need not outlive the call.
+ */
+typedef struct kdl_layer_about {
+  const char *driver; /* the shared object that was opened or initialised */
+  const char *library;
+  const char *kernel;
+  const char *device;
+  const char *target; /* the image's architecture */
+  const char *kind;   /* the image's: "cubin", ... */
+  const char *variant;
+  bool has_image;
+  uint32_t image; /* its index in the library */
+  uint64_t bytes;
+  bool failed;
+} kdl_layer_about;
+
+/* Called by the thread that does the work, which may be any. `about` may be NULL. */
 typedef struct kdl_layer_listener {
-  void (*enter)(kdl_layer layer, const char *what);
-  void (*leave)(kdl_layer layer);
+  void (*enter)(kdl_layer layer);
+  void (*leave)(kdl_layer layer, const kdl_layer_about *about);
 } kdl_layer_listener;
 
 /* NULL where nobody listens. A listener is never freed. */
 extern const kdl_layer_listener *_Atomic kdl_layer_listening;
 
-static inline void kdl_layer_enter(kdl_layer layer, const char *what) {
-  const kdl_layer_listener *listener =
-      atomic_load_explicit(&kdl_layer_listening, memory_order_acquire);
-  if (listener)
-    listener->enter(layer, what);
+/* For those who would have to find out first what a layer was about. */
+static inline bool kdl_layer_is_heard(void) {
+  return atomic_load_explicit(&kdl_layer_listening, memory_order_relaxed) != NULL;
 }
 
-static inline void kdl_layer_leave(kdl_layer layer) {
+static inline void kdl_layer_enter(kdl_layer layer) {
   const kdl_layer_listener *listener =
       atomic_load_explicit(&kdl_layer_listening, memory_order_acquire);
   if (listener)
-    listener->leave(layer);
+    listener->enter(layer);
+}
+
+static inline void kdl_layer_leave(kdl_layer layer, const kdl_layer_about *about) {
+  const kdl_layer_listener *listener =
+      atomic_load_explicit(&kdl_layer_listening, memory_order_acquire);
+  if (listener)
+    listener->leave(layer, about);
 }
 
 #endif

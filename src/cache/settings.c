@@ -3,35 +3,13 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/size.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-kdl_status kdl_cache_size_parse(const char *text, uint64_t *out_size) {
-  static const char units[] = "KMGT";
-  uint64_t size = 0;
-  const char *at = text;
-  bool fits = *at >= '0' && *at <= '9';
-  for (; fits && *at >= '0' && *at <= '9'; ++at) {
-    fits = size <= (UINT64_MAX - 9) / 10;
-    size = size * 10 + (uint64_t)(*at - '0');
-  }
-  const char *unit = fits && *at ? strchr(units, *at) : NULL;
-  if (unit) {
-    unsigned shift = 10 * (unsigned)(unit - units + 1);
-    fits = size <= UINT64_MAX >> shift;
-    size <<= shift;
-    ++at;
-  }
-  if (!fits || *at)
-    return kdl_fail(KDL_BAD_CALL,
-                    "found \"%s\", expected a number of bytes, as 536870912, 512M or 2G", text);
-  *out_size = size;
-  return KDL_OK;
-}
 
 static kdl_status read_mode(kdl_cache_mode *out_mode) {
   static const struct {
@@ -76,7 +54,7 @@ kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
     const char *size = kdl_environment("KDL_CACHE_SIZE");
     status = read_mode(&made.mode);
     if (status == KDL_OK && size) {
-      status = kdl_cache_size_parse(size, &made.limit);
+      status = kdl_size_parse(size, &made.limit);
       if (status != KDL_OK)
         kdl_error_prefix("KDL_CACHE_SIZE");
     }

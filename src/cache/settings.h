@@ -27,7 +27,4 @@ typedef struct kdl_cache_settings {
  * than their user the cache is off. */
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings);
 
-/* Digits, then K, M, G or T for powers of 1024. */
-kdl_status kdl_cache_size_parse(const char *text, uint64_t *out_size);
-
 #endif

@@ -97,9 +97,10 @@ void kdl_discover_cuda(const kdl_driver_resolver *resolver, kdl_found_list *list
   if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &cuda,
                        report))
     return;
-  kdl_layer_enter(KDL_LAYER_INIT, libraries[0]);
+  kdl_layer_enter(KDL_LAYER_INIT);
   int error = cuda.init(0);
-  kdl_layer_leave(KDL_LAYER_INIT);
+  kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = report->library,
+                                                     .failed = error != KDL_CUDA_SUCCESS});
   if (error != KDL_CUDA_SUCCESS) {
     say_error(&cuda, report, "cuInit", error);
     return;

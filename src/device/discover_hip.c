@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
+#include "base/layer.h"
 #include "device/discover_backends.h"
 #include "device/hip_abi.h"
 
@@ -98,7 +99,10 @@ void kdl_discover_hip(const kdl_driver_resolver *resolver, kdl_found_list *list)
   }
   int count = 0;
   const char *call = "hipInit";
+  kdl_layer_enter(KDL_LAYER_INIT);
   int error = hip.init(0);
+  kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = report->library,
+                                                     .failed = error != KDL_HIP_SUCCESS});
   if (error == KDL_HIP_SUCCESS) {
     call = "hipGetDeviceCount";
     error = hip.device_count(&count);

@@ -129,8 +129,9 @@ static bool load(const kdl_driver_resolver *resolver, const char *const *librari
 bool kdl_driver_load(const kdl_driver_resolver *resolver, const char *const *libraries,
                      const kdl_driver_symbol *symbols, size_t symbol_count, void *table,
                      kdl_driver_report *report) {
-  kdl_layer_enter(KDL_LAYER_DLOPEN, libraries[0]);
+  kdl_layer_enter(KDL_LAYER_DLOPEN);
   bool loaded = load(resolver, libraries, symbols, symbol_count, table, report);
-  kdl_layer_leave(KDL_LAYER_DLOPEN);
+  kdl_layer_leave(KDL_LAYER_DLOPEN,
+                  &(kdl_layer_about){.driver = report->library, .failed = !loaded});
   return loaded;
 }

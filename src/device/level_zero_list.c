@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "device/level_zero_list.h"
 
+#include "base/layer.h"
+
 #include <stdlib.h>
 
 const char *const kdl_ze_libraries[] = {"libze_loader.so.1", NULL};
@@ -29,7 +31,10 @@ int kdl_ze_list(const kdl_ze_lister *ze, kdl_ze_visit_device *visit, void *user,
                 const char **out_call) {
   void *drivers[most_drivers];
   uint32_t driver_count, ordinal = 0;
+  kdl_layer_enter(KDL_LAYER_INIT);
   int error = init_drivers(ze, drivers, &driver_count, out_call);
+  kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = kdl_ze_libraries[0],
+                                                     .failed = error != KDL_ZE_SUCCESS});
   void **devices = error == KDL_ZE_SUCCESS ? calloc(most_devices, sizeof *devices) : NULL;
   for (uint32_t i = 0; devices && i < driver_count && i < most_drivers; ++i) {
     uint32_t count = most_devices;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "device/opencl_list.h"
 
+#include "base/layer.h"
 #include "device/opencl_abi.h"
 
 #include <stdlib.h>
@@ -56,7 +57,10 @@ int32_t kdl_opencl_list(const kdl_opencl_lister *cl, kdl_opencl_visit_device *vi
                         void *user) {
   void *platforms[most_platforms];
   uint32_t count = 0;
+  kdl_layer_enter(KDL_LAYER_INIT); /* the loader opens the platforms in its first call */
   int32_t error = cl->platforms(most_platforms, platforms, &count);
+  kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = kdl_opencl_libraries[0],
+                                                     .failed = error != KDL_CL_SUCCESS});
   if (error == KDL_CL_SUCCESS && count == 0)
     return KDL_CL_PLATFORM_NOT_FOUND;
   if (error != KDL_CL_SUCCESS)

@@ -12,4 +12,8 @@ void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out);
 /* The same with the name, where it is known: "cuda:sm_90 (NVIDIA H200)". */
 void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
 
+/* The same with its number among the backend's devices, where it has one: "cuda:0 sm_90 (NVIDIA
+ * H200)". */
+void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "launch/queue.h"
 #include "link/kernel.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 
@@ -51,25 +52,61 @@ static kdl_status check_desc(const kdl_kernel *kernel, const kdl_launch_desc *de
   return KDL_OK;
 }
 
+/* What libkdl does with the arguments of a kernel that is traced is recorded: its binding is never
+ * KDL_BOUND, so that launches of those that are not come here too, and of others none. */
+static kdl_status begin_arguments(kdl_kernel *kernel, const kdl_queue *queue, uint64_t *out_begin) {
+  kdl_status status = kdl_entry_prepare(kernel, where(kernel, queue));
+  *out_begin = kdl_trace_ticks();
+  return status;
+}
+
+static void end_arguments(const kdl_kernel *kernel, uint64_t begin) {
+  if (kernel->traced)
+    kdl_trace_span(KDL_LAYER_ARGUMENTS, kernel->traced, begin, NULL, 0, KDL_OK);
+}
+
+static bool is_untraced(const kdl_kernel *kernel) {
+  return atomic_load_explicit(&kernel->binding, memory_order_acquire) == KDL_BOUND;
+}
+
+static kdl_status check_launch(const kdl_kernel *kernel, const kdl_launch_desc *desc,
+                               const kdl_args *args) {
+  kdl_status status = check_desc(kernel, desc);
+  return status == KDL_OK ? kdl_arguments_check(kernel, args) : status;
+}
+
+static __attribute__((noinline, cold)) kdl_status launch_checked_otherwise(
+    kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc, const kdl_args *args) {
+  uint64_t begin;
+  kdl_status status = begin_arguments(kernel, queue, &begin);
+  if (status == KDL_OK)
+    status = check_launch(kernel, desc, args);
+  if (status != KDL_OK)
+    return status;
+  end_arguments(kernel, begin);
+  return kdl_launch_call(kernel, queue, desc, args);
+}
+
+/* What is to be checked against is known once the kernel is bound; until then the resolver has its
+ * own say, about captures. */
 kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                               const kdl_args *args) {
   kdl_status status = check_queue(kernel, queue);
-  /* What is to be checked against is known once the kernel is bound; until then the resolver has
-   * its own say, about captures. */
-  if (status == KDL_OK && atomic_load_explicit(&kernel->binding, memory_order_acquire) != KDL_BOUND)
-    status = kdl_entry_prepare(kernel, where(kernel, queue));
-  if (status == KDL_OK)
-    status = check_desc(kernel, desc);
-  if (status == KDL_OK)
-    status = kdl_arguments_check(kernel, args);
+  if (status != KDL_OK)
+    return status;
+  if (!is_untraced(kernel))
+    return launch_checked_otherwise(kernel, queue, desc, args);
+  status = check_launch(kernel, desc, args);
   return status == KDL_OK ? kdl_launch_call(kernel, queue, desc, args) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Items                                                                                        */
 
-static kdl_status count_groups(const kdl_kernel *kernel, const kdl_extent *items,
-                               const uint32_t tile[3], uint32_t out_grid[3]) {
+static inline __attribute__((always_inline)) kdl_status count_groups(const kdl_kernel *kernel,
+                                                                     const kdl_extent *items,
+                                                                     const uint32_t tile[3],
+                                                                     uint32_t out_grid[3]) {
   const uint64_t extent[3] = {items->x, items->y, items->z};
   for (int i = 0; i < 3; ++i) {
     uint64_t groups = tile[i] == 1 ? extent[i] : extent[i] / tile[i] + (extent[i] % tile[i] != 0);
@@ -84,8 +121,9 @@ static kdl_status count_groups(const kdl_kernel *kernel, const kdl_extent *items
 }
 
 /* The grid of the image that is bound. */
-static kdl_status shape(const kdl_kernel *kernel, const kdl_extent *items,
-                        kdl_launch_desc *out_desc) {
+static inline __attribute__((always_inline)) kdl_status shape(const kdl_kernel *kernel,
+                                                              const kdl_extent *items,
+                                                              kdl_launch_desc *out_desc) {
   const uint32_t *suggested = kernel->loaded.suggested[0] ? kernel->loaded.suggested : usual_block;
   const uint32_t *block = kernel->block[0] ? kernel->block : suggested;
   const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
@@ -102,34 +140,65 @@ static kdl_status shape(const kdl_kernel *kernel, const kdl_extent *items,
   return status;
 }
 
-kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
-                                 const kdl_args *args) {
+/* Of a kernel that is bound; `begin` is 0 where it is not traced. Inlined twice, so that the way of
+ * those that are not is what it would be without the other. */
+static inline __attribute__((always_inline)) kdl_status launch_items(const kdl_kernel *kernel,
+                                                                     const kdl_queue *queue,
+                                                                     const kdl_extent *items,
+                                                                     const kdl_args *args,
+                                                                     uint64_t begin) {
   kdl_launch_desc desc;
-  kdl_status status = KDL_OK;
-  if (atomic_load_explicit(&kernel->binding, memory_order_acquire) != KDL_BOUND)
-    status = kdl_entry_prepare(kernel, where(kernel, queue));
-  if (status == KDL_OK)
-    status = check_queue(kernel, queue);
+  kdl_status status = check_queue(kernel, queue);
   if (status == KDL_OK)
     status = kdl_arguments_check(kernel, args);
   if (status == KDL_OK)
     status = shape(kernel, items, &desc);
   if (status != KDL_OK || items->x == 0 || items->y == 0 || items->z == 0)
     return status;
+  if (begin)
+    end_arguments(kernel, begin);
   kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
   return entry(&kernel->head, &desc, args, where(kernel, queue));
+}
+
+static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_kernel *kernel,
+                                                                         const kdl_queue *queue,
+                                                                         const kdl_extent *items,
+                                                                         const kdl_args *args) {
+  uint64_t begin;
+  kdl_status status = begin_arguments(kernel, queue, &begin);
+  return status == KDL_OK ? launch_items(kernel, queue, items, args, begin) : status;
+}
+
+kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
+                                 const kdl_args *args) {
+  if (!is_untraced(kernel))
+    return launch_items_otherwise(kernel, queue, items, args);
+  return launch_items(kernel, queue, items, args, 0);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Packed arguments                                                                             */
 
+static kdl_status unpack(kdl_kernel *kernel, const kdl_queue *queue, const void *packed,
+                         size_t size, const void *out_pointers[KDL_LIMIT_ARGS],
+                         kdl_args *out_args) {
+  uint64_t begin;
+  if (is_untraced(kernel))
+    return kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args);
+  kdl_status status = begin_arguments(kernel, queue, &begin);
+  if (status == KDL_OK)
+    status = kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args);
+  if (status == KDL_OK)
+    end_arguments(kernel, begin);
+  return status;
+}
+
 kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                              const void *packed, size_t size) {
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
-  kdl_status status = kdl_entry_prepare(kernel, where(kernel, queue));
-  if (status == KDL_OK)
-    status = kdl_arguments_unpack(kernel, packed, size, pointers, &args);
+  kdl_status status = unpack(kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? kdl_launch_call(kernel, queue, desc, &args) : status;
 }
 
@@ -137,8 +206,6 @@ kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const k
                                    const void *packed, size_t size) {
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
-  kdl_status status = kdl_entry_prepare(kernel, where(kernel, queue));
-  if (status == KDL_OK)
-    status = kdl_arguments_unpack(kernel, packed, size, pointers, &args);
+  kdl_status status = unpack(kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
 }

@@ -38,10 +38,15 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   memcpy(wish.block, key.block, sizeof wish.block);
   memcpy(wish.tile, key.tile, sizeof wish.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
-  kdl_layer_enter(KDL_LAYER_RESOLVE, kernel->name);
+  kdl_layer_enter(KDL_LAYER_RESOLVE);
   status =
       runtime->table->kernel_find(runtime->handle, kernel->module->handle, &wish, &kernel->loaded);
-  kdl_layer_leave(KDL_LAYER_RESOLVE);
+  kdl_layer_leave(KDL_LAYER_RESOLVE, &(kdl_layer_about){.library = kernel->lib->container->name,
+                                                        .kernel = kernel->name,
+                                                        .device = runtime->name,
+                                                        .has_image = true,
+                                                        .image = image,
+                                                        .failed = status != KDL_OK});
   if (status == KDL_OK)
     status = kdl_geometry_learn(kernel);
   if (status == KDL_OK)
@@ -104,13 +109,14 @@ static kdl_status bind(kdl_kernel *kernel) {
   kernel->fork.disable = disable_after_fork;
   kdl_fork_add(&kernel->fork);
   kdl_entry_publish(kernel);
-  atomic_store_explicit(&kernel->binding, KDL_BOUND, memory_order_release);
+  atomic_store_explicit(&kernel->binding, kernel->traced ? KDL_TRACED : KDL_BOUND,
+                        memory_order_release);
   return KDL_OK;
 }
 
 kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
   kdl_binding binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
-  if (binding == KDL_BOUND)
+  if (binding == KDL_BOUND || binding == KDL_TRACED)
     return KDL_OK;
   if (binding == KDL_UNBINDABLE)
     return kdl_fail_again(&kernel->failure);

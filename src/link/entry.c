@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "link/kernel.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -16,8 +17,7 @@
 static kdl_status refuse_capture(const kdl_kernel *kernel, void *queue) {
   const kdl_runtime *runtime = kernel->runtime;
   int capturing = 0;
-  if (!queue || !runtime->table->queue_capturing ||
-      atomic_load_explicit(&kernel->binding, memory_order_acquire) == KDL_BOUND)
+  if (!queue || !runtime->table->queue_capturing || kdl_kernel_is_bound(kernel))
     return KDL_OK;
   kdl_status status = kdl_runtime_usable(runtime);
   if (status == KDL_OK)
@@ -94,6 +94,38 @@ static kdl_status observe(const kdl_kernel_head *head, const kdl_launch_desc *de
   return status;
 }
 
+static kdl_launch_entry *untraced_entry(const kdl_kernel *kernel) {
+  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
+  return is_observed ? observe : plain_entry(kernel);
+}
+
+/* For KDL_TRACE. */
+static kdl_status trace(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                        const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  uint64_t begin = kdl_trace_ticks();
+  kdl_status status = kernel->untraced(head, desc, args, queue);
+  kdl_trace_launch(kernel->traced, begin, desc->grid, desc->block[0] ? desc->block : kernel->block,
+                   queue, status);
+  return status;
+}
+
+/* The same with the time that the device takes, which on the host is the launch's. */
+static kdl_status trace_with_device(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                    const kdl_args *args, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(head);
+  const kdl_trace_device *device = kernel->runtime->traced;
+  kdl_trace_timer *timer = kdl_trace_times_devices ? device->timer : NULL;
+  kdl_trace_pair *span = timer ? kdl_trace_timer_begin(timer, queue) : NULL;
+  uint64_t begin_ns = device->works_here ? kdl_trace_ns() : 0;
+  kdl_status status = trace(head, desc, args, queue);
+  if (timer)
+    kdl_trace_timer_end(timer, span, kernel->traced, queue, status);
+  else if (device->works_here && status == KDL_OK)
+    kdl_trace_device_time(kernel->traced, begin_ns, kdl_trace_ns(), queue);
+  return status;
+}
+
 static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
@@ -108,8 +140,9 @@ static void set_entries(kdl_kernel *kernel, kdl_launch_entry *entry, kdl_launch_
 
 /* The entries from the first launch on. */
 static kdl_launch_entry *lasting_counted(const kdl_kernel *kernel) {
-  bool is_observed = kernel->is_checked || kdl_debug_on(KDL_DEBUG_LAUNCH);
-  return is_observed ? observe : plain_entry(kernel);
+  if (!kernel->traced)
+    return untraced_entry(kernel);
+  return kdl_trace_times_devices ? trace_with_device : trace;
 }
 
 static kdl_launch_entry *lasting(const kdl_kernel *kernel) {
@@ -135,8 +168,24 @@ static kdl_status launch_first_counted(const kdl_kernel_head *head, const kdl_la
   return lasting_counted(kernel)(head, desc, args, queue);
 }
 
+static void begin_tracing(kdl_kernel *kernel) {
+  uint32_t image = kdl_kernel_image(kernel);
+  kernel->traced = kdl_trace_subject_of(
+      &(kdl_layer_about){.library = kernel->lib->container->name,
+                         .kernel = kernel->name,
+                         .device = kernel->runtime->name,
+                         .target = kernel->lib->container->images[image].arch.data,
+                         .kind = kdl_image_kind_name(kernel->module->kind),
+                         .variant = kdl_module_variant(kernel->lib, image),
+                         .has_image = true,
+                         .image = image});
+  kernel->untraced = untraced_entry(kernel);
+}
+
 void kdl_entry_publish(kdl_kernel *kernel) {
   kernel->is_checked = kdl_environment("KDL_CHECK") != NULL;
+  if (kernel->runtime->traced)
+    begin_tracing(kernel);
   kernel->head.context = kernel->loaded.context;
   __atomic_store_n(&kernel->head.queue, kernel->runtime->queue, __ATOMIC_RELAXED);
   if (kernel->loaded.launched)

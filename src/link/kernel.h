@@ -20,6 +20,8 @@ enum { KDL_LIMIT_ARGS = 256 };
 typedef enum kdl_binding {
   KDL_UNBOUND,
   KDL_BOUND,
+  KDL_TRACED,     /* bound, in a process that is traced: never KDL_BOUND, so that launches of those
+                     that are need not ask */
   KDL_UNBINDABLE, /* no image loaded; `failure` says why */
 } kdl_binding;
 
@@ -47,15 +49,22 @@ struct kdl_kernel {
   kdl_backend_kernel loaded;
   uint32_t block[3]; /* for launches that do not say; 0 where nobody knows */
   uint32_t tile[3];
-  int64_t param_count;   /* that the caller gives; -1 where nobody knows */
-  uint32_t *param_sizes; /* NULL likewise; 0 for one that is not known */
-  bool is_checked;       /* KDL_CHECK */
-  char *disagreement;    /* why explicit grids are refused, or NULL */
+  int64_t param_count;             /* that the caller gives; -1 where nobody knows */
+  uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
+  bool is_checked;                 /* KDL_CHECK */
+  char *disagreement;              /* why explicit grids are refused, or NULL */
+  const kdl_trace_subject *traced; /* what its records are about; NULL where there are none */
+  kdl_launch_entry *untraced;      /* the entry beneath the one that records */
   kdl_fork_link fork;
 };
 
 static inline kdl_kernel *kdl_kernel_of(const kdl_kernel_head *head) {
   return (kdl_kernel *)(uintptr_t)head;
+}
+
+static inline bool kdl_kernel_is_bound(const kdl_kernel *kernel) {
+  kdl_binding binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
+  return binding == KDL_BOUND || binding == KDL_TRACED;
 }
 
 /* Loads the best image that loads, where that has not happened yet. */

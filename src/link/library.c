@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/layer.h"
 #include "base/lock.h"
 #include "image/image.h"
 #include "link/kernel.h"
@@ -68,11 +69,16 @@ static kdl_status open_found(const char *path, const char *name, kdl_container *
   return status;
 }
 
+static void leave_open(kdl_status status, const char *name) {
+  kdl_layer_leave(KDL_LAYER_OPEN, &(kdl_layer_about){.library = name, .failed = status != KDL_OK});
+}
+
 kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
   const void *caller = __builtin_return_address(0);
   kdl_open_opts opts;
   kdl_container *container;
   char *found = NULL;
+  kdl_layer_enter(KDL_LAYER_OPEN);
   kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
     status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
@@ -83,6 +89,7 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
     if (status == KDL_OK)
       status = open_found(found, opts.name, &container);
   }
+  leave_open(status, status == KDL_OK ? container->name : path);
   free(found);
   return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
 }
@@ -91,9 +98,11 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
                            kdl_library **out_lib) {
   kdl_open_opts opts;
   kdl_container *container;
+  kdl_layer_enter(KDL_LAYER_OPEN);
   kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK)
     status = kdl_container_open_memory(data, size, opts.name, &container);
+  leave_open(status, status == KDL_OK ? container->name : NULL);
   return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
 }
 
@@ -133,7 +142,10 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
     kdl_lock(&lib->lock);
     catalog = atomic_load_explicit(&lib->catalog, memory_order_relaxed);
     if (!catalog) {
+      kdl_layer_enter(KDL_LAYER_SELECT);
       status = kdl_catalog_create(lib->container, &catalog);
+      kdl_layer_leave(KDL_LAYER_SELECT, &(kdl_layer_about){.library = lib->container->name,
+                                                           .failed = status != KDL_OK});
       if (status == KDL_OK)
         atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
     }

@@ -5,7 +5,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "cache/settings.h"
+#include "base/size.h"
 #include "link/helper.h"
 #include "link/link_report.h"
 #include "target/text.h"
@@ -57,7 +57,7 @@ kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
     return kdl_fail(KDL_BAD_CALL, "KDL_LD_TIMEOUT: found \"%s\", expected seconds, 1 to %d",
                     seconds, limit_seconds);
   out_limits->milliseconds = (int64_t)number * 1000;
-  if (memory && kdl_cache_size_parse(memory, &out_limits->memory) != KDL_OK) {
+  if (memory && kdl_size_parse(memory, &out_limits->memory) != KDL_OK) {
     kdl_error_prefix("KDL_LD_MEMORY");
     return KDL_BAD_CALL;
   }

@@ -32,6 +32,12 @@ void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_
            *kind && what->arch.length ? " " : "", what->arch.data);
 }
 
+const char *kdl_module_variant(const kdl_library *lib, uint32_t image) {
+  const kdl_image *what = &lib->container->images[image];
+  const kdl_string *tag = kdl_find_value(what->pairs, what->pair_count, "variant_tag");
+  return tag ? tag->data : NULL;
+}
+
 static int64_t now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -39,13 +45,23 @@ static int64_t now_ns(void) {
 }
 
 /* The backend's part. */
-static kdl_status hand_over(kdl_module *module, const kdl_backend_image *image) {
+static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
+                            const kdl_backend_image *image) {
   const kdl_runtime *runtime = module->runtime;
   int64_t start = now_ns();
   module->kind = image->kind;
-  kdl_layer_enter(KDL_LAYER_LOAD, image->name);
+  kdl_layer_enter(KDL_LAYER_LOAD);
   kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
-  kdl_layer_leave(KDL_LAYER_LOAD);
+  kdl_layer_leave(KDL_LAYER_LOAD,
+                  &(kdl_layer_about){.library = lib->container->name,
+                                     .device = runtime->name,
+                                     .target = image->arch,
+                                     .kind = kdl_image_kind_name(image->kind),
+                                     .variant = kdl_module_variant(lib, module->image),
+                                     .has_image = true,
+                                     .image = module->image,
+                                     .bytes = image->data_size,
+                                     .failed = status != KDL_OK});
   if (status == KDL_OK)
     kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
               (double)(now_ns() - start) / 1000);
@@ -65,13 +81,22 @@ static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_fro
   kdl_linked *linked = malloc(sizeof *linked);
   if (!linked)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_layer_enter(KDL_LAYER_LINK);
   kdl_status status = kdl_bitcode_link(&task, from, linked);
+  kdl_layer_leave(KDL_LAYER_LINK, &(kdl_layer_about){.library = lib->container->name,
+                                                     .kernel = module->special.kernel,
+                                                     .device = module->runtime->name,
+                                                     .target = image.arch,
+                                                     .has_image = true,
+                                                     .image = module->image,
+                                                     .bytes = status == KDL_OK ? linked->size : 0,
+                                                     .failed = status != KDL_OK});
   *out_was_cached = status == KDL_OK && linked->is_cached;
   if (status == KDL_OK) {
     image.kind = linked->kind;
     image.data = linked->image;
     image.data_size = linked->size;
-    status = hand_over(module, &image);
+    status = hand_over(lib, module, &image);
     if (status == KDL_OK) {
       kdl_linked_keep(linked);
       module->linked = kdl_linked_take(linked);
@@ -125,7 +150,7 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
   if (status != KDL_OK)
     return status;
   return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
-                                         : hand_over(module, &image);
+                                         : hand_over(lib, module, &image);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/layer.h"
 #include "base/lock.h"
 #include "device/arrange.h"
 #include "device/discover.h"
@@ -235,6 +236,7 @@ static void note_asked(unsigned backends, unsigned forks) {
 static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
   answers got = {0};
   being_asked = wanted;
+  kdl_layer_enter(KDL_LAYER_ENUMERATE);
   kdl_status status = ask_all(wanted, patient, &got);
   if (status == KDL_OK) {
     kdl_lock(&lock);
@@ -242,6 +244,7 @@ static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
     note_asked(wanted, kdl_fork_count());
     kdl_unlock(&lock);
   }
+  kdl_layer_leave(KDL_LAYER_ENUMERATE, &(kdl_layer_about){.failed = status != KDL_OK});
   being_asked = 0;
   kdl_discovery_free(got.found);
   free(got.brought);

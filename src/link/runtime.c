@@ -6,8 +6,20 @@
 #include "base/layer.h"
 #include "device/spec_label.h"
 #include "link/fork.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
+
+/* From here on the device is used through a table that records what is done. */
+static void trace(kdl_runtime *runtime) {
+  const kdl_backend_table *around = kdl_trace_table(runtime->table);
+  const kdl_trace_device *traced =
+      around ? kdl_trace_device_add(runtime->table, runtime->handle, runtime->name) : NULL;
+  if (!traced)
+    return;
+  runtime->traced = traced;
+  runtime->table = around;
+}
 
 static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend_table *table,
                              kdl_runtime *out_runtime) {
@@ -21,16 +33,21 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
   };
   kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
   kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
-  kdl_layer_enter(KDL_LAYER_CONTEXT, made.label);
+  kdl_device_spec_name(spec, &(kdl_out){made.name, sizeof made.name, 0});
+  kdl_layer_enter(KDL_LAYER_CONTEXT);
   kdl_status status = table->device_open(&desc, &made.handle);
   if (status == KDL_OK)
     status = table->queue_create(made.handle, 0, &made.queue);
-  kdl_layer_leave(KDL_LAYER_CONTEXT);
-  if (status != KDL_OK)
+  kdl_layer_leave(KDL_LAYER_CONTEXT,
+                  &(kdl_layer_about){.device = made.name, .failed = status != KDL_OK});
+  if (status != KDL_OK) {
     kdl_error_prefix("%s", made.label);
-  else
-    *out_runtime = made;
-  return status;
+    return status;
+  }
+  if (kdl_trace_on)
+    trace(&made);
+  *out_runtime = made;
+  return KDL_OK;
 }
 
 bool kdl_runtime_next_route(const kdl_device *device, size_t from, size_t *out_route) {

@@ -2,7 +2,9 @@
 #include "select/selector.h"
 
 #include "base/error.h"
+#include "base/layer.h"
 #include "base/lock.h"
+#include "device/spec_label.h"
 
 #include <stdlib.h>
 
@@ -108,17 +110,36 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
   return made;
 }
 
+/* What was asked, and the best of the answer. */
+static void leave_layer(const kdl_selector *selector, const kdl_selection *made) {
+  char device[192];
+  kdl_layer_about about = {.device = device, .failed = !made};
+  if (!kdl_layer_is_heard())
+    return;
+  kdl_device_spec_name(&selector->query.device->spec, &(kdl_out){device, sizeof device, 0});
+  if (made) {
+    about.kernel = made->name.length ? made->name.data : NULL;
+    about.has_image = made->count > 0;
+    about.image = made->count ? made->images[0] : 0;
+    about.target =
+        made->count ? kdl_catalog_image(selector->catalog, made->images[0])->arch.data : NULL;
+  }
+  kdl_layer_leave(KDL_LAYER_SELECT, &about);
+}
+
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
                             const kdl_selection **out_selection) {
   kdl_lock(&selector->lock);
   const kdl_selection *selection = kdl_selector_peek(selector, kernel);
   if (!selection) {
+    kdl_layer_enter(KDL_LAYER_SELECT);
     kdl_selector_table *table = table_with_room(selector);
     kdl_selection *made = table ? make_selection(selector, kernel) : NULL;
     if (made) {
       put(table, made);
       ++selector->used;
     }
+    leave_layer(selector, made);
     selection = made;
   }
   kdl_unlock(&selector->lock);

@@ -132,9 +132,10 @@ static kdl_status load_locked(void) {
   if (!kdl_driver_load(&resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &kdl_cuda,
                        &report))
     return kdl_cuda_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
-  kdl_layer_enter(KDL_LAYER_INIT, libraries[0]);
+  kdl_layer_enter(KDL_LAYER_INIT);
   int error = kdl_cuda.init(0);
-  kdl_layer_leave(KDL_LAYER_INIT);
+  kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = report.library,
+                                                     .failed = error != KDL_CUDA_SUCCESS});
   if (error != KDL_CUDA_SUCCESS)
     return kdl_voice_no_start(&voice, report.library, "cuInit", error);
   int count = 0;

@@ -2,6 +2,7 @@
 #include "backends/hip/driver.h"
 
 #include "backends/common/voice.h"
+#include "base/layer.h"
 #include "device/driver.h"
 
 #include <pthread.h>
@@ -74,7 +75,10 @@ static kdl_status load_locked(void) {
   if (!kdl_driver_load(&kdl_driver_system, libraries, symbols, sizeof symbols / sizeof *symbols,
                        &kdl_hip, &report))
     return kdl_hip_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
+  kdl_layer_enter(KDL_LAYER_INIT);
   int error = kdl_hip.init(0);
+  kdl_layer_leave(KDL_LAYER_INIT,
+                  &(kdl_layer_about){.driver = report.library, .failed = error != KDL_HIP_SUCCESS});
   if (error != KDL_HIP_SUCCESS)
     return kdl_voice_no_start(&voice, report.library, "hipInit", error);
   loaded = true;

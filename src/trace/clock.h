@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The clock of traces. The processor's own counter takes a third of what the system's clock does,
+ * and a traced launch reads it twice; where it cannot be trusted the system's clock is read. Counts
+ * become nanoseconds of CLOCK_MONOTONIC when the trace is written, by what both said at its start
+ * and at its end.
+ */
+#ifndef KDL_TRACE_CLOCK_H
+#define KDL_TRACE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Whether the counter is read: settled by kdl_trace_clock_start. */
+extern bool kdl_trace_counts;
+
+static inline uint64_t kdl_trace_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t kdl_trace_counter(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t count;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+  return count;
+#else
+  return kdl_trace_ns();
+#endif
+}
+
+static inline uint64_t kdl_trace_ticks(void) {
+  return kdl_trace_counts ? kdl_trace_counter() : kdl_trace_ns();
+}
+
+/* Both clocks at one moment. */
+typedef struct kdl_trace_moment {
+  uint64_t ticks, ns;
+} kdl_trace_moment;
+
+void kdl_trace_clock_start(void);
+
+kdl_trace_moment kdl_trace_now(void);
+
+/* A scale from ticks to ns, through the start and `now`. */
+typedef struct kdl_trace_scale {
+  kdl_trace_moment start;
+  double ns_per_tick;
+} kdl_trace_scale;
+
+kdl_trace_scale kdl_trace_scale_at(kdl_trace_moment now);
+double kdl_trace_scale_ns(const kdl_trace_scale *scale, uint64_t ticks);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices of a process that is traced. Copies, memory and waits go through a table around the
+ * backend's own, which records them; launches have an entry of their own (link/entry.c). */
+#ifndef KDL_TRACE_DEVICE_H
+#define KDL_TRACE_DEVICE_H
+
+#include "trace/subject.h"
+
+#include <kdl/backend.h>
+
+typedef struct kdl_trace_timer kdl_trace_timer;
+
+typedef struct kdl_trace_device {
+  struct kdl_trace_device *next;
+  const kdl_backend_table *table; /* the backend's own */
+  void *handle;
+  const kdl_trace_subject *subject;
+  bool works_here;        /* launches are done when they return: the host */
+  kdl_trace_timer *timer; /* NULL where device time is not asked for, or is the launch's */
+} kdl_trace_device;
+
+/* The table around `table`: one for each, made once. NULL when out of memory. */
+const kdl_backend_table *kdl_trace_table(const kdl_backend_table *table);
+
+/* A device that was opened with the backend's own table. NULL when out of memory. */
+const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, void *handle,
+                                             const char *name);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Device time (trace/timer.c)                                                                  */
+
+/* Events around launches on a device. NULL when out of memory. */
+kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *handle);
+
+/* Before and after a launch of `subject` on a queue of the backend. What begins where events are to
+ * be had; `span` is what begin returned, which may be NULL. */
+typedef struct kdl_trace_pair kdl_trace_pair;
+kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue);
+void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
+                         const kdl_trace_subject *subject, void *queue, kdl_status status);
+
+/* Records the device time of launches that have ended. */
+void kdl_trace_timer_collect(kdl_trace_timer *timer);
+
+/* Launches whose device time is not known, those included that nobody waited for. */
+uint64_t kdl_trace_device_times_lost(void);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * KDL_TRACE=out.json: every layer of every dispatch of the process, written when it ends.
+ *
+ * Whether a process is traced is settled when the library starts and does not change. Where it is
+ * not, nothing here runs: the marks of base/layer.h find nobody listening, runtimes keep the
+ * backend's own table, kernels the backend's own entry. Where it is, runtimes get a table around
+ * that one (trace/device.c) and kernels another entry (link/entry.c).
+ *
+ * docs/tracing.md says what becomes of forks, threads that end, and processes that do not end by
+ * themselves.
+ */
+#ifndef KDL_TRACE_TRACE_H
+#define KDL_TRACE_TRACE_H
+
+#include "trace/buffer.h"
+#include "trace/clock.h"
+
+#include <kdl/kdl.h>
+
+typedef struct kdl_trace_settings {
+  const char *path;
+  uint64_t bytes;   /* that records may take */
+  bool device_time; /* events around every launch */
+} kdl_trace_settings;
+
+#define KDL_TRACE_DEFAULT_BYTES ((uint64_t)16 << 20)
+
+/* Both constant once the library has started. */
+extern bool kdl_trace_on;
+extern bool kdl_trace_times_devices;
+
+/* What the library does when it starts and KDL_TRACE is set; for tests also later, before any
+ * device is used. KDL_IO where no file could be made there. */
+kdl_status kdl_trace_start(const kdl_trace_settings *settings);
+
+/* Writes what there is, and says on standard error what was lost. Does nothing where there is
+ * nothing; KDL_IO where it cannot be written. Others may go on meanwhile. */
+kdl_status kdl_trace_save(void);
+
+/* A launch of the kernel that is `subject`, which began at `begin` and has just ended. */
+static inline void kdl_trace_launch(const kdl_trace_subject *subject, uint64_t begin,
+                                    const uint32_t grid[3], const uint32_t block[3],
+                                    const void *queue, kdl_status status) {
+  kdl_trace_record *record = kdl_trace_begin();
+  if (!record)
+    return;
+  record->begin = begin;
+  record->subject = subject;
+  record->queue = queue;
+  for (int i = 0; i < 3; ++i) {
+    record->grid[i] = grid[i];
+    record->block[i] = block[i];
+  }
+  record->what = KDL_LAYER_LAUNCH;
+  record->failed = status != KDL_OK;
+  record->end = kdl_trace_ticks();
+  kdl_trace_end();
+}
+
+/* Anything else, from `begin` to `end`. */
+static inline void kdl_trace_add(unsigned what, const kdl_trace_subject *subject, uint64_t begin,
+                                 uint64_t end, const void *queue, uint64_t bytes, bool failed) {
+  kdl_trace_record *record = kdl_trace_begin();
+  if (!record)
+    return;
+  record->begin = begin;
+  record->end = end;
+  record->subject = subject;
+  record->queue = queue;
+  record->bytes = bytes;
+  record->what = (uint8_t)what;
+  record->failed = failed;
+  kdl_trace_end();
+}
+
+/* A layer that has just ended. */
+static inline void kdl_trace_span(kdl_layer layer, const kdl_trace_subject *subject, uint64_t begin,
+                                  const void *queue, uint64_t bytes, kdl_status status) {
+  kdl_trace_add(layer, subject, begin, kdl_trace_ticks(), queue, bytes, status != KDL_OK);
+}
+
+/* The time that the device took, in ns of CLOCK_MONOTONIC. */
+static inline void kdl_trace_device_time(const kdl_trace_subject *subject, uint64_t begin_ns,
+                                         uint64_t end_ns, const void *queue) {
+  kdl_trace_add(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, 0, false);
+}
+
+#endif

@@ -21,10 +21,11 @@ static int do_work(void) {
 }
 
 /* As it would be in a program with more rights than its user. */
-static int do_secure_work(void) {
+static int do_secure_work(const char *library) {
   kdl_cache_settings settings;
-  mixed_library made = open_mixed(with_fallback, 2);
-  kdl_kernel_info info = info_of(kernel_named(made.lib, "mark"));
+  kdl_library *lib;
+  assert_ok(kdl_open(library, NULL, &lib));
+  kdl_kernel_info info = info_of(kernel_named(lib, "mark"));
   assert_int_equal(info.image, 1); /* bitcode is not even asked for */
   assert_int_equal(info.image_count, 1);
   assert_ok(kdl_cache_settings_read(&settings));
@@ -32,11 +33,16 @@ static int do_secure_work(void) {
   return 34;
 }
 
-static pid_t start(const char *program, const char *word) {
-  char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)word, NULL};
+static pid_t start_with(const char *program, const char *word, const char *library) {
+  char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)word,
+                       (char *)(uintptr_t)library, NULL};
   pid_t child;
   assert_int_equal(posix_spawn(&child, program, NULL, NULL, arguments, environ), 0);
   return child;
+}
+
+static pid_t start(const char *program, const char *word) {
+  return start_with(program, word, NULL);
 }
 
 static int wait_for(pid_t child) {
@@ -131,11 +137,18 @@ static void linkers_killed_at_any_moment(void **state) {
   }
 }
 
+static void write_beside(const char *path, const void *data, size_t size) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  assert_int_equal(fclose(file), 0);
+}
+
 /* A copy of this program that belongs to somebody else and runs with his rights: root can make one,
  * unless the file system is mounted so that it has no effect. */
 static void secure_programs_link_nothing(void **state) {
   (void)state;
-  char copy[128];
+  char copy[128], library[128];
   size_t size;
   if (geteuid() != 0) {
     print_message("skipped: only root can make a set-user-ID program of another user\n");
@@ -143,10 +156,12 @@ static void secure_programs_link_nothing(void **state) {
   }
   snprintf(copy, sizeof copy, "%s/secure", work);
   uint8_t *data = read_file(self, &size);
-  FILE *file = fopen(copy, "wb");
-  assert_int_equal(fwrite(data, 1, size, file), size);
-  fclose(file);
+  write_beside(copy, data, size);
   free(data);
+  snprintf(library, sizeof library, "%s/library", work); /* where somebody else can read it */
+  mixed_library made = open_mixed(with_fallback, 2);
+  write_beside(library, made.data, made.size);
+  free_mixed(&made);
   assert_int_equal(chmod(work, 0755), 0);
   assert_int_equal(chown(copy, 12345, 12345), 0);
   assert_int_equal(chmod(copy, 06755), 0);
@@ -155,7 +170,7 @@ static void secure_programs_link_nothing(void **state) {
     print_message("skipped: set-user-ID bits have no effect in /tmp (%d)\n", probe);
     skip();
   }
-  assert_int_equal(wait_for(start(copy, "secure")), 34);
+  assert_int_equal(wait_for(start_with(copy, "secure", library)), 34);
   assert_int_equal(runs(), 0);
   assert_int_equal(files_in(cache_path), 0);
 }
@@ -166,8 +181,8 @@ int main(int argc, char **argv) {
   /* _exit: a leak sanitizer does not work in secure programs. */
   if (argc > 1 && strcmp(argv[1], "is-secure") == 0)
     _exit(secure_getenv("PATH") == NULL && getenv("PATH") != NULL);
-  if (argc > 1 && strcmp(argv[1], "secure") == 0)
-    _exit(do_secure_work());
+  if (argc > 2 && strcmp(argv[1], "secure") == 0)
+    _exit(do_secure_work(argv[2]));
   if (argc > 1)
     return do_work();
   if (!realpath("/proc/self/exe", self))

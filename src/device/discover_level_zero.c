@@ -37,10 +37,13 @@ static void set_arch(uint32_t number, kdl_device_spec *spec) {
   kdl_intel_ip ip;
   char text[16];
   snprintf(text, sizeof text, "0x%08x", number);
-  if (number && kdl_intel_parse(kdl_text_of(text), &ip, NULL))
+  if (number && kdl_intel_parse(kdl_text_of(text), &ip, NULL)) {
     snprintf(spec->arch, sizeof spec->arch, "%u.%u.%u", ip.architecture, ip.release, ip.revision);
-  else
-    snprintf(spec->arch, sizeof spec->arch, "spirv64");
+    return;
+  }
+  snprintf(spec->arch, sizeof spec->arch, "spirv64");
+  /* Level Zero's SPIR-V has Int64 among what every device takes. */
+  kdl_spec_add_token(spec->features, sizeof spec->features, "int64");
 }
 
 static void describe_modules(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {

@@ -16,6 +16,15 @@ bool fake_add_kernels(fake_object *code, fake_kind kind, kdl_image_kind image, c
 /* The kernel of that name, or NULL. */
 fake_object *fake_find_kernel(fake_kind kind, const fake_object *code, const char *name);
 
+/* What a compiler of OpenCL's flavour of SPIR-V, up to that version (0: any), says against the
+ * module; nothing where it takes it. The functions of the code learn the block that they require.
+ */
+void fake_spirv_check(fake_object *code, const void *data, size_t size, uint32_t newest,
+                      char *out_words, size_t words_size);
+
+/* As fake_variable, of code whose text is SPIR-V. */
+fake_object *fake_spirv_variable(fake_object *code, fake_object *context, const char *name);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Captures                                                                                     */
 

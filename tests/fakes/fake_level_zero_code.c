@@ -38,7 +38,7 @@ static int build(fake_object *module, const kdl_ze_module_desc *desc, const kdl_
     return is_spirv ? build_failure : invalid_native_binary;
   }
   if (is_spirv)
-    fake_ze_check_spirv(module, desc->input, desc->size, spec->il, log, log_size);
+    fake_spirv_check(module, desc->input, desc->size, spec->il, log, log_size);
   if (*log)
     return build_failure;
   if (desc->build_flags)
@@ -122,6 +122,10 @@ int zeModuleDestroy(void *handle) {
   }
   fake_delete_code(module);
   return fake_leave(fault);
+}
+
+fake_object *fake_variable(fake_object *code, fake_object *context, const char *name) {
+  return fake_spirv_variable(code, context, name);
 }
 
 int zeModuleGetGlobalPointer(void *handle, const char *name, size_t *size, void **address) {

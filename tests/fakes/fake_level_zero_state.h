@@ -83,11 +83,6 @@ typedef struct fake_ze_arguments {
   bool has_access;
 } fake_ze_arguments;
 
-/* What is wrong with a module as this driver's compiler sees it; "" where nothing is. Fills the
- * blocks that its kernels require. */
-void fake_ze_check_spirv(fake_object *module, const void *data, size_t size, uint32_t newest,
-                         char *out_words, size_t words_size);
-
 /* For tests that look inside: commands that were appended to a list without order before a barrier
  * followed the one before; and waits that nothing will ever end. */
 FAKE_EXPORT unsigned fake_ze_unordered(void);

@@ -2,6 +2,8 @@
 /* Programs and kernels of the fake libOpenCL. Images are read by libkdl's own readers. */
 #include "fake_opencl_state.h"
 
+#include "fake_code.h"
+
 #include "image/image.h"
 #include "image/params.h"
 #include "image/spirv_module.h"
@@ -128,6 +130,17 @@ static bool are_options_known(const char *options) {
   return true;
 }
 
+/* What the compiler says; the device that it is for takes OpenCL's SPIR-V of 64 bits. */
+static void compile(fake_object *program, char *out_words, size_t size) {
+  out_words[0] = '\0';
+  if (program->capture == KDL_IMAGE_SPIRV)
+    fake_spirv_check(program, program->text, program->size, 0, out_words, size);
+  else if (memmem(program->text, program->size, "syntax_error", 12))
+    snprintf(out_words, size,
+             "<kernel>:3:7: error: use of undeclared identifier 'syntax_error'\n1 error "
+             "generated.\n");
+}
+
 /* A program that has the word "syntax_error" in it does not build. */
 int32_t clBuildProgram(void *handle, uint32_t count, void *const *devices, const char *options,
                        void (*notify)(void *program, void *user), void *user) {
@@ -141,7 +154,9 @@ int32_t clBuildProgram(void *handle, uint32_t count, void *const *devices, const
   if (options && !are_options_known(options))
     return fake_leave(KDL_CL_INVALID_BUILD_OPTIONS);
   snprintf(program->name, sizeof program->name, "%s", options ? options : "");
-  if (memmem(program->text, program->size, "syntax_error", 12))
+  char words[256];
+  compile(program, words, sizeof words);
+  if (*words)
     return fake_leave(KDL_CL_BUILD_PROGRAM_FAILURE);
   program->recorded = true;
   return fake_leave(KDL_CL_SUCCESS);
@@ -153,11 +168,10 @@ int32_t clGetProgramBuildInfo(void *handle, void *device, uint32_t what, size_t 
   fake_object *program = fake_live(handle, FAKE_MODULE);
   if (!program || fake_opencl_device(device) == SIZE_MAX || what != KDL_CL_PROGRAM_BUILD_LOG)
     return fake_leave(program ? KDL_CL_INVALID_VALUE : KDL_CL_INVALID_PROGRAM);
-  const char *log = "";
-  if (!program->recorded)
-    log = "<kernel>:3:7: error: use of undeclared identifier 'syntax_error'\n1 error generated.\n";
-  else if (strstr(program->text, "remarkable"))
-    log = "remark: remarkable\n";
+  char log[256];
+  compile(program, log, sizeof log);
+  if (!*log && strstr(program->text, "remarkable"))
+    snprintf(log, sizeof log, "remark: remarkable\n");
   return fake_leave(fake_opencl_give(log, strlen(log) + 1, room, value, size));
 }
 

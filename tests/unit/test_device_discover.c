@@ -252,7 +252,7 @@ static void test_older_drivers(void **state) {
   assert_device(found, 0, "cuda:sm_80 driver=11.2 class=discrete ordinal=0 uuid=" UUID);
   assert_device(found, 1,
                 "hip:gfx90a:sramecc+:xnack- name=MI210 driver=5.2.21153 class=discrete ordinal=0");
-  assert_device(found, 2, "level_zero:spirv64 class=discrete ordinal=0 il=1.2");
+  assert_device(found, 2, "level_zero:spirv64 features=int64 class=discrete ordinal=0 il=1.2");
   assert_string_equal(report_of(found, KDL_BACKEND_HIP)->library, "libamdhip64.so.5");
   kdl_discovery_free(found);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* SPIR-V as a driver for OpenCL's flavour of it looks at a module, and its variables. */
-#include "fake_level_zero_state.h"
+#include "fake_code.h"
 
 #include "image/spirv_module.h"
 
@@ -148,8 +148,8 @@ static const char *check_module(kdl_spirv start, fake_object *module) {
   return check_kernels(start, module);
 }
 
-void fake_ze_check_spirv(fake_object *module, const void *data, size_t size, uint32_t newest,
-                         char *out_words, size_t words_size) {
+void fake_spirv_check(fake_object *module, const void *data, size_t size, uint32_t newest,
+                      char *out_words, size_t words_size) {
   kdl_spirv m;
   uint32_t version;
   out_words[0] = '\0';
@@ -191,7 +191,7 @@ static uint32_t exported_id(kdl_spirv m, const char *name) {
   return 0;
 }
 
-fake_object *fake_variable(fake_object *code, fake_object *context, const char *name) {
+fake_object *fake_spirv_variable(fake_object *code, fake_object *context, const char *name) {
   kdl_spirv start, variable, pointer, constant;
   fake_object *known = fake_find_variable(code, context, name);
   if (known || !code->text ||

@@ -3,11 +3,13 @@
 
 #include "harness.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,13 +88,63 @@ static void describe_cpu(bench_machine *machine) {
   read_line(path, machine->governor, sizeof machine->governor);
 }
 
+/* Seconds that the CPUs worked for anybody, and seconds that went by on all of them; what the
+ * hypervisor gave to other machines counts as work. False where the system does not tell. */
+static bool read_work(double *out_work, double *out_all) {
+  enum { user, nice_user, system, idle, wait, irq, softirq, steal, count };
+  double ticks[count];
+  char line[256];
+  read_line("/proc/stat", line, sizeof line);
+  char *at = line + strcspn(line, " ");
+  for (size_t i = 0; i < count; ++i) {
+    char *from = at;
+    ticks[i] = strtod(from, &at) / (double)sysconf(_SC_CLK_TCK);
+    if (at == from)
+      return false;
+  }
+  *out_work =
+      ticks[user] + ticks[nice_user] + ticks[system] + ticks[irq] + ticks[softirq] + ticks[steal];
+  *out_all = *out_work + ticks[idle] + ticks[wait];
+  return true;
+}
+
+static double seconds(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+/* This process and those it waited for. */
+static double own_work(void) {
+  struct rusage own, children;
+  getrusage(RUSAGE_SELF, &own);
+  getrusage(RUSAGE_CHILDREN, &children);
+  return seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
+         seconds(children.ru_stime);
+}
+
+static double work_before, all_before, own_before;
+static bool work_known;
+
+static void begin_work(void) {
+  work_known = read_work(&work_before, &all_before);
+  own_before = own_work();
+}
+
+void bench_machine_finish(bench_machine *machine) {
+  double work, all;
+  machine->others = -1;
+  if (!work_known || !read_work(&work, &all) || all <= all_before)
+    return;
+  double share = (work - work_before - (own_work() - own_before)) / (all - all_before);
+  machine->others = share > 0 ? share : 0;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Clock and quiet                                                                              */
 
 enum { readings = 10001, chunks = 200, chunk_length = 20000 };
 
 /* What lies between two readings of the clock in a row. */
-static double measure_timer(void) {
+double bench_machine_timer(void) {
   static double gaps[readings];
   double last = bench_now_ns();
   for (size_t i = 0; i < readings; ++i) {
@@ -106,6 +158,23 @@ static double measure_timer(void) {
   for (size_t i = readings / 4; i < readings * 3 / 4; ++i)
     sum += gaps[i];
   return sum / (readings * 3 / 4 - readings / 4); // NOLINT(bugprone-integer-division)
+}
+
+/* Gaps that differ, differ by whole steps, or by 1 ns that rounding makes of a step's fraction. */
+static double measure_step(void) {
+  static const double rounding_ns = 1.5;
+  double least = HUGE_VAL;
+  for (size_t i = 0; i < readings; ++i) {
+    double first = bench_now_ns(), second = bench_now_ns(), third = bench_now_ns();
+    double apart = fabs((third - second) - (second - first));
+    least = apart > rounding_ns && apart < least ? apart : least;
+  }
+  return least < HUGE_VAL ? least : rounding_ns;
+}
+
+void bench_machine_clock(bench_machine *machine) {
+  machine->timer_ns = bench_machine_timer();
+  machine->step_ns = measure_step();
 }
 
 static double measure_noise(void) {
@@ -136,7 +205,8 @@ void bench_machine_describe(bench_machine *machine) {
   machine->cpus = known ? (unsigned)CPU_COUNT(&allowed) : 1;
   if (getloadavg(&machine->load, 1) != 1)
     machine->load = 0;
+  begin_work();
   describe_cpu(machine);
-  machine->timer_ns = measure_timer();
+  bench_machine_clock(machine);
   machine->noise = measure_noise();
 }

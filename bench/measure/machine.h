@@ -16,7 +16,9 @@ typedef struct bench_machine {
   double mhz;        /* of that CPU at the start; 0 likewise */
   double load;       /* processes that want a CPU, one minute's average */
   double timer_ns;   /* what reading the clock costs, which is subtracted */
+  double step_ns;    /* the least that the clock moves by */
   double noise;      /* how much slower the slowest twentieth of equal work is than its median */
+  double others; /* share of the CPUs' time that others had while it was measured; -1: unknown */
   bool is_virtual;
 } bench_machine;
 
@@ -27,6 +29,15 @@ bool bench_machine_pin(int cpu, bench_machine *machine);
 
 /* Fills the rest; takes some milliseconds to look at the clock. */
 void bench_machine_describe(bench_machine *machine);
+
+/* Everything was measured: fills in what others had since bench_machine_describe. */
+void bench_machine_finish(bench_machine *machine);
+
+/* Of this, what is known of the clock. */
+void bench_machine_clock(bench_machine *machine);
+
+/* What reading the clock costs right now, in ns; takes less than a millisecond. */
+double bench_machine_timer(void);
 
 /* Lets the thread run again where it could before it was pinned; for processes that are to start as
  * any program would. */

@@ -23,12 +23,16 @@ bool bench_stopped(void) {
   return stopped != 0;
 }
 
-static bool shown;
+static bool shown, hidden;
+
+void bench_progress_hide(void) {
+  hidden = true;
+}
 
 void bench_progress(const char *what, size_t done, size_t all) {
   static double last;
   double now = bench_now_ns();
-  if (!isatty(STDERR_FILENO) || now - last < 1e8)
+  if (hidden || !isatty(STDERR_FILENO) || now - last < 1e8)
     return;
   last = now;
   shown = true;

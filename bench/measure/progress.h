@@ -16,4 +16,7 @@ bool bench_stopped(void);
 void bench_progress(const char *what, size_t done, size_t all);
 void bench_progress_end(void);
 
+/* From now on nothing is shown: somebody else shows how far it is. */
+void bench_progress_hide(void);
+
 #endif

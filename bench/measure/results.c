@@ -8,6 +8,14 @@
 #include <string.h>
 
 void bench_results_free(bench_results *results) {
+  for (size_t i = 0; i < results->figure_count; ++i)
+    bench_series_free(&results->figures[i].series);
+  for (size_t i = 0; i < results->comparison_count; ++i)
+    bench_series_free(&results->comparisons[i].ratios);
+  for (size_t i = 0; i < results->check_count; ++i) {
+    bench_series_free(&results->checks[i].sums);
+    bench_series_free(&results->checks[i].totals);
+  }
   free(results->notes);
   free(results->figures);
   free(results->comparisons);
@@ -36,6 +44,10 @@ static void *grow(bench_results *results, void *array, size_t *count, size_t siz
   grow(results, &(results)->member##s, &(results)->member##_count, sizeof *(results)->member##s)
 
 void bench_note_add(bench_results *results, const char *key, const char *format, ...) {
+  for (size_t i = 0; i < results->note_count; ++i) {
+    if (strcmp(results->notes[i].key, key) == 0)
+      return;
+  }
   bench_note *note = ADD(results, note);
   if (!note)
     return;
@@ -47,6 +59,10 @@ void bench_note_add(bench_results *results, const char *key, const char *format,
 }
 
 void bench_skip_add(bench_results *results, const char *what, const char *why) {
+  for (size_t i = 0; i < results->skip_count; ++i) {
+    if (strcmp(results->skips[i].what, what) == 0)
+      return;
+  }
   bench_skip *skip = ADD(results, skip);
   if (!skip)
     return;
@@ -58,32 +74,14 @@ static void set_name(char name[BENCH_NAME], const char *text) {
   snprintf(name, BENCH_NAME, "%s", text);
 }
 
-size_t bench_figure_add(bench_results *results, const char *name, double *samples, size_t count,
-                        const double *blocks, size_t block_count) {
-  size_t index = results->figure_count;
-  bench_figure *figure = ADD(results, figure);
-  if (!figure || !count)
-    return index;
-  set_name(figure->name, name);
-  bench_sort(samples, count);
-  figure->samples = count;
-  figure->median = bench_quantile(samples, count, 0.5);
-  figure->p5 = bench_quantile(samples, count, 0.05);
-  figure->p95 = bench_quantile(samples, count, 0.95);
-  figure->p99 = bench_quantile(samples, count, 0.99);
-  size_t independent = blocks ? block_count : count;
-  double *copy = malloc(independent * sizeof *copy);
-  if (!copy) {
+static void add_round(bench_results *results, bench_series *series, const double *values,
+                      size_t count) {
+  if (!bench_series_add(series, values, count))
     results->no_memory = true;
-    return index;
-  }
-  memcpy(copy, blocks ? blocks : samples, independent * sizeof *copy);
-  bench_interval interval = bench_bootstrap(copy, independent);
-  free(copy);
-  figure->low = interval.low < figure->median ? interval.low : figure->median;
-  figure->high = interval.high > figure->median ? interval.high : figure->median;
-  return index;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Figures                                                                                      */
 
 const bench_figure *bench_figure_find(const bench_results *results, const char *name) {
   for (size_t i = 0; i < results->figure_count; ++i) {
@@ -93,61 +91,132 @@ const bench_figure *bench_figure_find(const bench_results *results, const char *
   return NULL;
 }
 
-void bench_comparison_add(bench_results *results, const char *of, const char *to,
-                          const double *of_blocks, const double *to_blocks, size_t count) {
-  double *ratios = count ? malloc(count * sizeof *ratios) : NULL;
-  bench_comparison *added = ratios ? ADD(results, comparison) : NULL;
-  if (!added) {
-    results->no_memory |= count != 0;
-    free(ratios);
-    return;
-  }
-  for (size_t i = 0; i < count; ++i)
-    ratios[i] = of_blocks[i] / to_blocks[i];
-  set_name(added->of, of);
-  set_name(added->to, to);
-  added->blocks = count;
-  added->ratio = bench_interval_of(ratios, count);
-  free(ratios);
+size_t bench_figure_add(bench_results *results, const char *name, const double *values,
+                        size_t count, double step) {
+  const bench_figure *known = bench_figure_find(results, name);
+  size_t index = known ? (size_t)(known - results->figures) : results->figure_count;
+  bench_figure *figure = known ? &results->figures[index] : ADD(results, figure);
+  if (!figure)
+    return index;
+  set_name(figure->name, name);
+  figure->step = step > figure->step ? step : figure->step;
+  add_round(results, &figure->series, values, count);
+  return index;
 }
 
-void bench_check_add(bench_results *results, const char *name, double *sums, double *totals,
-                     size_t count, double slack) {
-  bench_check *check = count ? ADD(results, check) : NULL;
+static void finish_figure(bench_results *results, bench_figure *figure) {
+  size_t count = figure->series.count;
+  double *sorted = count ? malloc(count * sizeof *sorted) : NULL;
+  if (!sorted) {
+    results->no_memory |= count != 0;
+    return;
+  }
+  memcpy(sorted, figure->series.values, count * sizeof *sorted);
+  bench_sort(sorted, count);
+  figure->samples = count;
+  figure->rounds = figure->series.rounds;
+  figure->p5 = bench_quantile(sorted, count, 0.05);
+  figure->p95 = bench_quantile(sorted, count, 0.95);
+  figure->p99 = bench_quantile(sorted, count, 0.99);
+  free(sorted);
+  bench_interval found = bench_series_median_drifting(&figure->series);
+  results->no_memory |= isnan(found.median);
+  figure->median = found.median;
+  figure->low = fmin(found.low, found.median - figure->step);
+  figure->high = fmax(found.high, found.median + figure->step);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Comparisons and checks                                                                       */
+
+void bench_comparison_add(bench_results *results, const char *of, const char *to,
+                          const double *ratios, size_t count) {
+  bench_comparison *added = NULL;
+  for (size_t i = 0; i < results->comparison_count && !added; ++i) {
+    bench_comparison *known = &results->comparisons[i];
+    if (strcmp(known->of, of) == 0 && strcmp(known->to, to) == 0)
+      added = known;
+  }
+  if (!added && count)
+    added = ADD(results, comparison);
+  if (!added)
+    return;
+  set_name(added->of, of);
+  set_name(added->to, to);
+  add_round(results, &added->ratios, ratios, count);
+}
+
+void bench_check_add(bench_results *results, const char *name, const double *sums,
+                     const double *totals, size_t count, double slack) {
+  bench_check *check = NULL;
+  for (size_t i = 0; i < results->check_count && !check; ++i)
+    check = strcmp(results->checks[i].name, name) == 0 ? &results->checks[i] : NULL;
+  if (!check && count)
+    check = ADD(results, check);
   if (!check)
     return;
   set_name(check->name, name);
-  bench_interval sum = bench_interval_of(sums, count);
-  bench_interval total = bench_interval_of(totals, count);
+  check->slack = slack > check->slack ? slack : check->slack;
+  add_round(results, &check->sums, sums, count);
+  add_round(results, &check->totals, totals, count);
+}
+
+static void finish_check(bench_check *check) {
+  bench_interval sum = bench_series_median(&check->sums);
+  bench_interval total = bench_series_median(&check->totals);
   check->sum = sum.median;
   check->total = total.median;
-  check->slack = slack;
-  check->noisy = sum.low <= total.high && total.low <= sum.high;
   double apart = fabs(check->sum - check->total);
-  check->holds = apart <= check->total * BENCH_SUM_LIMIT || apart <= slack;
-  check->noisy = check->noisy && !check->holds;
+  check->holds = apart <= check->total * BENCH_SUM_LIMIT || apart <= check->slack;
+  check->noisy = !check->holds && sum.low <= total.high && total.low <= sum.high;
 }
 
-bench_curve *bench_curve_add(bench_results *results, const char *name, const char *parameter) {
+/* ------------------------------------------------------------------------------------------ */
+/* Curves                                                                                       */
+
+size_t bench_curve_add(bench_results *results, const char *name, const char *parameter) {
+  for (size_t i = 0; i < results->curve_count; ++i) {
+    if (strcmp(results->curves[i].name, name) == 0)
+      return i;
+  }
   bench_curve *curve = ADD(results, curve);
   if (!curve)
-    return NULL;
+    return results->curve_count;
   set_name(curve->name, name);
   snprintf(curve->parameter, sizeof curve->parameter, "%s", parameter);
-  return curve;
+  return results->curve_count - 1;
 }
 
-void bench_curve_point(bench_curve *curve, double at, size_t figure) {
-  if (!curve || curve->count == BENCH_CURVE_POINTS)
+void bench_curve_point(bench_results *results, size_t curve, double at, size_t figure) {
+  bench_curve *along = curve < results->curve_count ? &results->curves[curve] : NULL;
+  bool known = !along || along->count == BENCH_CURVE_POINTS;
+  for (size_t i = 0; !known && i < along->count; ++i)
+    known = along->figures[i] == figure;
+  if (known)
     return;
-  curve->at[curve->count] = at;
-  curve->figures[curve->count++] = figure;
+  along->at[along->count] = at;
+  along->figures[along->count++] = figure;
 }
 
-void bench_curve_finish(const bench_results *results, bench_curve *curve) {
+static void finish_curve(const bench_results *results, bench_curve *curve) {
   double medians[BENCH_CURVE_POINTS];
-  for (size_t i = 0; curve && i < curve->count; ++i)
+  for (size_t i = 0; i < curve->count; ++i)
     medians[i] = results->figures[curve->figures[i]].median;
-  if (curve && curve->count > 1)
+  if (curve->count > 1)
     curve->growth = bench_fit(curve->at, medians, curve->count);
+}
+
+void bench_results_finish(bench_results *results) {
+  for (size_t i = 0; i < results->figure_count; ++i)
+    finish_figure(results, &results->figures[i]);
+  for (size_t i = 0; i < results->comparison_count; ++i) {
+    bench_comparison *each = &results->comparisons[i];
+    each->blocks = each->ratios.count;
+    each->rounds = each->ratios.rounds;
+    each->ratio = bench_series_median(&each->ratios);
+  }
+  for (size_t i = 0; i < results->check_count; ++i)
+    finish_check(&results->checks[i]);
+  for (size_t i = 0; i < results->curve_count; ++i)
+    finish_curve(results, &results->curves[i]);
 }

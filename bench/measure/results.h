@@ -8,17 +8,20 @@
 #define KDL_BENCH_MEASURE_RESULTS_H
 
 #include "machine.h"
-#include "statistics.h"
+#include "series.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { BENCH_NAME = 112 };
 
-/* A time in ns of one operation. `name` is a path: "layers/cold/kdl/load". */
+/* A time in ns of one operation. `name` is a path: "layers/cold/kdl/load". What was measured is in
+ * the series; the rest is known once the results are finished. */
 typedef struct bench_figure {
   char name[BENCH_NAME];
-  size_t samples;
+  bench_series series;
+  double step; /* what the clock cannot tell apart: the interval is at least this to both sides */
+  size_t samples, rounds;
   double median, low, high; /* low and high: 95% interval of the median */
   double p5, p95, p99;
 } bench_figure;
@@ -27,13 +30,15 @@ typedef struct bench_figure {
 typedef struct bench_comparison {
   char of[BENCH_NAME];
   char to[BENCH_NAME];
-  size_t blocks;
+  bench_series ratios;
+  size_t blocks, rounds;
   bench_interval ratio;
 } bench_comparison;
 
 /* Whether parts add up to a whole that was measured by itself. */
 typedef struct bench_check {
   char name[BENCH_NAME];
+  bench_series sums, totals;
   double sum;   /* of the parts of one run, the median of all runs */
   double total; /* the median of the same from outside, or of runs that were not taken apart */
   double slack; /* that the clock cannot tell, in ns */
@@ -90,27 +95,29 @@ void bench_note_add(bench_results *results, const char *key, const char *format,
     __attribute__((format(printf, 3, 4)));
 void bench_skip_add(bench_results *results, const char *what, const char *why);
 
-/* From single samples, which are sorted, and from the medians of blocks of them, which tell how
- * well the median is known: neighbours in time are too much alike to count as independent. `blocks`
- * NULL: the samples are independent. Returns its index. */
-size_t bench_figure_add(bench_results *results, const char *name, double *samples, size_t count,
-                        const double *blocks, size_t block_count);
+/* The following add to what there is under that name: each call is one round of it. */
+
+/* `step`: what the clock cannot tell apart, in ns. Returns the figure's index. */
+size_t bench_figure_add(bench_results *results, const char *name, const double *values,
+                        size_t count, double step);
 
 /* The figure of that name, or NULL. */
 const bench_figure *bench_figure_find(const bench_results *results, const char *name);
 
-/* Block i of one beside block i of the other. */
+/* How many times as long `of` took as `to`, each value of both from the same block. */
 void bench_comparison_add(bench_results *results, const char *of, const char *to,
-                          const double *of_blocks, const double *to_blocks, size_t count);
+                          const double *ratios, size_t count);
 
-/* From runs that were taken apart and runs that were not; sorts both. */
-void bench_check_add(bench_results *results, const char *name, double *sums, double *totals,
-                     size_t count, double slack);
+/* From runs that were taken apart and runs that were not. */
+void bench_check_add(bench_results *results, const char *name, const double *sums,
+                     const double *totals, size_t count, double slack);
 
-/* A curve to which points are added. NULL when out of memory. */
-bench_curve *bench_curve_add(bench_results *results, const char *name, const char *parameter);
-void bench_curve_point(bench_curve *curve, double at, size_t figure);
-/* Fits the growth to the medians. */
-void bench_curve_finish(const bench_results *results, bench_curve *curve);
+/* The index of the curve of that name, made where there is none. */
+size_t bench_curve_add(bench_results *results, const char *name, const char *parameter);
+/* A point that is there already is left alone. */
+void bench_curve_point(bench_results *results, size_t curve, double at, size_t figure);
+
+/* Everything was added: medians, intervals, verdicts, growth. */
+void bench_results_finish(bench_results *results);
 
 #endif

@@ -14,11 +14,14 @@ typedef struct bench_interval {
   double median, low, high; /* 95% interval of the median */
 } bench_interval;
 
-/* By the bootstrap: the median of a thousand piles drawn from this one with replacement. The draws
- * are the same on every call, so that the same values give the same interval. Sorts the values. */
-bench_interval bench_bootstrap(double *values, size_t count);
+/* The median of values that came in rounds, in the order of time: round i ends before value
+ * ends[i]. What a round has in common (a process: where things lie in memory, which neighbours the
+ * machine had) moves all of its values together, so that rounds are drawn and not values; and what
+ * neighbouring rounds have in common moves these, so that they are drawn in runs. A thousand piles
+ * are drawn so, with replacement; the draws are the same on every call. */
+bench_interval bench_bootstrap(const double *values, const size_t *ends, size_t rounds);
 
-/* By order statistics, for comparisons block by block. Sorts the values. */
+/* By order statistics, for values that have nothing to do with each other. Sorts the values. */
 bench_interval bench_interval_of(double *values, size_t count);
 
 typedef struct bench_growth {

@@ -23,7 +23,7 @@ void cases_record(const cases_run *what, const bench_run *run, bench_results *re
     for (size_t k = 0; k < run->blocks; ++k)
       samples[k] = run->ns[i][k] / what->operations;
     name_of(what, i, name);
-    bench_figure_add(results, name, samples, run->blocks, NULL, 0);
+    bench_figure_add(results, name, samples, run->blocks, 0);
   }
 }
 
@@ -32,7 +32,10 @@ void cases_compare(const cases_run *what, const bench_run *run, size_t of, size_
   char of_name[BENCH_NAME], to_name[BENCH_NAME];
   name_of(what, of, of_name);
   name_of(what, to, to_name);
-  bench_comparison_add(results, of_name, to_name, run->ns[of], run->ns[to], run->blocks);
+  double ratios[KDL_BENCH_LIMIT_BLOCKS];
+  for (size_t i = 0; i < run->blocks; ++i)
+    ratios[i] = run->ns[of][i] / run->ns[to][i];
+  bench_comparison_add(results, of_name, to_name, ratios, run->blocks);
 }
 
 size_t cases_figure(const cases_run *what, const bench_results *results, size_t index) {

@@ -11,14 +11,13 @@
 #include "job.h"
 #include "measure/harness.h"
 #include "measure/progress.h"
+#include "process.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* What a process tells its parent. Both read the same clock. */
@@ -56,12 +55,13 @@ static bool run_all(const peer *what, void *state) {
          run_one(state, KDL_LAYER_SYNC, what->result);
 }
 
-int suite_child(const char *folder, const char *peer_name, const char *mode) {
+int cold_child(const char *folder, const char *peer_name, const char *mode) {
   static _Alignas(16) char state[PEER_STATE_LIMIT];
   static told report;
   static peer_job job;
+  int channel = process_channel();
   signal(SIGINT, SIG_IGN); /* it is the parent's to end */
-  bool fine = job_load(folder, &job);
+  bool fine = job_load(folder, JOB_IN_A_FILE, &job);
   const peer *what = peer_find(peer_name);
   fine = fine && (!what || what->open(state, &job));
   report.begin = bench_now_ns();
@@ -78,7 +78,7 @@ int suite_child(const char *folder, const char *peer_name, const char *mode) {
   report.end = bench_now_ns();
   if (!report.done)
     snprintf(report.error, sizeof report.error, "%s", peer_error());
-  ssize_t written = write(STDOUT_FILENO, &report, sizeof report);
+  ssize_t written = write(channel, &report, sizeof report);
   return written == (ssize_t)sizeof report && report.done ? 0 : 1;
 }
 
@@ -89,15 +89,6 @@ typedef struct {
   double start, end; /* before it was made, and when it was gone */
   told report;
 } trial;
-
-/* What became of a process that did not finish, for people. */
-static bool say_death(const peer *what, int status) {
-  if (WIFSIGNALED(status))
-    return peer_fail("its process died of signal %d (%s)", WTERMSIG(status),
-                     strsignal(WTERMSIG(status)));
-  return peer_fail("its process ended with %d and said nothing; %s", WEXITSTATUS(status),
-                   what->name);
-}
 
 static size_t read_report(int from, told *report) {
   size_t size = 0;
@@ -110,36 +101,16 @@ static size_t read_report(int from, told *report) {
 }
 
 static bool run_trial(const job_folder *folder, const peer *what, bool marked, trial *out_trial) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return peer_fail("pipe: %s", strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  char *words[] = {"kdl",
-                   "bench",
-                   "child",
-                   (char *)(uintptr_t)folder->path,
-                   (char *)(uintptr_t)what->name,
-                   marked ? "marked" : "unmarked",
-                   NULL};
-  pid_t child;
+  const char *words[] = {"cold", folder->path, what->name, marked ? "marked" : "unmarked", NULL};
+  process child;
   out_trial->start = bench_now_ns();
-  int error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
-  close(ends[1]);
-  posix_spawn_file_actions_destroy(&actions);
-  size_t size = error ? 0 : read_report(ends[0], &out_trial->report);
-  close(ends[0]);
-  if (error)
-    return peer_fail("posix_spawn: %s", strerror(error));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    continue;
+  if (!process_start(words, &child))
+    return false;
+  size_t size = read_report(child.from, &out_trial->report);
+  bool well = process_finish(&child);
   out_trial->end = bench_now_ns();
   if (size != sizeof out_trial->report)
-    return say_death(what, status);
+    return well ? peer_fail("its process said nothing") : false;
   return out_trial->report.done || peer_fail("%s", out_trial->report.error);
 }
 
@@ -208,49 +179,55 @@ static void take(const trial *marked, const trial *plain, double timer_ns, sampl
   into->met[start_row] = into->met[end_row] = into->met[total_row] = true;
 }
 
-static void add_figures(const dispatch_request *request, const peer *what, samples *from,
+static void add_figures(const dispatch_request *request, const peer *what, const samples *from,
                         bench_results *results) {
   char name[BENCH_NAME];
   for (size_t i = 0; i < row_count; ++i) {
     if (!from->met[i])
       continue;
     snprintf(name, sizeof name, "%s/cold/%s/%s", request->suite, what->name, row_name(i));
-    bench_figure_add(results, name, from->ns[i], from->done, NULL, 0);
+    bench_figure_add(results, name, from->ns[i], from->done, results->machine.step_ns);
   }
   snprintf(name, sizeof name, "%s/cold/%s", request->suite, what->name);
   bench_check_add(results, name, from->ns[sum_row], from->ns[wall_row], from->done, 0);
 }
 
+/* A process that reads the clock between its layers and one that does not, in changing order. */
+static bool run_pair(const job_folder *folder, const peer *what, size_t round, double timer_ns,
+                     samples *into) {
+  trial marked = {.start = 0}, plain = {.start = 0};
+  bool marked_first = round % 2 == 0;
+  bool well = run_trial(folder, what, marked_first, marked_first ? &marked : &plain) &&
+              run_trial(folder, what, !marked_first, marked_first ? &plain : &marked);
+  if (well)
+    take(&marked, &plain, timer_ns, into);
+  return well;
+}
+
 kdl_status cold_measure(const dispatch_request *request, const job_folder *folder,
-                        const peer_list *peers, bench_results *results) {
+                        const peer_list *peers, size_t first, size_t last, bench_results *results) {
   samples of[SUITE_PEER_LIMIT] = {{{0}, {0}, 0}};
-  double *totals[SUITE_PEER_LIMIT];
+  const double *totals[SUITE_PEER_LIMIT];
   kdl_status status = KDL_OK;
+  double timer_ns = bench_machine_timer();
   for (size_t i = 0; i < peers->count; ++i) {
-    if (!make_samples(&of[i], request->cold))
-      status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu trials", request->cold);
+    if (!make_samples(&of[i], last - first))
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu trials", last - first);
   }
-  for (size_t round = 0; round < request->cold && status == KDL_OK && !bench_stopped(); ++round) {
-    bench_progress("cold processes", round, request->cold);
+  for (size_t round = first; round < last && status == KDL_OK && !bench_stopped(); ++round) {
     for (size_t k = 0; k < peers->count && status == KDL_OK; ++k) {
       size_t i = (round + k) % peers->count; /* none always follows the same other one */
-      trial marked = {.start = 0}, plain = {.start = 0};
-      bool first = run_trial(folder, peers->all[i], round % 2 == 0, round % 2 ? &plain : &marked);
-      bool second =
-          first && run_trial(folder, peers->all[i], round % 2 != 0, round % 2 ? &marked : &plain);
-      if (second)
-        take(&marked, &plain, results->machine.timer_ns, &of[i]);
-      else if (!bench_stopped())
+      if (!run_pair(folder, peers->all[i], round, timer_ns, &of[i]) && !bench_stopped())
         status = kdl_fail(KDL_DEVICE, "%s: %s", peers->all[i]->name, peer_error());
     }
   }
-  size_t blocks = request->cold;
+  size_t blocks = last - first;
   for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {
     totals[i] = of[i].ns[total_row];
     blocks = of[i].done < blocks ? of[i].done : blocks;
   }
-  if (status == KDL_OK && blocks)
-    dispatch_compare(request, "cold", peers, (const double *const *)totals, blocks, results);
+  if (status == KDL_OK)
+    dispatch_compare(request, "cold", peers, totals, blocks, results);
   for (size_t i = 0; i < peers->count; ++i) {
     if (status == KDL_OK && of[i].done)
       add_figures(request, peers->all[i], &of[i], results);

@@ -14,10 +14,15 @@ typedef struct peer_list {
 
 kdl_status cold_probe(const dispatch_request *request, const job_folder *folder, peer_list *peers,
                       bench_results *results);
+/* One round: the trials from `first` on, before `last`. */
 kdl_status cold_measure(const dispatch_request *request, const job_folder *folder,
-                        const peer_list *peers, bench_results *results);
-kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
+                        const peer_list *peers, size_t first, size_t last, bench_results *results);
+/* One round of so many launches, in this process. */
+kdl_status warm_measure(const dispatch_request *request, const peer_list *peers, size_t launches,
                         bench_results *results);
+
+/* What the processes run; they return the exit code. */
+int cold_child(const char *folder, const char *peer_name, const char *mode);
 
 /* libkdl beside each of the others, by blocks[peer][block]. */
 void dispatch_compare(const dispatch_request *request, const char *mode, const peer_list *peers,

@@ -24,6 +24,7 @@ typedef struct {
   bool arg_is_buffer[PEER_ARGS_LIMIT];
   size_t args_size, buffer_size;
   bool has_buffer_data;
+  bool was_in_memory;
   char args[PEER_ARGS_BYTES];
 } saved_job;
 
@@ -55,6 +56,7 @@ kdl_status job_save(const peer_job *job, job_folder *out_folder) {
     if (!realpath(job->library, saved.library))
       status = kdl_fail(KDL_IO, "%s: %s", job->library, strerror(errno));
   } else {
+    saved.was_in_memory = true;
     path_of(out_folder, library_file, saved.library);
     status = save(out_folder, library_file, job->data, job->data_size);
   }
@@ -119,7 +121,7 @@ static void *read_whole(const char *path, size_t *out_size) {
   return data;
 }
 
-bool job_load(const char *folder_path, peer_job *out_job) {
+bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
   job_folder folder;
   char path[PATH_MAX];
   size_t size = 0;
@@ -143,6 +145,12 @@ bool job_load(const char *folder_path, peer_job *out_job) {
   out_job->image_path = image_path;
   out_job->device = saved.device;
   out_job->library = saved.library;
+  if (saved.was_in_memory && place == JOB_WHERE_IT_WAS) {
+    out_job->data = read_whole(saved.library, &out_job->data_size);
+    out_job->library = NULL;
+    if (!out_job->data)
+      return peer_fail("%s: cannot be read", saved.library);
+  }
   out_job->kernel = saved.kernel;
   memcpy(out_job->grid, saved.grid, sizeof out_job->grid);
   memcpy(out_job->block, saved.block, sizeof out_job->block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A job on disk, for processes that start cold. */
+/* A job on disk, for processes of their own. */
 #ifndef KDL_BENCH_SUITES_JOB_H
 #define KDL_BENCH_SUITES_JOB_H
 
@@ -13,7 +13,10 @@ typedef struct job_folder {
 kdl_status job_save(const peer_job *job, job_folder *out_folder);
 void job_remove(const job_folder *folder);
 
+/* Where the process has the library from. */
+typedef enum job_place { JOB_IN_A_FILE, JOB_WHERE_IT_WAS } job_place;
+
 /* In the process. What the job points to lives as long as it. */
-bool job_load(const char *folder, peer_job *out_job);
+bool job_load(const char *folder, job_place place, peer_job *out_job);
 
 #endif

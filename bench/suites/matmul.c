@@ -198,7 +198,6 @@ static void add_curves(const setting *at) {
     names[count++] = at->request->peers[i]->title;
   names[count++] = "peak";
   for (size_t i = 0; i < count; ++i) {
-    bench_curve *curve = NULL;
     for (size_t k = 0; k < at->request->shape_count; ++k) {
       const matmul_shape *shape = &at->request->shapes[k];
       char name[BENCH_NAME];
@@ -208,10 +207,9 @@ static void add_curves(const setting *at) {
       if (!figure || shape->m != shape->n || shape->m != shape->k)
         continue;
       snprintf(name, sizeof name, "%s/%s", at->prefix, names[i]);
-      curve = curve ? curve : bench_curve_add(at->results, name, "n");
-      bench_curve_point(curve, shape->n, (size_t)(figure - at->results->figures));
+      bench_curve_point(at->results, bench_curve_add(at->results, name, "n"), shape->n,
+                        (size_t)(figure - at->results->figures));
     }
-    bench_curve_finish(at->results, curve);
   }
 }
 

@@ -28,18 +28,14 @@ static void must(kdl_status status, const char *what) {
     die(what);
 }
 
-enum { most_cases = 4 };
-
-/* The cases of one point, and the curves that they are points of. */
+/* What is varied; each case is a curve along it. */
 typedef struct {
   const char *parameter;
   bench_results *results;
   size_t blocks;
-  size_t curves[most_cases];
-  bool has_curves;
 } axis;
 
-static void add_point(axis *along, size_t at, const bench_case *cases, size_t count,
+static void add_point(const axis *along, size_t at, const bench_case *cases, size_t count,
                       double operations) {
   static bench_run run;
   char prefix[64];
@@ -50,23 +46,12 @@ static void add_point(axis *along, size_t at, const bench_case *cases, size_t co
                     .blocks = along->blocks,
                     .milliseconds = 1,
                     .operations = operations};
-  for (size_t i = 0; i < count && !along->has_curves; ++i) {
+  cases_measure(&what, along->results, &run);
+  for (size_t i = 0; i < count; ++i) {
     char name[BENCH_NAME];
     snprintf(name, sizeof name, "scale/%s/%s", along->parameter, cases[i].name);
-    along->curves[i] = along->results->curve_count;
-    bench_curve_add(along->results, name, along->parameter);
-  }
-  along->has_curves = true;
-  cases_measure(&what, along->results, &run);
-  for (size_t i = 0; i < count && along->curves[i] < along->results->curve_count; ++i)
-    bench_curve_point(&along->results->curves[along->curves[i]], (double)at,
-                      cases_figure(&what, along->results, i));
-}
-
-static void finish(const axis *along, size_t count) {
-  for (size_t i = 0; i < count && along->has_curves; ++i) {
-    if (along->curves[i] < along->results->curve_count)
-      bench_curve_finish(along->results, &along->results->curves[along->curves[i]]);
+    bench_curve_point(along->results, bench_curve_add(along->results, name, along->parameter),
+                      (double)at, cases_figure(&what, along->results, i));
   }
 }
 
@@ -110,7 +95,7 @@ static const bench_case library_cases[] = {{"open", open_library, NULL},
                                            {"open and choose", choose_first, NULL},
                                            {"choose again", choose_again, NULL}};
 
-static void measure_library(axis *along, size_t at, library_case *subject) {
+static void measure_library(const axis *along, size_t at, library_case *subject) {
   bench_case cases[3];
   memcpy(cases, library_cases, sizeof cases);
   for (size_t i = 0; i < 3; ++i)
@@ -134,7 +119,6 @@ static kdl_status measure_images(size_t blocks, bench_results *results) {
     if (status == KDL_OK)
       measure_library(&along, at == 1 ? 1 : images, &subject);
   }
-  finish(&along, 3);
   return status;
 }
 
@@ -150,7 +134,6 @@ static kdl_status measure_kernels(size_t blocks, bench_results *results) {
     if (status == KDL_OK)
       measure_library(&along, counts[i], &subject);
   }
-  finish(&along, 3);
   return status;
 }
 
@@ -193,7 +176,6 @@ static kdl_status measure_devices(size_t blocks, bench_results *results) {
     choose_for_all(&subject);
     add_point(&along, at, cases, 1, 1);
   }
-  finish(&along, 1);
   if (subject.lib)
     kdl_close(subject.lib);
   free(data);
@@ -251,7 +233,6 @@ static kdl_status measure_threads(const suite_built_in *built_in, size_t blocks,
     subject.count = at;
     add_point(&along, at, cases, 1, (double)(at * launches));
   }
-  finish(&along, 1);
   if (lib)
     kdl_close(lib);
   return status;

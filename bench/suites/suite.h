@@ -40,8 +40,8 @@ kdl_status suite_dispatch(const dispatch_request *request, bench_results *result
 #define SUITE_PROCESS_START "process start"
 #define SUITE_PROCESS_END "process end"
 
-/* What such a process runs: `kdl bench child FOLDER PEER MODE`. Returns its exit code. */
-int suite_child(const char *folder, const char *peer_name, const char *mode);
+/* What such a process runs: `kdl bench child WORDS...`. Returns its exit code. */
+int suite_child(const char *const words[], size_t count);
 
 /* A peer by its name, also one in a shared object of its own, kdl_peer_NAME.so: along
  * KDL_BENCH_PEER_PATH, beside the program, in ../lib and ../lib/kdl from there. NULL where there is

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { most_blocks = 50, least_blocks = 10, queue_length = 100 };
+enum { block_count = 5, queue_length = 100 };
 enum { sum_row = KDL_LAYER_COUNT, total_row, row_count };
 
 /* A launch that is shorter than so many readings of the clock is not timed by itself: each of its
@@ -36,7 +36,6 @@ typedef struct {
 typedef struct {
   unsigned flag;
   const char *name;
-  const char *doing;
   bool (*marked)(guest *at, layer_times *times); /* NULL: only as a whole */
   double (*plain)(guest *at, bool *well);
   size_t share;      /* of the launches that were asked for, one in so many */
@@ -117,35 +116,30 @@ static void choose_repeats(guest *at) {
 }
 
 static const mode modes[] = {
-    {SUITE_LOAD, "load", "loading", marked_load, plain_load, 25, 4},
-    {SUITE_HOT, "hot", "launching", marked_launch, plain_launch, 1, 4},
-    {SUITE_QUEUED, "queued", "queueing", NULL, plain_queue, 20, 1},
+    {SUITE_LOAD, "load", marked_load, plain_load, 25, 4},
+    {SUITE_HOT, "hot", marked_launch, plain_launch, 1, 4},
+    {SUITE_QUEUED, "queued", NULL, plain_queue, 20, 1},
 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Samples                                                                                      */
 
 typedef struct {
-  double *ns[row_count];     /* every run */
-  double *blocks[row_count]; /* the median of each block */
+  double *ns[row_count];      /* every run */
+  double totals[block_count]; /* the median of each block */
   bool met[row_count];
 } samples;
 
-static bool make_samples(samples *made, size_t runs, size_t blocks) {
+static bool make_samples(samples *made, size_t runs) {
   bool well = true;
-  for (size_t i = 0; i < row_count; ++i) {
-    made->ns[i] = calloc(runs, sizeof(double));
-    made->blocks[i] = calloc(blocks, sizeof(double));
-    well &= made->ns[i] && made->blocks[i];
-  }
+  for (size_t i = 0; i < row_count; ++i)
+    well &= (made->ns[i] = calloc(runs, sizeof(double))) != NULL;
   return well;
 }
 
 static void free_samples(samples *made) {
-  for (size_t i = 0; i < row_count; ++i) {
+  for (size_t i = 0; i < row_count; ++i)
     free(made->ns[i]);
-    free(made->blocks[i]);
-  }
 }
 
 static double median_of(const double *values, size_t count, double *room) {
@@ -161,7 +155,7 @@ typedef struct {
   const mode *mode;
   guest *guests;
   size_t guest_count;
-  size_t blocks, runs; /* in a block */
+  size_t runs; /* in a block */
   samples of[SUITE_PEER_LIMIT];
   double *room; /* of one block */
 } session;
@@ -197,16 +191,16 @@ static bool run_block(session *at, size_t which, size_t block) {
   bool well = (!has_marks || !marked_first || run_marked(at, which, first)) &&
               run_plain(at, which, first) &&
               (!has_marks || marked_first || run_marked(at, which, first));
-  for (size_t i = 0; well && i < row_count; ++i)
-    at->of[which].blocks[i][block] = median_of(at->of[which].ns[i] + first, at->runs, at->room);
+  if (well)
+    at->of[which].totals[block] =
+        median_of(at->of[which].ns[total_row] + first, at->runs, at->room);
   return well;
 }
 
 /* Returns how many blocks were finished. */
 static size_t run_blocks(session *at, kdl_status *status) {
   size_t block = 0;
-  for (; block < at->blocks && !bench_stopped(); ++block) {
-    bench_progress(at->mode->doing, block, at->blocks);
+  for (; block < block_count && !bench_stopped(); ++block) {
     for (size_t k = 0; k < at->guest_count; ++k) {
       size_t which = (k + block) % at->guest_count; /* none always follows the same other one */
       if (!run_block(at, which, block)) {
@@ -228,49 +222,48 @@ static double slack_of(const guest *at, size_t layers) {
   return (double)(layers + 1) * (at->repeats > 1 ? overlap_ns : at->timer_ns);
 }
 
-static void add_figures(const dispatch_request *request, session *at, size_t which, size_t blocks,
-                        bench_results *results) {
-  samples *from = &at->of[which];
-  const char *peer_name = at->guests[which].what->name;
+static void add_figures(const dispatch_request *request, const session *at, size_t which,
+                        size_t runs, bench_results *results) {
+  const samples *from = &at->of[which];
+  const guest *who = &at->guests[which];
   char name[BENCH_NAME];
-  size_t layers = 0, runs = blocks * at->runs;
+  size_t layers = 0;
+  double step = results->machine.step_ns / (double)(at->mode->marked ? who->repeats : queue_length);
   for (size_t i = 0; i < row_count; ++i) {
     if (!from->met[i])
       continue;
-    snprintf(name, sizeof name, "%s/%s/%s/%s", request->suite, at->mode->name, peer_name,
+    snprintf(name, sizeof name, "%s/%s/%s/%s", request->suite, at->mode->name, who->what->name,
              i == total_row ? "total" : kdl_layer_name((kdl_layer)i));
-    bench_figure_add(results, name, from->ns[i], runs, from->blocks[i], blocks);
+    bench_figure_add(results, name, from->ns[i], runs, step);
     layers += i != total_row;
   }
-  snprintf(name, sizeof name, "%s/%s/%s", request->suite, at->mode->name, peer_name);
+  snprintf(name, sizeof name, "%s/%s/%s", request->suite, at->mode->name, who->what->name);
   if (at->mode->marked)
     bench_check_add(results, name, from->ns[sum_row], from->ns[total_row], runs,
-                    slack_of(&at->guests[which], layers));
+                    slack_of(who, layers));
 }
 
 static kdl_status measure_mode(const dispatch_request *request, const mode *what, guest *guests,
-                               const peer_list *peers, bench_results *results) {
+                               const peer_list *peers, size_t launches, bench_results *results) {
   session at = {.mode = what, .guests = guests, .guest_count = peers->count};
-  size_t runs = request->warm / what->share;
-  at.blocks = runs / 20 > most_blocks ? most_blocks : runs / 20;
-  at.blocks = at.blocks < least_blocks ? least_blocks : at.blocks;
-  at.runs = runs / at.blocks < what->least_runs ? what->least_runs : runs / at.blocks;
+  at.runs = launches / what->share / block_count;
+  at.runs = at.runs < what->least_runs ? what->least_runs : at.runs;
   at.room = calloc(at.runs, sizeof *at.room);
   kdl_status status = KDL_OK;
   bool well = at.room != NULL;
   for (size_t i = 0; i < peers->count; ++i)
-    well &= make_samples(&at.of[i], at.blocks * at.runs, at.blocks);
+    well &= make_samples(&at.of[i], block_count * at.runs);
   if (!well)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu runs", at.blocks * at.runs);
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu runs", block_count * at.runs);
   size_t blocks = well ? run_blocks(&at, &status) : 0;
   const double *totals[SUITE_PEER_LIMIT];
   for (size_t i = 0; i < peers->count; ++i)
-    totals[i] = at.of[i].blocks[total_row];
+    totals[i] = at.of[i].totals;
   if (blocks)
     dispatch_compare(request, what->name, peers, totals, blocks, results);
   for (size_t i = 0; i < peers->count; ++i) {
     if (blocks)
-      add_figures(request, &at, i, blocks, results);
+      add_figures(request, &at, i, blocks * at.runs, results);
     free_samples(&at.of[i]);
   }
   free(at.room);
@@ -297,7 +290,7 @@ static bool load_and_launch(guest *at) {
 
 /* Loading is measured while nothing is loaded: an image that is loaded twice may be loaded once. */
 static kdl_status measure_loads(const dispatch_request *request, guest *guests,
-                                const peer_list *peers, bench_results *results) {
+                                const peer_list *peers, size_t launches, bench_results *results) {
   guest *able = calloc(SUITE_PEER_LIMIT, sizeof *able);
   if (!able)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
@@ -309,12 +302,12 @@ static kdl_status measure_loads(const dispatch_request *request, guest *guests,
     able[who.count].repeats = 1;
     who.all[who.count++] = peers->all[i];
   }
-  kdl_status status = measure_mode(request, &modes[0], able, &who, results);
+  kdl_status status = measure_mode(request, &modes[0], able, &who, launches, results);
   free(able);
   return status;
 }
 
-kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
+kdl_status warm_measure(const dispatch_request *request, const peer_list *peers, size_t launches,
                         bench_results *results) {
   guest *guests = calloc(SUITE_PEER_LIMIT, sizeof *guests);
   if (!guests)
@@ -329,14 +322,14 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
       status = kdl_fail(KDL_DEVICE, "%s: %s", at->what->name, peer_error());
   }
   if (status == KDL_OK && request->modes & SUITE_LOAD)
-    status = measure_loads(request, guests, peers, results);
+    status = measure_loads(request, guests, peers, launches, results);
   for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {
     if (!load_and_launch(&guests[i]))
       status = kdl_fail(KDL_DEVICE, "%s: %s", guests[i].what->name, peer_error());
   }
   for (size_t i = 1; i < sizeof modes / sizeof *modes && status == KDL_OK; ++i) {
     if (request->modes & modes[i].flag && !bench_stopped())
-      status = measure_mode(request, &modes[i], guests, peers, results);
+      status = measure_mode(request, &modes[i], guests, peers, launches, results);
   }
   for (size_t i = 0; i < started; ++i) {
     if (guests[i].what->close)

@@ -39,6 +39,13 @@ void fake_call(const char *function) {
   fclose(log);
 }
 
+__attribute__((constructor)) static void open_slowly(void) {
+  const char *text = getenv("KDL_FAKE_OPEN_MS");
+  int delay = text ? (int)strtol(text, NULL, 10) : 0;
+  if (delay)
+    nanosleep(&(struct timespec){delay / 1000, (long)(delay % 1000) * 1000000}, NULL);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Faults on request                                                                            */
 

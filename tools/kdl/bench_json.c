@@ -60,7 +60,13 @@ static void write_machine(cli_json *json, const bench_machine *machine) {
   put_real(json, "mhz", machine->mhz, 0);
   put_real(json, "load", machine->load, 2);
   put_real(json, "noise", machine->noise, 4);
+  cli_json_key(json, "others");
+  if (machine->others < 0)
+    cli_json_null(json);
+  else
+    cli_json_real(json, machine->others, 4);
   put_real(json, "timer_ns", machine->timer_ns, 2);
+  put_real(json, "step_ns", machine->step_ns, 1);
   cli_json_end_object(json);
 }
 
@@ -69,6 +75,7 @@ static void write_figure(cli_json *json, const bench_figure *figure) {
   put_text(json, "name", figure->name);
   put_text(json, "unit", "ns");
   put_number(json, "samples", figure->samples);
+  put_number(json, "rounds", figure->rounds);
   put_real(json, "median", figure->median, 3);
   put_real(json, "low", figure->low, 3);
   put_real(json, "high", figure->high, 3);
@@ -83,6 +90,7 @@ static void write_comparison(cli_json *json, const bench_comparison *comparison)
   put_text(json, "of", comparison->of);
   put_text(json, "to", comparison->to);
   put_number(json, "blocks", comparison->blocks);
+  put_number(json, "rounds", comparison->rounds);
   put_real(json, "ratio", comparison->ratio.median, 6);
   put_real(json, "low", comparison->ratio.low, 6);
   put_real(json, "high", comparison->ratio.high, 6);
@@ -191,8 +199,7 @@ static kdl_status read_figures(kdl_json *json, bench_results *results) {
     while (status == KDL_OK &&
            (status = kdl_json_next_key(json, key, sizeof key, &more)) == KDL_OK && more)
       status = read_member(json, key, &figure);
-    double none = 0;
-    size_t index = bench_figure_add(results, figure.name, &none, 1, NULL, 0);
+    size_t index = bench_figure_add(results, figure.name, NULL, 0, 0);
     if (results->no_memory)
       status = kdl_fail(KDL_NO_MEMORY, "out of memory");
     else

@@ -221,6 +221,9 @@ static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
   if (args->operand_count == 2)
     return kdl_fail(KDL_BAD_CALL, "found %s without a kernel, expected FILE KERNEL",
                     args->operands[1]);
+  if (args->operand_count > 3)
+    return kdl_fail(KDL_BAD_CALL, "found '%s' behind FILE KERNEL, expected nothing",
+                    args->operands[3]);
   subject->job.library = args->operands[1];
   subject->job.kernel = args->operands[2];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};

@@ -41,8 +41,9 @@ static kdl_status print_table(cli_table *table) {
 
 static void print_machine(const bench_results *results) {
   const bench_machine *machine = &results->machine;
-  char timer[32];
+  char timer[32], step[32];
   cli_bench_time(machine->timer_ns, timer, sizeof timer);
+  cli_bench_time(machine->step_ns, step, sizeof step);
   printf("kdl bench %s, libkdl %s, %s UTC\n", results->suite, kdl_version(), machine->date);
   for (size_t i = 0; i < results->note_count; ++i) {
     if (strcmp(results->notes[i].key, "spec") != 0) /* for programs */
@@ -58,9 +59,12 @@ static void print_machine(const bench_results *results) {
     printf("governor %s; ", machine->governor);
   if (machine->mhz > 0)
     printf("%.0f MHz; ", machine->mhz);
-  printf("load %.2f; equal work varies by %.1f%% (p95 over median)\n", machine->load,
+  printf("load %.2f; equal work varies by %.1f%% (p95 over median)", machine->load,
          machine->noise * 100);
-  printf("%-9s %s a reading, subtracted\n", "clock", timer);
+  if (machine->others >= 0)
+    printf("; others had %.1f%% of the CPUs meanwhile", machine->others * 100);
+  putchar('\n');
+  printf("%-9s %s a reading, subtracted; it moves by %s at least\n", "clock", timer, step);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -222,7 +226,8 @@ static kdl_status print_curves(const bench_results *results) {
 static kdl_status print_comparisons(const bench_results *results) {
   static const cli_column columns[] = {{"RATIO OF", false, 2, NULL}, {"TO", false, 1, NULL},
                                        {"MEDIAN", true, 0, NULL},    {"LOW", true, 0, NULL},
-                                       {"HIGH", true, 0, NULL},      {"BLOCKS", true, 0, NULL}};
+                                       {"HIGH", true, 0, NULL},      {"BLOCKS", true, 0, NULL},
+                                       {"ROUNDS", true, 0, NULL}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; table && i < results->comparison_count; ++i) {
     const bench_comparison *comparison = &results->comparisons[i];
@@ -236,6 +241,8 @@ static kdl_status print_comparisons(const bench_results *results) {
       add(table, text);
     }
     snprintf(text, sizeof text, "%zu", comparison->blocks);
+    add(table, text);
+    snprintf(text, sizeof text, "%zu", comparison->rounds);
     add(table, text);
   }
   printf("\nblock by block, with the 95%% interval of the ratio\n");

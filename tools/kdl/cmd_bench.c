@@ -7,12 +7,14 @@
 #include "measure/progress.h"
 #include "output.h"
 #include "report.h"
+#include "suites/process.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { default_cold = 100, default_warm = 10000, default_blocks = 60, default_matmul_blocks = 31 };
-enum { most_cold = 10000, most_warm = 1000000, most_blocks = 1000, exit_interrupted = 130 };
+enum { most_cold = 10000, most_warm = 1000000, most_blocks = 1000, most_processes = 20 };
+enum { exit_interrupted = 130 };
 
 typedef struct {
   const char *name;
@@ -243,19 +245,50 @@ static kdl_status run_plain(const cli_args *args, const suite *what, bench_resul
     status = take_number(args, "blocks", most_blocks, default_blocks, &blocks);
   if (status == KDL_OK)
     status = take_pin(args, &pin);
-  if (status == KDL_OK && !bench_machine_pin(pin, &results->machine))
-    bench_skip_add(results, "pinning", "the system does not allow it");
+  size_t processes = blocks / 3 > most_processes ? most_processes : (blocks + 2) / 3;
+  for (size_t i = 0; i < processes && status == KDL_OK && !bench_stopped(); ++i) {
+    char count[24], cpu[16];
+    snprintf(count, sizeof count, "%zu", (i + 1) * blocks / processes - i * blocks / processes);
+    snprintf(cpu, sizeof cpu, "%d", pin);
+    bench_progress(what->name, i, processes);
+    status = process_results((const char *[]){"suite", what->name, count, cpu, NULL}, results);
+  }
+  bench_progress_end();
+  results->interrupted = bench_stopped();
+  return status;
+}
+
+static kdl_status run_here(const suite *what, size_t blocks, int pin, bench_results *results) {
   void *library = NULL;
   suite_built_in built_in = {.kernel = cli_bench_built_in_kernel};
-  if (status == KDL_OK)
-    status = cli_bench_built_in(&library, &built_in.size);
+  if (!bench_machine_pin(pin, &results->machine))
+    bench_skip_add(results, "pinning", "the system does not allow it");
+  kdl_status status = cli_bench_built_in(&library, &built_in.size);
   built_in.data = library;
   if (status == KDL_OK)
     status = what->run(&built_in, blocks, results);
   free(library);
-  bench_progress_end();
-  results->interrupted = bench_stopped();
   return status;
+}
+
+/* suite NAME BLOCKS PIN: a few blocks in a process of their own, since where things lie in memory
+ * decides more than a block does. */
+static int run_child(const cli_args *args) {
+  const char *const *words = (const char *const *)args->operands + 1;
+  size_t count = args->operand_count - 1;
+  const suite *what = count == 4 && strcmp(words[0], "suite") == 0 ? find_suite(words[1]) : NULL;
+  if (!what || !what->run)
+    return suite_child(words, count);
+  int channel = process_channel();
+  bench_results results = {.machine = {.pinned = -1}};
+  bench_catch_interrupts();
+  bench_progress_hide();
+  kdl_status status =
+      run_here(what, strtoul(words[2], NULL, 10), (int)strtol(words[3], NULL, 10), &results);
+  bool told = status == KDL_OK ? bench_results_send(&results, channel)
+                               : bench_error_send(kdl_error_message(), channel);
+  bench_results_free(&results);
+  return told ? CLI_EXIT_FINE : 1;
 }
 
 static int run_suite(const cli_args *args, const suite *what) {
@@ -270,6 +303,10 @@ static int run_suite(const cli_args *args, const suite *what) {
              : what->run     ? run_plain(args, what, &results)
                              : run_dispatch(args, what, &results);
   }
+  if (status == KDL_OK) {
+    bench_machine_finish(&results.machine);
+    bench_results_finish(&results);
+  }
   if (status == KDL_OK && results.no_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the results");
   if (status == KDL_OK)
@@ -283,8 +320,8 @@ static int run_suite(const cli_args *args, const suite *what) {
 
 static int run(const cli_args *args) {
   const char *name = args->operands[0];
-  if (strcmp(name, "child") == 0 && args->operand_count == 4)
-    return suite_child(args->operands[1], args->operands[2], args->operands[3]);
+  if (strcmp(name, "child") == 0)
+    return run_child(args);
   if (strcmp(name, "compare") == 0) {
     if (args->operand_count != 3)
       return cli_finish(kdl_fail(KDL_BAD_CALL, "found %zu files, expected OLD.json NEW.json",
@@ -346,6 +383,6 @@ const cli_command cli_command_bench = {
         "measured so far, and returns 130.",
     .options = options,
     .min_operands = 1,
-    .max_operands = 4,
+    .max_operands = 9,
     .run = run,
 };

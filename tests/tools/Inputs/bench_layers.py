@@ -29,9 +29,9 @@ def slowed(mode, peer, layer, ms):
 MEMBERS = {
     "": "schema suite command libkdl date complete machine notes figures comparisons checks curves "
         "skipped",
-    "machine": "host cpu cpus virtual kernel pinned governor mhz load noise timer_ns",
-    "figures": "name unit samples median low high p5 p95 p99",
-    "comparisons": "of to blocks ratio low high",
+    "machine": "host cpu cpus virtual kernel pinned governor mhz load noise others timer_ns step_ns",
+    "figures": "name unit samples rounds median low high p5 p95 p99",
+    "comparisons": "of to blocks rounds ratio low high",
     "checks": "name sum total limit slack holds noisy",
     "curves": "name parameter exponent at_one points",
     "skipped": "what why",

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "process.h"
+
+#include "base/error.h"
+#include "peers/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { most_words = 12 };
+
+bool process_start(const char *const words[], process *out_process) {
+  char *all[most_words + 5] = {"kdl", "bench", "--", "child"}; /* a word may begin with a dash */
+  for (size_t i = 0; i < most_words && words[i]; ++i)
+    all[i + 4] = (char *)(uintptr_t)words[i];
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return peer_fail("pipe: %s", strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  int error = posix_spawn(&out_process->id, "/proc/self/exe", &actions, NULL, all, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  out_process->from = ends[0];
+  if (error) {
+    close(ends[0]);
+    return peer_fail("posix_spawn: %s", strerror(error));
+  }
+  return true;
+}
+
+bool process_finish(process *what) {
+  int status = 0;
+  close(what->from);
+  while (waitpid(what->id, &status, 0) < 0 && errno == EINTR)
+    continue;
+  if (WIFSIGNALED(status))
+    return peer_fail("its process died of signal %d (%s)", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+  return WEXITSTATUS(status) == 0 || peer_fail("its process ended with %d", WEXITSTATUS(status));
+}
+
+kdl_status process_results(const char *const words[], bench_results *results) {
+  process child;
+  char error[BENCH_ERROR_SIZE] = "";
+  if (!process_start(words, &child))
+    return kdl_fail(KDL_IO, "%s", peer_error());
+  bench_received received = bench_results_receive(results, child.from, error);
+  bool well = process_finish(&child);
+  if (received == BENCH_RECEIVED_ERROR)
+    return kdl_fail(KDL_DEVICE, "%s", error);
+  return received == BENCH_RECEIVED && well ? KDL_OK : kdl_fail(KDL_DEVICE, "%s", peer_error());
+}
+
+int process_channel(void) {
+  int channel = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return channel;
+}

@@ -106,6 +106,11 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
 
     N0 is a multiple of 16; M0, N0 and K0 are static, the outer sizes need not be. What does not fit
     stays as it is, with a remark that says why.
+
+    Microkernels for AMX take K in blocks of 16 steps, up to 32 rows and 32 columns: the left operand
+    is packed anew, and so is what is left over of the right one. A program that has one asks the
+    system for permission when it starts. A function that the module brings is given operands like
+    that where it has the attribute `kdl.tiles`.
   }];
   let options = [
     Option<"library", "library", "std::string", "\"\"",

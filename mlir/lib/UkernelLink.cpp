@@ -4,11 +4,13 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
 
@@ -37,22 +39,62 @@ static void liftCallers(llvm::Function &ukernel) {
   }
 }
 
+/// Linux lets a process use the tiles of AMX once it has asked. The program does so when it starts,
+/// whoever made it; should the system refuse, it says so before the first tile ends it.
+static void askForTiles(llvm::Module &module) {
+  constexpr StringLiteral name = "kdl_ask_for_amx";
+  constexpr int64_t archPrctl = 158, requestState = 0x1023, tileData = 18;
+  if (module.getFunction(name) || !module.getTargetTriple().isOSLinux())
+    return;
+  llvm::LLVMContext &context = module.getContext();
+  auto *ask = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), /*isVarArg=*/false),
+      llvm::GlobalValue::InternalLinkage, name, module);
+  auto *entry = llvm::BasicBlock::Create(context, "entry", ask);
+  auto *refused = llvm::BasicBlock::Create(context, "refused", ask);
+  auto *done = llvm::BasicBlock::Create(context, "done", ask);
+  llvm::IRBuilder<> builder(entry);
+  llvm::FunctionCallee syscall = module.getOrInsertFunction(
+      "syscall", llvm::FunctionType::get(builder.getInt64Ty(), {builder.getInt64Ty()},
+                                         /*isVarArg=*/true));
+  llvm::Value *result =
+      builder.CreateCall(syscall, {builder.getInt64(archPrctl), builder.getInt64(requestState),
+                                   builder.getInt64(tileData)});
+  builder.CreateCondBr(builder.CreateIsNull(result), done, refused);
+  builder.SetInsertPoint(refused);
+  llvm::FunctionCallee tell =
+      module.getOrInsertFunction("perror", builder.getVoidTy(), builder.getPtrTy());
+  builder.CreateCall(tell, builder.CreateGlobalString(
+                               "kdl: the system refuses AMX, which this program was compiled for"));
+  builder.CreateBr(done);
+  builder.SetInsertPoint(done);
+  builder.CreateRetVoid();
+  llvm::appendToGlobalCtors(module, ask, /*Priority=*/65535);
+}
+
 static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm::Module &module) {
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
   if (!parsed)
     return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
-  llvm::Function *found = (*parsed)->getFunction(declaration.getName());
+  auto inside = declaration->getAttrOfType<StringAttr>(kdl::functionAttr);
+  llvm::Function *found =
+      (*parsed)->getFunction(inside ? inside.getValue() : declaration.getName());
   if (!found || found->isDeclaration())
     return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
     module.setDataLayout((*parsed)->getDataLayout());
   }
+  found->setName(declaration.getName());
+  bool needsTiles =
+      found->getFnAttribute("target-features").getValueAsString().contains("+amx-tile");
   markForInlining(**parsed);
   if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
     return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
   liftCallers(*module.getFunction(declaration.getName()));
+  if (needsTiles)
+    askForTiles(module);
   return success();
 }
 

@@ -21,6 +21,12 @@ namespace mlir::kdl {
 /// Attribute of a function without a body: the bitcode that defines it.
 inline constexpr StringLiteral bitcodeAttr = "kdl.bitcode";
 
+/// Attribute of such a function: its name in the bitcode, where it has another one here.
+inline constexpr StringLiteral functionAttr = "kdl.function";
+
+/// Attribute of a microkernel that takes 16 steps along K at a time, and no other number.
+inline constexpr StringLiteral tilesAttr = "kdl.tiles";
+
 /// Translates a module and puts the microkernels that it carries into their callers. Null after an
 /// error.
 std::unique_ptr<llvm::Module> translateWithUkernels(Operation *module, llvm::LLVMContext &context);

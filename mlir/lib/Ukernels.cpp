@@ -28,7 +28,9 @@ using namespace mlir::kdl;
 
 namespace {
 
-constexpr int64_t columns = 16; // kdl_mma_columns of <kdl/mma.h>
+constexpr int64_t columns = 16;                    // kdl_mma_columns of <kdl/mma.h>
+constexpr int64_t tileSteps = 16;                  // kdl_mma_steps
+constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in the registers of AMX
 
 //===----------------------------------------------------------------------===//
 // Microkernels
@@ -37,6 +39,7 @@ constexpr int64_t columns = 16; // kdl_mma_columns of <kdl/mma.h>
 struct Variant {
   std::string bitcode;
   std::string tag;
+  bool takesTiles; // 16 steps along K at a time, as AMX has them
 };
 
 /// The library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir,
@@ -58,12 +61,13 @@ std::string findLibrary() {
   return "";
 }
 
-/// The first image in rank order that may run on the device and has the microkernel. Tiles of AMX
-/// need a permission from the system, which a program compiled here does not ask for.
+/// The first image in rank order that may run on the device and has the microkernel.
 struct Search {
   kdl_library *library;
   std::string key;
+  bool mayTakeTiles;
   std::optional<size_t> image;
+  bool takesTiles = false;
 };
 
 int visitImage(void *user, const kdl_verdict *verdict) {
@@ -71,7 +75,8 @@ int visitImage(void *user, const kdl_verdict *verdict) {
   if (!verdict->eligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
     return 0;
   const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
-  if (needs && StringRef(needs->data, needs->length).contains("amx_tile"))
+  search->takesTiles = needs && StringRef(needs->data, needs->length).contains("amx_tile");
+  if (search->takesTiles && !search->mayTakeTiles)
     return 0;
   search->image = verdict->image;
   return 1;
@@ -79,7 +84,7 @@ int visitImage(void *user, const kdl_verdict *verdict) {
 
 /// The best variant of the library for the target; otherwise what is wrong.
 FailureOr<Variant> findVariant(StringRef name, const std::string &path, const std::string &target,
-                               std::string &why) {
+                               bool mayTakeTiles, std::string &why) {
   kdl_library *library = nullptr;
   kdl_device *device = nullptr;
   if (path.empty()) {
@@ -93,7 +98,7 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
     return failure();
   }
   llvm::scope_exit close([&] { kdl_close(library); });
-  Search search{library, ("kdl.ukernel." + name).str(), std::nullopt};
+  Search search{library, ("kdl.ukernel." + name).str(), mayTakeTiles, std::nullopt};
   const void *bytes = nullptr;
   size_t size = 0;
   if (kdl_explain(library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
@@ -107,7 +112,7 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
   }
   const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
   return Variant{std::string(static_cast<const char *>(bytes), size),
-                 tag ? std::string(tag->data, tag->length) : ""};
+                 tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +143,7 @@ public:
         lhs(op.getInputs()[0]), rhs(op.getInputs()[1]), acc(op.getOutputs()[0]), m0(shape(lhs, 2)),
         n0(shape(rhs, 2)) {}
 
-  void lower();
+  void lower(bool withTiles);
 
 private:
   static int64_t shape(Value memref, unsigned i) {
@@ -153,8 +158,16 @@ private:
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
   void loop(Value end, function_ref<void(Value)> body);
   Value pointer(Value memref);
+  Value toUnsigned(Value value);
   Value makeUnsigned();
   Value sumColumns();
+  void subtract(Value sums, Value m, Value n);
+  Value loadUpTo(Value end, Value k, function_ref<Value(Value)> load);
+  Value packLeft();
+  Value packRest();
+  void call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t intrinsicsK);
+  void lowerInPlace();
+  void lowerWithTiles();
 
   linalg::Mmt4DOp op;
   Kind kind;
@@ -163,6 +176,8 @@ private:
   Location where;
   Value lhs, rhs, acc;
   int64_t m0, n0;
+  Value k1, n1;
+  SmallVector<Value> temporaries;
 };
 
 void Lowering::loop(Value end, function_ref<void(Value)> body) {
@@ -180,7 +195,14 @@ Value Lowering::pointer(Value memref) {
                                   number);
 }
 
-/// lhs + 128, as the microkernel takes it.
+/// value + 128, as the microkernel takes it.
+Value Lowering::toUnsigned(Value value) {
+  if (!kind.isSigned)
+    return value;
+  Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);
+  return arith::XOrIOp::create(builder, where, value, high);
+}
+
 Value Lowering::makeUnsigned() {
   auto type = cast<MemRefType>(lhs.getType());
   SmallVector<Value> sizes;
@@ -189,14 +211,13 @@ Value Lowering::makeUnsigned() {
       sizes.push_back(dim(lhs, i));
   }
   Value made = memref::AllocOp::create(builder, where, type, sizes);
-  Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);
+  temporaries.push_back(made);
   loop(dim(lhs, 0), [&](Value a) {
-    loop(dim(lhs, 1), [&](Value b) {
+    loop(k1, [&](Value b) {
       loop(index(m0), [&](Value c) {
         loop(index(kind.k0), [&](Value d) {
           Value value = memref::LoadOp::create(builder, where, lhs, ValueRange{a, b, c, d});
-          value = arith::XOrIOp::create(builder, where, value, high);
-          memref::StoreOp::create(builder, where, value, made, ValueRange{a, b, c, d});
+          memref::StoreOp::create(builder, where, toUnsigned(value), made, ValueRange{a, b, c, d});
         });
       });
     });
@@ -209,11 +230,12 @@ Value Lowering::makeUnsigned() {
 Value Lowering::sumColumns() {
   Type i32 = builder.getI32Type();
   auto type = MemRefType::get({ShapedType::kDynamic, n0}, i32);
-  Value made = memref::AllocOp::create(builder, where, type, ValueRange{dim(rhs, 0)});
-  loop(dim(rhs, 0), [&](Value n) {
+  Value made = memref::AllocOp::create(builder, where, type, ValueRange{n1});
+  temporaries.push_back(made);
+  loop(n1, [&](Value n) {
     loop(index(n0), [&](Value column) {
       memref::StoreOp::create(builder, where, word(0), made, ValueRange{n, column});
-      loop(dim(rhs, 1), [&](Value k) {
+      loop(k1, [&](Value k) {
         loop(index(kind.k0), [&](Value d) {
           Value value = memref::LoadOp::create(builder, where, rhs, ValueRange{n, k, column, d});
           value = mul(arith::ExtSIOp::create(builder, where, i32, value), word(128));
@@ -226,41 +248,159 @@ Value Lowering::sumColumns() {
   return made;
 }
 
-void Lowering::lower() {
+void Lowering::subtract(Value sums, Value m, Value n) {
+  loop(index(m0), [&](Value row) {
+    loop(index(n0), [&](Value column) {
+      SmallVector<Value> at = {m, n, row, column};
+      Value sum = memref::LoadOp::create(builder, where, sums, ValueRange{n, column});
+      Value value = memref::LoadOp::create(builder, where, acc, at);
+      value = arith::SubIOp::create(builder, where, value, sum);
+      memref::StoreOp::create(builder, where, value, acc, at);
+    });
+  });
+}
+
+void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps,
+                    int64_t intrinsicsK) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  SmallVector<Value> arguments;
+  for (auto [base, offset] : llvm::zip_equal(pointers, offsets)) {
+    arguments.push_back(base);
+    arguments.push_back(arith::IndexCastOp::create(builder, where, i64, offset));
+  }
+  arguments.append({arith::IndexCastOp::create(builder, where, i32, steps), word(m0),
+                    word(n0 / columns), word(intrinsicsK)});
+  func::CallOp::create(builder, where, ukernel, arguments);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+// mmt4d has one step along K after the other, for all rows; a tile of AMX has 16 steps of each row
+// beside one another. The right operand lies as it should. So the left one is packed anew, with
+// zeros up to a multiple of 16 steps; of the right one the steps that are left over are copied, as
+// what lies behind them is another tile's or nobody's.
+
+/// What `load` gives at k, or zero where k is not below the end.
+Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {
+  Value last = arith::SubIOp::create(builder, where, end, index(1));
+  Value value = load(arith::MinUIOp::create(builder, where, k, last));
+  Value isIn = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::ult, k, end);
+  Value zero = arith::ConstantOp::create(builder, where, builder.getZeroAttr(value.getType()));
+  return arith::SelectOp::create(builder, where, isIn, value, zero);
+}
+
+Value Lowering::packLeft() {
+  int64_t dynamic = ShapedType::kDynamic;
+  Type element = cast<MemRefType>(lhs.getType()).getElementType();
+  auto type = MemRefType::get({dynamic, dynamic, m0, tileSteps, kind.k0}, element);
+  Value m1 = dim(lhs, 0);
+  Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
+  Value made = memref::AllocOp::create(builder, where, type, ValueRange{m1, blocks});
+  temporaries.push_back(made);
+  loop(m1, [&](Value m) {
+    loop(blocks, [&](Value block) {
+      loop(index(m0), [&](Value row) {
+        loop(index(tileSteps), [&](Value step) {
+          Value k = add(mul(block, index(tileSteps)), step);
+          loop(index(kind.k0), [&](Value d) {
+            Value value = loadUpTo(k1, k, [&](Value at) {
+              return toUnsigned(
+                  memref::LoadOp::create(builder, where, lhs, ValueRange{m, at, row, d}));
+            });
+            memref::StoreOp::create(builder, where, value, made,
+                                    ValueRange{m, block, row, step, d});
+          });
+        });
+      });
+    });
+  });
+  return made;
+}
+
+/// [n][0 or 1][16][n0][k0]: nothing where K is a multiple of 16 steps.
+Value Lowering::packRest() {
+  int64_t dynamic = ShapedType::kDynamic;
+  Type element = cast<MemRefType>(rhs.getType()).getElementType();
+  auto type = MemRefType::get({dynamic, dynamic, tileSteps, n0, kind.k0}, element);
+  Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
+  Value whole = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
+  Value count = arith::SubIOp::create(builder, where, blocks, whole);
+  Value made = memref::AllocOp::create(builder, where, type, ValueRange{n1, count});
+  temporaries.push_back(made);
+  loop(n1, [&](Value n) {
+    loop(count, [&](Value rest) {
+      loop(index(tileSteps), [&](Value step) {
+        Value k = add(mul(whole, index(tileSteps)), step);
+        loop(index(n0), [&](Value column) {
+          loop(index(kind.k0), [&](Value d) {
+            Value value = loadUpTo(k1, k, [&](Value at) -> Value {
+              return memref::LoadOp::create(builder, where, rhs, ValueRange{n, at, column, d});
+            });
+            memref::StoreOp::create(builder, where, value, made,
+                                    ValueRange{n, rest, step, column, d});
+          });
+        });
+      });
+    });
+  });
+  return made;
+}
+
+void Lowering::lowerWithTiles() {
+  Value sums = kind.isSigned ? sumColumns() : Value();
+  Value left = packLeft(), rest = packRest();
+  Value whole = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
+  Value blocks = dim(left, 1), restCount = dim(rest, 1);
+  Value pointers[] = {pointer(left), pointer(rhs), pointer(acc)};
+  Value restPointers[] = {pointers[0], pointer(rest), pointers[2]};
+  int64_t leftBlock = m0 * tileSteps * kind.k0;
+  loop(dim(lhs, 0), [&](Value m) {
+    loop(n1, [&](Value n) {
+      if (sums)
+        subtract(sums, m, n);
+      Value block = mul(m, blocks), result = mul(add(mul(m, n1), n), index(m0 * n0));
+      Value right = mul(mul(n, k1), index(n0 * kind.k0));
+      call(pointers, {mul(block, index(leftBlock)), right, result}, whole, tileSteps);
+      loop(restCount, [&](Value) {
+        Value last = mul(add(block, whole), index(leftBlock));
+        Value restRight = mul(n, index(tileSteps * n0 * kind.k0));
+        call(restPointers, {last, restRight, result}, index(1), tileSteps);
+      });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Without tiles
+//===----------------------------------------------------------------------===//
+
+void Lowering::lowerInPlace() {
   Value left = kind.isSigned ? makeUnsigned() : lhs;
   Value sums = kind.isSigned ? sumColumns() : Value();
-  Value k1 = dim(lhs, 1), n1 = dim(rhs, 0);
-  Value steps = arith::IndexCastOp::create(builder, where, i32, k1);
   Value pointers[] = {pointer(left), pointer(rhs), pointer(acc)};
   loop(dim(lhs, 0), [&](Value m) {
     loop(n1, [&](Value n) {
-      if (sums) {
-        loop(index(m0), [&](Value row) {
-          loop(index(n0), [&](Value column) {
-            SmallVector<Value> at = {m, n, row, column};
-            Value sum = memref::LoadOp::create(builder, where, sums, ValueRange{n, column});
-            Value value = memref::LoadOp::create(builder, where, acc, at);
-            value = arith::SubIOp::create(builder, where, value, sum);
-            memref::StoreOp::create(builder, where, value, acc, at);
-          });
-        });
-      }
-      Value offsets[] = {mul(mul(m, k1), index(m0 * kind.k0)), mul(mul(n, k1), index(n0 * kind.k0)),
-                         mul(add(mul(m, n1), n), index(m0 * n0))};
-      SmallVector<Value> arguments;
-      for (auto [base, offset] : llvm::zip_equal(pointers, offsets)) {
-        arguments.push_back(base);
-        arguments.push_back(arith::IndexCastOp::create(builder, where, i64, offset));
-      }
-      arguments.append({steps, word(m0), word(n0 / columns), /*intrinsics_k=*/word(1)});
-      func::CallOp::create(builder, where, ukernel, arguments);
+      if (sums)
+        subtract(sums, m, n);
+      call(pointers,
+           {mul(mul(m, k1), index(m0 * kind.k0)), mul(mul(n, k1), index(n0 * kind.k0)),
+            mul(add(mul(m, n1), n), index(m0 * n0))},
+           k1, /*intrinsicsK=*/1);
     });
   });
-  for (Value temporary : {kind.isSigned ? left : Value(), sums}) {
-    if (temporary)
-      memref::DeallocOp::create(builder, where, temporary);
-  }
+}
+
+void Lowering::lower(bool withTiles) {
+  k1 = dim(lhs, 1);
+  n1 = dim(rhs, 0);
+  if (withTiles)
+    lowerWithTiles();
+  else
+    lowerInPlace();
+  for (Value temporary : temporaries)
+    memref::DeallocOp::create(builder, where, temporary);
   op.erase();
 }
 
@@ -277,9 +417,9 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
     for (linalg::Mmt4DOp op : ops) {
       std::string why;
       std::optional<Kind> kind = checkShapes(op, why);
-      func::FuncOp ukernel = kind ? getUkernel(*kind, why) : nullptr;
+      func::FuncOp ukernel = kind ? getUkernel(*kind, fitsTiles(op, *kind), why) : nullptr;
       if (ukernel)
-        Lowering(op, *kind, ukernel).lower();
+        Lowering(op, *kind, ukernel).lower(ukernel->hasAttr(tilesAttr));
       else
         op.emitRemark("stays linalg.mmt4d: ") << why;
     }
@@ -287,7 +427,11 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
 
 private:
   std::optional<Kind> checkShapes(linalg::Mmt4DOp op, std::string &why);
-  func::FuncOp getUkernel(Kind kind, std::string &why);
+  static bool fitsTiles(linalg::Mmt4DOp op, Kind kind);
+  func::FuncOp getUkernel(Kind kind, bool mayTakeTiles, std::string &why);
+  func::FuncOp declare(StringRef name, Kind kind, const Variant &variant);
+
+  llvm::SmallPtrSet<Operation *, 4> declared;
 };
 
 std::optional<Kind> LowerMmt4d::checkShapes(linalg::Mmt4DOp op, std::string &why) {
@@ -319,10 +463,37 @@ std::optional<Kind> LowerMmt4d::checkShapes(linalg::Mmt4DOp op, std::string &why
   return kind;
 }
 
-/// A function of that name with bitcode in the module is the user's, and comes first.
-func::FuncOp LowerMmt4d::getUkernel(Kind kind, std::string &why) {
+bool LowerMmt4d::fitsTiles(linalg::Mmt4DOp op, Kind kind) {
+  auto size = [&](unsigned operand) {
+    return cast<MemRefType>(op.getInputs()[operand].getType()).getDimSize(2);
+  };
+  return kind.k0 > 1 && size(0) <= tileRows && size(1) <= tileColumns;
+}
+
+func::FuncOp LowerMmt4d::declare(StringRef name, Kind kind, const Variant &variant) {
   ModuleOp module = getOperation();
-  if (auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel)) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(&getContext());
+  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  auto type =
+      builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
+  auto made = func::FuncOp::create(builder, module.getLoc(), name, type);
+  made.setPrivate();
+  made->setAttr("kdl.variant", builder.getStringAttr(variant.tag));
+  made->setAttr(bitcodeAttr, builder.getStringAttr(variant.bitcode));
+  if (variant.takesTiles) {
+    made->setAttr(tilesAttr, builder.getUnitAttr());
+    made->setAttr(functionAttr, builder.getStringAttr(kind.ukernel));
+  }
+  declared.insert(made);
+  return made;
+}
+
+/// A function of that name with bitcode in the module is the user's, and comes first.
+func::FuncOp LowerMmt4d::getUkernel(Kind kind, bool mayTakeTiles, std::string &why) {
+  ModuleOp module = getOperation();
+  auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);
+  if (known && !declared.contains(known)) {
     if (known->hasAttr(bitcodeAttr))
       return known;
     why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
@@ -330,19 +501,14 @@ func::FuncOp LowerMmt4d::getUkernel(Kind kind, std::string &why) {
   }
   std::string wanted = target.empty() ? std::string("host:") + getHostArch() : target.getValue();
   FailureOr<Variant> variant =
-      findVariant(kind.ukernel, library.empty() ? findLibrary() : library.getValue(), wanted, why);
+      findVariant(kind.ukernel, library.empty() ? findLibrary() : library.getValue(), wanted,
+                  mayTakeTiles, why);
   if (failed(variant))
     return nullptr;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(&getContext());
-  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
-  auto type =
-      builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
-  auto made = func::FuncOp::create(builder, module.getLoc(), kind.ukernel, type);
-  made.setPrivate();
-  made->setAttr("kdl.variant", builder.getStringAttr(variant->tag));
-  made->setAttr(bitcodeAttr, builder.getStringAttr(variant->bitcode));
-  return made;
+  std::string name = variant->takesTiles ? (kind.ukernel + "_tiles").str() : kind.ukernel.str();
+  if (auto made = module.lookupSymbol<func::FuncOp>(name))
+    return made;
+  return declare(name, kind, *variant);
 }
 
 } // namespace

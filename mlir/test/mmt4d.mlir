@@ -18,11 +18,6 @@
 // AVX2-DAG: @kdl_uk_mma_f32_bf16({{.*}}kdl.variant = "avx2"
 // AVX2-DAG: @kdl_uk_mma_s32_u8s8({{.*}}kdl.variant = "avx2"
 
-// AMX wants a permission that nobody would ask for.
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host:x86-64-v4+avx512_bf16+amx_tile+amx_bf16})' \
-// RUN:   | FileCheck %s --check-prefix=NO-AMX
-// NO-AMX: @kdl_uk_mma_f32_bf16({{.*}}kdl.variant = "avx512bf16"
-
 // For this machine, linked: no call, no microkernel, and its target in its callers.
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host},func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   -o %t.mlir

@@ -3,7 +3,8 @@
  * What a gpu.launch_func costs, compiled three ways: under #kdl.runtime_select; under
  * #gpu.select_object with libkdl_mlir_runtime below it; and, where there is an NVIDIA driver, under
  * #gpu.select_object with the calls that MLIR's own CUDA runtime makes. With a stream of the
- * program's ("async"), and without ("sync"), where the launch waits.
+ * program's ("async"), and without ("sync"), where the launch waits; 64 of those in a loop, behind
+ * which the program waits ("loop").
  *
  *     bench_mlir_launch [BLOCKS]
  *     bench_mlir_launch --count N NAME        N launches of one kind, for callgrind
@@ -21,6 +22,7 @@
 /* What launch.mlir became. */
 void kdl_async(kdl_queue *stream, int32_t n);
 void kdl_sync_launch(int32_t n);
+void kdl_loop(int32_t n, int64_t times);
 void select_async(kdl_queue *stream, int32_t n);
 void select_sync(int32_t n);
 void upstream_async(void *stream, int32_t n);
@@ -52,6 +54,16 @@ CASE run_kdl_sync(void *context) {
   kdl_sync_launch(5);
 }
 
+/* So many launches in one call, once in so many calls. */
+enum { launches_in_a_loop = 64 };
+
+CASE run_kdl_loop(void *context) {
+  static unsigned count;
+  (void)context;
+  if (++count % launches_in_a_loop == 0)
+    kdl_loop(5, launches_in_a_loop);
+}
+
 CASE run_select_async(void *context) {
   (void)context;
   select_async(stream, 5);
@@ -79,9 +91,10 @@ CASE run_upstream_sync(void *context) {
 static const bench_case cases[] = {
     {"runtime_select async", run_kdl_async, NULL}, {"select_object async", run_select_async, NULL},
     {"runtime_select sync", run_kdl_sync, NULL},   {"select_object sync", run_select_sync, NULL},
-    {"upstream async", run_upstream_async, NULL},  {"upstream sync", run_upstream_sync, NULL},
+    {"runtime_select loop", run_kdl_loop, NULL},   {"upstream async", run_upstream_async, NULL},
+    {"upstream sync", run_upstream_sync, NULL},
 };
-enum { case_count = sizeof cases / sizeof *cases, without_driver = 4 };
+enum { case_count = sizeof cases / sizeof *cases, without_driver = 5 };
 
 static void compare(const bench_run *run, size_t index, size_t peer) {
   bench_interval ratio = bench_ratio(run, index, peer);
@@ -103,9 +116,11 @@ static int measure(size_t blocks, bool has_driver) {
   printf("ratio of medians, block by block, with its 95%% interval\n");
   compare(run, 0, 1);
   compare(run, 2, 3);
+  compare(run, 4, 2);
   if (has_driver) {
-    compare(run, 0, 4);
-    compare(run, 2, 5);
+    compare(run, 0, 5);
+    compare(run, 2, 6);
+    compare(run, 3, 6);
   }
   free(run);
   return 0;

@@ -23,8 +23,8 @@ def KdlFuseObjects : Pass<"kdl-fuse-objects", "::mlir::ModuleOp"> {
   let description = [{
     Replaces the objects of each gpu.binary by one whose bytes are an OffloadBinary of them all, and
     its handler by MLIR's own, `#gpu.select_object`. Stock `mlir-translate` and `mlir-runner` take
-    such a module, and libkdl_mlir_runtime chooses from it: at the price of a look-up, a stream and a
-    wait per launch, which `#kdl.runtime_select` does without.
+    such a module, and libkdl_mlir_runtime chooses from it: at the price of a look-up per launch, and
+    of a stream and a wait for launches without one, which `#kdl.runtime_select` does without.
   }];
 }
 
@@ -88,6 +88,18 @@ def KdlHostObject : Pass<"kdl-host-object", "::mlir::ModuleOp"> {
     Option<"arch", "arch", "std::string", "\"\"", "CPU, as in #kdl.host">,
     Option<"optLevel", "O", "int", "3", "optimization level, 0 to 3">,
   ];
+}
+
+def KdlDeferWaits : Pass<"kdl-defer-waits", "::mlir::ModuleOp"> {
+  let summary = "Lets launches without a stream be waited for as late as can be";
+  let description = [{
+    A gpu.launch_func without `async` blocks. Under `#kdl.runtime_select` such launches run in order
+    on one queue, so that the host need not stop before it reaches something that could see what the
+    kernels did: an operation that may read or write memory, a call, another kind of launch, a return.
+    This pass moves the waits there, out of loops above all. It works on functions of the LLVM
+    dialect, so it comes last.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::ModuleOp"> {

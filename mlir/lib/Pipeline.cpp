@@ -68,6 +68,7 @@ void buildLowerToBinary(OpPassManager &passes, const LowerToBinaryOptions &optio
           "reconcile-unrealized-casts";
   if (failed(parsePassPipeline(host, passes)))
     llvm::report_fatal_error("kdl-lower-to-binary: MLIR's own passes are not registered");
+  passes.addPass(createKdlDeferWaits());
 }
 
 } // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // #kdl.runtime_select in LLVM IR: one library per gpu.binary, one slot per kernel. The structs are
 // those of mlir/runtime/kdl_mlir.h and <kdl/launch.h>.
+#include "DeferWaits.h"
 #include "Dialect.h"
 #include "Library.h"
 
 #include "../runtime/kdl_mlir.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
@@ -112,17 +112,15 @@ llvm::Function *makeCaller(llvm::Module &module, const Types &types, StringRef n
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// A wait is needed only before something can see what the kernel did. Launches without a stream
-/// run in order, so where nothing but another of them follows, that one's wait is enough.
+/// Where nothing but another launch follows, that one's wait is enough: launches without a stream
+/// run in order. kdl-defer-waits sees more than one block.
 bool isWaitNeeded(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
+  if (launch->hasAttr(deferredAttr))
+    return false;
   for (Operation *next = launch->getNextNode(); next; next = next->getNextNode()) {
-    if (auto other = dyn_cast<gpu::LaunchFuncOp>(next)) {
-      auto binary =
-          symbols.lookupNearestSymbolFrom<gpu::BinaryOp>(other, other.getKernelModuleName());
-      return other.getAsyncObject() || !binary ||
-             !isa_and_nonnull<RuntimeSelectAttr>(binary.getOffloadingHandlerAttr());
-    }
-    if (!isMemoryEffectFree(next) || next->hasTrait<OpTrait::IsTerminator>())
+    if (auto other = dyn_cast<gpu::LaunchFuncOp>(next))
+      return !waitsByItself(other, symbols);
+    if (canSeeKernels(*next) || next->hasTrait<OpTrait::IsTerminator>())
       return true;
   }
   return true;

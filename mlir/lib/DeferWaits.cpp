@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A launch without a stream blocks. What it did can only be seen by something that reads memory,
+// calls, or leaves the function: until then the host may go on, and launch more.
+#include "DeferWaits.h"
+
+#include "Dialect.h"
+#include "Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLDEFERWAITS
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+bool kdl::waitsByItself(gpu::LaunchFuncOp launch, SymbolTableCollection &symbols) {
+  auto binary =
+      symbols.lookupNearestSymbolFrom<gpu::BinaryOp>(launch, launch.getKernelModuleName());
+  return !launch.getAsyncObject() && binary &&
+         isa_and_nonnull<RuntimeSelectAttr>(binary.getOffloadingHandlerAttr());
+}
+
+bool kdl::canSeeKernels(Operation &op) {
+  bool leaves = op.hasTrait<OpTrait::IsTerminator>() && op.getNumSuccessors() == 0;
+  return leaves || !isMemoryEffectFree(&op);
+}
+
+namespace {
+
+/// One function: whether a launch may be unwaited for where a block begins.
+class Waits {
+public:
+  explicit Waits(LLVM::LLVMFuncOp function) : function(function) {}
+
+  void solve() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Block &block : function.getBody()) {
+        if (!visit(block, [](Operation &) {}))
+          continue;
+        for (Block *successor : block.getSuccessors())
+          changed |= pending.insert(successor).second;
+      }
+    }
+  }
+
+  /// A wait where it is needed at last, in place of those behind the launches.
+  bool place(StringRef wait) {
+    bool placed = false;
+    OpBuilder builder(function.getContext());
+    for (Block &block : function.getBody()) {
+      visit(block, [&](Operation &op) {
+        if (isLaunch(op)) {
+          op.setAttr(deferredAttr, builder.getUnitAttr());
+          return;
+        }
+        builder.setInsertionPoint(&op);
+        LLVM::CallOp::create(builder, op.getLoc(), TypeRange(), wait);
+        placed = true;
+      });
+    }
+    return placed;
+  }
+
+private:
+  bool isLaunch(Operation &op) {
+    auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
+    return launch && waitsByItself(launch, symbols);
+  }
+
+  /// Calls `act` with launches and with what must wait for them; whether one is pending at the end.
+  bool visit(Block &block, function_ref<void(Operation &)> act) {
+    bool isPending = pending.contains(&block);
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      bool launches = isLaunch(op);
+      if (launches || (isPending && canSeeKernels(op)))
+        act(op);
+      isPending = launches || (isPending && !canSeeKernels(op));
+    }
+    return isPending;
+  }
+
+  LLVM::LLVMFuncOp function;
+  SymbolTableCollection symbols;
+  llvm::SmallPtrSet<Block *, 8> pending;
+};
+
+struct DeferWaits : public kdl::impl::KdlDeferWaitsBase<DeferWaits> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    constexpr StringLiteral wait = "kdl_mlir_wait";
+    ModuleOp module = getOperation();
+    bool placed = false;
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      Waits waits(function);
+      waits.solve();
+      placed |= waits.place(wait);
+    }
+    if (!placed || module.lookupSymbol(wait))
+      return;
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto none = LLVM::LLVMVoidType::get(&getContext());
+    LLVM::LLVMFuncOp::create(builder, module.getLoc(), wait, LLVM::LLVMFunctionType::get(none, {}));
+  }
+};
+
+} // namespace

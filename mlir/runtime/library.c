@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_mlir_module *modules;
@@ -37,6 +38,10 @@ void kdl_mlir_module_remove(kdl_mlir_module *module) {
     *at = module->next;
   pthread_mutex_unlock(&list_lock);
   kdl_close(module->library);
+  for (kdl_mlir_known *known = module->known, *next; known; known = next) {
+    next = known->next;
+    free(known);
+  }
   free(module);
 }
 
@@ -76,8 +81,28 @@ void kdl_mlir_module_select(const kdl_mlir_module *module, kdl_mlir_select *out_
   out_select->asked = secure_getenv("KDL_POLICY") ? NULL : &out_select->opts;
 }
 
-kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
-                                  kdl_kernel **out_kernel) {
+static kdl_kernel *find_known(kdl_mlir_module *module, const char *name) {
+  kdl_mlir_known *at = __atomic_load_n(&module->known, __ATOMIC_ACQUIRE);
+  while (at && strcmp(at->name, name) != 0)
+    at = at->next;
+  return at ? at->kernel : NULL;
+}
+
+/* Where two threads add the same one, or memory is short, a search takes longer. */
+static void add_known(kdl_mlir_module *module, const char *name, kdl_kernel *kernel) {
+  size_t size = strlen(name) + 1;
+  kdl_mlir_known *added = malloc(sizeof *added + size);
+  if (!added)
+    return;
+  added->kernel = kernel;
+  memcpy(added->name, name, size);
+  added->next = __atomic_load_n(&module->known, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&module->known, &added->next, added, true, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED))
+    ;
+}
+
+static kdl_status look_up(kdl_mlir_module *module, const char *name, kdl_kernel **out_kernel) {
   const kdl_mlir_device *device;
   kdl_mlir_select select;
   kdl_status status = kdl_mlir_device_get(&device);
@@ -86,7 +111,16 @@ kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
   if (status != KDL_OK)
     return status;
   kdl_mlir_module_select(module, &select);
-  return kdl_sym(module->library, device->device, name, select.asked, out_kernel);
+  status = kdl_sym(module->library, device->device, name, select.asked, out_kernel);
+  if (status == KDL_OK)
+    add_known(module, name, *out_kernel);
+  return status;
+}
+
+kdl_status kdl_mlir_module_kernel(kdl_mlir_module *module, const char *name,
+                                  kdl_kernel **out_kernel) {
+  *out_kernel = find_known(module, name);
+  return *out_kernel ? KDL_OK : look_up(module, name, out_kernel);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -32,11 +32,19 @@ static inline bool kdl_mlir_ok(kdl_status status, const char *what) {
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries                                                                                    */
 
+/* A kernel that was asked for before: MLIR's own lowering asks by name for every launch. */
+typedef struct kdl_mlir_known {
+  struct kdl_mlir_known *next;
+  kdl_kernel *kernel;
+  char name[];
+} kdl_mlir_known;
+
 typedef struct kdl_mlir_module kdl_mlir_module;
 struct kdl_mlir_module {
   kdl_mlir_module *next;
   kdl_mlir_library declared;
-  kdl_library *library; /* NULL until it is opened */
+  kdl_library *library;  /* NULL until it is opened */
+  kdl_mlir_known *known; /* grows at its head, and is not changed otherwise */
 };
 
 /* Adds a module to those that the device is chosen for; NULL when out of memory. `declared` is

@@ -91,8 +91,11 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
     why = "found no library of microkernels (library=FILE)";
     return failure();
   }
+  // By its spec: a device that is here would want a linker of libkdl's for bitcode, and permission
+  // for AMX. Neither is needed to compile.
   if (kdl_open(path.c_str(), nullptr, &library) != KDL_OK ||
-      kdl_device_find(target.c_str(), &device) != KDL_OK) {
+      kdl_device_find(target.c_str(), &device) != KDL_OK ||
+      kdl_device_find(kdl_device_spec_text(device), &device) != KDL_OK) {
     why = kdl_error_message();
     kdl_close(library);
     return failure();

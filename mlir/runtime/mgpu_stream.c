@@ -38,6 +38,34 @@ static bool keep(kdl_queue *stream) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Events that are not gone yet                                                                 */
+
+/* Where several async.execute depend on one, MLIR 22's lowering lets the first of them destroy the
+ * event that the others wait for, and each of them destroy it again. So an event stays until as
+ * many others were destroyed after it. */
+enum { buried_limit = 64 };
+
+static pthread_mutex_t buried_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_event *buried[buried_limit];
+static size_t buried_at;
+
+/* What can be destroyed in its place: NULL for nothing. */
+static kdl_event *bury(kdl_event *event) {
+  kdl_event *oldest = NULL;
+  pthread_mutex_lock(&buried_lock);
+  bool is_known = !event;
+  for (size_t i = 0; i < buried_limit && !is_known; ++i)
+    is_known = buried[i] == event;
+  if (!is_known) {
+    oldest = buried[buried_at];
+    buried[buried_at] = event;
+    buried_at = (buried_at + 1) % buried_limit;
+  }
+  pthread_mutex_unlock(&buried_lock);
+  return oldest;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* What compiled code calls                                                                     */
 
 kdl_queue *mgpuStreamCreate(void) {
@@ -76,7 +104,7 @@ kdl_event *mgpuEventCreate(void) {
 }
 
 void mgpuEventDestroy(kdl_event *event) {
-  kdl_event_destroy(event);
+  kdl_event_destroy(bury(event));
 }
 
 void mgpuEventSynchronize(kdl_event *event) {

@@ -238,6 +238,21 @@ static void events_order_streams(void **state) {
   assert_no_error();
 }
 
+static void events_outlive_their_first_destruction(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  kdl_event *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuEventDestroy(event);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventDestroy(event);
+  for (int i = 0; i < 100; ++i)
+    mgpuEventDestroy(mgpuEventCreate());
+  mgpuEventDestroy(NULL);
+  mgpuStreamDestroy(stream);
+  assert_no_error();
+}
+
 static void devices_cannot_be_changed_in_use(void **state) {
   (void)state;
   assert_null(mgpuMemAlloc(0, NULL, false));
@@ -257,6 +272,7 @@ static const struct CMUnitTest host_tests[] = {
     cmocka_unit_test_setup(what_is_no_module_is_refused, watch_errors),
     cmocka_unit_test_setup(host_memory_needs_no_registration, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
+    cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
     cmocka_unit_test_setup(devices_cannot_be_changed_in_use, watch_errors),
 };
 
@@ -408,6 +424,7 @@ static const struct CMUnitTest cuda_tests[] = {
     cmocka_unit_test_setup(tensor_maps_are_put_where_the_caller_says, watch_errors),
     cmocka_unit_test_setup(streams_are_used_again, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
+    cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -459,11 +476,13 @@ static const struct CMUnitTest hip_tests[] = {
     cmocka_unit_test_setup(shared_memory_is_had_and_given_back, watch_errors),
     cmocka_unit_test_setup(registered_memory_has_an_address_on_the_device, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
+    cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
 };
 static const struct CMUnitTest level_zero_tests[] = {
     cmocka_unit_test_setup(shared_memory_is_had_and_given_back, watch_errors),
     cmocka_unit_test_setup(host_memory_cannot_be_registered, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
+    cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
 };
 
 /* ------------------------------------------------------------------------------------------ */

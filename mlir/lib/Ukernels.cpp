@@ -72,7 +72,11 @@ struct Search {
 
 int visitImage(void *user, const kdl_verdict *verdict) {
   auto *search = static_cast<Search *>(user);
-  if (!verdict->eligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
+  // What is linked here does not need libkdl's linker.
+  bool wantsLinkerOnly =
+      verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";
+  bool isEligible = verdict->eligible || wantsLinkerOnly;
+  if (!isEligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
     return 0;
   const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
   search->takesTiles = needs && StringRef(needs->data, needs->length).contains("amx_tile");
@@ -91,11 +95,8 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
     why = "found no library of microkernels (library=FILE)";
     return failure();
   }
-  // By its spec: a device that is here would want a linker of libkdl's for bitcode, and permission
-  // for AMX. Neither is needed to compile.
   if (kdl_open(path.c_str(), nullptr, &library) != KDL_OK ||
-      kdl_device_find(target.c_str(), &device) != KDL_OK ||
-      kdl_device_find(kdl_device_spec_text(device), &device) != KDL_OK) {
+      kdl_device_find(target.c_str(), &device) != KDL_OK) {
     why = kdl_error_message();
     kdl_close(library);
     return failure();

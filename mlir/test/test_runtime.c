@@ -253,6 +253,21 @@ static void events_outlive_their_first_destruction(void **state) {
   assert_no_error();
 }
 
+/* What MLIR 22 makes of an async.yield that it does not lower. */
+static void streams_may_stand_for_events(void **state) {
+  (void)state;
+  kdl_queue *first = mgpuStreamCreate(), *second = mgpuStreamCreate();
+  kdl_event *as_event = (kdl_event *)first;
+  mgpuStreamWaitEvent(second, as_event);
+  mgpuEventSynchronize(as_event);
+  mgpuEventDestroy(as_event);
+  mgpuEventDestroy(as_event);
+  mgpuStreamSynchronize(first);
+  mgpuStreamDestroy(first);
+  mgpuStreamDestroy(second);
+  assert_no_error();
+}
+
 static void devices_cannot_be_changed_in_use(void **state) {
   (void)state;
   assert_null(mgpuMemAlloc(0, NULL, false));
@@ -273,6 +288,7 @@ static const struct CMUnitTest host_tests[] = {
     cmocka_unit_test_setup(host_memory_needs_no_registration, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
     cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
+    cmocka_unit_test_setup(streams_may_stand_for_events, watch_errors),
     cmocka_unit_test_setup(devices_cannot_be_changed_in_use, watch_errors),
 };
 
@@ -425,6 +441,7 @@ static const struct CMUnitTest cuda_tests[] = {
     cmocka_unit_test_setup(streams_are_used_again, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
     cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
+    cmocka_unit_test_setup(streams_may_stand_for_events, watch_errors),
 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -477,12 +494,14 @@ static const struct CMUnitTest hip_tests[] = {
     cmocka_unit_test_setup(registered_memory_has_an_address_on_the_device, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
     cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
+    cmocka_unit_test_setup(streams_may_stand_for_events, watch_errors),
 };
 static const struct CMUnitTest level_zero_tests[] = {
     cmocka_unit_test_setup(shared_memory_is_had_and_given_back, watch_errors),
     cmocka_unit_test_setup(host_memory_cannot_be_registered, watch_errors),
     cmocka_unit_test_setup(events_order_streams, watch_errors),
     cmocka_unit_test_setup(events_outlive_their_first_destruction, watch_errors),
+    cmocka_unit_test_setup(streams_may_stand_for_events, watch_errors),
 };
 
 /* ------------------------------------------------------------------------------------------ */

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const peer *const peers[] = {
-    &peer_kdl, &peer_driver, &peer_driver_library, &peer_liboffload, &peer_cudart, &peer_plain,
+    &peer_kdl,    &peer_driver, &peer_driver_library, &peer_liboffload,
+    &peer_cudart, &peer_opencl, &peer_plain,
 };
 
 const peer *peer_at(size_t index) {

@@ -49,7 +49,7 @@ typedef struct peer_step {
 typedef struct peer {
   const char *name;    /* as in --peers= */
   const char *what;    /* for people */
-  const char *backend; /* devices it runs on: "cuda", "host" */
+  const char *backend; /* devices it runs on: "cuda", "opencl", "host" */
   size_t state_size;
   bool (*open)(void *state, const peer_job *job); /* not timed; touches no driver */
   void (*close)(void *state);     /* likewise: gives back what the caller would see; may be NULL */
@@ -101,7 +101,8 @@ extern const peer peer_driver;         /* the CUDA driver, modules */
 extern const peer peer_driver_library; /* the CUDA driver, libraries */
 extern const peer peer_liboffload;
 extern const peer peer_cudart;
-extern const peer peer_plain; /* the host image, opened and called by hand */
+extern const peer peer_opencl; /* OpenCL itself */
+extern const peer peer_plain;  /* the host image, opened and called by hand */
 
 /* What a peer in a shared object of its own exports: kdl_peer_NAME.so. */
 #define PEER_SYMBOL "kdl_bench_peer"

@@ -13,7 +13,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Peers                                                                                        */
 
-const char suite_peer_names[] = "driver, driver-library, liboffload, cudart, plain, omp";
+const char suite_peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
 
 /* Those that are not part of the program. */
 static bool is_object(const char *name) {
@@ -72,7 +72,9 @@ static kdl_status measure_warm(const dispatch_request *request, const job_folder
 
 static kdl_status run_warm(const char *const words[6], bench_results *results) {
   peer_list peers = {.count = 0};
-  dispatch_request request = {.suite = words[1], .modes = (unsigned)strtoul(words[3], NULL, 10)};
+  dispatch_request request = {.suite = words[1],
+                              .modes = (unsigned)strtoul(words[3], NULL, 10),
+                              .pin = (int)strtol(words[5], NULL, 10)};
   if (!job_load(words[0], JOB_WHERE_IT_WAS, &request.job))
     return kdl_fail(KDL_IO, "%s", peer_error());
   for (const char *name = words[2]; *name;) {
@@ -85,9 +87,6 @@ static kdl_status run_warm(const char *const words[6], bench_results *results) {
     peers.all[peers.count++] = what;
     name += length + (name[length] == ',');
   }
-  if (!bench_machine_pin((int)strtol(words[5], NULL, 10), &results->machine))
-    bench_skip_add(results, "pinning", "the system does not allow it");
-  bench_machine_clock(&results->machine);
   return warm_measure(&request, &peers, strtoul(words[4], NULL, 10), results);
 }
 

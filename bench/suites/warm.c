@@ -314,6 +314,7 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu peers", peers->count);
   kdl_status status = KDL_OK;
   size_t started = 0;
+  bench_machine_clock(&results->machine);
   for (; started < peers->count && status == KDL_OK; ++started) {
     guest *at = &guests[started];
     at->what = peers->all[started];
@@ -321,6 +322,9 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
     if (!at->what->open(at->state, &request->job) || !run_steps(at, at->what->start))
       status = kdl_fail(KDL_DEVICE, "%s: %s", at->what->name, peer_error());
   }
+  /* Only now: the threads that drivers started would share that CPU. */
+  if (!bench_machine_pin(request->pin, &results->machine))
+    bench_skip_add(results, "pinning", "the system does not allow it");
   if (status == KDL_OK && request->modes & SUITE_LOAD)
     status = measure_loads(request, guests, peers, launches, results);
   for (size_t i = 0; i < peers->count && status == KDL_OK; ++i) {

@@ -37,9 +37,12 @@ LIB/libkdl_mlir_runtime.so.$version"
 [ ! -e "$build/lib/KdlMLIR.so" ] || mlir="$mlir
 bin/kdl-mlir
 LIB/KdlMLIR.so"
+# Those that `kdl bench` opens, where Clang and LLVM 22 could make them.
+peers=$(cd "$build/lib" && for peer in kdl_peer_*.so; do [ ! -e "$peer" ] || echo "LIB/kdl/$peer"; done)
 expected_files="bin/kdl
 $linker
 $mlir
+$peers
 $(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake
@@ -66,6 +69,17 @@ if command -v clang-22 >/dev/null && command -v ld.lld-22 >/dev/null; then
   "$kdl" cc "$source/examples/kernels/saxpy.c" --targets=gfx942,opencl-c,x86-64-v2 -o "$work/saxpy.offload"
   [ "$("$kdl" ls --json "$work/saxpy.offload" | grep -c '"kdl.kernel.saxpy": "sig=f32 ptr<f32> ptr<f32> u32; ')" = 3 ] ||
     fail "the installed kdl cc made other images than expected"
+fi
+
+# The installed command finds the peers that were installed with it.
+if grep -q kdl_peer_llvm.so <<<"$peers"; then
+  found=$("$kdl" bench select --blocks=1 | grep '^LLVM ') || fail "kdl bench select found no kdl_peer_llvm.so"
+  echo "install: kdl bench beside $found"
+fi
+if grep -q kdl_peer_omp.so <<<"$peers"; then
+  "$kdl" bench cold --device=host --peers=omp --cold=1 >bench.log || fail "kdl bench --peers=omp: exit code $?"
+  grep -q 'cold/kdl/total *cold/omp/total' bench.log || fail "kdl bench --peers=omp: found $(cat bench.log)"
+  echo "install: kdl bench beside OpenMP"
 fi
 
 # What the consumer embeds: a library of two images, as a file and in an object whose section

@@ -34,27 +34,40 @@ static kdl_string text(const char *words) {
   return (kdl_string){words, strlen(words)};
 }
 
-static kdl_status write_host_image(void **out_data, size_t *out_size) {
+/* The images that are not in the file: the host's, which CMake builds, and one that any OpenCL
+ * driver compiles. */
+static kdl_status write_other_images(void **out_data, size_t *out_size) {
 #ifdef __aarch64__
   const char *triple = "aarch64-unknown-linux-gnu", *arch = "armv8-a";
 #else
   const char *triple = "x86_64-unknown-linux-gnu", *arch = "x86-64";
 #endif
-  kdl_pair pairs[] = {{text("triple"), text(triple)},
-                      {text("arch"), text(arch)},
-                      {text("kdl.kernel.nothing"), text("sig=ptr<u8>; block=1x1x1")}};
-  kdl_writer_image image = {.size = sizeof image,
-                            .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_OBJECT),
-                            .offload_kind = KDL_OFFLOAD_OPENMP,
-                            .pairs = pairs,
-                            .pair_count = 3,
-                            .data = bench_host_image,
-                            .data_size = bench_host_image_size};
+  static const char source[] = "kernel void nothing(global uchar *unused) {}\n";
+  kdl_pair key = {text("kdl.kernel.nothing"), text("sig=ptr<u8>; block=1x1x1")};
+  kdl_pair host_pairs[] = {{text("triple"), text(triple)}, {text("arch"), text(arch)}, key};
+  kdl_pair cl_pairs[] = {{text("triple"), text("spir64-unknown-unknown")},
+                         {text("kdl.kind"), text("cl")},
+                         {text("kdl.cl_std"), text("CL1.2")},
+                         key};
+  kdl_writer_image images[] = {{.size = sizeof images[0],
+                                .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_OBJECT),
+                                .offload_kind = KDL_OFFLOAD_OPENMP,
+                                .pairs = host_pairs,
+                                .pair_count = 3,
+                                .data = bench_host_image,
+                                .data_size = bench_host_image_size},
+                               {.size = sizeof images[0],
+                                .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_CL),
+                                .pairs = cl_pairs,
+                                .pair_count = 4,
+                                .data = source,
+                                .data_size = sizeof source - 1}};
   kdl_writer *writer;
   kdl_status status = kdl_writer_create(KDL_FORMAT_V1, &writer);
   if (status != KDL_OK)
     return status;
-  status = kdl_writer_add(writer, &image);
+  for (size_t i = 0; i < sizeof images / sizeof *images && status == KDL_OK; ++i)
+    status = kdl_writer_add(writer, &images[i]);
   if (status == KDL_OK)
     status = kdl_writer_finish(writer, out_data, out_size);
   kdl_writer_destroy(writer);
@@ -63,19 +76,19 @@ static kdl_status write_host_image(void **out_data, size_t *out_size) {
 
 /* OffloadBinaries one behind the other are one library. */
 kdl_status cli_bench_built_in(void **out_data, size_t *out_size) {
-  size_t gpu_size = bench_gpu_images_size, host_size;
-  void *host;
-  kdl_status status = write_host_image(&host, &host_size);
+  size_t gpu_size = bench_gpu_images_size, other_size;
+  void *others;
+  kdl_status status = write_other_images(&others, &other_size);
   if (status != KDL_OK)
     return status;
-  char *both = malloc(gpu_size + host_size);
+  char *both = malloc(gpu_size + other_size);
   if (both) {
     memcpy(both, bench_gpu_images, gpu_size);
-    memcpy(both + gpu_size, host, host_size);
+    memcpy(both + gpu_size, others, other_size);
   }
-  free(host);
+  free(others);
   *out_data = both;
-  *out_size = gpu_size + host_size;
+  *out_size = gpu_size + other_size;
   return both ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
 }
 
@@ -221,9 +234,6 @@ static kdl_status open_file(const cli_args *args, cli_bench_subject *subject) {
   if (args->operand_count == 2)
     return kdl_fail(KDL_BAD_CALL, "found %s without a kernel, expected FILE KERNEL",
                     args->operands[1]);
-  if (args->operand_count > 3)
-    return kdl_fail(KDL_BAD_CALL, "found '%s' behind FILE KERNEL, expected nothing",
-                    args->operands[3]);
   subject->job.library = args->operands[1];
   subject->job.kernel = args->operands[2];
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};

@@ -137,6 +137,28 @@ static const char *title_of(const char *mode) {
   return mode;
 }
 
+/* What else is known of a total. */
+static const struct {
+  const char *name;
+  size_t offset;
+} spreads[] = {{"  95% low", offsetof(bench_figure, low)},
+               {"  95% high", offsetof(bench_figure, high)},
+               {"  p5", offsetof(bench_figure, p5)},
+               {"  p95", offsetof(bench_figure, p95)},
+               {"  p99", offsetof(bench_figure, p99)}};
+
+static void add_row(cli_table *table, const bench_results *results, const char *mode,
+                    const words *peers, const char *row, const char *title, size_t offset) {
+  add(table, title);
+  for (size_t i = 0; i < peers->count; ++i) {
+    const bench_figure *figure = find(results, mode, peers->texts[i], row);
+    if (figure)
+      add_time(table, *(const double *)((const char *)figure + offset));
+    else
+      add(table, "");
+  }
+}
+
 static kdl_status print_mode(const bench_results *results, const char *mode, const words *peers) {
   words rows = {.count = 0};
   cli_column columns[most_rows + 1] = {{"LAYER", false, 0, NULL}};
@@ -145,16 +167,11 @@ static kdl_status print_mode(const bench_results *results, const char *mode, con
   list_rows(results, mode, peers, &rows);
   printf("\n%s\n", title_of(mode));
   cli_table *table = cli_table_create(columns, peers->count + 1);
-  for (size_t i = 0; table && i < rows.count; ++i) {
-    add(table, rows.texts[i]);
-    for (size_t k = 0; k < peers->count; ++k) {
-      const bench_figure *figure = find(results, mode, peers->texts[k], rows.texts[i]);
-      if (figure)
-        add_time(table, figure->median);
-      else
-        add(table, "");
-    }
-  }
+  for (size_t i = 0; table && i < rows.count; ++i)
+    add_row(table, results, mode, peers, rows.texts[i], rows.texts[i],
+            offsetof(bench_figure, median));
+  for (size_t i = 0; table && i < sizeof spreads / sizeof *spreads; ++i)
+    add_row(table, results, mode, peers, "total", spreads[i].name, spreads[i].offset);
   return print_table(table);
 }
 

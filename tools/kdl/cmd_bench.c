@@ -92,7 +92,9 @@ static bool runs_on(const peer *what, const char *device) {
                      (device[length] == '\0' || device[length] == ':'));
 }
 
-static kdl_status add_peer(const char *name, size_t length, dispatch_request *request) {
+/* One that runs on other devices is left out, and named; it is a mistake where no other is left. */
+static kdl_status add_peer(const char *name, size_t length, dispatch_request *request,
+                           bench_results *results) {
   char copy[64];
   snprintf(copy, sizeof copy, "%.*s", (int)length, name);
   if (strcmp(copy, "kdl") == 0)
@@ -100,9 +102,12 @@ static kdl_status add_peer(const char *name, size_t length, dispatch_request *re
   const peer *what = suite_peer_find(copy);
   if (!what)
     return kdl_fail(KDL_BAD_CALL, "--peers: %s", peer_error());
-  if (!runs_on(what, request->job.device))
-    return kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s devices, found %s", copy, what->backend,
-                    request->job.device);
+  if (!runs_on(what, request->job.device)) {
+    kdl_fail(KDL_BAD_CALL, "--peers: '%s' runs on %s devices, found %s", copy, what->backend,
+             request->job.device);
+    bench_skip_add(results, copy, kdl_error_message() + strlen("--peers: "));
+    return KDL_OK;
+  }
   for (size_t i = 0; i < request->peer_count; ++i) {
     if (request->peers[i] == what)
       return KDL_OK;
@@ -116,17 +121,19 @@ static kdl_status add_peer(const char *name, size_t length, dispatch_request *re
 /* Those that were named, or all that run on the device; of the latter, what is missing is noted. */
 static kdl_status take_peers(const cli_args *args, dispatch_request *request,
                              bench_results *results) {
-  static const char *const all[] = {"driver", "driver-library", "liboffload",
-                                    "cudart", "plain",          "omp"};
+  static const char *const all[] = {"driver", "driver-library", "liboffload", "cudart",
+                                    "opencl", "plain",          "omp"};
   const char *words = cli_args_value(args, "peers");
   kdl_status status = KDL_OK;
   request->peers[request->peer_count++] = &peer_kdl;
   request->required = words != NULL;
   while (words && *words && status == KDL_OK) {
     size_t length = strcspn(words, ",");
-    status = add_peer(words, length, request);
+    status = add_peer(words, length, request, results);
     words += length + (words[length] == ',');
   }
+  if (status == KDL_OK && request->peer_count == 1 && results->skip_count)
+    return kdl_fail(KDL_BAD_CALL, "--peers: %s", results->skips[results->skip_count - 1].why);
   for (size_t i = 0; i < sizeof all / sizeof *all && !request->required; ++i) {
     const peer *what = suite_peer_find(all[i]);
     if (!what && strncmp(request->job.device, "host", 4) == 0)
@@ -343,8 +350,9 @@ static const cli_option options[] = {
      "layers, cold, launch: the device, as `kdl devices` names it; default: the best with an "
      "image"},
     {"peers", 0, CLI_ONCE, "NAME,...",
-     "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; plain, omp on "
-     "the host; onednn, openblas for matmul; default: all that are here"},
+     "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; opencl on "
+     "OpenCL; "
+     "plain, omp on the host; default: all that are here"},
     {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
     {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
     {"blocks", 0, CLI_ONCE, "N",

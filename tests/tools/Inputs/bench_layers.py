@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """bench_layers.py slowed FILE.json MODE PEER LAYER MS: that layer took at least MS, and every other one
 of that mode and peer less than half of it; MS is far more than a busy machine adds to a median. bench_layers.py schema FILE.json: has the members that
-docs/bench.md lists, and no others."""
+docs/bench.md lists, and no others. bench_layers.py documented FILE.json DOCS: each member is in the table there."""
 import json
 import sys
 
@@ -56,4 +56,15 @@ def schema():
           f"{len(data['checks'])} checks, {len(data['curves'])} curves")
 
 
-{"slowed": slowed, "schema": schema}[what](*rest)
+def documented(path):
+    table = open(path).read().split("## JSON", 1)[1].split("\n## ", 1)[0]
+    count = 0
+    for key, members in MEMBERS.items():
+        row = next((line for line in table.splitlines() if line.startswith("|") and f"`{key}`" in line.split("|")[1]), "")
+        for member in members.split():
+            check(f"`{member}`" in (row if key else table), f"{key} {member}: found no such member in {path}")
+            count += 1
+    print(f"{count} members, all in bench.md")
+
+
+{"slowed": slowed, "schema": schema, "documented": documented}[what](*rest)

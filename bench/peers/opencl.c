@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * OpenCL, called directly: a program of the image's bytes, one kernel of it, buffers, and
+ * clSetKernelArg before every launch, as programs do that know nothing of what they set last time.
+ */
+#include "peer.h"
+
+#include "backends/opencl/abi.h"
+#include "device/opencl_list.h"
+
+#include <string.h>
+
+typedef struct {
+  kdl_opencl_lister list;
+  void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
+                          void *notify, void *user, int32_t *error);
+  void *(*queue_create)(void *context, void *device, uint64_t properties, int32_t *error);
+  void *(*buffer_create)(void *context, uint64_t flags, size_t size, void *host, int32_t *error);
+  void *(*program_source)(void *context, uint32_t count, const char **texts, const size_t *lengths,
+                          int32_t *error);
+  void *(*program_binary)(void *context, uint32_t count, void *const *devices,
+                          const size_t *lengths, const unsigned char **binaries, int32_t *status,
+                          int32_t *error);
+  void *(*program_il)(void *context, const void *il, size_t length, int32_t *error);
+  int32_t (*program_build)(void *program, uint32_t count, void *const *devices, const char *options,
+                           void *notify, void *user);
+  int32_t (*program_release)(void *program);
+  void *(*kernel_create)(void *program, const char *name, int32_t *error);
+  int32_t (*kernel_release)(void *kernel);
+  int32_t (*set_arg)(void *kernel, uint32_t index, size_t size, const void *value);
+  int32_t (*launch)(void *queue, void *kernel, uint32_t dimensions, const size_t *offset,
+                    const size_t *global, const size_t *local, uint32_t count, void *const *events,
+                    void **event);
+  int32_t (*finish)(void *queue);
+  int32_t (*write)(void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size,
+                   const void *data, uint32_t count, void *const *events, void **event);
+  int32_t (*read)(void *queue, void *buffer, uint32_t blocking, size_t offset, size_t size,
+                  void *data, uint32_t count, void *const *events, void **event);
+} opencl_api;
+
+static const kdl_driver_symbol symbols[] = {
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {#name, offsetof(opencl_api, list.field), KDL_DRIVER_##need},
+#include "device/opencl_symbols.def"
+#undef KDL_DRIVER_SYMBOL
+    {"clCreateContext", offsetof(opencl_api, context_create), KDL_DRIVER_REQUIRED},
+    {"clCreateCommandQueue", offsetof(opencl_api, queue_create), KDL_DRIVER_REQUIRED},
+    {"clCreateBuffer", offsetof(opencl_api, buffer_create), KDL_DRIVER_REQUIRED},
+    {"clCreateProgramWithSource", offsetof(opencl_api, program_source), KDL_DRIVER_REQUIRED},
+    {"clCreateProgramWithBinary", offsetof(opencl_api, program_binary), KDL_DRIVER_REQUIRED},
+    {"clCreateProgramWithIL", offsetof(opencl_api, program_il), KDL_DRIVER_OPTIONAL},
+    {"clBuildProgram", offsetof(opencl_api, program_build), KDL_DRIVER_REQUIRED},
+    {"clReleaseProgram", offsetof(opencl_api, program_release), KDL_DRIVER_REQUIRED},
+    {"clCreateKernel", offsetof(opencl_api, kernel_create), KDL_DRIVER_REQUIRED},
+    {"clReleaseKernel", offsetof(opencl_api, kernel_release), KDL_DRIVER_REQUIRED},
+    {"clSetKernelArg", offsetof(opencl_api, set_arg), KDL_DRIVER_REQUIRED},
+    {"clEnqueueNDRangeKernel", offsetof(opencl_api, launch), KDL_DRIVER_REQUIRED},
+    {"clFinish", offsetof(opencl_api, finish), KDL_DRIVER_REQUIRED},
+    {"clEnqueueWriteBuffer", offsetof(opencl_api, write), KDL_DRIVER_REQUIRED},
+    {"clEnqueueReadBuffer", offsetof(opencl_api, read), KDL_DRIVER_REQUIRED},
+};
+
+typedef struct {
+  const peer_job *job;
+  opencl_api cl;
+  uint32_t ordinal;
+  kdl_opencl_entry found;
+  void *context;
+  void *queue;
+  void *program;
+  void *kernel;
+  void *buffers[PEER_ARGS_LIMIT]; /* of the arguments that are one */
+  size_t global[3], local[3];
+} opencl_state;
+_Static_assert(sizeof(opencl_state) <= PEER_STATE_LIMIT, "fits");
+
+static bool done(int32_t error, const char *call) {
+  return error == KDL_CL_SUCCESS || peer_fail("%s: OpenCL error %d", call, error);
+}
+
+static bool open(void *state, const peer_job *job) {
+  opencl_state *at = state;
+  at->job = job;
+  at->ordinal = peer_ordinal(job->device);
+  for (size_t i = 0; i < 3; ++i) {
+    at->local[i] = job->block[i];
+    at->global[i] = (size_t)job->grid[i] * job->block[i];
+  }
+  return peer_args_fit(job);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Start                                                                                        */
+
+static bool load_loader(void *state) {
+  opencl_state *at = state;
+  return peer_load_library(kdl_opencl_libraries, symbols, sizeof symbols / sizeof *symbols,
+                           &at->cl);
+}
+
+/* The first question opens every platform's driver. */
+static bool init(void *state) {
+  opencl_state *at = state;
+  uint32_t count;
+  return done(at->cl.list.platforms(0, NULL, &count), "clGetPlatformIDs");
+}
+
+static bool take_device(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
+                        const char *platform) {
+  (void)platform;
+  opencl_state *at = user;
+  if (ordinal == at->ordinal)
+    at->found = *entry;
+  return ordinal != at->ordinal;
+}
+
+static bool find_device(void *state) {
+  opencl_state *at = state;
+  return done(kdl_opencl_list(&at->cl.list, take_device, NULL, at), "clGetPlatformIDs") &&
+         (at->found.device || peer_fail("found no OpenCL device %u", at->ordinal));
+}
+
+/* Where buffer `index` ends in the job's memory: where the next one begins. */
+static size_t buffer_end(const peer_job *job, uint32_t index) {
+  for (uint32_t i = index + 1; i < job->arg_count; ++i) {
+    uint64_t place;
+    if (!job->arg_is_buffer[i])
+      continue;
+    memcpy(&place, (const char *)job->args + job->arg_offsets[i], sizeof place);
+    return (size_t)place;
+  }
+  return job->buffer_size;
+}
+
+static bool make_buffer(opencl_state *at, uint32_t index) {
+  const peer_job *job = at->job;
+  uint64_t place;
+  int32_t error;
+  memcpy(&place, (const char *)job->args + job->arg_offsets[index], sizeof place);
+  size_t size = buffer_end(job, index) - (size_t)place;
+  at->buffers[index] = at->cl.buffer_create(at->context, KDL_CL_MEM_READ_WRITE, size, NULL, &error);
+  if (!done(error, "clCreateBuffer") || !job->buffer_data)
+    return error == KDL_CL_SUCCESS;
+  return done(at->cl.write(at->queue, at->buffers[index], KDL_CL_TRUE, 0, size,
+                           (const char *)job->buffer_data + place, 0, NULL, NULL),
+              "clEnqueueWriteBuffer");
+}
+
+static bool make_context(void *state) {
+  opencl_state *at = state;
+  int32_t error;
+  const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)at->found.platform, 0};
+  at->context = at->cl.context_create(properties, 1, &at->found.device, NULL, NULL, &error);
+  if (!done(error, "clCreateContext"))
+    return false;
+  at->queue = at->cl.queue_create(at->context, at->found.device, 0, &error);
+  bool well = done(error, "clCreateCommandQueue");
+  for (uint32_t i = 0; well && i < at->job->arg_count; ++i)
+    well = !at->job->arg_is_buffer[i] || make_buffer(at, i);
+  return well;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Load                                                                                         */
+
+static bool begins_with(const peer_job *job, const void *magic) {
+  return job->image_size > 4 && memcmp(job->image, magic, 4) == 0;
+}
+
+static bool load(void *state) {
+  opencl_state *at = state;
+  const peer_job *job = at->job;
+  int32_t error, status;
+  if (begins_with(job, &(uint32_t){0x07230203})) {
+    if (!at->cl.program_il)
+      return peer_fail("clCreateProgramWithIL: the loader has none");
+    at->program = at->cl.program_il(at->context, job->image, job->image_size, &error);
+  } else if (begins_with(job, "\177ELF")) {
+    at->program = at->cl.program_binary(at->context, 1, &at->found.device, &job->image_size,
+                                        (const unsigned char *[]){job->image}, &status, &error);
+  } else {
+    at->program = at->cl.program_source(at->context, 1, (const char *[]){job->image},
+                                        &job->image_size, &error);
+  }
+  return done(error, "clCreateProgram") &&
+         done(at->cl.program_build(at->program, 1, &at->found.device, "-cl-std=CL1.2", NULL, NULL),
+              "clBuildProgram");
+}
+
+static bool find_kernel(void *state) {
+  opencl_state *at = state;
+  int32_t error;
+  at->kernel = at->cl.kernel_create(at->program, at->job->kernel, &error);
+  return done(error, "clCreateKernel");
+}
+
+static bool unload(void *state) {
+  opencl_state *at = state;
+  return done(at->cl.kernel_release(at->kernel), "clReleaseKernel") &&
+         done(at->cl.program_release(at->program), "clReleaseProgram");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launch                                                                                       */
+
+static bool arguments(void *state) {
+  opencl_state *at = state;
+  const peer_job *job = at->job;
+  int32_t error = KDL_CL_SUCCESS;
+  for (uint32_t i = 0; i < job->arg_count && error == KDL_CL_SUCCESS; ++i) {
+    const void *value = job->arg_is_buffer[i] ? (const void *)&at->buffers[i]
+                                              : (const char *)job->args + job->arg_offsets[i];
+    error = at->cl.set_arg(at->kernel, i, job->arg_sizes[i], value);
+  }
+  return done(error, "clSetKernelArg");
+}
+
+static bool launch(void *state) {
+  opencl_state *at = state;
+  return done(at->cl.launch(at->queue, at->kernel, 3, NULL, at->global, at->local, 0, NULL, NULL),
+              "clEnqueueNDRangeKernel");
+}
+
+static bool sync(void *state) {
+  opencl_state *at = state;
+  return done(at->cl.finish(at->queue), "clFinish");
+}
+
+static bool result(void *state) {
+  opencl_state *at = state;
+  char byte;
+  for (uint32_t i = 0; i < at->job->arg_count; ++i) {
+    if (at->job->arg_is_buffer[i])
+      return done(
+          at->cl.read(at->queue, at->buffers[i], KDL_CL_TRUE, 0, sizeof byte, &byte, 0, NULL, NULL),
+          "clEnqueueReadBuffer");
+  }
+  return sync(state);
+}
+
+const peer peer_opencl = {
+    .name = "opencl",
+    .what = "OpenCL itself",
+    .backend = "opencl",
+    .state_size = sizeof(opencl_state),
+    .open = open,
+    .start =
+        (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_loader},
+                            {KDL_LAYER_INIT, "clGetPlatformIDs", init},
+                            {KDL_LAYER_ENUMERATE, "clGetDeviceIDs", find_device},
+                            {KDL_LAYER_CONTEXT,
+                             "clCreateContext, clCreateCommandQueue, clCreateBuffer", make_context},
+                            {.run = NULL}},
+    .load = (const peer_step[]){{KDL_LAYER_LOAD, "clCreateProgram..., clBuildProgram", load},
+                                {KDL_LAYER_RESOLVE, "clCreateKernel", find_kernel},
+                                {.run = NULL}},
+    .unload = unload,
+    .arguments = arguments,
+    .launch = launch,
+    .sync = sync,
+    .result = result,
+    .calls = {"clSetKernelArg", "clEnqueueNDRangeKernel", "clFinish"},
+};

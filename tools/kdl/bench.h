@@ -61,8 +61,8 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size);
 kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results);
 kdl_status cli_bench_print_matmul(const bench_results *results);
 
-/* kdl bench page RESULTS --html=F; returns the exit code. */
-int cli_bench_make_page(const cli_args *args, const char *results_path);
+/* kdl bench page RESULTS... --html=F; returns the exit code. */
+int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count);
 
 /* kdl bench compare OLD NEW; returns the exit code. */
 int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path);

@@ -49,20 +49,40 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
   return status;
 }
 
-int cli_bench_make_page(const cli_args *args, const char *results_path) {
-  const char *path = cli_args_value(args, "html");
+/* Adds a file that was read through, and is one of ours. */
+static kdl_status append(const char *path, FILE *json) {
   bench_results results;
   cli_bytes bytes = {.size = 0};
-  kdl_status status =
-      path ? KDL_OK : kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write");
-  if (status == KDL_OK)
-    status = cli_bench_read_json(results_path, &results);
+  kdl_status status = cli_bench_read_json(path, &results);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return status;
   bench_results_free(&results);
-  status = cli_bytes_read(results_path, &bytes);
+  status = cli_bytes_read(path, &bytes);
   if (status == KDL_OK)
-    status = cli_bench_save_page(path, (const char *)bytes.data, bytes.size);
+    fwrite(bytes.data, 1, bytes.size, json);
   cli_bytes_free(&bytes);
+  return status;
+}
+
+int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count) {
+  const char *path = cli_args_value(args, "html");
+  if (!path)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --html, expected the file to write"));
+  char *json = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&json, &size);
+  kdl_status status = file ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    if (count > 1)
+      putc(i ? ',' : '[', file);
+    status = append(paths[i], file);
+  }
+  if (file && count > 1)
+    putc(']', file);
+  if (file && fclose(file) != 0 && status == KDL_OK)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status == KDL_OK)
+    status = cli_bench_save_page(path, json, size);
+  free(json);
   return cli_finish(status);
 }

@@ -336,10 +336,10 @@ static int run(const cli_args *args) {
     return cli_bench_compare(args, args->operands[1], args->operands[2]);
   }
   if (strcmp(name, "page") == 0) {
-    if (args->operand_count != 2)
-      return cli_finish(kdl_fail(KDL_BAD_CALL, "found %zu files, expected RESULTS.json",
-                                 args->operand_count - 1));
-    return cli_bench_make_page(args, args->operands[1]);
+    if (args->operand_count < 2)
+      return cli_finish(kdl_fail(KDL_BAD_CALL, "found no file, expected RESULTS.json..."));
+    return cli_bench_make_page(args, (const char *const *)args->operands + 1,
+                               args->operand_count - 1);
   }
   const suite *what = find_suite(name);
   return what ? run_suite(args, what) : cli_finish(unknown_suite(name));
@@ -386,7 +386,7 @@ const cli_command cli_command_bench = {
         "in one that is warm; cold and launch are parts of it. open, select and scale need "
         "no device. matmul measures the multiplication of matrices, of FILE or of the library "
         "that comes with libkdl. compare takes two JSON files, OLD and NEW; page makes the page of "
-        "one. "
+        "one or several. "
         "Ctrl-C prints what has been "
         "measured so far, and returns 130.",
     .options = options,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Opens a page of `kdl bench --html` in headless Chromium and uses it.
 
-    page_check.py PAGE.html RESULTS.json WORK_FOLDER
+    page_check.py PAGE.html WORK_FOLDER RESULTS.json...
 
 The page must open without a word on the console and without the network; every figure that it shows
 must be the JSON's; a click must zoom and a second one go back; a search must mark what it
-finds; printed, it must be pages of A0.
+finds; the differences that it tells must be those of the medians; printed, it must be one sheet of A0.
 """
 
 import json
@@ -34,6 +34,8 @@ addEventListener("load", () => {
   seen.found = document.querySelectorAll(".frame.found").length;
   seen.wrong = [...document.querySelectorAll(".frame.found")].filter(f => f.dataset.layer !== "launch").length;
   document.querySelectorAll("td[data-name]").forEach(c => { seen.cells[c.dataset.name] = Number(c.dataset.median); });
+  seen.differences = [...document.querySelectorAll("#differences tr.total td.delta")].length;
+  seen.curves = document.querySelectorAll("#curves svg").length;
   const out = document.createElement("pre");
   out.id = "seen";
   out.textContent = JSON.stringify(seen);
@@ -57,11 +59,15 @@ def chromium(work, *options):
 
 
 def main():
-    page, results, work = sys.argv[1:]
+    page, work, *results = sys.argv[1:]
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    with open(results, encoding="utf-8") as file:
-        said = json.load(file)
+    said = {"figures": [], "curves": []}
+    for path in results:
+        with open(path, encoding="utf-8") as file:
+            for key, items in json.load(file).items():
+                if key in said:
+                    said[key] += items
     if re.search(r"(src|href)=[\"'](?!data:)|@import|url[(]", text):
         fail("the page refers to something outside of it")
     probed = os.path.join(work, "probed.html")
@@ -86,14 +92,21 @@ def main():
     if seen["cells"] != figures:
         fail(f"figures: {len(seen['cells'])} shown, {len(figures)} in the JSON, or other numbers")
 
+    if not seen["differences"] or seen["curves"] != len(said["curves"]):
+        fail(f"{seen['differences']} differences; {seen['curves']} plots of {len(said['curves'])} curves")
+
     pdf = os.path.join(work, "poster.pdf")
     chromium(work, f"--print-to-pdf={pdf}", "--no-pdf-header-footer", "file://" + os.path.abspath(page))
     with open(pdf, "rb") as file:
-        box = re.search(rb"/MediaBox ?\[ ?0 0 ([\d.]+) ([\d.]+)", file.read())
+        written = file.read()
+    box = re.search(rb"/MediaBox ?\[ ?0 0 ([\d.]+) ([\d.]+)", written)
+    sheets = len(re.findall(rb"/Type ?/Page\b", written))
+    if sheets != 1:
+        fail(f"the poster has {sheets} sheets, expected 1")
     # 841 mm by 1189 mm in points
     if not box or abs(float(box.group(1)) - 2384) > 5 or abs(float(box.group(2)) - 3370) > 5:
         fail(f"the poster has another size: {box and box.groups()}")
-    print(f"{len(figures)} figures, {seen['found']} frames found")
+    print(f"{len(figures)} figures, {seen['found']} frames found, {seen['curves']} plots")
 
 
 if __name__ == "__main__":

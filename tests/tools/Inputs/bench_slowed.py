@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""bench_slowed.py FAKES CHECKER: runs `kdl bench` on the fake CUDA driver with one layer of it slowed at a
+"""bench_slowed.py FAKES CHECKER cold|warm|liboffload: runs `kdl bench` on the fake CUDA driver with one layer of it slowed at a
 time, and lets CHECKER look where that shows: in that layer, and in no other. The layers are slowed by enough
 for any machine to tell: they take some microseconds."""
 import os
 import subprocess
 import sys
 
-fakes, checker = sys.argv[1:]
+fakes, checker, part = sys.argv[1:]
 DEVICE = ('cuda:sm_90 name="NVIDIA H200" driver=13.0 memory=1GiB units=132 subgroups=32 '
           'max_block=1024 shared=48KiB shared_optin=227KiB')
 OPEN = "dlopen"  # not a function of the driver: the fakes take this long to open
@@ -72,17 +72,27 @@ def check(path, mode, who, layer, ms):
         print(run(sys.executable, checker, "slowed", path, mode, peer, layer, str(ms))[1], end="")
 
 
-for functions, layer, who in COLD:
-    bench("cold", [peer for peer in who if peer != "kdl"], "cold.json", slow(functions, COLD_MS), "--cold=3")
-    check("cold.json", "cold", who, layer, COLD_MS)
-for mode, functions, ms, layer, who in WARM:
-    suite = {"load": "layers", "hot": "launch"}[mode]
-    options = ["--warm=1"] + (["--cold=1"] if suite == "layers" else [])
-    bench(suite, [peer for peer in who if peer != "kdl"], "warm.json", slow(functions, ms), *options)
-    check("warm.json", mode, who, layer, ms)
-if bench("cold", ["liboffload"], "cold.json", {}, "--cold=1", may_fail=True):
-    print("liboffload is not here")
-else:
+def slow_cold():
+    for functions, layer, who in COLD:
+        bench("cold", [peer for peer in who if peer != "kdl"], "cold.json", slow(functions, COLD_MS), "--cold=3")
+        check("cold.json", "cold", who, layer, COLD_MS)
+
+
+def slow_warm():
+    for mode, functions, ms, layer, who in WARM:
+        suite = {"load": "layers", "hot": "launch"}[mode]
+        options = ["--warm=1"] + (["--cold=1"] if suite == "layers" else [])
+        bench(suite, [peer for peer in who if peer != "kdl"], "warm.json", slow(functions, ms), *options)
+        check("warm.json", mode, who, layer, ms)
+
+
+def slow_liboffload():
+    if bench("cold", ["liboffload"], "cold.json", {}, "--cold=1", may_fail=True):
+        print("liboffload is not here")
+        return
     for functions, layer in COLD_LIBOFFLOAD:
         bench("cold", ["liboffload"], "cold.json", slow(functions, LIBOFFLOAD_MS), "--cold=1")
         check("cold.json", "cold", ["liboffload"], layer, LIBOFFLOAD_MS)
+
+
+{"cold": slow_cold, "warm": slow_warm, "liboffload": slow_liboffload}[part]()

@@ -366,6 +366,14 @@ static kdl_status next_notes(kdl_elf_notes *notes) {
   return KDL_OK;
 }
 
+kdl_elf_notes kdl_elf_notes_of(const kdl_elf *elf, const kdl_elf_section *section) {
+  return (kdl_elf_notes){.elf = elf,
+                         .next = elf->section_count,
+                         .offset = section->offset,
+                         .end = section->offset + section->size,
+                         .alignment = section->alignment};
+}
+
 static uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }

@@ -126,6 +126,9 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
 /* The `size` bytes that a loader would put at an address, where they are in the file; else NULL. */
 const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t size);
 
+/* Those of one section, which kdl_elf_find_section has found. */
+kdl_elf_notes kdl_elf_notes_of(const kdl_elf *elf, const kdl_elf_section *section);
+
 /* Notes of the NOTE sections, or of the NOTE segments where the section table was stripped. */
 kdl_status kdl_elf_next_note(kdl_elf_notes *notes, kdl_elf_note *out_note);
 bool kdl_elf_note_is(const kdl_elf_note *note, const char *owner, uint32_t type);

@@ -101,6 +101,8 @@ static geometry_reader *reader_of(kdl_image_kind kind) {
     return read_amd;
   case KDL_IMAGE_SPIRV:
     return read_spirv;
+  case KDL_IMAGE_ZEBIN:
+    return kdl_zebin_read_geometry;
   default:
     return NULL;
   }

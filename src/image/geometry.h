@@ -16,9 +16,9 @@ typedef struct kdl_image_geometry {
 } kdl_image_geometry;
 
 /* Whether images of this kind can say anything. Host code does by <kdl/host_abi.h>, AMD code
- * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`. OpenCL C may, by an attribute whose
- * numbers can be macros, which is not read; machine code and PTX for NVIDIA leave it to the driver
- * to refuse. */
+ * objects by `.reqd_workgroup_size`, SPIR-V by `LocalSize`, zebins in `.ze_info`. OpenCL C may, by
+ * an attribute whose numbers can be macros, which is not read; machine code and PTX for NVIDIA
+ * leave it to the driver to refuse. */
 bool kdl_image_has_geometry(kdl_image_kind kind);
 
 /* A pure function over memory. An image that contradicts its format, or has no such kernel, says

@@ -15,6 +15,8 @@ static kdl_params_reader *reader_of(kdl_image_kind kind) {
     return kdl_amdgpu_read_params;
   case KDL_IMAGE_SPIRV:
     return kdl_spirv_read_params;
+  case KDL_IMAGE_ZEBIN:
+    return kdl_zebin_read_params;
   default:
     return NULL;
   }

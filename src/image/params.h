@@ -17,8 +17,9 @@
  *     AMD    yes             pointers and values
  *     SPIR-V no              all
  *     CL     no              all, where the types are those of the language
+ *     zebin  no              pointers and values; nothing of those that the kernel does not use
  *
- * Host code, LLVM and NVIDIA bitcode, and zebins do not tell, or not in a form that is read here.
+ * Host code, LLVM and NVIDIA bitcode do not tell, or not in a form that is read here.
  *
  * Pure functions over memory, as in image/image.h: no allocation, no I/O, no trust in any length.
  */
@@ -27,6 +28,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +38,7 @@ typedef enum kdl_image_param_kind {
   KDL_IMAGE_PARAM_INTEGER, /* of either sign: no format tells them apart          */
   KDL_IMAGE_PARAM_FLOAT,
   KDL_IMAGE_PARAM_POINTER,
-  KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ... */
+  KDL_IMAGE_PARAM_OPAQUE, /* an image, a sampler, ..., or not told */
   KDL_IMAGE_PARAM_GROUP,  /* group memory, for which a launch has a size and no argument */
 } kdl_image_param_kind;
 
@@ -45,9 +47,10 @@ typedef enum kdl_image_param_kind {
 typedef struct kdl_image_param {
   uint32_t index; /* 0 for the first */
   kdl_image_param_kind kind;
-  uint32_t size;   /* bytes; 0 for group memory, and where the kind is opaque and the format gives
-                      none */
+  uint32_t size; /* bytes; 0 for group memory, and where the format gives none: for what is opaque,
+                    and in zebins for structures */
   uint32_t offset; /* in the block of arguments; KDL_NO_OFFSET where the format has none */
+  bool is_rounded; /* the size is that of its place, a multiple of 4, and may be less */
 } kdl_image_param;
 
 /* More parameters are refused. CUDA's 32,764 bytes of arguments are 4,095 pointers; the longest

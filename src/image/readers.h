@@ -4,6 +4,7 @@
 #define KDL_IMAGE_READERS_H
 
 #include "base/error.h"
+#include "image/geometry.h"
 #include "image/image.h"
 #include "image/params.h"
 
@@ -42,6 +43,10 @@ kdl_params_reader kdl_cubin_read_params;
 kdl_params_reader kdl_opencl_c_read_params;
 kdl_params_reader kdl_ptx_read_params;
 kdl_params_reader kdl_spirv_read_params;
+kdl_params_reader kdl_zebin_read_params;
+
+void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
+                             kdl_image_geometry *geometry);
 
 kdl_status kdl_too_many_params(void);
 kdl_status kdl_no_such_kernel(kdl_string kernel);

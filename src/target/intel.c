@@ -115,7 +115,7 @@ static bool parse_number(kdl_string text, kdl_intel_ip *out_ip) {
 
 bool kdl_intel_parse(kdl_string text, kdl_intel_ip *out_ip, kdl_parse_error *out_error) {
   static const char grammar[] = "an IP version (12.60.7) or a product (pvc, dg2-g10, bmg-g21)";
-  size_t at = kdl_text_starts(text, "intel_gpu_") ? 10 : 0;
+  size_t at = kdl_text_starts(text, "intel_gpu_") ? 10 : kdl_text_starts(text, "ip=") ? 3 : 0;
   kdl_string name = kdl_text_from(text, at);
   for (size_t i = 0; i < COUNT(acronyms); ++i) {
     if (same_acronym(acronyms[i].name, name)) {

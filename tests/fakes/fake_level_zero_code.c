@@ -12,14 +12,41 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
 
-/* Machine code for exactly this device. */
+/* The number of the product family (igfxfmid.h), which is all that older zebins name. */
+static uint32_t family_of(kdl_intel_ip ip) {
+  static const struct {
+    uint8_t architecture, first, last;
+    uint32_t family;
+  } families[] = {{12, 55, 57, 1270 /* DG2 */}, {12, 60, 61, 1271 /* PVC */}};
+  for (size_t i = 0; i < sizeof families / sizeof *families; ++i) {
+    if (ip.architecture == families[i].architecture && ip.release >= families[i].first &&
+        ip.release <= families[i].last)
+      return families[i].family;
+  }
+  return 0;
+}
+
+/* Of the note PRODUCT_FAMILY: a header of 12 bytes, "IntelGT", the number. */
+static uint32_t named_family(const void *data, size_t size) {
+  static const char head[] = "\x08\0\0\0\x04\0\0\0\x01\0\0\0IntelGT";
+  const char *note = memmem(data, size, head, sizeof head);
+  uint32_t family = 0;
+  if (note && (size_t)((const char *)data + size - note) >= sizeof head + sizeof family)
+    memcpy(&family, note + sizeof head, sizeof family);
+  return family;
+}
+
+/* Machine code for exactly this device, or for its family. */
 static bool is_for_device(const void *data, size_t size, const kdl_device_spec *spec) {
   kdl_image_target target;
   kdl_intel_ip image, device;
-  return kdl_image_sniff(data, size) == KDL_IMAGE_ZEBIN &&
-         kdl_image_read_target(KDL_IMAGE_ZEBIN, data, size, &target) == KDL_OK &&
-         kdl_intel_parse(kdl_text_of(target.arch), &image, NULL) &&
-         kdl_intel_parse(kdl_text_of(spec->arch), &device, NULL) &&
+  if (kdl_image_sniff(data, size) != KDL_IMAGE_ZEBIN ||
+      kdl_image_read_target(KDL_IMAGE_ZEBIN, data, size, &target) != KDL_OK ||
+      !kdl_intel_parse(kdl_text_of(spec->arch), &device, NULL))
+    return false;
+  if (!target.arch[0])
+    return family_of(device) && named_family(data, size) == family_of(device);
+  return kdl_intel_parse(kdl_text_of(target.arch), &image, NULL) &&
          kdl_intel_number(image) == kdl_intel_number(device);
 }
 

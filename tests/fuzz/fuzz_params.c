@@ -45,7 +45,8 @@ static int read_kernel(void *user, const char *name, size_t length) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const kdl_image_kind kinds[] = {KDL_IMAGE_CUBIN, KDL_IMAGE_PTX, KDL_IMAGE_HSACO,
-                                         KDL_IMAGE_SPIRV, KDL_IMAGE_CL,  KDL_IMAGE_OBJECT};
+                                         KDL_IMAGE_SPIRV, KDL_IMAGE_CL,  KDL_IMAGE_OBJECT,
+                                         KDL_IMAGE_ZEBIN};
   if (size == 0)
     return 0;
   /* A copy, so that the image's end is the allocation's. */

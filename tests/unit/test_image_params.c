@@ -63,6 +63,9 @@ static const struct {
     {"params.spv", KDL_IMAGE_SPIRV, "many", "f4 p8 i4 i1 i2 f8 v32 i8 v16 g0 o0 "},
     {"params.spv", KDL_IMAGE_SPIRV, "none", ""},
     {"spirv64.spv", KDL_IMAGE_SPIRV, "saxpy", "f4 p8 p8 i4 "},
+    /* The structure's size is not told, and `char` and `short` have places of 4 bytes. */
+    {"params.zebin", KDL_IMAGE_ZEBIN, "many", "v4 p8 v4 v4 v4 v8 v0 v8 v16 g0 o0 "},
+    {"params.zebin", KDL_IMAGE_ZEBIN, "none", ""},
 };
 enum { golden_count = sizeof goldens / sizeof *goldens };
 

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Written here byte by byte: the compiler that makes zebins is not a package that tests can ask
- * for. Notes and section names are as Intel's graphics compiler writes them. */
-#include "elf_builder.h"
+/* Mostly written here byte by byte, since the compiler that makes zebins is not a package that
+ * tests ask for; one is its own. Notes and section names are as Intel's graphics compiler writes
+ * them. */
 #include "image_support.h"
 
-enum { machine_intelgt = 205, progbits = 1, type_note = 7, note_size = 24, note_count = 4 };
+#include "image/params.h"
+#include "zebin_builder.h"
 
-/* One note of the owner "IntelGT" with a word. */
-static void store_note(uint8_t *out, uint32_t type, uint32_t value) {
-  kdl_store_u32(out, 8);
-  kdl_store_u32(out + 4, 4);
-  kdl_store_u32(out + 8, type);
-  memcpy(out + 12, "IntelGT", 8);
-  kdl_store_u32(out + 20, value);
-}
-
-static uint32_t ip_version(uint32_t major, uint32_t minor, uint32_t revision) {
-  return major << 22 | minor << 14 | revision;
-}
-
-static elf_image build_zebin(uint32_t product_config) {
-  uint8_t notes[note_count * note_size];
-  store_note(notes, 1, 0x4a1);         /* product family */
-  store_note(notes + note_size, 2, 3); /* core family */
-  store_note(notes + 2 * note_size, 3, 0);
-  store_note(notes + 3 * note_size, 6, product_config);
-  const elf_section sections[] = {
-      {".text", progbits, 0, "x", 1},
-      {".text.saxpy", progbits, 0, "x", 1},
-      {".text.Intel_Symbol_Table_Void_Program", progbits, 0, "x", 1},
-      {".text.fill", progbits, 0, "x", 1},
-      {".text.notcode", type_note, 0, NULL, 0},
-      {".data.const", progbits, 0, "x", 1},
-      {".ze_info", 0xff000011, 0, "version: '1.39'\n", 16},
-      {".note.intelgt.compat", type_note, 0, notes, sizeof notes},
-  };
-  return build_elf(machine_intelgt, sections, sizeof sections / sizeof *sections);
-}
+static const char no_kernels[] = "version: '1.39'\n";
 
 static void ip_version_and_text_sections_tell(void **state) {
   (void)state;
@@ -50,13 +21,41 @@ static void ip_version_and_text_sections_tell(void **state) {
   assert_int_equal(ip_version(12, 60, 7), rows[0].config);
   assert_int_equal(ip_version(20, 1, 0), rows[1].config);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    elf_image elf = build_zebin(rows[i].config);
+    elf_image elf = build_zebin(rows[i].config, no_kernels);
     assert_int_equal(kdl_image_sniff(elf.data, elf.size), KDL_IMAGE_ZEBIN);
     assert_target(KDL_IMAGE_ZEBIN, elf.data, elf.size, "spirv64-intel-unknown", rows[i].arch,
                   KDL_OFFLOAD_NONE);
     assert_kernels(KDL_IMAGE_ZEBIN, elf.data, elf.size, "saxpy fill ");
     free(elf.data);
   }
+}
+
+/* Intel's own has a second section of notes, .note.intelgt.metrics, which are none. */
+static void what_intels_compiler_writes_is_read(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_golden("launch/pvc.zebin", &size);
+  assert_int_equal(kdl_image_sniff(data, size), KDL_IMAGE_ZEBIN);
+  assert_target(KDL_IMAGE_ZEBIN, data, size, "spirv64-intel-unknown", "", KDL_OFFLOAD_NONE);
+  assert_kernels(KDL_IMAGE_ZEBIN, data, size, "saxpy scale place weigh empty sum ");
+  free(data);
+}
+
+static int ignore_param(void *user, const kdl_image_param *param) {
+  (void)user, (void)param;
+  return 0;
+}
+
+static void without_ze_info_parameters_are_not_told(void **state) {
+  (void)state;
+  const elf_section sections[] = {{".text.saxpy", progbits, 0, "x", 1}};
+  elf_image elf = build_elf(machine_intelgt, sections, 1);
+  assert_fails(kdl_image_read_params(KDL_IMAGE_ZEBIN, elf.data, elf.size, (kdl_string){"saxpy", 5},
+                                     ignore_param, NULL),
+               KDL_UNSUPPORTED,
+               "zebin image: found no section .ze_info, expected it to tell its kernels' "
+               "parameters");
+  free(elf.data);
 }
 
 static size_t offset_of(const elf_image *elf, const char *text) {
@@ -68,7 +67,7 @@ static size_t offset_of(const elf_image *elf, const char *text) {
 /* Older compilers name a product family only, and other owners' notes count for nothing. */
 static void without_product_config_the_arch_is_open(void **state) {
   (void)state;
-  elf_image elf = build_zebin(0x030f0007);
+  elf_image elf = build_zebin(0x030f0007, no_kernels);
   size_t config = offset_of(&elf, "IntelGT") + 3 * note_size;
   elf.data[config - 4] = 7;
   assert_target(KDL_IMAGE_ZEBIN, elf.data, elf.size, "spirv64-intel-unknown", "", KDL_OFFLOAD_NONE);
@@ -80,7 +79,7 @@ static void without_product_config_the_arch_is_open(void **state) {
 
 static void a_product_config_of_another_size_is_refused(void **state) {
   (void)state;
-  elf_image elf = build_zebin(0x030f0007);
+  elf_image elf = build_zebin(0x030f0007, no_kernels);
   size_t config = offset_of(&elf, "IntelGT") + 3 * note_size;
   elf.data[config - 8] = 3;
   char expected[128];
@@ -94,7 +93,7 @@ static void a_product_config_of_another_size_is_refused(void **state) {
 
 static void a_name_outside_the_table_is_refused(void **state) {
   (void)state;
-  elf_image elf = build_zebin(0);
+  elf_image elf = build_zebin(0, no_kernels);
   kdl_store_u32(elf.data + elf.table + 2 * 64, 0x1000);
   size_t names = offset_of(&elf, ".text") - 1;
   char expected[128];
@@ -135,7 +134,7 @@ static void names_that_add_up_to_too_much_are_refused(void **state) {
 
 static void damaged_images_are_survived(void **state) {
   (void)state;
-  elf_image elf = build_zebin(0x030f0007);
+  elf_image elf = build_zebin(0x030f0007, no_kernels);
   check_damaged(KDL_IMAGE_ZEBIN, elf.data, elf.size);
   free(elf.data);
 }
@@ -143,6 +142,8 @@ static void damaged_images_are_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ip_version_and_text_sections_tell),
+      cmocka_unit_test(what_intels_compiler_writes_is_read),
+      cmocka_unit_test(without_ze_info_parameters_are_not_told),
       cmocka_unit_test(without_product_config_the_arch_is_open),
       cmocka_unit_test(a_product_config_of_another_size_is_refused),
       cmocka_unit_test(a_name_outside_the_table_is_refused),

@@ -49,10 +49,15 @@ static void test_spellings(void **state) {
     const char *text;
     uint32_t number;
   } rows[] = {
-      {"12.60.7", 0x030f0007},           {"0x030f0007", 0x030f0007},
-      {"0x30F0007", 0x030f0007},         {"intel_gpu_pvc", 0x030f0007},
-      {"intel_gpu_dg2_g10", 0x030dc008}, {"intel_gpu_12_60_7", 0x030f0007},
-      {"dg2_g10", 0x030dc008},           {"20.1.0", 0x05004000},
+      {"12.60.7", 0x030f0007},
+      {"0x030f0007", 0x030f0007},
+      {"0x30F0007", 0x030f0007},
+      {"intel_gpu_pvc", 0x030f0007},
+      {"ip=12.60.7", 0x030f0007},
+      {"intel_gpu_dg2_g10", 0x030dc008},
+      {"intel_gpu_12_60_7", 0x030f0007},
+      {"dg2_g10", 0x030dc008},
+      {"20.1.0", 0x05004000},
       {"255.255.63", 0x3fffc03f},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

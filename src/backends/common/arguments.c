@@ -44,8 +44,10 @@ static int take_shown(void *user, const kdl_image_param *shown) {
   }
   if (argument->kind == KDL_ARGUMENT_GROUP)
     return 0;
-  if (!argument->size)
+  if (!argument->size) {
     argument->size = shown->size;
+    argument->is_rounded = shown->is_rounded;
+  }
   if (is_number)
     argument->alignment = shown->size;
   return 0;
@@ -76,7 +78,7 @@ void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish) 
     if (argument->kind == KDL_ARGUMENT_UNKNOWN)
       argument->kind = argument->undeclared ? KDL_ARGUMENT_VALUE : kind;
     argument->contradicted = argument->kind != kind;
-    if (!argument->size)
+    if (!argument->size || (argument->is_rounded && said.size < argument->size))
       argument->size = said.size;
     if (!argument->alignment)
       argument->alignment = said.align;

@@ -44,10 +44,12 @@ typedef struct {
 static void run_ours(void *context) {
   const ours *o = context;
   const gemm_problem *p = &o->problem;
-  if (o->plain)
-    must(kdl_matmul_pack(&o->matmul, NULL, kdl_matmul_rows(p->b, p->n), o->packed, p->n, p->k));
-  must(kdl_matmul_run(&o->matmul, NULL, kdl_matmul_rows(p->a, p->k), o->packed,
-                      kdl_matmul_rows(p->c, p->n), p->m, p->n, p->k, KDL_MATMUL_SET));
+  kdl_matmul_matrix a = kdl_matmul_rows(p->a, p->k), b = kdl_matmul_rows(p->b, p->n);
+  kdl_matmul_matrix c = kdl_matmul_rows(p->c, p->n);
+  must(o->plain
+           ? kdl_matmul_run_plain(&o->matmul, NULL, a, b, o->packed, c, p->m, p->n, p->k,
+                                  KDL_MATMUL_SET)
+           : kdl_matmul_run(&o->matmul, NULL, a, o->packed, c, p->m, p->n, p->k, KDL_MATMUL_SET));
 }
 
 typedef struct {

@@ -11,7 +11,8 @@
  *     kdl_matmul_run(&matmul, queue, kdl_matmul_rows(a, k), packed, kdl_matmul_rows(c, n),
  *                    m, n, k, KDL_MATMUL_SET);
  *
- * Packed weights suit the device they were packed on; they are not to be stored.
+ * Packed weights suit the device they were packed on; they are not to be stored. Weights that are
+ * used once need not be packed: kdl_matmul_run_plain.
  */
 #ifndef KDL_MATMUL_H
 #define KDL_MATMUL_H
@@ -45,23 +46,25 @@ static inline kdl_matmul_matrix kdl_matmul_rows(const void *elements, int64_t ro
 typedef struct kdl_matmul {
   kdl_matmul_type type;
   uint32_t threads; /* that a launch is divided among */
-  kdl_kernel *pack, *multiply;
+  kdl_kernel *pack, *multiply, *plain;
 } kdl_matmul;
 
 /* The kernels for a type. `threads` is how many the host device runs at once; 1 never wakes any. */
 static inline kdl_status kdl_matmul_find(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
                                          uint32_t threads, kdl_matmul *out_matmul) {
-  static const char *const names[][2] = {
-      {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16"},
-      {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8"},
-      {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32"},
-      {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16"},
+  static const char *const names[][3] = {
+      {"kdl_matmul_pack_f32_bf16", "kdl_matmul_f32_bf16", "kdl_matmul_plain_f32_bf16"},
+      {"kdl_matmul_pack_s32_s8", "kdl_matmul_s32_s8", "kdl_matmul_plain_s32_s8"},
+      {"kdl_matmul_pack_f32_f32", "kdl_matmul_f32_f32", "kdl_matmul_plain_f32_f32"},
+      {"kdl_matmul_pack_f32_f16", "kdl_matmul_f32_f16", "kdl_matmul_plain_f32_f16"},
   };
   kdl_status status;
   out_matmul->type = type;
   out_matmul->threads = threads ? threads : 1;
   status = kdl_sym(lib, host, names[type][0], NULL, &out_matmul->pack);
-  return status ? status : kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
+  if (!status)
+    status = kdl_sym(lib, host, names[type][1], NULL, &out_matmul->multiply);
+  return status ? status : kdl_sym(lib, host, names[type][2], NULL, &out_matmul->plain);
 }
 
 /* Bytes of a packed K by N matrix, on any CPU: columns and words of 4 bytes in lots of 16, and a
@@ -82,22 +85,26 @@ static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *qu
   return kdl_launch_call(matmul->pack, queue, &desc, &args);
 }
 
+/* Groups of a launch that computes C. Several to a thread: the one that launches begins alone, and
+ * the others join. By rows each group packs another part of A; by columns all pack the same, which
+ * costs the less the fewer rows there are. */
+static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t m, uint32_t n) {
+  uint32_t rows = m / 56, columns = n / 128;
+  int by_rows = rows >= 2 * matmul->threads || n <= 16;
+  uint32_t most = by_rows ? rows : columns;
+  uint32_t wanted = matmul->threads < 2 ? 1 : 8 * matmul->threads;
+  uint32_t groups = wanted < most ? wanted : most ? most : 1;
+  kdl_launch_desc desc = by_rows ? kdl_grid(1, groups, 1) : kdl_grid(groups, 1, 1);
+  /* With what the kernels declare, 704 KiB of packed rows: most of an L2 of 1 MiB. */
+  desc.shared = 448 << 10;
+  return desc;
+}
+
 static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *queue,
                                         kdl_matmul_matrix a, const void *packed,
                                         kdl_matmul_matrix c, uint32_t m, uint32_t n, uint32_t k,
                                         kdl_matmul_mode mode) {
-  /* Several groups to a thread: the one that launches begins alone, and the others join. By rows
-   * each group packs another part of A; by columns all pack the same, which costs the less the
-   * fewer rows there are. */
-  uint32_t rows = m / 56, columns = n / 128;
-  int by_rows = rows >= 2 * matmul->threads;
-  uint32_t most = by_rows ? rows : columns ? columns : 1;
-  uint32_t groups = matmul->threads < 2          ? 1
-                    : 8 * matmul->threads < most ? 8 * matmul->threads
-                                                 : most;
-  kdl_launch_desc desc = by_rows ? kdl_grid(1, groups, 1) : kdl_grid(groups, 1, 1);
-  /* With what the kernels declare, 704 KiB of packed rows: most of an L2 of 1 MiB. */
-  desc.shared = 448 << 10;
+  kdl_launch_desc desc = kdl_matmul_grid(matmul, m, n);
   uint32_t accumulate = mode == KDL_MATMUL_ADD;
   const void *pointers[] = {&a.elements,
                             &a.row_stride,
@@ -112,6 +119,41 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
                             &accumulate};
   kdl_args args = {11, pointers, NULL};
   return kdl_launch_call(matmul->multiply, queue, &desc, &args);
+}
+
+/* Whether a product with B as it lies is best made in one launch, which packs as it goes: a small
+ * B, or too few rows for packed ones to be used again. */
+static inline int kdl_matmul_packs_as_it_goes(kdl_matmul_type type, uint32_t m, uint32_t n,
+                                              uint32_t k) {
+  return n > 8 && (m <= 32 || kdl_matmul_packed_size(type, n, k) <= 256 << 10);
+}
+
+/* With B as it lies. `scratch` has room for B packed, kdl_matmul_packed_size. */
+static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queue *queue,
+                                              kdl_matmul_matrix a, kdl_matmul_matrix b,
+                                              void *scratch, kdl_matmul_matrix c, uint32_t m,
+                                              uint32_t n, uint32_t k, kdl_matmul_mode mode) {
+  if (!kdl_matmul_packs_as_it_goes(matmul->type, m, n, k)) {
+    kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
+    return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
+  }
+  kdl_launch_desc desc = kdl_matmul_grid(matmul, m, n);
+  uint32_t accumulate = mode == KDL_MATMUL_ADD;
+  const void *pointers[] = {&a.elements,
+                            &a.row_stride,
+                            &a.column_stride,
+                            &b.elements,
+                            &b.row_stride,
+                            &b.column_stride,
+                            &c.elements,
+                            &c.row_stride,
+                            &c.column_stride,
+                            &m,
+                            &n,
+                            &k,
+                            &accumulate};
+  kdl_args args = {13, pointers, NULL};
+  return kdl_launch_call(matmul->plain, queue, &desc, &args);
 }
 
 #endif

@@ -26,10 +26,12 @@
  *     rhs   [k_outer][intrinsics_k][intrinsics_n]      vectors
  *     acc            [intrinsics_m][intrinsics_n]      fragments
  *
- * intrinsics_k is 16 where K is long: then a row of the left operand is 64 bytes as it lies in an
- * ordinary matrix, packing it moves whole cache lines, and the tile units of AMX load it as it is.
- * It is 1 for what is left. The right operand is in the order in which it is used, whatever
- * intrinsics_k is: where there are few rows, its speed is that of reading memory in sequence.
+ * intrinsics_k is 16 where the left operand is packed and K is long: then a row of it is 64 bytes
+ * as it lies in an ordinary matrix, packing it moves whole cache lines, and the tile units of AMX
+ * load it as it is. With one k_outer, intrinsics_k is the distance of rows: what is left of K is
+ * such a block, and a matrix whose rows lie one behind the other is one as it stands. The right
+ * operand is in the order in which it is used, whatever intrinsics_k is: where there are few rows,
+ * its speed is that of reading memory in sequence.
  *
  * Each operand is a base and an offset in its elements, as in the calls that compilers make. The
  * intrinsics_* are constants once the microkernel is inlined: the arrays below become registers,
@@ -45,7 +47,7 @@
 
 enum {
   kdl_mma_columns = 16, /* of a vector and of a fragment */
-  kdl_mma_steps = 16,   /* intrinsics_k where K is long  */
+  kdl_mma_steps = 16,   /* intrinsics_k of what is packed */
 };
 
 /* What values a word holds, and how they are multiplied:
@@ -67,10 +69,11 @@ KDL_UKERNEL void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t
 KDL_UKERNEL void kdl_uk_mma_f32_f32(KDL_MMA_PARAMETERS(float, float, float));
 KDL_UKERNEL void kdl_uk_mma_f32_f16(KDL_MMA_PARAMETERS(float, kdl_f16, float));
 
-/* The largest tile that stays in registers: rows, vectors, and whether it wants intrinsics_k of 16
- * even where zeros must be added. The caller may use fewer rows and vectors. */
-#define KDL_MMA_TILE(rows, vectors, whole_steps)                                                   \
-  ((uint32_t)(rows) | (uint32_t)(vectors) << 8 | (uint32_t)(whole_steps) << 16)
+/* The largest tile that stays in registers: rows, vectors, and what intrinsics_k must be a multiple
+ * of to be fast: 1, 2, or 16, which takes no other, so that zeros must be added. The caller may use
+ * fewer rows and vectors. */
+#define KDL_MMA_TILE(rows, vectors, steps)                                                         \
+  ((uint32_t)(rows) | (uint32_t)(vectors) << 8 | (uint32_t)(steps) << 16)
 
 KDL_UKERNEL uint32_t kdl_uk_mma_f32_bf16_tile(void);
 KDL_UKERNEL uint32_t kdl_uk_mma_s32_u8s8_tile(void);

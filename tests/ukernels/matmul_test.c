@@ -29,7 +29,7 @@ static const char *const type_names[] = {"f32_bf16", "s32_s8", "f32_f32", "f32_f
 static const size_t element_sizes[] = {2, 1, 4, 2};
 
 static number_type type;
-static const kdl_host_kernel *pack, *multiply;
+static const kdl_host_kernel *pack, *multiply, *plain;
 
 static void die(const char *what, const char *more) {
   fprintf(stderr, "matmul_test: %s%s\n", what, more);
@@ -245,10 +245,22 @@ static int try(const problem *p) {
   const void *args[] = {&a_first, &a.row_stride, &a.column_stride, &packed,
                         &c_first, &c.row_stride, &c.column_stride, &p->m,
                         &p->n,    &p->k,         &accumulate};
+  const void *plain_args[] = {
+      &a_first,   &a.row_stride, &a.column_stride, &b_first, &b.row_stride, &b.column_stride,
+      &c_first,   &c.row_stride, &c.column_stride, &p->m,    &p->n,         &p->k,
+      &accumulate};
   launch(pack, p->groups[0], 1, 0, pack_args);
   launch(multiply, p->groups[0], p->groups[1], p->more_memory, args);
   int wrong =
       compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
+  for (size_t at = 0; at < c.count; ++at)
+    put_result(c_memory, (ptrdiff_t)at, before[at]);
+  launch(plain, p->groups[0], p->groups[1], p->more_memory, plain_args);
+  int wrong_plain =
+      compare(p, c, c_memory, before, a_values, b_values) || compare_gaps(p, c, c_memory, before);
+  if (wrong_plain)
+    fprintf(stderr, "... with B as it lies\n");
+  wrong = wrong || wrong_plain;
   free(a_memory), free(b_memory), free(c_memory), free(packed);
   free(a_values), free(b_values), free(before);
   return wrong;
@@ -275,7 +287,9 @@ static int try_forms(uint32_t m, uint32_t n, uint32_t k) {
 static const uint32_t shapes[][3] = {
     {0, 5, 5},      {5, 0, 5},      {5, 5, 0},     {1, 1, 1},       {81, 19, 41},
     {14, 32, 32},   {14, 33, 2049}, {29, 31, 513}, {457, 330, 512}, {1, 1000, 1000},
-    {1000, 4, 512}, {4, 1000, 512}, {2, 64, 4100}, {8, 40, 300},
+    {1000, 4, 512}, {4, 1000, 512}, {2, 64, 4100}, {8, 40, 300},    {37, 8, 300},
+    {33, 1, 129},   {20, 9, 40},    {15, 7, 2050}, {3, 700, 70},    {30, 64, 1024},
+    {2, 3000, 65},
 };
 
 #ifdef __x86_64__
@@ -315,6 +329,7 @@ int main(int argc, char **argv) {
       die("unknown type ", argv[1]);
   pack = symbol(image, "kdl_matmul_pack_");
   multiply = symbol(image, "kdl_matmul_");
+  plain = symbol(image, "kdl_matmul_plain_");
 
   int wrong = 0, tried = 0, few = argc == 4 && !strcmp(argv[3], "--few");
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)

@@ -148,14 +148,15 @@ int main(void) {
   }
 #endif
   uint32_t tile = MICROKERNEL_TILE();
-  int32_t rows = tile & 0xff, vectors = tile >> 8 & 0xff, whole_steps = (tile >> 16) != 0;
+  int32_t rows = tile & 0xff, vectors = tile >> 8 & 0xff, multiple = tile >> 16;
   int wrong = 0, checked = 0;
   for (int32_t m = 1; m <= rows; ++m)
     for (int32_t n = 1; n <= vectors; ++n)
       for (int32_t k = 0; k <= 5; ++k, ++checked) {
         wrong += check(k, m, n, kdl_mma_steps);
-        if (!whole_steps)
-          wrong += check(k, m, n, 1);
+        wrong += check(1, m, n, 16 * k);
+        if (multiple < 16)
+          wrong += check(k, m, n, 1) + check(1, m, n, 2 * k + 1) + check(1, m, n, 2 * k);
       }
   printf("%d shapes up to %d rows and %d vectors, %d wrong\n", checked, rows, vectors, wrong);
   return wrong || !checked;

@@ -3,15 +3,18 @@
  * The data-tiled matrix multiplication C = A B or C += A B, as kernels for the CPU that call a
  * microkernel for each tile of C. A file per type defines what follows and includes this one.
  *
- *     element, lhs_element, rhs_element, result      in the matrices; in packed A and B; in C
+ *     element, lhs_element, rhs_element, result      in the matrices; packed, left and right; in C
+ *     element_part, rhs_word                         integers: a 16th of what makes 16 words of A;
+ *                                                    a column of a vector
  *     values                                         of K in a word
  *     microkernel, microkernel_tile                  <kdl/mma.h>
- *     pack_name, matmul_name                         of the kernels
- *     lhs_of(element), has_bias
+ *     pack_name, matmul_name, plain_name             of the kernels
+ *     lhs_of(element), lhs_line(16 words' elements)  packed left elements
+ *     has_bias, bias_of(sum)                         where sums start
+ *     lhs_is_a                                       whether the left elements are those of A
  *
  * Packed B, slowest first: [panels of the tile's vectors][blocks of K][the microkernel's rhs];
- * before it, where has_bias, a result for each column, from which sums start. A is packed by each
- * group for itself, a block at a time, into its group memory.
+ * before it, where has_bias, a result for each column, from which sums start.
  *
  *     for each block of K, of at most `depth` words
  *       for each block of rows of A that fits the group memory: pack it
@@ -21,31 +24,26 @@
  *
  * A launch's groups divide C among them: group_count[1] times its rows, group_count[0] times its
  * columns, whatever the numbers are.
+ *
+ * A matrix B of few columns would fill a vector to a small part. It is the left operand then:
+ * C' = B' A', see narrow_run.
  */
-#include <kdl/mma.h>
+#include "pack.h"
 
 /* Group memory for one tile at the full depth. */
 #define KDL_KERNEL_SHARED (1 << 18)
 #include <kdl/kernel.h>
-#include <stddef.h>
 
 /* The names are macros, to be replaced before they are pasted. */
 #define KERNEL(...) KDL_KERNEL(__VA_ARGS__)
-#define INLINE static inline __attribute__((always_inline))
 
 /* Words of K in a block: so many that the sums are seldom put down, so few that a panel of B stays
  * in L2 with the block of A. */
 KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
 typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
-typedef uint32_t line __attribute__((ext_vector_type(16), aligned(1)));
-typedef uint32_t line_part __attribute__((aligned(1)));
 
-enum { max_rows = 32, max_vectors = 2, columns = kdl_mma_columns, steps = kdl_mma_steps };
-
-typedef struct matrix {
-  ptrdiff_t row_stride, column_stride;
-} matrix;
+enum { max_rows = 32, max_vectors = 2, narrow_columns = 8 };
 
 INLINE int32_t tile_rows(void) {
   return (int32_t)(microkernel_tile() & 0xff);
@@ -53,56 +51,26 @@ INLINE int32_t tile_rows(void) {
 INLINE int32_t tile_vectors(void) {
   return (int32_t)(microkernel_tile() >> 8 & 0xff);
 }
-INLINE int32_t least(int32_t a, int32_t b) {
-  return a < b ? a : b;
+INLINE int32_t tile_steps(void) {
+  return (int32_t)(microkernel_tile() >> 16);
 }
 
 /* Words of K: in whole lots of 16 where the microkernel takes nothing else. */
 INLINE int32_t words_of(uint32_t k) {
   int32_t words = (int32_t)((k + values - 1) / values);
-  return microkernel_tile() >> 16 ? (words + steps - 1) / steps * steps : words;
+  return tile_steps() == steps ? (words + steps - 1) / steps * steps : words;
 }
 
-/* Where in packed rows of `depth` words a word lies. */
-INLINE ptrdiff_t place(int32_t rows, int32_t depth, int32_t row, int32_t word) {
-  int32_t whole = depth / steps * steps;
-  if (word < whole)
-    return ((ptrdiff_t)(word / steps) * rows + row) * steps + word % steps;
-  return (ptrdiff_t)word * rows + row;
-}
+/* ------------------------------------------------------------------------------------------ */
+/* Tiles                                                                                        */
 
-/* The words of A that are there whole, where their values lie together; returns how many. Lots of
- * 16 are moved as they are. */
-INLINE int32_t pack_dense(lhs_element *restrict packed, const element *a, ptrdiff_t row_stride,
-                          int32_t rows, int32_t depth, int32_t words) {
-  int32_t word = 0;
-  for (; word + steps <= words; word += steps)
-    for (int32_t row = 0; row < rows; ++row) {
-      const line *from = (const line *)(a + row * row_stride + word * values);
-      *(line *)(packed + ((ptrdiff_t)word * rows + row * steps) * values) = lhs_line(*from);
-    }
-  for (; word < words; ++word)
-    _Pragma("clang loop vectorize(disable)") for (int32_t row = 0; row < rows; ++row) {
-      const line_part *from = (const line_part *)(a + row * row_stride + word * values);
-      *(line_part *)(packed + place(rows, depth, row, word) * values) = lhs_line(*from);
-    }
-  return words;
-}
-
-/* Rows of A as the microkernel's lhs; of K, `available` are left, and the rest is zero. */
-static void pack_rows(lhs_element *restrict packed, const element *a, matrix shape, int32_t rows,
-                      int32_t depth, int32_t available) {
-  int32_t word = 0;
-  if (shape.column_stride == 1 && sizeof(lhs_element) == sizeof(element))
-    word = pack_dense(packed, a, shape.row_stride, rows, depth, least(depth, available / values));
-  for (; word < depth; ++word)
-    for (int32_t row = 0; row < rows; ++row)
-      for (int32_t value = 0; value < values; ++value) {
-        int32_t at = word * values + value;
-        element x = at < available ? a[row * shape.row_stride + at * shape.column_stride] : 0;
-        packed[place(rows, depth, row, word) * values + value] = lhs_of(x);
-      }
-}
+/* Operands of `depth` words. Of the left one, `lots` lots of 16 are packed so; the others are one
+ * lot, which may be the matrix itself. */
+typedef struct operands {
+  const lhs_element *lhs;
+  const rhs_element *rhs;
+  int32_t depth, lots;
+} operands;
 
 /* What the sums of a tile start from: the bias or zero, and C where it is added to. */
 typedef struct origin {
@@ -111,10 +79,25 @@ typedef struct origin {
   const result *bias; /* NULL: zero */
 } origin;
 
+/* The lots of 16, where so few rows are multiplied that reading B takes longer. The processor
+ * itself looks ahead no further than to the end of a page. */
+enum { few_rows = 4, bytes_ahead = 8192 };
+INLINE void multiply_ahead(operands of, fragment *sums, int32_t rows, int32_t vectors) {
+  for (int32_t lot = 0; lot < of.lots; ++lot) {
+    const rhs_element *rhs = of.rhs + (ptrdiff_t)lot * steps * vectors * columns * values;
+    const char *later = (const char *)rhs + bytes_ahead;
+    ptrdiff_t size = steps * vectors * columns * values * (ptrdiff_t)sizeof(rhs_element);
+    for (ptrdiff_t at = 0; at < size; at += 64)
+      __builtin_prefetch(later + at);
+    microkernel(of.lhs + (ptrdiff_t)lot * rows * steps * values, 0, rhs, 0, (result *)sums, 0, 1,
+                rows, vectors, steps);
+  }
+}
+
 /* A tile of C that is whole. The sums are named by constants alone once this is inlined, and stay
  * in registers from here to there. */
-INLINE void tile(const lhs_element *lhs, const rhs_element *rhs, origin start, result *c,
-                 ptrdiff_t stride, int32_t depth, int32_t rows, int32_t vectors) {
+INLINE void tile(operands of, origin start, result *c, ptrdiff_t stride, int32_t rows,
+                 int32_t vectors) {
   fragment sums[max_rows * max_vectors], bias[max_vectors];
   for (int32_t vector = 0; vector < vectors; ++vector)
     bias[vector] = has_bias && start.bias ? ((const fragment *)start.bias)[vector] : (fragment)0;
@@ -128,29 +111,31 @@ INLINE void tile(const lhs_element *lhs, const rhs_element *rhs, origin start, r
       for (int32_t vector = 0; vector < vectors; ++vector)
         sums[row * vectors + vector] = bias[vector];
   }
-  int32_t whole = depth / steps * steps;
-  microkernel(lhs, 0, rhs, 0, (result *)sums, 0, whole / steps, rows, vectors, steps);
-  if (!(microkernel_tile() >> 16))
-    microkernel(lhs, (ptrdiff_t)whole * rows * values, rhs,
-                (ptrdiff_t)whole * vectors * columns * values, (result *)sums, 0, depth - whole,
-                rows, vectors, 1);
+  int32_t whole = of.lots * steps;
+  if (rows <= few_rows)
+    multiply_ahead(of, sums, rows, vectors);
+  else if (of.lots)
+    microkernel(of.lhs, 0, of.rhs, 0, (result *)sums, 0, of.lots, rows, vectors, steps);
+  if (of.depth > whole)
+    microkernel(of.lhs, (ptrdiff_t)whole * rows * values, of.rhs,
+                (ptrdiff_t)whole * vectors * columns * values, (result *)sums, 0, 1, rows, vectors,
+                of.depth - whole);
   for (int32_t row = 0; row < rows; ++row)
     for (int32_t vector = 0; vector < vectors; ++vector)
       ((fragment *)(c + row * stride))[vector] = sums[row * vectors + vector];
 }
 
 /* A tile of each height is code of its own, in which the microkernel's arrays are registers. */
-static __attribute__((noinline)) void tile_of(const lhs_element *lhs, const rhs_element *rhs,
-                                              origin start, result *c, ptrdiff_t stride,
-                                              int32_t depth, int32_t rows, int32_t vectors) {
+static __attribute__((noinline)) void tile_of(operands of, origin start, result *c,
+                                              ptrdiff_t stride, int32_t rows, int32_t vectors) {
 #define HEIGHT(height)                                                                             \
   case height:                                                                                     \
     if (height > tile_rows())                                                                      \
       break;                                                                                       \
     if (tile_vectors() > 1 && vectors > 1)                                                         \
-      tile(lhs, rhs, start, c, stride, depth, height, 2);                                          \
+      tile(of, start, c, stride, height, 2);                                                       \
     else                                                                                           \
-      tile(lhs, rhs, start, c, stride, depth, height, 1);                                          \
+      tile(of, start, c, stride, height, 1);                                                       \
     break;
 #define HEIGHTS(base)                                                                              \
   HEIGHT(base + 1)                                                                                 \
@@ -160,25 +145,42 @@ static __attribute__((noinline)) void tile_of(const lhs_element *lhs, const rhs_
   switch (rows) { HEIGHTS(0) HEIGHTS(8) HEIGHTS(16) HEIGHTS(24) }
 }
 
+/* Between a part of C and rows of whole vectors. */
+static void copy_in(result *whole, ptrdiff_t stride, const result *c, matrix shape, int32_t rows,
+                    int32_t width) {
+  for (int32_t row = 0; row < rows; ++row)
+    for (int32_t column = 0; column < stride; ++column)
+      whole[row * stride + column] =
+          column < width ? c[row * shape.row_stride + column * shape.column_stride] : 0;
+}
+static void copy_out(result *c, matrix shape, const result *whole, ptrdiff_t stride, int32_t rows,
+                     int32_t width) {
+  for (int32_t row = 0; row < rows; ++row) {
+    result *to = c + row * shape.row_stride;
+    const result *from = whole + row * stride;
+    for (int32_t at = 0; shape.column_stride == 1 && at < width; at += columns)
+      __builtin_masked_store(first_lanes(width - at), *(const fragment *)(from + at), to + at);
+    for (int32_t column = 0; shape.column_stride != 1 && column < width; ++column)
+      to[column * shape.column_stride] = from[column];
+  }
+}
+
 /* At the edge of C, or where its columns are apart: by way of a whole tile. */
-static __attribute__((noinline)) void edge_of(const lhs_element *lhs, const rhs_element *rhs,
-                                              origin start, result *c, matrix shape, int32_t depth,
+static __attribute__((noinline)) void edge_of(operands of, origin start, result *c, matrix shape,
                                               int32_t rows, int32_t width) {
   result whole[max_rows * max_vectors * columns];
   int32_t vectors = (width + columns - 1) / columns, stride = vectors * columns;
   if (start.c) {
-    for (int32_t row = 0; row < rows; ++row)
-      for (int32_t column = 0; column < stride; ++column)
-        whole[row * stride + column] =
-            column < width ? c[row * shape.row_stride + column * shape.column_stride] : 0;
+    copy_in(whole, stride, c, shape, rows, width);
     start.c = whole;
     start.stride = stride;
   }
-  tile_of(lhs, rhs, start, whole, stride, depth, rows, vectors);
-  for (int32_t row = 0; row < rows; ++row)
-    for (int32_t column = 0; column < width; ++column)
-      c[row * shape.row_stride + column * shape.column_stride] = whole[row * stride + column];
+  tile_of(of, start, whole, stride, rows, vectors);
+  copy_out(c, shape, whole, stride, rows, width);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* One group's share                                                                            */
 
 /* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. */
 typedef struct division {
@@ -192,8 +194,11 @@ INLINE division divide(int32_t whole, int32_t largest) {
 INLINE int32_t part_begin(division by, int32_t part) {
   return part * by.size + least(part, by.larger);
 }
+INLINE int32_t part_size(division by, int32_t part) {
+  return by.size + (part < by.larger);
+}
 
-/* One group's share, and one block of K of it. */
+/* ... and one block of K of it. */
 typedef struct share {
   const element *a;
   const rhs_element *b;
@@ -202,44 +207,60 @@ typedef struct share {
   matrix a_shape, c_shape;
   division tiles; /* of the rows */
   int32_t width;  /* columns */
-  int32_t values_of_k, words, first_word, depth;
-  int accumulate;
-  lhs_element *packed; /* the tiles from first_tile on */
+  int32_t values_of_k;
+  int32_t first_word, depth;     /* of A */
+  int32_t b_words, b_first_word; /* in B: of each vector, and that the block begins with */
+  int adds;                      /* to what is in C */
+  int in_place;                  /* A is not packed */
+  lhs_element *packed;           /* the tiles from first_tile on */
   int32_t first_tile;
 } share;
 
-INLINE int32_t share_rows(const share *s, int32_t tile) {
-  return s->tiles.size + (tile < s->tiles.larger);
+/* The microkernel reads A as it lies where rows follow each other without gaps, and the cache has
+ * places for that many: at distances of 4 KiB, all would want the same few of L1. */
+INLINE int can_be_in_place(matrix a, int32_t words, uint32_t k) {
+  enum { page = 4096 };
+  return lhs_is_a && a.column_stride == 1 && a.row_stride == k && k % values == 0 &&
+         words * values == (int32_t)k && words % tile_steps() == 0 && words * 4 % page;
 }
-INLINE lhs_element *share_lhs(const share *s, int32_t tile) {
-  int32_t rows = part_begin(s->tiles, tile) - part_begin(s->tiles, s->first_tile);
-  return s->packed + (ptrdiff_t)rows * s->depth * values;
+
+INLINE operands share_operands(const share *s, int32_t tile, const rhs_element *rhs) {
+  int32_t first = part_begin(s->tiles, tile);
+  if (s->in_place) {
+    const void *a = s->a + first * s->a_shape.row_stride;
+    return (operands){a, rhs, s->depth, 0};
+  }
+  int32_t rows = first - part_begin(s->tiles, s->first_tile);
+  return (operands){s->packed + (ptrdiff_t)rows * s->depth * values, rhs, s->depth,
+                    s->depth / steps};
 }
 
 INLINE void share_pack(const share *s, int32_t tile) {
-  const element *a = s->a + part_begin(s->tiles, tile) * s->a_shape.row_stride +
+  int32_t first = part_begin(s->tiles, tile);
+  const element *a = s->a + first * s->a_shape.row_stride +
                      (ptrdiff_t)s->first_word * values * s->a_shape.column_stride;
-  pack_rows(share_lhs(s, tile), a, s->a_shape, share_rows(s, tile), s->depth,
-            s->values_of_k - s->first_word * values);
+  ptrdiff_t rows = first - part_begin(s->tiles, s->first_tile);
+  pack_rows(s->packed + rows * s->depth * values, a, s->a_shape, part_size(s->tiles, tile),
+            s->depth, s->values_of_k - s->first_word * values);
 }
 
 INLINE void share_tile(const share *s, int32_t tile, int32_t column) {
   int32_t width = least(tile_vectors() * columns, s->width - column);
   int32_t vectors = (width + columns - 1) / columns;
-  ptrdiff_t vector = (ptrdiff_t)column / columns * s->words + (ptrdiff_t)s->first_word * vectors;
+  ptrdiff_t vector =
+      (ptrdiff_t)column / columns * s->b_words + (ptrdiff_t)s->b_first_word * vectors;
+  operands of = share_operands(s, tile, s->b + vector * columns * values);
   result *c =
       s->c + part_begin(s->tiles, tile) * s->c_shape.row_stride + column * s->c_shape.column_stride;
-  const rhs_element *rhs = s->b + vector * columns * values;
-  origin start = {.bias = s->bias && !s->first_word ? s->bias + column : 0};
-  if (s->accumulate || s->first_word) {
+  origin start = {.bias = s->bias ? s->bias + column : 0};
+  if (s->adds) {
     start.c = c;
     start.stride = s->c_shape.row_stride;
   }
   if (width == vectors * columns && s->c_shape.column_stride == 1)
-    tile_of(share_lhs(s, tile), rhs, start, c, s->c_shape.row_stride, s->depth, share_rows(s, tile),
-            vectors);
+    tile_of(of, start, c, s->c_shape.row_stride, part_size(s->tiles, tile), vectors);
   else
-    edge_of(share_lhs(s, tile), rhs, start, c, s->c_shape, s->depth, share_rows(s, tile), width);
+    edge_of(of, start, c, s->c_shape, part_size(s->tiles, tile), width);
 }
 
 /* While B is small, A's tiles are packed one by one, each just before it is used: the processor
@@ -250,7 +271,8 @@ static void share_run(const share *s, int32_t end) {
   int b_is_small =
       (ptrdiff_t)s->width * s->depth * values * (ptrdiff_t)sizeof(rhs_element) <= small;
   for (int32_t tile = s->first_tile; tile < end; ++tile) {
-    share_pack(s, tile);
+    if (!s->in_place)
+      share_pack(s, tile);
     for (int32_t column = 0; b_is_small && column < s->width; column += panel)
       share_tile(s, tile, column);
   }
@@ -259,100 +281,221 @@ static void share_run(const share *s, int32_t end) {
       share_tile(s, tile, column);
 }
 
+/* A block of K, with as many rows at once as `size` bytes of packed ones hold. */
+INLINE void share_block(share *s, size_t size) {
+  size_t tile_size = (size_t)tile_rows() * (size_t)s->depth * values * sizeof(lhs_element);
+  int32_t at_once = s->in_place || !tile_size ? s->tiles.parts : (int32_t)(size / tile_size);
+  for (s->first_tile = 0; s->first_tile < s->tiles.parts; s->first_tile += at_once)
+    share_run(s, least(s->tiles.parts, s->first_tile + at_once));
+}
+
 INLINE int32_t portion(uint32_t whole, uint32_t part, uint32_t parts) {
   return (int32_t)((uint64_t)whole * part / parts);
 }
 
-/* A launch may add group memory; A is packed in larger blocks then. */
+typedef struct region {
+  int32_t first_row, end_row, first_column, end_column;
+} region;
+
+/* What a group has of C: columns in whole panels. */
+INLINE region region_of(const kdl_host_group *group, uint32_t m, uint32_t n) {
+  int32_t panel = tile_vectors() * columns;
+  uint32_t panels = (n + (uint32_t)panel - 1) / (uint32_t)panel;
+  int32_t end = panel * portion(panels, group->group[0] + 1, group->group_count[0]);
+  return (region){portion(m, group->group[1], group->group_count[1]),
+                  portion(m, group->group[1] + 1, group->group_count[1]),
+                  panel * portion(panels, group->group[0], group->group_count[0]),
+                  least((int32_t)n, end)};
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Few columns                                                                                  */
+
+INLINE int is_narrow(uint32_t n) {
+  return n && n <= narrow_columns;
+}
+
+/* Columns of B, as rows; where the microkernel wants a bias, another row that gives it: what it
+ * subtracts from, as a constant, is then multiplied with each row of A too. */
+INLINE int32_t narrow_rows(int32_t n) {
+  return n + has_bias;
+}
+
+static void narrow_pack(lhs_element *packed, const element *b, matrix shape, int32_t n, int32_t k,
+                        int32_t words) {
+  division tiles = divide(narrow_rows(n), tile_rows());
+  for (int32_t tile = 0; tile < tiles.parts; ++tile) {
+    int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
+    lhs_element *to = packed + (ptrdiff_t)first * words * values;
+    int32_t there = least(rows, n - first);
+    matrix exchanged = {shape.column_stride, shape.row_stride};
+    for (int32_t row = 0; row < rows; ++row)
+      for (int32_t at = 0; at < words * values; ++at) {
+        element x = 0;
+        if (row < there && at < k)
+          x = b[(first + row) * exchanged.row_stride + at * exchanged.column_stride];
+        to[place(rows, words, row, at / values) * values + at % values] = lhs_of(x);
+      }
+  }
+}
+
+/* C' = B' A': the vectors hold rows of A, a panel of which is made at a time, of so much of K that
+ * it stays in L1; the sums wait in memory meanwhile. */
+static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, result *c,
+                       matrix c_shape, int32_t m, int32_t n, int32_t k, int32_t words,
+                       int accumulate, rhs_element *panel) {
+  enum { most = 128, most_columns = max_vectors * columns };
+  result sums[(narrow_columns + 1) * most_columns];
+  division tiles = divide(narrow_rows(n), tile_rows());
+  matrix transposed = {a_shape.column_stride, a_shape.row_stride};
+  int32_t wide = tile_vectors() * columns;
+  for (int32_t row = 0; row < m; row += wide) {
+    int32_t width = least(wide, m - row), vectors = (width + columns - 1) / columns;
+    int32_t stride = vectors * columns;
+    for (int32_t i = 0; i < narrow_rows(n) * stride; ++i)
+      sums[i] = 0;
+    for (int32_t word = 0; word < words; word += most) {
+      int32_t depth = least(most, words - word);
+      pack_vectors((panels){panel, depth, vectors, vectors}, 0,
+                   a + row * a_shape.row_stride + word * values * a_shape.column_stride, transposed,
+                   depth, k - word * values, width);
+      for (int32_t tile = 0; tile < tiles.parts; ++tile) {
+        int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
+        result *part = sums + first * stride;
+        const lhs_element *lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values;
+        tile_of((operands){lhs, panel, depth, depth / steps}, (origin){part, stride, 0}, part,
+                stride, rows, vectors);
+      }
+    }
+    for (int32_t column = 0; column < n; ++column)
+      for (int32_t i = 0; i < width; ++i) {
+        result *to = c + (row + i) * c_shape.row_stride + column * c_shape.column_stride;
+        result sum = sums[column * stride + i];
+        if (has_bias)
+          sum -= sums[n * stride + i];
+        *to = accumulate ? *to + sum : sum;
+      }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The kernels                                                                                  */
+
+/* With packed B. A launch may add group memory; A is packed in larger blocks then. */
 KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const void *, b), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
        (uint32_t, accumulate)) {
-  int32_t panel = tile_vectors() * columns;
-  uint32_t panels = (n + (uint32_t)panel - 1) / (uint32_t)panel;
-  int32_t first_row = portion(m, kdl_group->group[1], kdl_group->group_count[1]);
-  int32_t end_row = portion(m, kdl_group->group[1] + 1, kdl_group->group_count[1]);
-  int32_t first = panel * portion(panels, kdl_group->group[0], kdl_group->group_count[0]);
-  int32_t end = least((int32_t)n,
-                      panel * portion(panels, kdl_group->group[0] + 1, kdl_group->group_count[0]));
+  region of = region_of(kdl_group, m, n);
   ptrdiff_t padded = (ptrdiff_t)(n + columns - 1) / columns * columns;
   int32_t words = words_of(k);
+  matrix a_shape = {a_row_stride, a_column_stride}, c_shape = {c_row_stride, c_column_stride};
+  if (of.first_row == of.end_row || of.first_column >= of.end_column)
+    return;
+  a += of.first_row * a_row_stride;
+  c += of.first_row * c_row_stride + of.first_column * c_column_stride;
+  if (is_narrow(n)) {
+    narrow_run(b, a, a_shape, c, c_shape, of.end_row - of.first_row, (int32_t)n, (int32_t)k, words,
+               accumulate != 0, kdl_group->shared);
+    return;
+  }
   const result *bias = has_bias ? b : 0;
-  share s = {.a = a + first_row * a_row_stride,
+  share s = {.a = a,
              .b = (const rhs_element *)((const result *)b + (has_bias ? padded : 0)) +
-                  (ptrdiff_t)first * words * values,
-             .bias = bias ? bias + first : 0,
-             .c = c + first_row * c_row_stride + first * c_column_stride,
-             .a_shape = {a_row_stride, a_column_stride},
-             .c_shape = {c_row_stride, c_column_stride},
-             .tiles = divide(end_row - first_row, tile_rows()),
-             .width = end - first,
+                  (ptrdiff_t)of.first_column * words * values,
+             .bias = bias ? bias + of.first_column : 0,
+             .c = c,
+             .a_shape = a_shape,
+             .c_shape = c_shape,
+             .tiles = divide(of.end_row - of.first_row, tile_rows()),
+             .width = of.end_column - of.first_column,
              .values_of_k = (int32_t)k,
-             .words = words,
-             .accumulate = accumulate != 0,
+             .b_words = words,
+             .adds = accumulate != 0,
+             .in_place = words <= kdl_const_matmul_depth && can_be_in_place(a_shape, words, k),
              .packed = kdl_group->shared};
   do {
     s.depth = least(kdl_const_matmul_depth, words - s.first_word);
-    size_t tile_size = (size_t)tile_rows() * (size_t)s.depth * values * sizeof(lhs_element);
-    int32_t at_once = (int32_t)(kdl_group->shared_size / (tile_size ? tile_size : 1));
-    for (s.first_tile = 0; s.first_tile < s.tiles.parts; s.first_tile += at_once)
-      share_run(&s, least(s.tiles.parts, s.first_tile + at_once));
+    s.b_first_word = s.first_word;
+    share_block(&s, kdl_group->shared_size);
     s.first_word += s.depth;
+    s.adds = 1;
+    s.bias = 0;
   } while (s.first_word < words);
 }
 
-/* A vector of B, all of which is there, from rows of N. */
-INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict from,
-                              int64_t row_stride, result *restrict sums) {
-  for (int32_t column = 0; column < columns; ++column)
-    for (int32_t value = 0; value < values; ++value) {
-      rhs_element x = from[value * row_stride + column];
-      to[column * values + value] = x;
-      if (has_bias)
-        sums[column] += (result)x;
-    }
+/* As much of K at a time as, packed, fits `size` bytes with all columns of a share. The sums are
+ * put down each time. */
+static void plain_run(share *s, const element *b, matrix shape, char *memory, size_t size) {
+  int32_t words = words_of((uint32_t)s->values_of_k), vectors = (s->width + columns - 1) / columns;
+  result *bias = (result *)memory;
+  rhs_element *packed = (rhs_element *)(bias + (has_bias ? vectors * columns : 0));
+  size_t step = (size_t)vectors * columns * values * sizeof(rhs_element);
+  size_t left = size - (size_t)((char *)packed - memory);
+  size_t row = (size_t)tile_rows() * values * sizeof(lhs_element);
+  int32_t most = least((int32_t)(left / step), (int32_t)(size / row)) / steps * steps;
+  s->in_place = words <= most && can_be_in_place(s->a_shape, words, (uint32_t)s->values_of_k);
+  s->b = packed;
+  s->bias = has_bias ? bias : 0;
+  s->first_word = 0;
+  do {
+    s->depth = s->b_words = least(most, words - s->first_word);
+    pack_vectors((panels){packed, s->b_words, tile_vectors(), vectors}, bias,
+                 b + (ptrdiff_t)s->first_word * values * shape.row_stride, shape, s->depth,
+                 s->values_of_k - s->first_word * values, s->width);
+    share_block(s, size);
+    s->first_word += s->depth;
+    s->adds = 1;
+  } while (s->first_word < words);
 }
 
-/* A vector of which some may be beyond the matrix. */
-static void pack_vector(rhs_element *to, const element *from, int64_t row_stride,
-                        int64_t column_stride, int32_t rows, int32_t width, result *sums) {
-  for (int32_t column = 0; column < columns; ++column)
-    for (int32_t value = 0; value < values; ++value) {
-      rhs_element x = 0;
-      if (value < rows && column < width)
-        x = from[value * row_stride + column * column_stride];
-      to[column * values + value] = x;
-      sums[column] += has_bias ? (result)x : 0;
-    }
+/* With B as it lies, for few rows or a small B. Half of the group memory is for A, the other for B,
+ * of which a part has 64 words of K at least. */
+KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
+       (int64_t, a_column_stride), (const element *, b), (int64_t, b_row_stride),
+       (int64_t, b_column_stride), (result *, c), (int64_t, c_row_stride),
+       (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
+       (uint32_t, accumulate)) {
+  enum { least_words = 64 };
+  region of = region_of(kdl_group, m, n);
+  size_t half = kdl_group->shared_size / 2 / 64 * 64;
+  char *memory = (char *)kdl_group->shared + half;
+  int32_t panel = tile_vectors() * columns;
+  int32_t at_once = (int32_t)(half / ((least_words + has_bias) * 4)) / panel * panel;
+  matrix b_shape = {b_row_stride, b_column_stride};
+  if (of.first_row == of.end_row)
+    return;
+  for (int32_t column = of.first_column; column < of.end_column; column += at_once) {
+    share s = {.a = a + of.first_row * a_row_stride,
+               .c = c + of.first_row * c_row_stride + column * c_column_stride,
+               .a_shape = {a_row_stride, a_column_stride},
+               .c_shape = {c_row_stride, c_column_stride},
+               .tiles = divide(of.end_row - of.first_row, tile_rows()),
+               .width = least(at_once, of.end_column - column),
+               .values_of_k = (int32_t)k,
+               .adds = accumulate != 0,
+               .packed = kdl_group->shared};
+    plain_run(&s, b + column * b_column_stride, b_shape, memory, half);
+  }
 }
 
 /* B as the microkernel takes it, from rows of N or, with the strides exchanged, from rows of K. */
 KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stride),
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
-  int32_t words = words_of(k), vectors = (int32_t)((n + columns - 1) / columns);
-  result *bias = packed;
-  rhs_element *rhs = (rhs_element *)(bias + (has_bias ? vectors * columns : 0));
-  int32_t begin = portion((uint32_t)vectors, kdl_group->group[0], kdl_group->group_count[0]);
-  int32_t end = portion((uint32_t)vectors, kdl_group->group[0] + 1, kdl_group->group_count[0]);
-  for (int32_t vector = begin; vector < end; ++vector) {
-    int32_t in_panel = vector % tile_vectors(), panel = vector - in_panel;
-    int32_t width = least(tile_vectors(), vectors - panel);
-    result sums[columns] = {0};
-    for (int32_t first = 0; first < words; first += kdl_const_matmul_depth) {
-      int32_t depth = least(kdl_const_matmul_depth, words - first);
-      rhs_element *block =
-          rhs + ((ptrdiff_t)panel * words + (ptrdiff_t)first * width) * columns * values;
-      for (int32_t word = 0; word < depth; ++word) {
-        rhs_element *to = block + ((ptrdiff_t)word * width + in_panel) * columns * values;
-        int32_t row = (first + word) * values, at = vector * columns;
-        const element *from = b + row * row_stride + at * column_stride;
-        if (column_stride == 1 && row + values <= (int32_t)k && at + columns <= (int32_t)n)
-          pack_whole_vector(to, from, row_stride, sums);
-        else
-          pack_vector(to, from, row_stride, column_stride, (int32_t)k - row, (int32_t)n - at, sums);
-      }
-    }
-    for (int32_t column = 0; has_bias && column < columns; ++column)
-      bias[vector * columns + column] = bias_of(sums[column]);
+  int32_t words = words_of(k);
+  matrix shape = {row_stride, column_stride};
+  if (is_narrow(n)) {
+    if (!kdl_group->group[0])
+      narrow_pack(packed, b, shape, (int32_t)n, (int32_t)k, words);
+    return;
   }
+  region of = region_of(kdl_group, 1, n);
+  ptrdiff_t padded = (ptrdiff_t)(n + columns - 1) / columns * columns;
+  result *bias = packed;
+  rhs_element *rhs = (rhs_element *)(bias + (has_bias ? padded : 0));
+  int32_t width = of.end_column - of.first_column;
+  panels in = {rhs + (ptrdiff_t)of.first_column * words * values, words, tile_vectors(),
+               (width + columns - 1) / columns};
+  pack_vectors(in, bias + of.first_column, b + of.first_column * column_stride, shape, words,
+               (int32_t)k, width);
 }

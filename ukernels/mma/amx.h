@@ -2,7 +2,7 @@
 /*
  * The loop for AMX, whose registers are tiles of 16 rows of 64 bytes: of the left operand, 16 rows
  * of 16 words; of the right one, 16 vectors; of the result, 16 fragments. The layout has all three
- * as they are loaded, with intrinsics_k of 16, and takes no other.
+ * as they are loaded, with intrinsics_k a multiple of 16.
  *
  * Four tiles hold sums: two halves of the rows, two vectors. The operating system must have
  * permitted AMX to the process, which libkdl asks for before it loads an image that needs it.
@@ -42,7 +42,6 @@ static inline void amx_configure(int32_t rows) {
     char *acc = (char *)(acc_base + acc_offset);                                                   \
     const int32_t stride = intrinsics_n * amx_bytes;                                               \
     const int two_halves = intrinsics_m > amx_rows, two_vectors = intrinsics_n > 1;                \
-    (void)intrinsics_k;                                                                            \
     amx_configure(intrinsics_m);                                                                   \
     _tile_loadd(0, acc, stride);                                                                   \
     if (two_vectors)                                                                               \
@@ -52,21 +51,24 @@ static inline void amx_configure(int32_t rows) {
     if (two_halves && two_vectors)                                                                 \
       _tile_loadd(3, acc + amx_rows * stride + amx_bytes, stride);                                 \
     for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
-      _tile_loadd(4, lhs, amx_bytes);                                                              \
-      _tile_loadd(6, rhs, stride);                                                                 \
-      multiply(0, 4, 6);                                                                           \
-      if (two_vectors) {                                                                           \
-        _tile_loadd(7, rhs + amx_bytes, stride);                                                   \
-        multiply(1, 4, 7);                                                                         \
+      for (int32_t k = 0; k < intrinsics_k; k += kdl_mma_steps) {                                  \
+        const char *words = lhs + k * 4;                                                           \
+        _tile_loadd(4, words, intrinsics_k * 4);                                                   \
+        _tile_loadd(6, rhs, stride);                                                               \
+        multiply(0, 4, 6);                                                                         \
+        if (two_vectors) {                                                                         \
+          _tile_loadd(7, rhs + amx_bytes, stride);                                                 \
+          multiply(1, 4, 7);                                                                       \
+        }                                                                                          \
+        if (two_halves) {                                                                          \
+          _tile_loadd(5, words + amx_rows * intrinsics_k * 4, intrinsics_k * 4);                   \
+          multiply(2, 5, 6);                                                                       \
+        }                                                                                          \
+        if (two_halves && two_vectors)                                                             \
+          multiply(3, 5, 7);                                                                       \
+        rhs += intrinsics_n * amx_rows * amx_bytes;                                                \
       }                                                                                            \
-      if (two_halves) {                                                                            \
-        _tile_loadd(5, lhs + amx_rows * amx_bytes, amx_bytes);                                     \
-        multiply(2, 5, 6);                                                                         \
-      }                                                                                            \
-      if (two_halves && two_vectors)                                                               \
-        multiply(3, 5, 7);                                                                         \
-      lhs += intrinsics_m * amx_bytes;                                                             \
-      rhs += intrinsics_n * amx_rows * amx_bytes;                                                  \
+      lhs += intrinsics_m * intrinsics_k * 4;                                                      \
     }                                                                                              \
     _tile_stored(0, acc, stride);                                                                  \
     if (two_vectors)                                                                               \

@@ -35,5 +35,5 @@ KDL_MMA_LOOP(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)
 
 /* 24 fragments, 2 vectors and a word, both in two halves. */
 uint32_t kdl_uk_mma_f32_bf16_tile(void) {
-  return KDL_MMA_TILE(12, 2, 0);
+  return KDL_MMA_TILE(12, 2, 1);
 }

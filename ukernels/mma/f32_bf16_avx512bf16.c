@@ -29,5 +29,5 @@ KDL_MMA_LOOP(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)
 
 /* 28 fragments, 2 vectors and 2 words on their way: 32 registers. */
 uint32_t kdl_uk_mma_f32_bf16_tile(void) {
-  return KDL_MMA_TILE(14, 2, 0);
+  return KDL_MMA_TILE(14, 2, 1);
 }

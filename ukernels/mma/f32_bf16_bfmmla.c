@@ -45,5 +45,5 @@ KDL_MMA_PAIRS(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)
 
 /* 24 registers of sums, 3 of rows, 4 of columns. */
 uint32_t kdl_uk_mma_f32_bf16_tile(void) {
-  return KDL_MMA_TILE(6, 1, 0);
+  return KDL_MMA_TILE(6, 1, 2);
 }

@@ -36,5 +36,5 @@ KDL_MMA_LOOP(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)
 
 /* For 16 registers of 4 lanes. */
 uint32_t kdl_uk_mma_f32_bf16_tile(void) {
-  return KDL_MMA_TILE(2, 1, 0);
+  return KDL_MMA_TILE(2, 1, 1);
 }

@@ -36,5 +36,5 @@ static inline sums multiply(sums sum, words word, vectors vector) {
 KDL_MMA_LOOP(kdl_uk_mma_f32_f16, float, kdl_f16, float)
 
 uint32_t kdl_uk_mma_f32_f16_tile(void) {
-  return KDL_MMA_TILE(2, 1, 0);
+  return KDL_MMA_TILE(2, 1, 1);
 }

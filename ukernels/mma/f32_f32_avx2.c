@@ -27,5 +27,5 @@ KDL_MMA_LOOP(kdl_uk_mma_f32_f32, float, float, float)
 
 /* 12 half fragments, 2 half vectors and a word: 15 of 16 registers. */
 uint32_t kdl_uk_mma_f32_f32_tile(void) {
-  return KDL_MMA_TILE(6, 1, 0);
+  return KDL_MMA_TILE(6, 1, 1);
 }

@@ -26,5 +26,5 @@ static inline sums multiply(sums sum, words word, vectors vector) {
 KDL_MMA_LOOP(kdl_uk_mma_f32_f32, float, float, float)
 
 uint32_t kdl_uk_mma_f32_f32_tile(void) {
-  return KDL_MMA_TILE(14, 2, 0);
+  return KDL_MMA_TILE(14, 2, 1);
 }

@@ -29,5 +29,5 @@ KDL_MMA_LOOP(kdl_uk_mma_f32_f32, float, float, float)
 
 /* For 16 registers of 4 lanes. */
 uint32_t kdl_uk_mma_f32_f32_tile(void) {
-  return KDL_MMA_TILE(2, 1, 0);
+  return KDL_MMA_TILE(2, 1, 1);
 }

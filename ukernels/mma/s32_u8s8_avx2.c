@@ -34,5 +34,5 @@ KDL_MMA_LOOP(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 
 /* 8 half fragments, 2 half vectors and a word, both in two halves: 14 of 16 registers. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(4, 1, 0);
+  return KDL_MMA_TILE(4, 1, 1);
 }

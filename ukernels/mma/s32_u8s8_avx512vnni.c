@@ -26,5 +26,5 @@ static inline sums multiply(sums sum, words word, vectors vector) {
 KDL_MMA_LOOP(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(14, 2, 0);
+  return KDL_MMA_TILE(14, 2, 1);
 }

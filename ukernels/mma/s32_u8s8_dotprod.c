@@ -46,5 +46,5 @@ void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t)) {
 
 /* 20 quarters of fragments, 4 of vectors, 4 of their sums, a word and the constant. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(5, 1, 0);
+  return KDL_MMA_TILE(5, 1, 1);
 }

@@ -33,5 +33,5 @@ KDL_MMA_LOOP(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 
 /* For 16 registers of 4 lanes. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(2, 1, 0);
+  return KDL_MMA_TILE(2, 1, 1);
 }

@@ -43,5 +43,5 @@ KDL_MMA_PAIRS(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 
 /* 24 registers of sums, 3 of rows, 4 of columns. */
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(6, 1, 0);
+  return KDL_MMA_TILE(6, 1, 2);
 }

@@ -71,8 +71,9 @@ KDL_API void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_
 KDL_API void kdl_mlir_wait(void);
 
 /* Compiled code has no way to handle an error, so this is called with the whole story, from
- * whichever thread it was; by default it is printed and the process aborts. A NULL handler goes
- * back to that. A handler that returns lets the program go on without what failed. */
+ * whichever thread it was; by default it is printed and the process aborts, or goes on where
+ * KDL_MLIR_ERRORS=report. A NULL handler goes back to that. A handler that returns lets the program
+ * go on without what failed. */
 KDL_API void kdl_mlir_set_error_handler(void (*handler)(void *user, const char *message),
                                         void *user);
 

@@ -16,7 +16,10 @@
 // LIST-NEXT: 5 spirv sycl spirv64-unknown-unknown generic 5 kdl.kernel.axpy="sig=f32 ptr<void> i64"
 // LIST-NEXT: 6 object openmp x86_64-unknown-linux-gnu x86-64-v3 1 kdl.kernel.axpy="sig=f32 ptr<void> i64"
 
-// OBJDUMP-COUNT-7: OFFLOADING IMAGE
+// Native code of Intel's is for the chip that it names.
+// LIST-NEXT: 7 {{[a-z]+}} sycl spirv64-unknown-unknown pvc 4 variant_tag=native kdl.kernel.axpy="sig=f32 ptr<void> i64"
+
+// OBJDUMP-COUNT-8: OFFLOADING IMAGE
 module attributes {gpu.container_module} {
   gpu.binary @kernels <#kdl.runtime_select<policy = capability, fallback = host>> [
     // A table says what is in the object ...
@@ -36,7 +39,8 @@ module attributes {gpu.container_module} {
     #gpu.object<#xevm.target<chip = "pvc">, bin = "\03\02#\07x">,
     #gpu.object<#spirv.target_env<#spirv.vce<v1.4, [Kernel], []>, #spirv.resource_limits<>>,
       bin = "\03\02#\07x">,
-    #gpu.object<#kdl.host<arch = "x86-64-v3">, bin = "x">]
+    #gpu.object<#kdl.host<arch = "x86-64-v3">, bin = "x">,
+    #gpu.object<#xevm.target<chip = "pvc">, properties = {variant_tag = "native"}, bin = "\7FELF">]
 
   llvm.func @launch(%a: f32, %x: !llvm.ptr, %n: i64) {
     %c1 = llvm.mlir.constant(1 : i64) : i64

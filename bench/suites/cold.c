@@ -69,7 +69,7 @@ int cold_child(const char *folder, const char *peer_name, const char *mode) {
     recorder_begin(&report.times);
   if (fine && !what) { /* in a shared object, which brings its runtime with it */
     recorder_enter(KDL_LAYER_DLOPEN);
-    what = suite_peer_find(peer_name);
+    what = suite_peer_open(peer_name);
     recorder_leave();
     fine = what && what->open(state, &job);
   }

@@ -15,22 +15,31 @@
 
 const char suite_peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
 
-/* Those that are not part of the program. */
-static bool is_object(const char *name) {
-  return strcmp(name, "omp") == 0;
-}
+/* Those that are not part of the program; what they run on is all that is known of them. */
+static const peer objects[] = {{.name = "omp", .backend = "host"}};
 
 static const peer *find_object(const char *name) {
-  char path[PATH_MAX];
-  return suite_object_find(name, path) ? peer_open(path) : NULL;
+  for (size_t i = 0; i < sizeof objects / sizeof *objects; ++i) {
+    if (strcmp(objects[i].name, name) == 0)
+      return &objects[i];
+  }
+  return NULL;
 }
 
 const peer *suite_peer_find(const char *name) {
   const peer *found = peer_find(name);
-  if (found || is_object(name))
-    return found ? found : find_object(name);
-  peer_fail("unknown peer '%s'; expected some of %s", name, suite_peer_names);
-  return NULL;
+  found = found ? found : find_object(name);
+  if (!found)
+    peer_fail("unknown peer '%s'; expected some of %s", name, suite_peer_names);
+  return found;
+}
+
+const peer *suite_peer_open(const char *name) {
+  const peer *found = suite_peer_find(name);
+  char path[PATH_MAX];
+  if (!found || peer_find(name))
+    return found;
+  return suite_object_find(name, path) ? peer_open(path) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -81,7 +90,7 @@ static kdl_status run_warm(const char *const words[6], bench_results *results) {
     char copy[64];
     size_t length = strcspn(name, ",");
     snprintf(copy, sizeof copy, "%.*s", (int)length, name);
-    const peer *what = peers.count < SUITE_PEER_LIMIT ? suite_peer_find(copy) : NULL;
+    const peer *what = peers.count < SUITE_PEER_LIMIT ? suite_peer_open(copy) : NULL;
     if (!what)
       return kdl_fail(KDL_DEVICE, "%s", peer_error());
     peers.all[peers.count++] = what;

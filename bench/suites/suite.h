@@ -43,10 +43,13 @@ kdl_status suite_dispatch(const dispatch_request *request, bench_results *result
 /* What such a process runs: `kdl bench child WORDS...`. Returns its exit code. */
 int suite_child(const char *const words[], size_t count);
 
-/* A peer by its name, also one in a shared object of its own, kdl_peer_NAME.so: along
- * KDL_BENCH_PEER_PATH, beside the program, in ../lib and ../lib/kdl from there. NULL where there is
- * none; peer_error() says why. */
+/* A peer by its name. Of one in a shared object of its own only name and backend are known: its
+ * runtime is not for this process. NULL where there is none; peer_error() says why. */
 const peer *suite_peer_find(const char *name);
+
+/* The same to be run; opens kdl_peer_NAME.so: along KDL_BENCH_PEER_PATH, beside the program, in
+ * ../lib and ../lib/kdl from there. */
+const peer *suite_peer_open(const char *name);
 
 /* The names of all peers that can be asked for, with ", " between them. */
 extern const char suite_peer_names[];

@@ -16,8 +16,12 @@ __asm__(".pushsection .rodata\n"
         "cli_bench_page:\n"
         ".incbin \"" CLI_BENCH_PAGE "\"\n"
         "cli_bench_page_end:\n"
+        ".p2align 3\n"
+        "cli_bench_page_size:\n"
+        ".quad cli_bench_page_end - cli_bench_page\n"
         ".popsection\n");
-extern const char cli_bench_page[], cli_bench_page_end[];
+extern const char cli_bench_page[];
+extern const uint64_t cli_bench_page_size;
 
 /* Inside a script element a '<' could end it. */
 static void put_escaped(const char *json, size_t size, FILE *file) {
@@ -31,7 +35,7 @@ static void put_escaped(const char *json, size_t size, FILE *file) {
 
 kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) {
   static const char mark[] = "@DATA@";
-  size_t template_size = (size_t)(cli_bench_page_end - cli_bench_page);
+  size_t template_size = cli_bench_page_size;
   const char *before = cli_bench_page;
   const char *at = memmem(before, template_size, mark, sizeof mark - 1);
   const char *behind = at + sizeof mark - 1;
@@ -41,7 +45,7 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) 
   if (file) {
     fwrite(before, 1, (size_t)(at - before), file);
     put_escaped(json, size, file);
-    fwrite(behind, 1, (size_t)(cli_bench_page_end - behind), file);
+    fwrite(behind, 1, template_size - (size_t)(behind - before), file);
   }
   kdl_status status = file && fclose(file) == 0 ? cli_output_save(path, page, page_size)
                                                 : kdl_fail(KDL_NO_MEMORY, "out of memory");

@@ -136,9 +136,7 @@ static kdl_status take_peers(const cli_args *args, dispatch_request *request,
     return kdl_fail(KDL_BAD_CALL, "--peers: %s", results->skips[results->skip_count - 1].why);
   for (size_t i = 0; i < sizeof all / sizeof *all && !request->required; ++i) {
     const peer *what = suite_peer_find(all[i]);
-    if (!what && strncmp(request->job.device, "host", 4) == 0)
-      bench_skip_add(results, all[i], peer_error());
-    else if (what && runs_on(what, request->job.device))
+    if (runs_on(what, request->job.device))
       request->peers[request->peer_count++] = what;
   }
   return status;

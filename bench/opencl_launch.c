@@ -3,9 +3,7 @@
  * libkdl beside OpenCL itself, in one process, on one device: launches that repeat the last one,
  * launches in which one argument differs, and kernels with more and fewer arguments.
  *
- *     bench_opencl_launch [BLOCKS]                    times, at least 30 blocks
- *     bench_opencl_launch --count N CASE ARGUMENTS    N of one kind, for callgrind: direct, set,
- *                                                     launch, default, items, changed, thread
+ *     bench_opencl_launch [BLOCKS]      at least 30 of them
  *
  * Returns 77 where there is no OpenCL device.
  */
@@ -16,7 +14,6 @@
 
 #include <kdl/kdl.h>
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +51,7 @@ static void must_cl(int32_t error, const char *what) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Launching. Not inlined, so that callgrind can tell them apart.                                */
+/* Launching                                                                                    */
 
 #define CASE __attribute__((noinline)) static void
 
@@ -79,12 +76,6 @@ CASE launch_set(void *context) {
 CASE launch_kdl(void *context) {
   const subject *at = context;
   kdl_status status = kdl_launch(at->kernel, at->queue, &at->desc, at->args);
-  bench_keep((const void *)(uintptr_t)status);
-}
-
-CASE launch_default(void *context) {
-  const subject *at = context;
-  kdl_status status = kdl_launch(at->kernel, NULL, &at->desc, at->args);
   bench_keep((const void *)(uintptr_t)status);
 }
 
@@ -173,45 +164,6 @@ static void open_subject(subject *at, unsigned count) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Counting                                                                                     */
-
-static const struct {
-  const char *name;
-  void (*run)(void *context);
-} counted[] = {
-    {"direct", launch_direct},   {"set", launch_set},     {"launch", launch_kdl},
-    {"default", launch_default}, {"items", launch_items}, {"changed", launch_changed},
-};
-
-static long counted_times;
-
-static void *launch_from_here(void *context) {
-  launch_kdl(context); /* makes this thread's own kernel */
-  for (long i = 0; i < counted_times; ++i)
-    launch_kdl(context);
-  return NULL;
-}
-
-static int run_count(subject *at, long times, const char *name) {
-  if (strcmp(name, "thread") == 0) {
-    pthread_t thread;
-    counted_times = times;
-    pthread_create(&thread, NULL, launch_from_here, at);
-    pthread_join(thread, NULL);
-    return 0;
-  }
-  for (size_t i = 0; i < sizeof counted / sizeof *counted; ++i) {
-    if (strcmp(counted[i].name, name) != 0)
-      continue;
-    for (long n = 0; n < times; ++n)
-      counted[i].run(at);
-    return 0;
-  }
-  fprintf(stderr, "bench opencl_launch: no such case: %s\n", name);
-  return 2;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Times                                                                                        */
 
 static void sync(const subject *at) {
@@ -266,12 +218,6 @@ int main(int argc, char **argv) {
   if (kdl_device_find("opencl", &device) != KDL_OK) {
     printf("skipped: %s\n", kdl_error_message());
     return 77;
-  }
-  if (argc > 4 && strcmp(argv[1], "--count") == 0) {
-    unsigned long count = strtoul(argv[4], NULL, 10);
-    subjects[0].device = device;
-    open_subject(&subjects[0], count < most_arguments ? (unsigned)count : most_arguments);
-    return run_count(&subjects[0], strtol(argv[2], NULL, 10), argv[3]);
   }
   size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 60;
   blocks = blocks < least_blocks ? least_blocks : blocks;

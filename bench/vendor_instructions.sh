@@ -1,38 +1,62 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Instructions of one launch through the HIP and Level Zero backends beyond those of a direct call of
-# the driver's function, counted by callgrind on the fake drivers.
+# Instructions of one launch through the HIP, Level Zero and OpenCL backends beyond those of direct
+# calls of the driver's functions, counted by callgrind: HIP on the fake driver, the other two on
+# drivers that do nothing. Their arguments are given one by one, before the launch; libkdl compares
+# each with what was given last, and gives those that differ.
 set -eu
-program=${1:?usage: vendor_instructions.sh build/bin/bench_vendor_launch build/fakes/whole}
-fakes=${2:?usage: vendor_instructions.sh build/bin/bench_vendor_launch build/fakes/whole}
+usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/fakes/whole build/bench/null'
+program=${1:?$usage}
+fakes=${2:?$usage}
+null=${3:?$usage}
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 count=1000
-export LD_LIBRARY_PATH="$fakes"
-export KDL_FAKE_DEVICES='hip:gfx90a:sramecc+:xnack- driver=6.4.1; level_zero:ip=20.1.4 il=1.4'
+failed=0
+export KDL_FAKE_DEVICES='hip:gfx90a:sramecc+:xnack- driver=6.4.1'
 
-# instructions BACKEND CASE: of one run of it
+# instructions BACKEND CASE [thread]: of one of it
 instructions() {
-  valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$2" "$program" "$1" \
-    "$count" "$2" >/dev/null 2>&1
+  drivers=$null
+  [ "$1" != hip ] || drivers=$fakes
+  LD_LIBRARY_PATH=$drivers valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$2" \
+    "$program" "$1" "$count" "$2" ${3:+"$3"} >/dev/null 2>&1
   echo $(($(sed -n 's/^summary: *\([0-9]*\).*/\1/p' "$out") / count))
 }
 
-hip=$(instructions hip hip_direct)
-hip_launch=$(instructions hip hip_launch)
-ze=$(instructions level_zero ze_direct)
-ze_launch=$(instructions level_zero launch_empty)
-append=$(instructions level_zero ze_append_saxpy)
-same=$(instructions level_zero launch_saxpy)
-naive=$(instructions level_zero ze_direct_saxpy)
-changed=$(instructions level_zero launch_changed)
-[ "$hip" -gt 0 ] && [ "$ze" -gt 0 ] || { echo 'found no instructions, expected some'; exit 1; }
-echo "instructions of one launch beyond a direct call of the driver's function:"
-echo "  HIP, kdl_launch                                       $((hip_launch - hip))"
-echo "  Level Zero, kdl_launch, no arguments                  $((ze_launch - ze))"
-echo "  Level Zero, four arguments as they were               $((same - append))"
-echo "  Level Zero, one of four changed, its setting included $((changed - append))"
-echo "  Level Zero, group size and four arguments set by hand $((naive - append))"
-# Level Zero leaves the locking to its callers, which is eight of these.
-[ $((hip_launch - hip)) -le 33 ] && [ $((ze_launch - ze)) -le 40 ] || { echo 'expected at most 33 and 40'; exit 1; }
+# row BACKEND CASE PEER LIMIT WORDS [thread]
+row() {
+  peer=$(instructions "$1" "$3")
+  [ "$peer" -gt 0 ] || { echo "$3: found no instructions, expected some"; exit 1; }
+  more=$(($(instructions "$1" "$2" ${6:+"$6"}) - peer))
+  printf '  %-66s %5d   at most %d\n' "$5" "$more" "$4"
+  [ "$more" -le "$4" ] || failed=1
+}
+
+echo 'HIP, beyond hipModuleLaunchKernel'
+row hip launch_0 hip_0 32 'no arguments'
+row hip launch_1 hip_1 32 'one argument'
+row hip launch_4 hip_4 32 'four arguments'
+for backend in level_zero opencl; do
+  if [ $backend = opencl ]; then
+    direct=cl call=clSetKernelArg launch=clEnqueueNDRangeKernel
+  else
+    direct=ze call=zeKernelSetArgumentValue launch=zeCommandListAppendLaunchKernel
+  fi
+  echo "$backend, beyond $launch"
+  row $backend launch_0 ${direct}_0 32 'no arguments'
+  row $backend launch_3 ${direct}_0 64 'three arguments as they were'
+  row $backend launch_8 ${direct}_0 99 'eight arguments as they were'
+  echo "$backend, beyond as many calls of $call and $launch"
+  row $backend launch_3 ${direct}_given_3 42 'three arguments as they were, which the direct calls give again'
+  row $backend launch_8 ${direct}_given_8 32 'eight arguments as they were, which the direct calls give again'
+  row $backend changed_3 ${direct}_given_1 330 'a number of three arguments changed, given by one direct call'
+  row $backend changed_8 ${direct}_given_1 400 'a number of eight arguments changed, likewise'
+  row $backend moved_3 ${direct}_given_1 330 'memory of three arguments changed, likewise'
+  row $backend moved_8 ${direct}_given_1 400 'memory of eight arguments changed, likewise'
+  row $backend default_3 ${direct}_0 90 "three arguments as they were, on the device's own queue"
+  row $backend items_3 ${direct}_0 280 'three arguments as they were, kdl_launch_items'
+  row $backend launch_3 ${direct}_0 220 'three arguments as they were, from another thread than the first' thread
+done
+[ $failed = 0 ] || { echo 'expected no more than that'; exit 1; }

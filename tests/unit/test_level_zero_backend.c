@@ -113,9 +113,11 @@ static void test_memory_of_others_is_always_set(void **state) {
   kdl_launch_desc desc = shape_of(1, 32);
   kdl_args args = KDL_ARGS(&a, &table, &s.y, &n);
   assert_ok(launch(&s.saxpy, s.queue, &desc, args));
-  clear_log();
-  assert_ok(launch(&s.saxpy, s.queue, &desc, args));
-  assert_int_equal(calls_of("zeKernelSetArgumentValue"), 2); /* what is libkdl's own, too */
+  for (int i = 0; i < 3; ++i) {
+    clear_log();
+    assert_ok(launch(&s.saxpy, s.queue, &desc, args));
+    assert_int_equal(calls_of("zeKernelSetArgumentValue"), 1);
+  }
   end(&s);
 }
 

@@ -104,10 +104,12 @@ static void test_memory_of_the_caller_is_set_every_time(void **state) {
     assert_ok(run_saxpy(&s));
     assert_calls(2, 2, 1);
     assert_ok(run_saxpy(&s));
-    assert_calls(0, 2, 1);
+    assert_calls(0, 1, 1);
+    assert_ok(run_saxpy(&s));
+    assert_calls(0, 1, 1);
     s.x = ours;
     assert_ok(run_saxpy(&s));
-    assert_calls(0, 2, 1);
+    assert_calls(0, 1, 1);
     assert_ok(run_saxpy(&s));
     assert_calls(0, 0, 1);
     assert_int_equal(release(mine), 0);
@@ -181,7 +183,7 @@ static void test_an_argument_that_failed_is_set_again(void **state) {
   inject("");
   clear_log();
   assert_ok(run_saxpy(&s));
-  assert_calls(2, 2, 1);
+  assert_calls(1, 0, 1);
   assert_result(&s, 2);
   end(&s);
 }

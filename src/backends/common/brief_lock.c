@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The second of the mutexes in Ulrich Drepper, "Futexes Are Tricky". */
+/* After the mutexes in Ulrich Drepper, "Futexes Are Tricky", with a bit for each of the two things
+ * that the state says. */
 #include "backends/common/brief_lock.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static unsigned exchange(kdl_brief_lock *lock, unsigned expected, unsigned wanted) {
-  atomic_compare_exchange_strong(&lock->state, &expected, wanted);
-  return expected;
-}
+enum { held_and_waited_for = KDL_BRIEF_HELD | KDL_BRIEF_WAITED_FOR };
 
+/* Whoever waited takes the lock as one that is waited for, since others may wait still. */
 void kdl_brief_lock_wait(kdl_brief_lock *lock) {
-  unsigned found = exchange(lock, 0, 1);
-  while (found != 0) {
-    if (found == 2 || exchange(lock, 1, 2) != 0)
-      syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-    found = exchange(lock, 0, 2);
-  }
+  while (atomic_fetch_or(&lock->state, held_and_waited_for) & KDL_BRIEF_HELD)
+    syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, held_and_waited_for, NULL, NULL, 0);
 }
 
+/* Somebody may have taken the lock since: the one that is woken says again that it waits. */
 void kdl_brief_lock_wake(kdl_brief_lock *lock) {
-  atomic_store(&lock->state, 0);
+  atomic_fetch_and(&lock->state, ~(unsigned)KDL_BRIEF_WAITED_FOR);
   syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -7,21 +7,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+enum { KDL_BRIEF_HELD = 1, KDL_BRIEF_WAITED_FOR = 2 };
+
 /* Zero is free. */
 typedef struct kdl_brief_lock {
-  atomic_uint state; /* 1: held; 2: held, and somebody may wait */
+  atomic_uint state; /* KDL_BRIEF_ */
 } kdl_brief_lock;
 
+/* Setting one bit and branching on what it was are two instructions; comparing and exchanging are
+ * four. */
 static inline bool kdl_brief_lock_try(kdl_brief_lock *lock) {
-  unsigned free_state = 0;
-  return atomic_compare_exchange_strong_explicit(&lock->state, &free_state, 1, memory_order_acquire,
-                                                 memory_order_relaxed);
+  return !(atomic_fetch_or_explicit(&lock->state, KDL_BRIEF_HELD, memory_order_acquire) &
+           KDL_BRIEF_HELD);
 }
 
 /* Takes it, asleep until it is free. */
 void kdl_brief_lock_wait(kdl_brief_lock *lock);
 
-/* Lets one of those go on that wait. */
+/* Lets one of those go on that wait, after a release. */
 void kdl_brief_lock_wake(kdl_brief_lock *lock);
 
 static inline void kdl_brief_lock_take(kdl_brief_lock *lock) {
@@ -29,8 +32,14 @@ static inline void kdl_brief_lock_take(kdl_brief_lock *lock) {
     kdl_brief_lock_wait(lock);
 }
 
+/* Gives it back; true where one of those is to be woken that wait. */
+static inline bool kdl_brief_lock_leave(kdl_brief_lock *lock) {
+  return atomic_fetch_sub_explicit(&lock->state, KDL_BRIEF_HELD, memory_order_release) !=
+         KDL_BRIEF_HELD;
+}
+
 static inline void kdl_brief_lock_release(kdl_brief_lock *lock) {
-  if (__builtin_expect(atomic_fetch_sub_explicit(&lock->state, 1, memory_order_release) != 1, 0))
+  if (__builtin_expect(kdl_brief_lock_leave(lock), 0))
     kdl_brief_lock_wake(lock);
 }
 

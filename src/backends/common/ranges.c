@@ -8,6 +8,7 @@
 typedef struct {
   uint64_t start;
   uint64_t size;
+  uint64_t serial;
 } range;
 
 /* Equal where they overlap, so that an address finds the range it is in. */
@@ -21,6 +22,7 @@ static int compare(const void *left, const void *right) {
 
 void kdl_ranges_init(kdl_ranges *ranges) {
   *ranges = (kdl_ranges){.root = NULL};
+  atomic_init(&ranges->generation, 1);
   pthread_mutex_init(&ranges->lock, NULL);
 }
 
@@ -32,8 +34,8 @@ bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size) {
   range *added = malloc(sizeof *added);
   if (!added)
     return false;
-  *added = (range){start, size};
   pthread_mutex_lock(&ranges->lock);
+  *added = (range){start, size, atomic_fetch_add(&ranges->serial, 1) + 1};
   range **found = tsearch(added, &ranges->root, compare);
   bool is_new = found && *found == added;
   pthread_mutex_unlock(&ranges->lock);
@@ -43,21 +45,24 @@ bool kdl_ranges_add(kdl_ranges *ranges, uint64_t start, uint64_t size) {
 }
 
 bool kdl_ranges_remove(kdl_ranges *ranges, uint64_t start) {
-  range key = {start, 1};
+  range key = {start, 1, 0};
   pthread_mutex_lock(&ranges->lock);
   range **found = tfind(&key, &ranges->root, compare);
   range *removed = found && (*found)->start == start ? *found : NULL;
-  if (removed)
+  if (removed) {
     tdelete(removed, &ranges->root, compare);
+    atomic_fetch_add(&ranges->generation, 1);
+  }
   pthread_mutex_unlock(&ranges->lock);
   free(removed);
   return removed != NULL;
 }
 
-bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word) {
-  range key = {word, 1};
+bool kdl_ranges_hold(kdl_ranges *ranges, uint64_t word, uint64_t serial) {
+  range key = {word, 1, 0};
   pthread_mutex_lock(&ranges->lock);
-  bool held = tfind(&key, &ranges->root, compare) != NULL;
+  range **found = tfind(&key, &ranges->root, compare);
+  bool held = found && (*found)->serial <= serial;
   pthread_mutex_unlock(&ranges->lock);
   return held;
 }

@@ -87,15 +87,16 @@ kdl_status kdl_hip_launch_unusual(const kdl_kernel_head *head, const kdl_launch_
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
+/* A hipError_t is never negative, and success is KDL_OK: it is returned as it is. */
 static inline __attribute__((always_inline)) kdl_status launch_usual(const kdl_hip_kernel *kernel,
                                                                      const kdl_hip_queue *queue,
                                                                      const kdl_launch_desc *desc,
                                                                      const uint32_t *block,
                                                                      const kdl_args *args) {
   int error = kdl_launch_plain(&kernel->head, queue->stream, desc, block, 0, args);
-  return kdl_unlikely(error != KDL_HIP_SUCCESS)
+  return kdl_unlikely(error > KDL_HIP_SUCCESS)
              ? refused(kernel, desc, error, "hipModuleLaunchKernel")
-             : KDL_OK;
+             : (kdl_status)error;
 }
 
 kdl_status kdl_hip_launch_own_block(const kdl_kernel_head *head, const kdl_launch_desc *desc,

@@ -170,7 +170,6 @@ static kdl_status open_locked(const kdl_backend_device *desc, void **out_device)
     free(device);
     return status;
   }
-  atomic_init(&device->generation, 1);
   kdl_ranges_init(&device->ranges);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->stamps.lock, NULL);

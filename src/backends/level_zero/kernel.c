@@ -90,15 +90,7 @@ static kdl_status learn_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *mo
   if (!kdl_arguments_settle(&learnt, fault, sizeof fault))
     return kdl_ze_host->fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
                              fault);
-  kernel->argument_count = learnt.count;
-  kernel->group_index = learnt.group_index;
-  kernel->arguments = malloc((learnt.count + 1) * sizeof *kernel->arguments);
-  if (!kernel->arguments)
-    return kdl_ze_no_memory(kernel->device);
-  memcpy(kernel->arguments, learnt.list, learnt.count * sizeof *kernel->arguments);
-  bool has_memory = kdl_slots_assign(&kernel->slots, kernel->arguments, learnt.count) &&
-                    kdl_arguments_lay_out(&learnt, &kernel->params);
-  return has_memory ? KDL_OK : kdl_ze_no_memory(kernel->device);
+  return kdl_taker_keep(&kernel->taker, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -135,9 +127,7 @@ void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
   destroy_handle(kernel->device, kernel->handle);
   if (kernel->number != UINT32_MAX)
     give_number(kernel->device, kernel->number);
-  kdl_slots_free(&kernel->slots);
-  kdl_params_free(&kernel->params);
-  free(kernel->arguments);
+  kdl_taker_free(&kernel->taker);
   free(kernel->name);
   free(kernel);
 }
@@ -145,6 +135,7 @@ void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
 static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
                           const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
   kernel->name = strdup(wish->name);
+  kernel->taker.name = kernel->name;
   if (!kernel->name || !take_number(kernel->device, &kernel->number))
     return kdl_ze_no_memory(kernel->device);
   kdl_status status = kdl_ze_kernel_create(kernel, &kernel->handle);
@@ -167,6 +158,10 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_backe
   if (!kernel)
     return kdl_ze_no_memory(device);
   kernel->device = device;
+  kernel->taker = (kdl_taker){.giver = &kdl_ze_giver,
+                              .device = device,
+                              .ordinal = kernel->device->ordinal,
+                              .ranges = &kernel->device->ranges};
   kernel->module = module->handle;
   kernel->number = UINT32_MAX;
   kdl_status status = prepare(kernel, module, wish, out_kernel);
@@ -174,13 +169,13 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_backe
     kdl_ze_kernel_free(kernel);
     return status;
   }
-  bool is_bare = kernel->argument_count == 0;
+  const kdl_taker *taker = &kernel->taker;
   memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
-  out_kernel->launch = is_bare ? kdl_ze_launch_bare : kdl_ze_launch;
+  out_kernel->launch = kdl_ze_entry_of(taker);
   out_kernel->context = kernel;
-  out_kernel->params = kernel->params.list;
-  out_kernel->param_count = kernel->argument_count;
-  out_kernel->packed_size = kdl_params_packed_size(&kernel->params);
+  out_kernel->params = taker->params.list;
+  out_kernel->param_count = taker->count;
+  out_kernel->packed_size = kdl_params_packed_size(&taker->params);
   kernel->next = atomic_load(&module->kernels);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

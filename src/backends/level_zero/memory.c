@@ -40,14 +40,12 @@ kdl_status kdl_ze_alloc(void *handle, uint64_t size, uint64_t *out_address) {
   return KDL_OK;
 }
 
-/* The count goes up before the memory goes: a launch that sees the old one still has it. */
 kdl_status kdl_ze_free(void *handle, uint64_t address) {
   kdl_ze_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
     return kdl_ze_host->fail(KDL_BAD_CALL, 0,
                              "level_zero:%u: found an address that libkdl did not allocate",
                              device->ordinal);
-  atomic_fetch_add_explicit(&device->generation, 1, memory_order_relaxed);
   int error = kdl_ze.free(device->context, pointer_to(address));
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeMemFree");
 }

@@ -4,10 +4,8 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 #define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
-#include "backends/common/arguments.h"
 #include "backends/common/brief_lock.h"
-#include "backends/common/ranges.h"
-#include "backends/common/slots.h"
+#include "backends/common/given.h"
 #include "backends/level_zero/driver.h"
 
 #include <pthread.h>
@@ -53,9 +51,7 @@ void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp);
 /* Devices                                                                                      */
 
 struct kdl_ze_device {
-  /* Counts the calls of kdl_ze_free: whoever remembers an address of libkdl's remembers the count,
-   * since the next allocation may get the same one. Begins with 1. */
-  _Atomic uint64_t generation;
+  kdl_ranges ranges; /* memory of libkdl's */
   void *driver;
   void *handle;
   void *context;        /* one for all devices of the driver, or the caller's */
@@ -69,7 +65,6 @@ struct kdl_ze_device {
   uint32_t max_block;
   double ns_per_tick;
   uint64_t tick_mask; /* the bits of a time that count */
-  kdl_ranges ranges;
   kdl_ze_stamps stamps;
   pthread_mutex_t lock; /* of the two below */
   kdl_ze_queue *queues;
@@ -104,15 +99,11 @@ kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint
                               uint64_t *out_size);
 
 struct kdl_ze_kernel {
-  kdl_slots slots;
+  kdl_taker taker;
   kdl_ze_device *device;
-  uint32_t argument_count;
   uint32_t number;   /* its place among the instances of each queue */
   uint32_t block[3]; /* for launches that leave it to the image */
-  uint32_t group_index;
-  kdl_argument *arguments;
-  kdl_params params;
-  void *handle; /* for questions, and for the caller; never launched */
+  void *handle;      /* for questions, and for the caller; never launched */
   void *module;
   char *name;
   kdl_ze_kernel *next;
@@ -136,32 +127,42 @@ kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle);
  * remembered.
  */
 typedef struct kdl_ze_instance {
-  const kdl_ze_kernel *kernel; /* NULL: stands for none */
+  const kdl_ze_kernel *kernel;
   void *handle;
-  uint64_t shape[2];   /* block and group memory of the last launch, as in its descriptor */
-  uint64_t generation; /* of the device when memory was set; 0: to be set again */
-  uint32_t group[3];   /* size that was set last ... */
-  uint32_t group_memory;
-  bool complete; /* ... and whether every argument has been */
-  uint64_t values[];
+  uint32_t group[3]; /* size that was set last */
+  kdl_given given;
+  uint64_t values[]; /* of that */
 } kdl_ze_instance;
 
 enum { KDL_ZE_MOST_WAITS = 64 };
 
-/* What a launch reads is in front. */
+/* zeCommandListAppendLaunchKernel */
+typedef int kdl_ze_launch_function(void *list, void *kernel, const uint32_t groups[3], void *event,
+                                   uint32_t wait_count, void **waits);
+
+/* The last launch on a queue, as the next one may repeat it. */
+typedef struct kdl_ze_last {
+  _Alignas(16) uint64_t shape[2]; /* block and group memory, as in the descriptor */
+  void *handle;                   /* the instance's */
+  kdl_ze_instance *instance;
+} kdl_ze_last;
+
+/* What a launch reads is in front. The lock is first, so that its address is the queue's. */
 struct kdl_ze_queue {
-  kdl_brief_lock lock;       /* of all that follows */
-  kdl_ze_instance *last;     /* launched here; never NULL */
-  void *list;                /* an immediate command list */
-  const kdl_launch_desc *at; /* the launch that is under way, should it be refused */
-  kdl_ze_device *device;
-  bool has_barriers; /* the list works in any order, so a barrier follows each command */
-  bool is_owned;
-  kdl_ze_instance **instances; /* by the kernel's number; NULL where it was not launched here */
+  kdl_brief_lock lock; /* of all that follows */
   uint32_t instance_count;
+  const kdl_ze_kernel *kernel; /* of the last launch; NULL: not to be repeated */
+  kdl_ze_last last;
+  void *list; /* an immediate command list */
+  kdl_ze_launch_function *launch;
+  const kdl_launch_desc *at;   /* the launch that is under way, should it be refused */
+  kdl_ze_instance **instances; /* by the kernel's number; NULL where it was not launched here */
+  kdl_ze_device *device;
+  kdl_ze_queue *next;
   kdl_ze_stamp *waits[KDL_ZE_MOST_WAITS]; /* that the list may not have passed yet */
   unsigned wait_count;
-  kdl_ze_queue *next;
+  bool has_barriers; /* the list works in any order, so a barrier follows each command */
+  bool is_owned;
 };
 
 kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue);
@@ -191,14 +192,13 @@ void kdl_ze_queues_drain(kdl_ze_device *device);
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-/* Sets the group size and the arguments that differ from those of the instance. */
-kdl_status kdl_ze_arguments_set(kdl_ze_instance *instance, const kdl_launch_desc *desc,
-                                const kdl_args *args);
+extern const kdl_giver kdl_ze_giver;
 
-/* What kernels are launched by, with arguments and without, and how it goes on where something
- * differs from the last launch on the queue: the first takes the lock, the second has it. */
-kdl_launch_entry kdl_ze_launch;
-kdl_launch_entry kdl_ze_launch_bare;
+/* What a kernel is launched by. */
+kdl_launch_entry *kdl_ze_entry_of(const kdl_taker *taker);
+
+/* How a launch goes on where something differs from the last one on the queue: the first takes the
+ * lock, the second has it. */
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_contended;
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_changed;
 

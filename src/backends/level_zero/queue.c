@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `last` points to where nothing was launched yet: no kernel's. */
-static kdl_ze_instance no_instance;
-
 /* ------------------------------------------------------------------------------------------ */
 /* Making                                                                                       */
 
@@ -22,7 +19,7 @@ static kdl_ze_queue *new_queue(kdl_ze_device *device) {
   kdl_ze_queue *queue = calloc(1, sizeof *queue);
   if (queue) {
     queue->device = device;
-    queue->last = &no_instance;
+    queue->launch = kdl_ze.launch;
   }
   return queue;
 }
@@ -193,7 +190,8 @@ kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
 /* Instances                                                                                    */
 
 static kdl_status create_instance(const kdl_ze_kernel *kernel, kdl_ze_instance **out_instance) {
-  kdl_ze_instance *made = calloc(1, sizeof *made + kernel->slots.count * sizeof *made->values);
+  size_t count = kdl_given_value_count(&kernel->taker);
+  kdl_ze_instance *made = calloc(1, sizeof *made + count * sizeof *made->values);
   if (!made)
     return kdl_ze_no_memory(kernel->device);
   kdl_status status = kdl_ze_kernel_create(kernel, &made->handle);
@@ -202,6 +200,7 @@ static kdl_status create_instance(const kdl_ze_kernel *kernel, kdl_ze_instance *
     return status;
   }
   made->kernel = kernel;
+  kdl_given_begin(&made->given, &kernel->taker, made->values);
   *out_instance = made;
   return KDL_OK;
 }
@@ -235,8 +234,8 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
       kernel_number < queue->instance_count ? queue->instances[kernel_number] : NULL;
   if (!instance)
     return;
-  if (queue->last == instance)
-    queue->last = &no_instance;
+  if (queue->kernel == instance->kernel)
+    queue->kernel = NULL;
   queue->instances[kernel_number] = NULL;
   int error = kdl_ze.kernel_destroy(instance->handle);
   if (error != KDL_ZE_SUCCESS)

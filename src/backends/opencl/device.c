@@ -166,7 +166,6 @@ static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device 
   device->ordinal = desc->ordinal;
   device->identity = desc->identity;
   device->adopted = desc->native_context;
-  atomic_init(&device->generation, 1);
   kdl_ranges_init(&device->ranges);
   kdl_status status = open_new(device);
   if (status != KDL_OK) {

@@ -13,20 +13,14 @@ enum { default_block = 256 };
 
 /* Nothing is remembered yet. */
 static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
-  const kdl_slots *slots = &kernel->slots;
-  size_t watched = (size_t)slots->wide_count + slots->word_count;
-  size_t others = slots->count - watched;
+  const kdl_taker *taker = &kernel->taker;
   kdl_opencl_instance *made =
-      calloc(1, sizeof *made + watched * sizeof *made->watched + others * sizeof *made->others);
+      calloc(1, sizeof *made + kdl_given_value_count(taker) * sizeof *made->values);
   if (!made)
     return NULL;
   made->of = kernel;
   made->device = kernel->device;
-  for (size_t i = 0; i < watched; ++i)
-    made->watched[i].index = slots->order[i];
-  made->wide_end = made->watched + slots->wide_count;
-  made->word_end = made->watched + watched;
-  made->others = (uint64_t *)(made->watched + watched);
+  kdl_given_begin(&made->given, taker, made->values);
   return made;
 }
 
@@ -62,9 +56,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
     instance = next;
   }
   pthread_mutex_destroy(&kernel->lock);
-  kdl_slots_free(&kernel->slots);
-  free(kernel->params);
-  kdl_params_free(&kernel->infos);
+  kdl_taker_free(&kernel->taker);
   free(kernel->name);
   free(kernel);
 }
@@ -83,16 +75,8 @@ static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_modul
   kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, wish, &learnt);
   if (status != KDL_OK)
     return status;
-  kernel->param_count = learnt.count;
-  kernel->group_index = learnt.group_index;
-  kernel->params = malloc((learnt.count + 1) * sizeof *kernel->params);
-  if (!kernel->params)
-    return kdl_opencl_no_memory(kernel->device->ordinal);
-  memcpy(kernel->params, learnt.list, learnt.count * sizeof *kernel->params);
-  bool assigned = kdl_slots_assign(&kernel->slots, kernel->params, learnt.count);
-  return assigned && kdl_arguments_lay_out(&learnt, &kernel->infos)
-             ? KDL_OK
-             : kdl_opencl_no_memory(kernel->device->ordinal);
+  return kdl_taker_keep(&kernel->taker, &learnt) ? KDL_OK
+                                                 : kdl_opencl_no_memory(kernel->device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -176,12 +160,13 @@ static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *mo
 
 static void tell(const kdl_opencl_kernel *kernel, const kdl_backend_wish *wish,
                  kdl_backend_kernel *out_kernel) {
+  const kdl_taker *taker = &kernel->taker;
   memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
-  out_kernel->launch = kdl_opencl_launch;
+  out_kernel->launch = kdl_opencl_entry_of(taker);
   out_kernel->context = kernel->first;
-  out_kernel->params = kernel->infos.list;
-  out_kernel->param_count = kernel->param_count;
-  out_kernel->packed_size = kdl_params_packed_size(&kernel->infos);
+  out_kernel->params = taker->params.list;
+  out_kernel->param_count = taker->count;
+  out_kernel->packed_size = kdl_params_packed_size(&taker->params);
 }
 
 kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_backend_wish *wish,
@@ -194,6 +179,11 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_b
   kernel->device = device;
   kernel->program = module->program;
   kernel->name = strdup(wish->name);
+  kernel->taker = (kdl_taker){.giver = &kdl_opencl_giver,
+                              .device = device,
+                              .ordinal = device->ordinal,
+                              .ranges = &device->ranges,
+                              .name = kernel->name};
   pthread_mutex_init(&kernel->lock, NULL);
   kdl_status status = kernel->name ? prepare(kernel, module, wish, out_kernel)
                                    : kdl_opencl_no_memory(device->ordinal);

@@ -45,7 +45,19 @@ __attribute__((noinline, cold)) static kdl_status refused(const kdl_opencl_insta
                          "%u bytes of dynamic group memory",
                          instance->of->name, global[0] / local[0], global[1] / local[1],
                          global[2] / local[2], local[0], local[1], local[2],
-                         instance->group_memory);
+                         instance->given.group_memory);
+}
+
+/* Zero where the launch has the shape of the last one. */
+static inline __attribute__((always_inline)) uint64_t
+other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
+  enum { at_cluster = offsetof(kdl_launch_desc, cluster) };
+  _Static_assert(offsetof(kdl_launch_desc, block) == at_shape + 12 &&
+                     offsetof(kdl_launch_desc, shared) == at_shape + 24 &&
+                     offsetof(kdl_launch_desc, flags) == at_shape + 28 &&
+                     at_cluster == at_shape + 32,
+                 "neighbours");
+  return kdl_differ_32(desc->grid, instance->shape) | kdl_word_at(desc, at_cluster);
 }
 
 static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
@@ -57,24 +69,33 @@ static void set_shape(kdl_opencl_instance *instance, const kdl_launch_desc *desc
   memcpy(instance->shape, (const char *)desc + at_shape, sizeof instance->shape);
 }
 
+/* What a refusal tells of is put on the stack now, which the empty statement says: a value that
+ * lives in a register across the driver's call costs every launch three instructions, not one. An
+ * error of OpenCL is never positive, and success is KDL_OK: it is returned as it is. */
 static inline __attribute__((always_inline)) kdl_status enqueue(const kdl_opencl_instance *instance,
-                                                                const kdl_opencl_queue *queue) {
-  int32_t error = queue->launch(queue->queue, instance->kernel, dimensions, NULL, instance->global,
-                                instance->local, 0, NULL, NULL);
-  return unlikely(error != KDL_CL_SUCCESS) ? refused(instance, error) : KDL_OK;
+                                                                const kdl_opencl_queue *queue,
+                                                                const size_t *no_offset) {
+  const kdl_opencl_instance *launched = instance;
+  __asm__ volatile("" : "+m"(launched));
+  int32_t error = queue->launch(queue->queue, instance->kernel, dimensions, no_offset,
+                                instance->global, instance->local, 0, NULL, NULL);
+  return unlikely(error < KDL_CL_SUCCESS) ? refused(launched, error) : (kdl_status)error;
 }
 
 static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
                             const kdl_args *args, void *queue) {
-  if (desc->flags || desc->cluster[0])
+  bool is_alike = !other_shape(instance, desc);
+  if (!is_alike && (desc->flags || desc->cluster[0]))
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
                                  instance->device->ordinal);
-  kdl_status status = kdl_opencl_arguments_set(instance, desc, args);
+  kdl_status status =
+      kdl_given_set(&instance->given, &instance->of->taker, instance->kernel, args, desc->shared);
   if (status != KDL_OK)
     return status;
-  set_shape(instance, desc);
-  return enqueue(instance, queue);
+  if (!is_alike)
+    set_shape(instance, desc);
+  return enqueue(instance, queue, NULL);
 }
 
 kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_launch_desc *desc,
@@ -141,54 +162,80 @@ kdl_status kdl_opencl_launch_elsewhere(const kdl_kernel_head *head, const kdl_la
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-/* Zero where the launch has the shape of the last one, and what that was given still stands. */
-static inline __attribute__((always_inline)) uint64_t
-other_shape(const kdl_opencl_instance *instance, const kdl_launch_desc *desc) {
-  _Static_assert(offsetof(kdl_launch_desc, block) == at_shape + 12 &&
-                     offsetof(kdl_launch_desc, shared) == at_shape + 24 &&
-                     offsetof(kdl_launch_desc, flags) == at_shape + 28 &&
-                     offsetof(kdl_launch_desc, cluster) == at_shape + 32,
-                 "neighbours");
-  return (kdl_word_at(desc, at_shape) ^ instance->shape[0]) |
-         (kdl_word_at(desc, at_shape + 8) ^ instance->shape[1]) |
-         (kdl_word_at(desc, at_shape + 16) ^ instance->shape[2]) |
-         (kdl_word_at(desc, at_shape + 24) ^ instance->shape[3]) | desc->cluster[0] |
-         (instance->repeatable ^
-          atomic_load_explicit(&instance->device->generation, memory_order_relaxed));
+/* Written out for x86-64, where compilers load both before they compare. */
+static inline __attribute__((always_inline)) bool is_mine(const kdl_opencl_instance *instance) {
+  uintptr_t owner = atomic_load_explicit(&instance->owner, memory_order_relaxed);
+#if defined(__x86_64__)
+  bool is_equal;
+  __asm__("cmp %%fs:0, %1" : "=@ccz"(is_equal) : "r"(owner));
+  return is_equal;
+#else
+  return owner == this_thread();
+#endif
 }
 
-kdl_status kdl_opencl_launch_again(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                   const kdl_args *args, void *queue) {
-  (void)desc, (void)args;
-  return enqueue(head->context, queue);
-}
-
-kdl_status kdl_opencl_launch_alike(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                   const kdl_args *args, void *queue) {
+static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
   const kdl_opencl_instance *instance = head->context;
-  const void *const *pointers = args->pointers;
-  const kdl_opencl_watched *last = instance->watched;
-  uint64_t differs = 0;
-  for (; last != instance->wide_end; ++last)
-    differs |= last->value ^ kdl_word_at(pointers[last->index], 0);
-  for (; last != instance->word_end; ++last) {
-    uint32_t word;
-    memcpy(&word, pointers[last->index], sizeof word);
-    differs |= (uint32_t)last->value ^ word;
-  }
-  return unlikely(differs) ? kdl_opencl_launch_changed(head, desc, args, queue)
-                           : enqueue(instance, queue);
-}
-
-/* Ends in a jump whichever way it goes, so that it needs no frame of its own. That the others are
- * not static keeps compilers from moving their saves here. */
-kdl_status kdl_opencl_launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                             const kdl_args *args, void *queue) {
-  const kdl_opencl_instance *instance = head->context;
-  if (unlikely(atomic_load_explicit(&instance->owner, memory_order_relaxed) != this_thread()))
+  if (unlikely(!is_mine(instance)))
     return kdl_opencl_launch_elsewhere(head, desc, args, queue);
-  if (unlikely(other_shape(instance, desc)))
+  uint64_t differs = other_shape(instance, desc);
+  if (unlikely(differs))
     return kdl_opencl_launch_changed(head, desc, args, queue);
-  return instance->word_end == instance->watched ? kdl_opencl_launch_again(head, desc, args, queue)
-                                                 : kdl_opencl_launch_alike(head, desc, args, queue);
+  /* The zero that comparing left in a register is the driver's NULL. */
+  __asm__("" : "+r"(differs));
+  return enqueue(instance, queue, (const size_t *)(uintptr_t)differs);
+}
+
+/* Whether all but the arguments are as they were, and these still stand where no word differs. */
+static inline __attribute__((always_inline)) bool is_alike(const kdl_opencl_instance *instance,
+                                                           const kdl_launch_desc *desc) {
+  uint64_t generation =
+      atomic_load_explicit(&instance->device->ranges.generation, memory_order_relaxed);
+  return !(other_shape(instance, desc) | (instance->given.repeatable ^ generation));
+}
+
+static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                              const kdl_args *args, void *queue) {
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(!is_mine(instance)))
+    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != instance->of->taker.count) ||
+      unlikely(!kdl_given_stands(&instance->given, args->pointers)))
+    return kdl_opencl_launch_changed(head, desc, args, queue);
+  return enqueue(instance, queue, NULL);
+}
+
+static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_kernel_head *head,
+                                                                   const kdl_launch_desc *desc,
+                                                                   const kdl_args *args,
+                                                                   void *queue, unsigned wide_count,
+                                                                   unsigned word_count) {
+  const kdl_opencl_instance *instance = head->context;
+  if (unlikely(!is_mine(instance)))
+    return kdl_opencl_launch_elsewhere(head, desc, args, queue);
+  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != wide_count + word_count) ||
+      unlikely(!kdl_words_stand((const kdl_given_word *)instance->values, wide_count, word_count,
+                                args->pointers)))
+    return kdl_opencl_launch_changed(head, desc, args, queue);
+  return enqueue(instance, queue, NULL);
+}
+
+#define ENTRY(wide_count, word_count)                                                              \
+  static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
+                                                       const kdl_launch_desc *desc,                \
+                                                       const kdl_args *args, void *queue) {        \
+    return launch_few(head, desc, args, queue, wide_count, word_count);                            \
+  }
+KDL_EACH_WRITTEN_OUT(ENTRY)
+#undef ENTRY
+
+kdl_launch_entry *kdl_opencl_entry_of(const kdl_taker *taker) {
+  static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
+      [0][0] = launch_bare,
+#define ENTRY(wide_count, word_count) [wide_count][word_count] = launch_##wide_count##_##word_count,
+      KDL_EACH_WRITTEN_OUT(ENTRY)
+#undef ENTRY
+  };
+  return kdl_taker_is_written_out(taker) ? few[taker->wide_count][taker->word_count] : launch_many;
 }

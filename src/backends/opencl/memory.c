@@ -239,7 +239,6 @@ kdl_status kdl_opencl_free(void *handle, uint64_t address) {
                                  "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
                                  "kdl_alloc gave",
                                  device->ordinal, address);
-  atomic_fetch_add_explicit(&device->generation, 1, memory_order_relaxed);
   int32_t error = device->memory->free(device, address);
   return error == KDL_CL_SUCCESS
              ? KDL_OK

@@ -3,9 +3,7 @@
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
-#include "backends/common/arguments.h"
-#include "backends/common/ranges.h"
-#include "backends/common/slots.h"
+#include "backends/common/given.h"
 #include "backends/opencl/driver.h"
 
 #include <pthread.h>
@@ -62,9 +60,7 @@ typedef struct kdl_opencl_extensions {
 } kdl_opencl_extensions;
 
 struct kdl_opencl_device {
-  /* Counts the calls of kdl_opencl_free: whoever remembers an address of libkdl's remembers the
-   * count, since the next allocation may get the same one. Begins with 1. */
-  _Atomic uint64_t generation;
+  kdl_ranges ranges; /* memory of libkdl's */
   void *platform;
   void *id;             /* cl_device_id */
   void *context;        /* one of its own, or the caller's */
@@ -79,7 +75,6 @@ struct kdl_opencl_device {
   _Atomic bool has_queue;    /* the one for launches that name none */
   kdl_opencl_extensions ext; /* NULL where it has not the extension */
   const kdl_opencl_memory *memory;
-  kdl_ranges ranges;
   kdl_opencl_device *next;
 };
 
@@ -122,49 +117,25 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
  */
 typedef struct kdl_opencl_instance kdl_opencl_instance;
 
-/* An argument of eight or four bytes as it was set last, beside where to find the next one: so a
- * launch compares it with what it is given by way of few registers. */
-typedef struct kdl_opencl_watched {
-  uint64_t value;
-  uint64_t index; /* among the launch's arguments */
-} kdl_opencl_watched;
-
 struct kdl_opencl_instance {
-  _Atomic uintptr_t owner; /* the thread; 0: nobody's yet */
-  uint64_t shape[4];       /* grid, block, group memory and flags of the last launch, as in its
-                              descriptor ... */
-  uint64_t repeatable;     /* the device's generation in which that launch can be repeated after
-                              comparing what is watched; 0: in none */
-  kdl_opencl_device *device;
-  const kdl_opencl_watched *wide_end; /* arguments of eight bytes end here ... */
-  const kdl_opencl_watched *word_end; /* ... and those of four, which follow, here */
-  void *kernel;                       /* cl_kernel */
-  size_t global[3];                   /* ... and as the driver takes it */
+  _Atomic uintptr_t owner;        /* the thread; 0: nobody's yet */
+  void *kernel;                   /* cl_kernel */
+  _Alignas(16) uint64_t shape[4]; /* grid, block, group memory and flags of the last launch, as in
+                                     its descriptor ... */
+  size_t global[3];               /* ... and as the driver takes it */
   size_t local[3];
-  uint64_t generation;   /* of the device when memory was set; 0: to be set again */
-  uint32_t group_memory; /* bytes that were set last ... */
-  bool complete;         /* ... and whether every argument has been */
+  kdl_opencl_device *device;
   kdl_opencl_kernel *of;
   kdl_opencl_instance *next;
-  uint64_t *others; /* words of the arguments of other sizes, behind those that are watched */
-  kdl_opencl_watched watched[];
+  kdl_given given;
+  uint64_t values[]; /* of that */
 };
 
-/* Where an argument's last value is kept. */
-static inline uint64_t *kdl_opencl_value(kdl_opencl_instance *instance, uint32_t slot) {
-  size_t watched = (size_t)(instance->word_end - instance->watched);
-  return slot < watched ? &instance->watched[slot].value : &instance->others[slot - watched];
-}
-
 struct kdl_opencl_kernel {
+  kdl_taker taker;
   kdl_opencl_instance *first; /* what launches are given */
   kdl_opencl_device *device;
-  uint32_t param_count;
-  kdl_slots slots;
-  uint32_t block[3];    /* for launches that leave it to the image */
-  uint32_t group_index; /* KDL_NO_GROUP_MEMORY where it takes none */
-  kdl_argument *params;
-  kdl_params infos; /* unknown where not all sizes are known */
+  uint32_t block[3]; /* for launches that leave it to the image */
   void *program;
   char *name;
   pthread_mutex_t lock; /* held to add an instance */
@@ -182,14 +153,13 @@ void *kdl_opencl_kernel_native(void *device, void *context);
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
-/* Sets the arguments that differ from those of the instance. */
-kdl_status kdl_opencl_arguments_set(kdl_opencl_instance *instance, const kdl_launch_desc *desc,
-                                    const kdl_args *args);
+extern const kdl_giver kdl_opencl_giver;
 
-/* What kernels are launched by, and the ways that it goes on. */
-kdl_launch_entry kdl_opencl_launch;
-__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_again;
-__attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_alike;
+/* What a kernel is launched by. */
+kdl_launch_entry *kdl_opencl_entry_of(const kdl_taker *taker);
+
+/* How a launch goes on where something differs from the last one, and where it is another thread's.
+ */
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
 

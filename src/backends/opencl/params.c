@@ -73,3 +73,24 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
   return KDL_OK;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Giving arguments                                                                             */
+
+static int give_value(void *kernel, uint32_t index, size_t size, const void *value) {
+  return kdl_opencl.set_arg(kernel, index, size, value);
+}
+
+static int give_memory(const void *handle, void *kernel, uint32_t index, uint64_t word) {
+  const kdl_opencl_device *device = handle;
+  return device->memory->set(device, kernel, index, word);
+}
+
+static kdl_status refused(const void *handle, int error, bool is_memory, size_t index,
+                          const char *kernel) {
+  const kdl_opencl_device *device = handle;
+  return kdl_opencl_fail(device->ordinal, error, "%s of argument %zu of \"%s\"",
+                         is_memory ? device->memory->set_call : "clSetKernelArg", index, kernel);
+}
+
+const kdl_giver kdl_opencl_giver = {"opencl", &kdl_opencl_host, give_value, give_memory, refused};

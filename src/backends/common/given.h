@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * For drivers that take a kernel's arguments one by one before a launch: they are remembered, and
+ * only those that differ from the last launch's are given again.
+ *
+ * A driver may look up what memory an address or a handle stands for when it is given, and keep
+ * that. So memory counts as unchanged only where it was libkdl's when it was given and none was
+ * freed since: the same address may be other memory by now. Whose memory it is, is looked up when
+ * it is given the second time in a row, so that buffers that take turns cost no look-up. Memory
+ * that the caller brought is given every time.
+ */
+#ifndef KDL_BACKENDS_COMMON_GIVEN_H
+#define KDL_BACKENDS_COMMON_GIVEN_H
+
+#include "backends/common/arguments.h"
+#include "backends/common/ranges.h"
+
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernels                                                                                      */
+
+/* How a driver is given arguments: its errors are numbers, 0 is none. */
+typedef struct kdl_giver {
+  const char *backend;
+  const kdl_backend_host *const *host;
+  int (*value)(void *handle, uint32_t index, size_t size, const void *value);
+  int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
+  /* Records that one of them failed. */
+  kdl_status (*refused)(const void *device, int error, bool is_memory, size_t index,
+                        const char *kernel);
+} kdl_giver;
+
+/* A kernel, as far as its arguments go. */
+typedef struct kdl_taker {
+  const kdl_giver *giver;
+  const void *device; /* the giver's, and its number */
+  uint32_t ordinal;
+  uint32_t count; /* of arguments */
+  uint32_t
+      group_index; /* the driver's, for group memory; KDL_NO_GROUP_MEMORY where it takes none */
+  uint16_t wide_count, word_count; /* arguments of eight and of four bytes */
+  uint32_t other_words;            /* that those of other sizes take */
+  bool has_others; /* of another size, which a launch does not compare, or of none that is known */
+  kdl_argument *arguments;
+  kdl_ranges *ranges;
+  const char *name;
+  kdl_params params;
+} kdl_taker;
+
+/* Keeps what was learnt of the arguments. False when out of memory; to be freed in either case. */
+bool kdl_taker_keep(kdl_taker *taker, const kdl_arguments *learnt);
+void kdl_taker_free(kdl_taker *taker);
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was given last                                                                          */
+
+/* An argument of eight or four bytes as it was given last, beside where to find the next one. */
+typedef struct kdl_given_word {
+  uint64_t value;
+  uint32_t index;  /* among the arguments of the launch */
+  uint32_t stands; /* KDL_GIVEN_ */
+} kdl_given_word;
+
+enum {
+  KDL_GIVEN_NOT = 0,  /* or not to be relied upon */
+  KDL_GIVEN_ONCE = 1, /* memory of which it is not known yet whose it is */
+  KDL_GIVEN_WELL = 2,
+};
+
+/* First those of eight bytes, then those of four, so that a launch compares without asking for
+ * sizes. */
+typedef struct kdl_given {
+  uint64_t repeatable; /* in this generation of memory the arguments stand where no word differs;
+                          0: in none */
+  const kdl_given_word *wide_end, *word_end;
+  uint64_t generation; /* of memory, when it was given */
+  uint64_t serial;     /* the last of libkdl's allocations then */
+  uint32_t group_memory;
+  bool complete; /* every argument has been given */
+  kdl_given_word *words;
+  uint64_t *others; /* the values of other sizes, behind the words */
+} kdl_given;
+
+/* How many values of such a kernel are kept, and where. All begins as zeros. */
+size_t kdl_given_value_count(const kdl_taker *taker);
+void kdl_given_begin(kdl_given *given, const kdl_taker *taker, uint64_t *values);
+
+/* Gives what differs. `handle` is the driver's kernel. */
+kdl_status kdl_given_set(kdl_given *given, const kdl_taker *taker, void *handle,
+                         const kdl_args *args, uint32_t group_memory);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Comparing                                                                                    */
+
+static inline uint64_t kdl_word_at(const void *base, size_t offset) {
+  uint64_t word;
+  memcpy(&word, (const char *)base + offset, sizeof word);
+  return word;
+}
+
+static inline bool kdl_word_stands(const kdl_given_word *word, const void *const *pointers) {
+  return kdl_word_at(pointers[word->index], 0) == word->value;
+}
+
+static inline bool kdl_half_stands(const kdl_given_word *word, const void *const *pointers) {
+  uint32_t half;
+  memcpy(&half, pointers[word->index], sizeof half);
+  return half == (uint32_t)word->value;
+}
+
+/* Whether no argument of eight or four bytes differs from what was given. */
+static inline __attribute__((always_inline)) bool kdl_given_stands(const kdl_given *given,
+                                                                   const void *const *pointers) {
+  const kdl_given_word *word = given->words;
+  for (; word != given->wide_end; ++word) {
+    if (!kdl_word_stands(word, pointers))
+      return false;
+  }
+  for (; word != given->word_end; ++word) {
+    if (!kdl_half_stands(word, pointers))
+      return false;
+  }
+  return true;
+}
+
+/* The same where the compiler knows how many there are, and writes them out: half the
+ * instructions. */
+static inline __attribute__((always_inline)) bool kdl_words_stand(const kdl_given_word *words,
+                                                                  unsigned wide_count,
+                                                                  unsigned word_count,
+                                                                  const void *const *pointers) {
+#pragma GCC unroll 4
+  for (unsigned i = 0; i < wide_count; ++i) {
+    if (__builtin_expect(!kdl_word_stands(&words[i], pointers), 0))
+      return false;
+  }
+#pragma GCC unroll 4
+  for (unsigned i = 0; i < word_count; ++i) {
+    if (__builtin_expect(!kdl_half_stands(&words[wide_count + i], pointers), 0))
+      return false;
+  }
+  return true;
+}
+
+/* How many arguments of eight bytes, and of four, kernels have that are launched so: most do. */
+enum { KDL_MOST_WRITTEN_OUT = 4 };
+#define KDL_EACH_WRITTEN_OUT(entry)                                                                \
+  entry(0, 1) entry(0, 2) entry(0, 3) entry(0, 4) entry(1, 0) entry(1, 1) entry(1, 2) entry(1, 3)  \
+      entry(1, 4) entry(2, 0) entry(2, 1) entry(2, 2) entry(2, 3) entry(2, 4) entry(3, 0)          \
+          entry(3, 1) entry(3, 2) entry(3, 3) entry(3, 4) entry(4, 0) entry(4, 1) entry(4, 2)      \
+              entry(4, 3) entry(4, 4)
+
+static inline bool kdl_taker_is_written_out(const kdl_taker *taker) {
+  return !taker->has_others && taker->wide_count <= KDL_MOST_WRITTEN_OUT &&
+         taker->word_count <= KDL_MOST_WRITTEN_OUT;
+}
+
+/* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */
+static inline __attribute__((always_inline)) uint64_t kdl_differ_16(const void *bytes,
+                                                                    const void *remembered) {
+#if defined(__SSE2__)
+  __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128(bytes), _mm_load_si128(remembered));
+  return 0xffffU ^ (unsigned)_mm_movemask_epi8(same);
+#else
+  return (kdl_word_at(bytes, 0) ^ kdl_word_at(remembered, 0)) |
+         (kdl_word_at(bytes, 8) ^ kdl_word_at(remembered, 8));
+#endif
+}
+
+/* The same of 32. */
+static inline __attribute__((always_inline)) uint64_t kdl_differ_32(const void *bytes,
+                                                                    const void *remembered) {
+#if defined(__SSE2__)
+  const __m128i *now = bytes, *then = remembered;
+  __m128i same = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(now), _mm_load_si128(then)),
+                               _mm_cmpeq_epi8(_mm_loadu_si128(now + 1), _mm_load_si128(then + 1)));
+  return 0xffffU ^ (unsigned)_mm_movemask_epi8(same);
+#else
+  return kdl_differ_16(bytes, remembered) |
+         kdl_differ_16((const char *)bytes + 16, (const char *)remembered + 16);
+#endif
+}
+
+#endif

@@ -41,6 +41,11 @@ typedef struct kdl_host_work {
   uint64_t group_count;
 } kdl_host_work;
 
+/* Memory for one group at a time, aligned to 64, of this thread; NULL when out of it. It is given
+ * back by the thread that took it; NULL is allowed. */
+void *kdl_host_group_memory_take(size_t size);
+void kdl_host_group_memory_give(void *memory);
+
 /* Runs every group and returns when all are done. */
 kdl_status kdl_host_run(const kdl_host_work *work);
 

@@ -20,7 +20,6 @@ enum {
   wake_ns = 20000, /* what is left must take longer than this alone to be shared */
   chunks_per_thread = 8,
   limit_threads = 1024,
-  shared_alignment = 64,
 };
 
 /* A launch that is shared. */
@@ -110,11 +109,11 @@ static void run_chunks(shared_work *sharing, void *shared) {
 }
 
 /* NULL where none is needed, and where there is none: *out_lacks tells. */
-static void *group_memory(const kdl_host_work *work, bool *out_lacks) {
-  void *memory = NULL;
-  *out_lacks = work->shape.shared_size &&
-               posix_memalign(&memory, shared_alignment, work->shape.shared_size) != 0;
-  return *out_lacks ? NULL : memory;
+static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
+  uint32_t size = work->shape.shared_size;
+  void *memory = size ? kdl_host_group_memory_take(size) : NULL;
+  *out_lacks = size && !memory;
+  return memory;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -122,10 +121,10 @@ static void *group_memory(const kdl_host_work *work, bool *out_lacks) {
 
 static void help(shared_work *sharing) {
   bool lacks;
-  void *shared = group_memory(sharing->work, &lacks);
+  void *shared = take_group_memory(sharing->work, &lacks);
   if (!lacks)
     run_chunks(sharing, shared);
-  free(shared);
+  kdl_host_group_memory_give(shared);
 }
 
 static void *serve(void *unused) {
@@ -220,7 +219,7 @@ static uint64_t run_alone(const kdl_host_work *work, void *shared) {
 
 kdl_status kdl_host_run(const kdl_host_work *work) {
   bool lacks;
-  void *shared = group_memory(work, &lacks);
+  void *shared = take_group_memory(work, &lacks);
   if (lacks)
     return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
                                    "out of memory for %u bytes of group memory",
@@ -236,6 +235,6 @@ kdl_status kdl_host_run(const kdl_host_work *work) {
       run_groups(work, first, work->group_count, shared);
     }
   }
-  free(shared);
+  kdl_host_group_memory_give(shared);
   return KDL_OK;
 }

@@ -117,6 +117,7 @@ static const implication x86_implied[] = {
     {KDL_X86_SSE4_1, {{LOW(KDL_X86_SSSE3), NO_HIGH}}},
     {KDL_X86_SSSE3, {{LOW(KDL_X86_SSE3), NO_HIGH}}},
     {KDL_X86_SSE3, {{LOW(KDL_X86_SSE2), NO_HIGH}}},
+    {KDL_X86_OSXSAVE, {{0, HIGH(KDL_X86_XSAVE)}}}, /* Intel SDM, volume 1, 13.2 */
 };
 
 static const implication aarch64_implied[] = {

@@ -19,6 +19,7 @@
 #define V3_A                                                                                       \
   (V2_A | A(AVX) | A(AVX2) | A(BMI1) | A(BMI2) | A(F16C) | A(FMA) | A(LZCNT) | A(MOVBE) |          \
    A(OSXSAVE))
+#define V3_B B(XSAVE) /* which OSXSAVE implies; the psABI names just that */
 #define V4_A (V3_A | A(AVX512F) | A(AVX512BW) | A(AVX512CD) | A(AVX512DQ) | A(AVX512VL))
 
 /* CPUs: what clang and gcc may use under -march=NAME, as far as it is more than a hint to the CPU
@@ -92,9 +93,9 @@ typedef struct {
 } named_set;
 
 static const named_set levels[] = {
-    {"x86-64", {{V1_A, 0}}},    {"x86-64-v2", {{V2_A, 0}}}, {"x86-64-v3", {{V3_A, 0}}},
-    {"x86-64-v4", {{V4_A, 0}}}, {"x86-64-v1", {{V1_A, 0}}}, {"generic", {{V1_A, 0}}},
-    {"x86_64", {{V1_A, 0}}},    {"", {{V1_A, 0}}},
+    {"x86-64", {{V1_A, 0}}},       {"x86-64-v2", {{V2_A, 0}}}, {"x86-64-v3", {{V3_A, V3_B}}},
+    {"x86-64-v4", {{V4_A, V3_B}}}, {"x86-64-v1", {{V1_A, 0}}}, {"generic", {{V1_A, 0}}},
+    {"x86_64", {{V1_A, 0}}},       {"", {{V1_A, 0}}},
 };
 
 static const named_set cpus[] = {
@@ -210,7 +211,8 @@ kdl_feature_set kdl_x86_level_set(unsigned level) {
 
 unsigned kdl_x86_level(kdl_feature_set set) {
   unsigned level = 0;
-  while (level < 4 && !(levels[level].set.word[0] & ~set.word[0]))
+  while (level < 4 && !(levels[level].set.word[0] & ~set.word[0]) &&
+         !(levels[level].set.word[1] & ~set.word[1]))
     ++level;
   return level;
 }
@@ -219,7 +221,9 @@ void kdl_out_x86(kdl_out *out, kdl_feature_set set) {
   unsigned level = kdl_x86_level(set);
   kdl_out_format(out, level > 1 ? "x86-64-v%u" : "x86-64", level);
   kdl_feature_set more = kdl_feature_tokens(KDL_CLASS_X86, set);
-  more.word[0] &= ~kdl_x86_level_set(level ? level : 1).word[0];
+  kdl_feature_set named = kdl_x86_level_set(level ? level : 1);
+  more.word[0] &= ~named.word[0];
+  more.word[1] &= ~named.word[1];
   if (kdl_feature_any(more)) {
     kdl_out_format(out, "+");
     kdl_out_features(out, KDL_CLASS_X86, more);

@@ -92,7 +92,7 @@ const Device OpenCL{"opencl:spirv64 il=1.4 features=fp64+subgroups", "spirv64", 
                     "fp64+subgroups"};
 const Device Haswell{"host:x86-64-v3", "x86-64-v3", X86,
                      "cmov+cx8+fpu+fxsr+mmx+sce+sse+sse2+cmpxchg16b+lahf_sahf+sse3+ssse3+sse4_1+"
-                     "sse4_2+popcnt+osxsave+movbe+lzcnt+avx+f16c+bmi1+fma+bmi2+avx2",
+                     "sse4_2+popcnt+osxsave+movbe+lzcnt+avx+f16c+bmi1+fma+bmi2+avx2+xsave",
                      "fp64+int64"};
 const Device Neoverse{"host:armv8.2-a+dotprod", "armv8.2-a+dotprod", Arm,
                       "lse+fp+simd+dotprod+rdm+crc+dpb", "fp64+int64+int8_dot"};

@@ -132,7 +132,7 @@ static const struct {
      "min_gfx=gfx90a:cdna2; the device is gfx908:cdna1", ""},
     {"object znver4", "host x86-64-v3", "missing_features",
      "built for znver4; needs "
-     "avx512f+avx512vl+avx512bw+avx512dq+avx512cd+avx512_vbmi+avx512_ifma+avx512_vpopcntdq and 22 "
+     "avx512f+avx512vl+avx512bw+avx512dq+avx512cd+avx512_vbmi+avx512_ifma+avx512_vpopcntdq and 21 "
      "more, which the device lacks",
      "add an image for x86-64-v3 or below"},
     {"object x86-64-v4", "host x86-64-v4 off=avx512f+avx512bw", "os_disabled",

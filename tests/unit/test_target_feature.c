@@ -281,15 +281,15 @@ static void test_what_x86_tokens_imply(void **state) {
     const char *token, *closed;
   } rows[] = {
       {"sse3", "sse2+sse3"},
-      {"avx2", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+avx2"},
+      {"avx2", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+avx2+xsave"},
       {"amx_bf16", "amx_tile+amx_bf16"},
-      {"vaes", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+avx2+aes+vaes"},
-      {"xop", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+sse4a+fma4+xop"},
+      {"vaes", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+avx2+aes+vaes+xsave"},
+      {"xop", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+xsave+sse4a+fma4+xop"},
       {"avx512_bf16", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+f16c+fma+avx2+avx512f+avx512bw+"
-                      "avx512_bf16"},
+                      "avx512_bf16+xsave"},
       {"avx10_1", "sse2+sse3+ssse3+sse4_1+sse4_2+osxsave+avx+f16c+fma+avx2+avx512f+avx512vl+"
                   "avx512bw+avx512dq+avx512cd+avx512_vbmi+avx512_ifma+avx512_vpopcntdq+"
-                  "avx512_vbmi2+avx512_vnni+avx512_bitalg+avx512_bf16+avx512_fp16+avx10_1"},
+                  "avx512_vbmi2+avx512_vnni+avx512_bitalg+avx512_bf16+avx512_fp16+avx10_1+xsave"},
   };
   for (size_t i = 0; i < COUNT(rows); ++i) {
     kdl_feature_set set;

@@ -60,18 +60,9 @@ static kdl_feature_set device_features(const ld_request *request, kdl_feature_cl
   return kdl_feature_tokens(which, (kdl_feature_set){{~lacks->word[0], ~lacks->word[1]}});
 }
 
-/* As LLVM sees it, which has XSAVE wherever it has AVX: so has every CPU whose system uses it,
- * though no level of the psABI names it. */
-static kdl_feature_set llvm_features(const ld_request *request, kdl_feature_class which) {
-  kdl_feature_set has = device_features(request, which);
-  if (which == KDL_CLASS_X86 && kdl_feature_has(has, KDL_X86_OSXSAVE))
-    kdl_feature_add(&has, KDL_X86_XSAVE);
-  return has;
-}
-
 static void describe_cpu(ld_target *target, const ld_request *request) {
   kdl_feature_class which = kdl_family_class(target->family);
-  kdl_feature_set set = llvm_features(request, which);
+  kdl_feature_set set = device_features(request, which);
   kdl_out out = {target->features, sizeof target->features, 0};
   for (unsigned bit = 0; bit < 128; ++bit) {
     if (kdl_feature_has(set, bit))
@@ -98,7 +89,7 @@ static void describe_cpu(ld_target *target, const ld_request *request) {
  * about how code is made, not about what runs it. */
 static void list_lacking(const ld_request *request, kdl_feature_class which, kdl_string features,
                          kdl_feature_set *lacking) {
-  kdl_feature_set has = llvm_features(request, which);
+  kdl_feature_set has = device_features(request, which);
   for (size_t at = 0; at < features.length;) {
     size_t end = kdl_text_find(features, at, ",");
     int bit = features.data[at] == '+'

@@ -14,7 +14,7 @@ typedef struct {
   size_t at, end;
 } reader;
 
-enum { no_dash = UINT32_MAX };
+#define NO_DASH UINT32_MAX
 
 /* "      - arg_type:   arg_byvalue": dash 6, column 8. */
 typedef struct {
@@ -70,7 +70,7 @@ static bool next_line(reader *r, line *out) {
     const char *newline = memchr(start, '\n', r->end - r->at);
     const char *end = newline ? newline : text + r->end;
     const char *at = start;
-    *out = (line){.at = r->at, .dash = no_dash, .key = {"", 0}, .value = {"", 0}};
+    *out = (line){.at = r->at, .dash = NO_DASH, .key = {"", 0}, .value = {"", 0}};
     r->at = newline ? (size_t)(newline + 1 - text) : r->end;
     while (at < end && *at == ' ')
       ++at;
@@ -172,10 +172,10 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
   line l;
   bool in_kernels = false, is_found = false;
   size_t begin = 0;
-  uint32_t dash = no_dash, column = 0;
+  uint32_t dash = NO_DASH, column = 0;
   while (next_line(r, &l)) {
-    bool is_top = l.dash == no_dash && l.column == 0;
-    bool is_item = in_kernels && l.dash != no_dash && (dash == no_dash || l.dash == dash);
+    bool is_top = l.dash == NO_DASH && l.column == 0;
+    bool is_item = in_kernels && l.dash != NO_DASH && (dash == NO_DASH || l.dash == dash);
     if ((is_top || is_item) && is_found) {
       r->end = l.at;
       break;
@@ -192,7 +192,7 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
       dash = l.dash;
       column = l.column;
     }
-    if (in_kernels && dash != no_dash && l.column == column && is(l.key, "name") &&
+    if (in_kernels && dash != NO_DASH && l.column == column && is(l.key, "name") &&
         is_name(l.value, kernel))
       is_found = true;
   }
@@ -275,13 +275,13 @@ static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
   while (status == KDL_OK && next_line(r, &l)) {
     bool is_key = l.column == column;
     bool in_payload = is(part, "payload_arguments");
-    if (is_key || l.dash != no_dash)
+    if (is_key || l.dash != NO_DASH)
       status = close_payload(r, &p, pointer_size, kernel);
     if (status != KDL_OK)
       break;
     if (is_key)
       part = l.key;
-    else if (in_payload && l.dash != no_dash)
+    else if (in_payload && l.dash != NO_DASH)
       p = (payload){.first = l, .is_open = true, .type = {"", 0}, .space = {"", 0}};
     if (!is_key && in_payload)
       status = take_payload_key(r, &l, &p);

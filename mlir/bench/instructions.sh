@@ -32,7 +32,7 @@ if [ "$kdl_async" -gt 64 ] || [ "$kdl_sync" -gt 150 ]; then
   echo 'expected at most 64 and 150 under #kdl.runtime_select'
   exit 1
 fi
-if [ "$select_async" -gt 350 ] || [ "$select_sync" -gt 650 ]; then
-  echo 'expected at most 350 and 650 under #gpu.select_object'
+if [ "$select_async" -gt 350 ] || [ "$select_sync" -gt 750 ]; then
+  echo 'expected at most 350 and 750 under #gpu.select_object'
   exit 1
 fi

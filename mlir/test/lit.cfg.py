@@ -8,6 +8,7 @@
   %runtime  mlir/runtime, for its headers
   %inputs   the folder of input files
   %examples examples/mlir
+  %docs     docs
   %fakes    the folder of the fake drivers, see tests/fakes
   %stock    mlir-opt without the plugin
   %rocm     the folder of AMD's device libraries
@@ -49,6 +50,7 @@ config.substitutions.append(("%llvm_lib", llvm_lib))
 config.substitutions.append(("%runtime", os.path.join(config.kdl_source_dir, "mlir", "runtime")))
 config.substitutions.append(("%include", os.path.join(config.kdl_source_dir, "include")))
 config.substitutions.append(("%examples", os.path.join(config.kdl_source_dir, "examples", "mlir")))
+config.substitutions.append(("%docs", os.path.join(config.kdl_source_dir, "docs")))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 plugin = os.path.join(config.kdl_lib_dir, "KdlMLIR.so")

@@ -63,9 +63,9 @@ typedef struct mgpu_memref_1d {
   int64_t offset, size, stride;
 } mgpu_memref_1d;
 
-KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(float *allocated, float *aligned,
+KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(const float *allocated, float *aligned,
                                                      int64_t offset, int64_t size, int64_t stride);
-KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(int32_t *allocated, int32_t *aligned,
+KDL_API mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(const int32_t *allocated, int32_t *aligned,
                                                      int64_t offset, int64_t size, int64_t stride);
 
 KDL_API void *mgpuTensorMapEncodeTiledMemref(int64_t rank, const mgpu_memref *memref, int data_type,

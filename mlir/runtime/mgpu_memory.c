@@ -184,14 +184,14 @@ static mgpu_memref_1d on_device(char *data, int64_t offset, int64_t size, int64_
   return (mgpu_memref_1d){there, there, offset, size, stride};
 }
 
-mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(float *allocated, float *aligned, int64_t offset,
+mgpu_memref_1d mgpuMemGetDeviceMemRef1dFloat(const float *allocated, float *aligned, int64_t offset,
                                              int64_t size, int64_t stride) {
   (void)allocated;
   return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dFloat");
 }
 
-mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(int32_t *allocated, int32_t *aligned, int64_t offset,
-                                             int64_t size, int64_t stride) {
+mgpu_memref_1d mgpuMemGetDeviceMemRef1dInt32(const int32_t *allocated, int32_t *aligned,
+                                             int64_t offset, int64_t size, int64_t stride) {
   (void)allocated;
   return on_device((char *)aligned, offset, size, stride, "mgpuMemGetDeviceMemRef1dInt32");
 }

@@ -63,15 +63,16 @@ static void add(kdl_queue *stream) {
   pthread_mutex_unlock(&lock);
 }
 
-/* True where it was kept; else it is known no more. */
+/* True where it is kept; else it is known no more. */
 static bool keep(const kdl_queue *stream, bool is_idle) {
   pthread_mutex_lock(&lock);
   entry *known = find(stream);
-  bool is_kept = known && is_idle && kept_count < kept_limit;
-  if (is_kept) {
+  bool was_kept = known && known->is_kept; /* it is destroyed once more */
+  bool is_kept = was_kept || (known && is_idle && kept_count < kept_limit);
+  if (is_kept && !was_kept) {
     known->is_kept = true;
     ++kept_count;
-  } else if (known) {
+  } else if (known && !is_kept) {
     *known = entries[--count];
   }
   pthread_mutex_unlock(&lock);

@@ -404,6 +404,7 @@ static void streams_are_used_again(void **state) {
   kdl_queue *first = mgpuStreamCreate();
   mgpuStreamSynchronize(first);
   mgpuStreamDestroy(first);
+  mgpuStreamDestroy(first);
   kdl_queue *second = mgpuStreamCreate();
   assert_ptr_equal(second, first);
   kdl_queue *third = mgpuStreamCreate();

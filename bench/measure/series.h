@@ -22,7 +22,7 @@ void bench_series_free(bench_series *series);
  * so few tell nothing of how rounds differ. */
 bench_interval bench_series_median(const bench_series *series);
 
-/* Likewise, and the interval holds the medians of the four quarters of the time: where nothing
+/* Likewise, and the interval holds the medians of the five fifths of the time: where nothing
  * drifts they seldom lie outside; where something does, the next run may be as far away as they. */
 bench_interval bench_series_median_drifting(const bench_series *series);
 

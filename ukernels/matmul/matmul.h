@@ -43,7 +43,7 @@ KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
 typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
 
-enum { max_rows = 32, max_vectors = 2, narrow_columns = 8 };
+enum { max_rows = 128, max_vectors = 2, narrow_columns = 8 };
 
 INLINE int32_t tile_rows(void) {
   return (int32_t)(microkernel_tile() & 0xff);
@@ -70,6 +70,7 @@ typedef struct operands {
   const lhs_element *lhs;
   const rhs_element *rhs;
   int32_t depth, lots;
+  int rhs_is_far; /* in memory or L3, not just packed */
 } operands;
 
 /* What the sums of a tile start from: the bias or zero, and C where it is added to. */
@@ -112,7 +113,7 @@ INLINE void tile(operands of, origin start, result *c, ptrdiff_t stride, int32_t
         sums[row * vectors + vector] = bias[vector];
   }
   int32_t whole = of.lots * steps;
-  if (rows <= few_rows)
+  if (rows <= few_rows && tile_steps() != steps && of.rhs_is_far)
     multiply_ahead(of, sums, rows, vectors);
   else if (of.lots)
     microkernel(of.lhs, 0, of.rhs, 0, (result *)sums, 0, of.lots, rows, vectors, steps);
@@ -142,7 +143,13 @@ static __attribute__((noinline)) void tile_of(operands of, origin start, result 
   HEIGHT(base + 2)                                                                                 \
   HEIGHT(base + 3)                                                                                 \
   HEIGHT(base + 4) HEIGHT(base + 5) HEIGHT(base + 6) HEIGHT(base + 7) HEIGHT(base + 8)
-  switch (rows) { HEIGHTS(0) HEIGHTS(8) HEIGHTS(16) HEIGHTS(24) }
+  /* Registers that are tiles themselves have no such arrays, and take any height. */
+  if (tile_steps() == steps && vectors > 1)
+    tile(of, start, c, stride, rows, 2);
+  else if (tile_steps() == steps)
+    tile(of, start, c, stride, rows, 1);
+  else
+    switch (rows) { HEIGHTS(0) HEIGHTS(8) }
 }
 
 /* Between a part of C and rows of whole vectors. */
@@ -182,20 +189,34 @@ static __attribute__((noinline)) void edge_of(operands of, origin start, result 
 /* ------------------------------------------------------------------------------------------ */
 /* One group's share                                                                            */
 
-/* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. */
+enum { register_rows = 16 }; /* at most, in tiles that are arrays of registers */
+
+/* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. Where
+ * the microkernel divides them further itself, only the last tile is smaller. */
 typedef struct division {
-  int32_t parts, size, larger; /* the first `larger` parts have one more */
+  int32_t parts, size, larger, whole; /* the first `larger` parts have one more */
 } division;
 
 INLINE division divide(int32_t whole, int32_t largest) {
   int32_t parts = (whole + largest - 1) / largest;
-  return (division){parts, parts ? whole / parts : 0, parts ? whole % parts : 0};
+  if (largest > register_rows)
+    return (division){parts, largest, 0, whole};
+  return (division){parts, parts ? whole / parts : 0, parts ? whole % parts : 0, whole};
 }
 INLINE int32_t part_begin(division by, int32_t part) {
   return part * by.size + least(part, by.larger);
 }
 INLINE int32_t part_size(division by, int32_t part) {
-  return by.size + (part < by.larger);
+  return least(by.size + (part < by.larger), by.whole - part_begin(by, part));
+}
+
+/* Rows of a tile: as many as `size` bytes hold of packed ones where the microkernel would take
+ * more, and 32 always fit. */
+INLINE int32_t height_in(size_t size, int32_t depth) {
+  enum { surely = 32 };
+  int32_t row_size = depth * values * (int32_t)sizeof(lhs_element);
+  int32_t fits = row_size ? (int32_t)size / row_size / surely * surely : tile_rows();
+  return tile_rows() <= surely ? tile_rows() : least(tile_rows(), fits > surely ? fits : surely);
 }
 
 /* ... and one block of K of it. */
@@ -205,11 +226,12 @@ typedef struct share {
   const result *bias; /* NULL: none */
   result *c;
   matrix a_shape, c_shape;
-  division tiles; /* of the rows */
-  int32_t width;  /* columns */
+  int32_t rows, width; /* of C */
+  division tiles;      /* of the rows */
   int32_t values_of_k;
   int32_t first_word, depth;     /* of A */
   int32_t b_words, b_first_word; /* in B: of each vector, and that the block begins with */
+  int b_is_far;                  /* see operands */
   int adds;                      /* to what is in C */
   int in_place;                  /* A is not packed */
   lhs_element *packed;           /* the tiles from first_tile on */
@@ -228,11 +250,11 @@ INLINE operands share_operands(const share *s, int32_t tile, const rhs_element *
   int32_t first = part_begin(s->tiles, tile);
   if (s->in_place) {
     const void *a = s->a + first * s->a_shape.row_stride;
-    return (operands){a, rhs, s->depth, 0};
+    return (operands){a, rhs, s->depth, 0, s->b_is_far};
   }
   int32_t rows = first - part_begin(s->tiles, s->first_tile);
   return (operands){s->packed + (ptrdiff_t)rows * s->depth * values, rhs, s->depth,
-                    s->depth / steps};
+                    s->depth / steps, s->b_is_far};
 }
 
 INLINE void share_pack(const share *s, int32_t tile) {
@@ -283,7 +305,9 @@ static void share_run(const share *s, int32_t end) {
 
 /* A block of K, with as many rows at once as `size` bytes of packed ones hold. */
 INLINE void share_block(share *s, size_t size) {
-  size_t tile_size = (size_t)tile_rows() * (size_t)s->depth * values * sizeof(lhs_element);
+  int32_t height = height_in(size, s->depth);
+  size_t tile_size = (size_t)height * (size_t)s->depth * values * sizeof(lhs_element);
+  s->tiles = divide(s->rows, height);
   int32_t at_once = s->in_place || !tile_size ? s->tiles.parts : (int32_t)(size / tile_size);
   for (s->first_tile = 0; s->first_tile < s->tiles.parts; s->first_tile += at_once)
     share_run(s, least(s->tiles.parts, s->first_tile + at_once));
@@ -311,8 +335,15 @@ INLINE region region_of(const kdl_host_group *group, uint32_t m, uint32_t n) {
 /* ------------------------------------------------------------------------------------------ */
 /* Few columns                                                                                  */
 
-INLINE int is_narrow(uint32_t n) {
-  return n && n <= narrow_columns;
+/* How many columns, the last, are multiplied so: those that would fill little of a vector. Beside
+ * others it is worth its while for fewer, since the rows of A must be packed for both. */
+INLINE int32_t narrow_of(uint32_t n) {
+  enum { beside_others = 4 };
+  int32_t last = (int32_t)(n % columns);
+  return n <= narrow_columns ? (int32_t)n : last <= beside_others ? last : 0;
+}
+INLINE int is_last_column(const kdl_host_group *group) {
+  return group->group[0] + 1 == group->group_count[0];
 }
 
 /* Columns of B, as rows; where the microkernel wants a bias, another row that gives it: what it
@@ -336,6 +367,24 @@ static void narrow_pack(lhs_element *packed, const element *b, matrix shape, int
           x = b[(first + row) * exchanged.row_stride + at * exchanged.column_stride];
         to[place(rows, words, row, at / values) * values + at % values] = lhs_of(x);
       }
+  }
+}
+
+/* Sums, a row for each column of C, to where they belong. */
+static void narrow_out(result *c, matrix shape, result *sums, ptrdiff_t stride, int32_t rows,
+                       int32_t n, int accumulate) {
+  for (int32_t column = 0; column < n; ++column) {
+    fragment *sum = (fragment *)(sums + column * stride), *bias = (fragment *)(sums + n * stride);
+    for (ptrdiff_t at = 0; has_bias && at < stride / columns; ++at)
+      sum[at] -= bias[at];
+    const result *from = sums + column * stride;
+    result *to = c + column * shape.column_stride;
+    if (accumulate)
+      for (int32_t row = 0; row < rows; ++row, to += shape.row_stride)
+        *to += from[row];
+    else
+      for (int32_t row = 0; row < rows; ++row, to += shape.row_stride)
+        *to = from[row];
   }
 }
 
@@ -363,54 +412,61 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
         result *part = sums + first * stride;
         const lhs_element *lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values;
-        tile_of((operands){lhs, panel, depth, depth / steps}, (origin){part, stride, 0}, part,
+        tile_of((operands){lhs, panel, depth, depth / steps, 0}, (origin){part, stride, 0}, part,
                 stride, rows, vectors);
       }
     }
-    for (int32_t column = 0; column < n; ++column)
-      for (int32_t i = 0; i < width; ++i) {
-        result *to = c + (row + i) * c_shape.row_stride + column * c_shape.column_stride;
-        result sum = sums[column * stride + i];
-        if (has_bias)
-          sum -= sums[n * stride + i];
-        *to = accumulate ? *to + sum : sum;
-      }
+    narrow_out(c + row * c_shape.row_stride, c_shape, sums, stride, width, n, accumulate);
   }
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels                                                                                  */
 
+/* The parts of packed B. */
+typedef struct parts {
+  int32_t wide, narrow; /* columns */
+  result *bias;
+  rhs_element *rhs;
+  lhs_element *lhs; /* of the narrow ones */
+} parts;
+
+INLINE parts parts_of(const void *packed, uint32_t n, int32_t words) {
+  int32_t narrow = narrow_of(n), wide = (int32_t)n - narrow;
+  ptrdiff_t padded = (wide + columns - 1) / columns * columns;
+  result *bias = (result *)(uintptr_t)packed;
+  rhs_element *rhs = (rhs_element *)(bias + (has_bias ? padded : 0));
+  return (parts){wide, narrow, bias, rhs, (lhs_element *)(rhs + padded * words * values)};
+}
+
 /* With packed B. A launch may add group memory; A is packed in larger blocks then. */
 KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_stride),
        (int64_t, a_column_stride), (const void *, b), (result *, c), (int64_t, c_row_stride),
        (int64_t, c_column_stride), (uint32_t, m), (uint32_t, n), (uint32_t, k),
        (uint32_t, accumulate)) {
-  region of = region_of(kdl_group, m, n);
-  ptrdiff_t padded = (ptrdiff_t)(n + columns - 1) / columns * columns;
   int32_t words = words_of(k);
+  parts in = parts_of(b, n, words);
+  region of = region_of(kdl_group, m, (uint32_t)in.wide);
   matrix a_shape = {a_row_stride, a_column_stride}, c_shape = {c_row_stride, c_column_stride};
+  a += of.first_row * a_row_stride;
+  c += of.first_row * c_row_stride;
+  if (in.narrow && is_last_column(kdl_group))
+    narrow_run(in.lhs, a, a_shape, c + in.wide * c_column_stride, c_shape,
+               of.end_row - of.first_row, in.narrow, (int32_t)k, words, accumulate != 0,
+               kdl_group->shared);
   if (of.first_row == of.end_row || of.first_column >= of.end_column)
     return;
-  a += of.first_row * a_row_stride;
-  c += of.first_row * c_row_stride + of.first_column * c_column_stride;
-  if (is_narrow(n)) {
-    narrow_run(b, a, a_shape, c, c_shape, of.end_row - of.first_row, (int32_t)n, (int32_t)k, words,
-               accumulate != 0, kdl_group->shared);
-    return;
-  }
-  const result *bias = has_bias ? b : 0;
   share s = {.a = a,
-             .b = (const rhs_element *)((const result *)b + (has_bias ? padded : 0)) +
-                  (ptrdiff_t)of.first_column * words * values,
-             .bias = bias ? bias + of.first_column : 0,
-             .c = c,
+             .b = in.rhs + (ptrdiff_t)of.first_column * words * values,
+             .bias = has_bias ? in.bias + of.first_column : 0,
+             .c = c + of.first_column * c_column_stride,
              .a_shape = a_shape,
              .c_shape = c_shape,
-             .tiles = divide(of.end_row - of.first_row, tile_rows()),
+             .rows = of.end_row - of.first_row,
              .width = of.end_column - of.first_column,
              .values_of_k = (int32_t)k,
              .b_words = words,
+             .b_is_far = 1,
              .adds = accumulate != 0,
              .in_place = words <= kdl_const_matmul_depth && can_be_in_place(a_shape, words, k),
              .packed = kdl_group->shared};
@@ -470,7 +526,7 @@ KERNEL(plain_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_s
                .c = c + of.first_row * c_row_stride + column * c_column_stride,
                .a_shape = {a_row_stride, a_column_stride},
                .c_shape = {c_row_stride, c_column_stride},
-               .tiles = divide(of.end_row - of.first_row, tile_rows()),
+               .rows = of.end_row - of.first_row,
                .width = least(at_once, of.end_column - column),
                .values_of_k = (int32_t)k,
                .adds = accumulate != 0,
@@ -484,18 +540,13 @@ KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stri
        (int64_t, column_stride), (void *, packed), (uint32_t, n), (uint32_t, k)) {
   int32_t words = words_of(k);
   matrix shape = {row_stride, column_stride};
-  if (is_narrow(n)) {
-    if (!kdl_group->group[0])
-      narrow_pack(packed, b, shape, (int32_t)n, (int32_t)k, words);
-    return;
-  }
-  region of = region_of(kdl_group, 1, n);
-  ptrdiff_t padded = (ptrdiff_t)(n + columns - 1) / columns * columns;
-  result *bias = packed;
-  rhs_element *rhs = (rhs_element *)(bias + (has_bias ? padded : 0));
+  parts in = parts_of(packed, n, words);
+  region of = region_of(kdl_group, 1, (uint32_t)in.wide);
+  if (in.narrow && is_last_column(kdl_group))
+    narrow_pack(in.lhs, b + in.wide * column_stride, shape, in.narrow, (int32_t)k, words);
   int32_t width = of.end_column - of.first_column;
-  panels in = {rhs + (ptrdiff_t)of.first_column * words * values, words, tile_vectors(),
+  panels to = {in.rhs + (ptrdiff_t)of.first_column * words * values, words, tile_vectors(),
                (width + columns - 1) / columns};
-  pack_vectors(in, bias + of.first_column, b + of.first_column * column_stride, shape, words,
+  pack_vectors(to, in.bias + of.first_column, b + of.first_column * column_stride, shape, words,
                (int32_t)k, width);
 }

@@ -83,13 +83,10 @@ static void pack_rows(lhs_element *restrict packed, const element *a, matrix sha
 /* ------------------------------------------------------------------------------------------ */
 /* The right operand                                                                            */
 
-/* Sixteen columns, 16 words of each, where those of a column lie together. Four times, the first
- * half of the lines is dealt with the second like cards: then lines are columns. */
-INLINE void transpose(rhs_element *restrict to, ptrdiff_t distance, const element *from,
-                      ptrdiff_t column_stride) {
-  word_line cards[columns], dealt[columns];
-  for (int32_t i = 0; i < columns; ++i)
-    cards[i] = *(const unaligned_word_line *)(from + i * column_stride);
+/* Sixteen lines become columns: four times, the first half of them is dealt with the second like
+ * cards. */
+INLINE void deal(word_line *cards) {
+  word_line dealt[columns];
   for (int32_t turn = 0; turn < 4; ++turn) {
     for (int32_t i = 0; i < columns / 2; ++i) {
       word_line a = cards[i], b = cards[i + columns / 2];
@@ -101,8 +98,33 @@ INLINE void transpose(rhs_element *restrict to, ptrdiff_t distance, const elemen
     for (int32_t i = 0; i < columns; ++i)
       cards[i] = dealt[i];
   }
+}
+
+/* Words of columns, where those of a column lie together: 16 of 16. */
+INLINE void transpose(rhs_element *restrict to, ptrdiff_t distance, const element *from,
+                      ptrdiff_t column_stride) {
+  word_line cards[columns];
+  for (int32_t i = 0; i < columns; ++i)
+    cards[i] = *(const unaligned_word_line *)(from + i * column_stride);
+  deal(cards);
   for (int32_t i = 0; i < columns; ++i)
     *(unaligned_word_line *)(to + i * distance) = cards[i];
+}
+
+/* ... and fewer; there are zeros in place of other columns. */
+static void transpose_part(rhs_element *restrict to, ptrdiff_t distance, const element *from,
+                           ptrdiff_t column_stride, int32_t words, int32_t width) {
+  typedef rhs_word unaligned_rhs_word __attribute__((aligned(1)));
+  word_line cards[columns];
+  /* Lanes that are masked may lie beyond the memory that there is, but that would take long. */
+  for (int32_t i = 0; i < columns; ++i)
+    cards[i] = __builtin_masked_load(
+        first_lanes(i < width ? words : 0),
+        (const unaligned_rhs_word *)(from + (i < width ? i * column_stride : 0)));
+  deal(cards);
+  for (int32_t i = 0; i < columns; ++i)
+    if (i < words)
+      *(unaligned_word_line *)(to + i * distance) = cards[i];
 }
 
 typedef element element_row __attribute__((ext_vector_type(16)));
@@ -139,12 +161,11 @@ INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict 
 /* One of which some may be beyond the matrix. */
 INLINE void pack_vector(rhs_element *to, const element *from, matrix shape, int32_t rows,
                         int32_t width) {
-  for (int32_t column = 0; column < columns; ++column)
-    for (int32_t value = 0; value < values; ++value)
-      to[column * values + value] =
-          value < rows && column < width
-              ? from[value * shape.row_stride + column * shape.column_stride]
-              : 0;
+  for (int32_t i = 0; i < columns * values; ++i)
+    to[i] = 0;
+  for (int32_t value = 0; value < least(values, rows); ++value)
+    for (int32_t column = 0; column < least(columns, width); ++column)
+      to[column * values + value] = from[value * shape.row_stride + column * shape.column_stride];
 }
 
 /* Up to 16 words of some vectors side by side that are in a panel each with `distance` between
@@ -157,13 +178,17 @@ typedef struct cell {
 } cell;
 
 static void pack_cell(cell at, matrix shape) {
-  int is_whole = at.rows >= at.words * values && at.width >= columns;
-  if (is_whole && shape.row_stride == 1 && at.words == steps)
+  int32_t word = 0, whole = least(at.words, at.rows / values);
+  if (shape.row_stride == 1 && whole == steps && at.width >= columns) {
     transpose(at.to, at.distance, at.from, shape.column_stride);
-  else
-    for (int32_t word = 0; word < at.words; ++word)
-      pack_vector(at.to + word * at.distance, at.from + word * values * shape.row_stride, shape,
-                  at.rows - word * values, at.width);
+    word = steps;
+  } else if (shape.row_stride == 1 && whole > 0) {
+    transpose_part(at.to, at.distance, at.from, shape.column_stride, whole, at.width);
+    word = whole;
+  }
+  for (; word < at.words; ++word)
+    pack_vector(at.to + word * at.distance, at.from + word * values * shape.row_stride, shape,
+                at.rows - word * values, at.width);
 }
 
 /* What has been packed, added up by columns: bytes, the only type that has a bias. */

@@ -13,6 +13,7 @@
 #include <kdl/mma.h>
 
 #include <immintrin.h>
+#include <stddef.h>
 
 enum { amx_rows = 16, amx_bytes = 64 };
 
@@ -35,14 +36,12 @@ static inline void amx_configure(int32_t rows) {
   _tile_loadconfig(&shape);
 }
 
-#define KDL_MMA_AMX(name, lhs_type, rhs_type, acc_type, multiply)                                  \
-  void name(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                    \
-    const char *lhs = (const char *)(lhs_base + lhs_offset);                                       \
-    const char *rhs = (const char *)(rhs_base + rhs_offset);                                       \
-    char *acc = (char *)(acc_base + acc_offset);                                                   \
+/* Up to 32 rows, of `all` in a lot. */
+#define KDL_MMA_AMX_ROWS(name, multiply)                                                           \
+  static inline void name(const char *lhs, const char *rhs, char *acc, int32_t k_outer,            \
+                          int32_t rows, int32_t all, int32_t intrinsics_n, int32_t intrinsics_k) { \
     const int32_t stride = intrinsics_n * amx_bytes;                                               \
-    const int two_halves = intrinsics_m > amx_rows, two_vectors = intrinsics_n > 1;                \
-    amx_configure(intrinsics_m);                                                                   \
+    const int two_halves = rows > amx_rows, two_vectors = intrinsics_n > 1;                        \
     _tile_loadd(0, acc, stride);                                                                   \
     if (two_vectors)                                                                               \
       _tile_loadd(1, acc + amx_bytes, stride);                                                     \
@@ -68,7 +67,7 @@ static inline void amx_configure(int32_t rows) {
           multiply(3, 5, 7);                                                                       \
         rhs += intrinsics_n * amx_rows * amx_bytes;                                                \
       }                                                                                            \
-      lhs += intrinsics_m * intrinsics_k * 4;                                                      \
+      lhs += (ptrdiff_t)all * intrinsics_k * 4;                                                    \
     }                                                                                              \
     _tile_stored(0, acc, stride);                                                                  \
     if (two_vectors)                                                                               \
@@ -77,6 +76,26 @@ static inline void amx_configure(int32_t rows) {
       _tile_stored(2, acc + amx_rows * stride, stride);                                            \
     if (two_halves && two_vectors)                                                                 \
       _tile_stored(3, acc + amx_rows * stride + amx_bytes, stride);                                \
+  }
+
+/* More rows than the tiles hold are taken 32 at a time: to configure the tiles takes longer than to
+ * multiply some of them. */
+#define KDL_MMA_AMX(name, lhs_type, rhs_type, acc_type, multiply)                                  \
+  KDL_MMA_AMX_ROWS(name##_rows, multiply)                                                          \
+  void name(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                    \
+    const char *lhs = (const char *)(lhs_base + lhs_offset);                                       \
+    const char *rhs = (const char *)(rhs_base + rhs_offset);                                       \
+    char *acc = (char *)(acc_base + acc_offset);                                                   \
+    int32_t configured = 0;                                                                        \
+    for (int32_t row = 0; row < intrinsics_m; row += 2 * amx_rows) {                               \
+      int32_t rows = intrinsics_m - row < 2 * amx_rows ? intrinsics_m - row : 2 * amx_rows;        \
+      if (rows != configured)                                                                      \
+        amx_configure(rows);                                                                       \
+      configured = rows;                                                                           \
+      name##_rows(lhs + (ptrdiff_t)row * intrinsics_k * 4, rhs,                                    \
+                  acc + (ptrdiff_t)row * intrinsics_n * amx_bytes, k_outer, rows, intrinsics_m,    \
+                  intrinsics_n, intrinsics_k);                                                     \
+    }                                                                                              \
     _tile_release();                                                                               \
   }
 

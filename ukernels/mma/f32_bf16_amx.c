@@ -5,5 +5,5 @@
 KDL_MMA_AMX(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float, _tile_dpbf16ps)
 
 uint32_t kdl_uk_mma_f32_bf16_tile(void) {
-  return KDL_MMA_TILE(32, 2, 16);
+  return KDL_MMA_TILE(128, 2, 16);
 }

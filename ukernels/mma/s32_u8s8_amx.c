@@ -5,5 +5,5 @@
 KDL_MMA_AMX(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t, _tile_dpbusd)
 
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
-  return KDL_MMA_TILE(32, 2, 16);
+  return KDL_MMA_TILE(128, 2, 16);
 }

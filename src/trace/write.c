@@ -174,20 +174,31 @@ static void put_args(writer *out, const kdl_trace_record *record, const queue_pl
   print(out, "}}");
 }
 
+/* In microseconds, as the format has it. */
+static void put_time(writer *out, const char *key, uint64_t ns) {
+  print(out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
+}
+
+static uint64_t ns_of(const writer *out, uint64_t ticks) {
+  double ns = kdl_trace_scale_ns(&out->scale, ticks);
+  return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
+}
+
 static void put_record(writer *out, const kdl_trace_record *record) {
   const kdl_layer_about *about = &record->subject->about;
   bool is_device_time = record->what == KDL_TRACE_DEVICE_TIME;
   queue_place *place =
       record->queue && about->device ? place_of(out, about->device, record->queue) : NULL;
-  double begin =
-      is_device_time ? (double)record->begin : kdl_trace_scale_ns(&out->scale, record->begin);
-  double end = is_device_time ? (double)record->end : kdl_trace_scale_ns(&out->scale, record->end);
+  /* Whole nanoseconds, so that neighbours do not come to overlap by rounding. */
+  uint64_t begin = is_device_time ? record->begin : ns_of(out, record->begin);
+  uint64_t end = is_device_time ? record->end : ns_of(out, record->end);
   int row = is_device_time && place ? row_of(out, place) : out->thread_ids[record->thread];
   const char *name = is_device_time ? (about->kernel ? about->kernel : "kernel")
                                     : kdl_layer_name((kdl_layer)record->what);
   begin_event(out, name, "X", row);
-  print(out, ",\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", is_device_time ? "device" : "kdl",
-        begin / 1e3, (end > begin ? end - begin : 0) / 1e3);
+  print(out, ",\"cat\":\"%s\"", is_device_time ? "device" : "kdl");
+  put_time(out, "ts", begin);
+  put_time(out, "dur", end > begin ? end - begin : 0);
   put_args(out, record, place);
 }
 
@@ -278,14 +289,16 @@ static void put_records(writer *out) {
   }
 }
 
-static void put_losses(writer *out, double now_ns) {
+static void put_losses(writer *out, uint64_t now_ns) {
   uint64_t dropped = kdl_trace_dropped();
   char name[96];
   if (!dropped)
     return;
   snprintf(name, sizeof name, "%" PRIu64 " events were dropped: the buffers were full", dropped);
   begin_event(out, name, "i", out->process);
-  print(out, ",\"cat\":\"kdl\",\"s\":\"p\",\"ts\":%.3f}", now_ns / 1e3);
+  print(out, ",\"cat\":\"kdl\",\"s\":\"p\"");
+  put_time(out, "ts", now_ns);
+  print(out, "}");
 }
 
 bool kdl_trace_write(const kdl_trace_header *header, int fd) {
@@ -302,7 +315,7 @@ bool kdl_trace_write(const kdl_trace_header *header, int fd) {
   put_header(out, header, count);
   put_threads(out);
   put_records(out);
-  put_losses(out, (double)now.ns);
+  put_losses(out, now.ns);
   print(out, "\n]}\n");
   flush(out);
   bool written = !out->failed;

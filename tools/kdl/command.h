@@ -32,6 +32,7 @@ extern const cli_command cli_command_merge;
 extern const cli_command cli_command_pack;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_thin;
+extern const cli_command cli_command_trace;
 extern const cli_command cli_command_verify;
 extern const cli_command cli_command_which;
 

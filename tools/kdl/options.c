@@ -113,6 +113,7 @@ kdl_status cli_args_parse(const cli_command *command, int count, char **words, c
     const char *word = *next++;
     if (only_operands || word[0] != '-' || !word[1]) {
       out_args->operands[out_args->operand_count++] = word;
+      out_args->plain_count += !only_operands;
     } else if (strcmp(word, "--") == 0) {
       only_operands = true;
     } else if (asks_for_help(word)) {

@@ -35,6 +35,7 @@ typedef struct cli_args {
   size_t setting_count;
   const char **operands;
   size_t operand_count;
+  size_t plain_count; /* of these, the ones before `--` */
   bool help; /* --help or -h was given; nothing else has been checked then */
 } cli_args;
 

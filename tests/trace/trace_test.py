@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Traces programs and looks at what comes out.
+
+    trace_test.py CASE KDL TRACED OPENED LIBKDL FAKES HOST_LIBRARY GPU_LIBRARY WORK_FOLDER
+
+CASE is the name of a function below, without its "test_".
+"""
+
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+GPUS = {
+    "cuda": 'cuda:sm_90 name="NVIDIA H200" driver=13.0 memory=1MiB max_block=1024',
+    "hip": 'hip:gfx90a:sramecc+:xnack- name="AMD Instinct MI210" driver=6.4.43482 memory=1MiB max_block=1024 units=104',
+    "level_zero": 'level_zero:ip=20.1.4 name="Intel Arc B580" memory=1MiB max_block=1024 il=1.4',
+    "opencl": "opencl:spirv64 il=1.4 name=CL platform=first memory=1MiB max_block=1024",
+}
+# The calls by which each driver launches, copies, waits and records events.
+CALLS = {
+    "cuda": {"launch": "cuLaunchKernel", "write": "cuMemcpyHtoDAsync_v2", "read": "cuMemcpyDtoHAsync_v2",
+             "record": "cuEventRecord", "elapsed": "cuEventElapsedTime"},
+    "hip": {"launch": "hipModuleLaunchKernel", "write": "hipMemcpyHtoDAsync", "read": "hipMemcpyDtoHAsync",
+            "record": "hipEventRecord", "elapsed": "hipEventElapsedTime"},
+    "level_zero": {"launch": "zeCommandListAppendLaunchKernel", "record": "zeCommandListAppendWriteGlobalTimestamp"},
+    "opencl": {"launch": "clEnqueueNDRangeKernel", "record": "clEnqueueMarkerWithWaitList",
+               "elapsed": "clGetEventProfilingInfo"},
+}
+
+
+def fail(text):
+    sys.exit(f"FAILED: {text}")
+
+
+def expect(what, found, expected):
+    if found != expected:
+        fail(f"{what}: found {found!r}, expected {expected!r}")
+
+
+class Setup:
+    def __init__(self, kdl, traced, opened, libkdl, fakes, host, gpu, work):
+        self.kdl, self.traced, self.opened, self.libkdl = kdl, traced, opened, libkdl
+        self.fakes, self.host, self.gpu, self.work = fakes, host, gpu, work
+
+    def run(self, mode, count=10, trace="out.json", device="host", library=None, kernel="nothing", code=0, **environment):
+        words = [self.traced, mode, device, library or self.host, kernel, str(count)]
+        return self.call(words, trace, code, **environment)
+
+    def call(self, words, trace="out.json", code=0, **environment):
+        wanted = {**os.environ, **environment}
+        if trace:
+            wanted["KDL_TRACE"] = trace
+        ran = subprocess.run(words, cwd=self.work, env=wanted, capture_output=True, text=True, check=False, timeout=120)
+        if ran.returncode != code:
+            fail(f"{words}: exit {ran.returncode}, expected {code}: {ran.stderr}")
+        return ran.stderr
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def files(self):
+        return sorted(os.listdir(self.work))
+
+    def read(self, name="out.json"):
+        with open(self.path(name), encoding="utf-8") as file:
+            return check(json.load(file))
+
+
+def check(trace):
+    """What the Trace Event Format asks of a file, and what docs/tracing.md promises of ours."""
+    about, events = trace["otherData"], trace["traceEvents"]
+    expect("schema", about["schema"], "kdl-trace-1")
+    expect("unit", trace["displayTimeUnit"], "ns")
+    spans = [e for e in events if e["ph"] == "X"]
+    expect("events", len(spans), about["events"])
+    named = {e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    for event in events:
+        if event["ph"] not in "XMi" or not isinstance(event["name"], str) or event["pid"] != about["process"]:
+            fail(f"event: {event}")
+    for span in spans:
+        if span["ts"] <= 0 or span["dur"] < 0 or span["cat"] not in ("kdl", "device") or not isinstance(span["args"], dict):
+            fail(f"span: {span}")
+        if span["tid"] not in named:
+            fail(f"a row without a name: {span}")
+    for row in named:
+        nest(sorted((round(s["ts"] * 1000), -round(s["dur"] * 1000), s["name"]) for s in spans if s["tid"] == row and s["cat"] == "kdl"))
+    return trace
+
+
+def nest(spans):
+    """Spans of a thread lie in each other or apart."""
+    stack = []
+    for span in spans:
+        while stack and stack[-1] <= span[0]:
+            stack.pop()
+        end = span[0] - span[1]
+        if stack and end > stack[-1]:
+            fail(f"overlaps: {span}, {stack[-1]}")
+        stack.append(end)
+
+
+def counts(trace):
+    return collections.Counter(e["name"] for e in trace["traceEvents"] if e["ph"] == "X" and e["cat"] == "kdl")
+
+
+def spans(trace, name):
+    return [e for e in trace["traceEvents"] if e["ph"] == "X" and e["name"] == name]
+
+
+def test_host(s):
+    expect("messages", s.run("launch"), "")
+    trace = s.read()
+    found = counts(trace)
+    expect("layers", {k: found[k] for k in ("open", "enumerate", "context", "load", "resolve", "launch", "write", "read", "allocate", "free")},
+           {"open": 1, "enumerate": 1, "context": 1, "load": 1, "resolve": 1, "launch": 10, "write": 1, "read": 1, "allocate": 1, "free": 1})
+    launch = spans(trace, "launch")[3]["args"]
+    expect("kernel", launch["kernel"], "nothing")
+    expect("image", launch["image"], 0)
+    expect("kind", launch["kind"], "object")
+    expect("grid", (launch["grid"], launch["block"], launch["queue"]), ("2x1x1", "1x1x1", 0))
+    if not launch["device"].startswith("host:") or launch["library"] != s.host:
+        fail(f"launch: {launch}")
+    expect("bytes", [spans(trace, n)[0]["args"]["bytes"] for n in ("write", "read", "allocate")], [64, 32, 64])
+    names = [e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M"]
+    expect("names", names, ["traced", "traced"])
+    # Off, there is nothing.
+    s.run("launch", trace=None)
+    expect("files", s.files(), ["out.json"])
+    # With device time, the host's is the launch's.
+    s.run("launch", KDL_TRACE_GPU="1")
+    trace = s.read()
+    timed = [e for e in trace["traceEvents"] if e.get("cat") == "device"]
+    expect("device time", [len(timed), trace["otherData"]["device_time"]], [10, True])
+    row = {e["tid"]: e["args"]["name"] for e in trace["traceEvents"] if e["ph"] == "M"}[timed[0]["tid"]]
+    if not re.fullmatch(r"host:.*, queue 0", row):
+        fail(f"row: {row}")
+
+
+def test_threads(s):
+    s.run("threads", count=500)
+    trace = s.read()
+    expect("launches", counts(trace)["launch"], 8 * 500)
+    names = {e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
+    if not {f'worker "{i}"' for i in range(8)} <= names:
+        fail(f"names: {names}")
+    by_row = collections.Counter(e["tid"] for e in spans(trace, "launch"))
+    expect("rows", sorted(by_row.values()), [500] * 8)
+    # Threads that end leave their buffers to others, and their records under their own names.
+    s.run("turns", count=5, KDL_TRACE_SIZE="128K")
+    trace = s.read()
+    expect("turns", [counts(trace)["launch"], trace["otherData"]["dropped"]], [500, 0])
+
+
+def test_overflow(s):
+    said = s.run("launch", count=5000, KDL_TRACE_SIZE="64K")
+    trace = s.read()
+    about = trace["otherData"]
+    expect("kept", about["events"], 1023)
+    # 14 events beside the launches: what the first test counts, and the end of the queue
+    whole = s.run("launch", count=5000, trace="whole.json")
+    expect("messages", whole, "")
+    expect("all", about["events"] + about["dropped"], s.read("whole.json")["otherData"]["events"])
+    marks = [e for e in trace["traceEvents"] if e["ph"] == "i"]
+    expect("mark", [m["name"] for m in marks], [f"{about['dropped']} events were dropped: the buffers were full"])
+    expect("said", said, f"kdl: KDL_TRACE: {s.path('out.json')}: {about['dropped']} events were dropped: they did not fit in 65536 bytes (KDL_TRACE_SIZE)\n")
+
+
+def test_fork(s):
+    s.run("fork", code=7)
+    names = s.files()
+    if len(names) != 2 or names[0] != "out.json" or not re.fullmatch(r"out[.]json[.]\d+", names[1]):
+        fail(f"files: {names}")
+    parent, child = s.read(), s.read(names[1])
+    expect("launches", [counts(parent)["launch"], counts(child)["launch"]], [10, 3])
+    expect("child", str(child["otherData"]["process"]), names[1].split(".")[-1])
+    # A child that executes another program is a process of its own: neither overwrites the other.
+    shutil.rmtree(s.work)
+    os.mkdir(s.work)
+    s.run("exec")
+    names = s.files()
+    expect("files", len(names), 2)
+    expect("both", sorted(counts(s.read(n))["launch"] for n in names), [4, 10])
+    # `kdl trace` knows whose the name is.
+    shutil.rmtree(s.work)
+    os.mkdir(s.work)
+    s.call([s.kdl, "trace", "-o", "own.json", "--", s.traced, "exec", "host", s.host, "nothing", "10"], trace=None)
+    expect("own", counts(s.read("own.json"))["launch"], 10)
+    expect("files", len(s.files()), 2)
+    # %p is the process.
+    s.run("launch", trace="p%p.json")
+    expect("%p", len([n for n in s.files() if re.fullmatch(r"p\d+[.]json", n)]), 1)
+
+
+def test_ends(s):
+    s.run("_exit", code=5)
+    s.run("abort", code=-6)
+    s.run("nothing")
+    expect("no trace", s.files(), [])
+    s.call([s.opened, s.libkdl, s.host])
+    expect("dlclose", counts(s.read()), {"open": 1})
+    # An older file is replaced, and stays where it cannot be.
+    before = s.read()["otherData"]["process"]
+    s.run("launch")
+    if s.read()["otherData"]["process"] == before:
+        fail("an older file was kept")
+    expect("files", s.files(), ["out.json"])
+
+
+def test_unwritable(s):
+    said = s.run("launch", trace="no/such/folder/out.json")
+    expect("folder", said, "kdl: KDL_TRACE: no/such/folder/out.json: cannot create a file there: No such file or directory; there is no trace\n")
+    os.mkdir(s.path("folder"))
+    said = s.run("launch", trace="folder")
+    expect("directory", said, "kdl: KDL_TRACE: folder: cannot write: found a directory, device, pipe or socket, expected a regular file; there is no trace\n")
+    said = s.run("launch", KDL_TRACE_SIZE="many")
+    expect("size", said, 'kdl: KDL_TRACE: KDL_TRACE_SIZE: found "many", expected a number of bytes, as 536870912, 512M or 2G; there is no trace\n')
+    # A disk that is full when the program ends: what was there stays.
+    with open(s.path("out.json"), "w", encoding="utf-8") as file:
+        file.write("old")
+    words = f'ulimit -f 64; trap "" XFSZ; exec "{s.traced}" launch host "{s.host}" nothing 1000'
+    said = s.call(["sh", "-c", words])
+    expect("full", said, f"kdl: KDL_TRACE: {s.path('out.json')}: cannot write: File too large; there is no trace\n")
+    with open(s.path("out.json"), encoding="utf-8") as file:
+        expect("old", file.read(), "old")
+    expect("nothing beside", s.files(), ["folder", "out.json"])
+
+
+def test_fakes(s):
+    for backend, spec in GPUS.items():
+        log = s.path("calls")
+        fake = {"LD_LIBRARY_PATH": os.path.join(s.fakes, "whole"), "KDL_FAKE_DEVICES": spec, "KDL_FAKE_LOG": log, "OCL_ICD_VENDORS": ""}
+
+        def calls(**more):
+            if os.path.exists(log):
+                os.remove(log)
+            s.run("launch", count=20, device=backend, library=s.gpu, **fake, **more)
+            with open(log, encoding="utf-8") as file:
+                return collections.Counter(line.strip() for line in file)
+
+        plain = calls(trace=None)
+        traced = calls()
+        trace = s.read()
+        # Tracing asks the driver for nothing.
+        expect(f"{backend}: calls", traced, plain)
+        expect(f"{backend}: launches", [counts(trace)["launch"], traced[CALLS[backend]["launch"]]], [20, 20])
+        for layer in ("write", "read"):
+            if layer in CALLS[backend]:
+                expect(f"{backend}: {layer}", counts(trace)[layer], traced[CALLS[backend][layer]])
+        launch = spans(trace, "launch")[0]["args"]
+        if not launch["device"].startswith(f"{backend}:0 "):
+            fail(f"{backend}: device {launch['device']}")
+        found = counts(trace)
+        if not found["driver dlopen"] or not found["driver init"] or found["load"] != 1 or found["resolve"] != 1:
+            fail(f"{backend}: layers {found}")
+        # Device time: an event before each launch, one behind, and the anchor.
+        timed = calls(KDL_TRACE_GPU="1")
+        trace = s.read()
+        on_device = [e for e in trace["traceEvents"] if e.get("cat") == "device"]
+        expect(f"{backend}: device time", [len(on_device), trace["otherData"]["device_times_lost"]], [20, 0])
+        expect(f"{backend}: records", timed[CALLS[backend]["record"]] - plain[CALLS[backend]["record"]], 41)
+        for event, submitted in zip(sorted(on_device, key=lambda e: e["ts"]), sorted(spans(trace, "launch"), key=lambda e: e["ts"])):
+            expect(f"{backend}: name", [event["name"], event["args"]["queue"]], ["nothing", 0])
+            if event["ts"] < submitted["ts"] - 1000:
+                fail(f"{backend}: on the device before it was launched: {event}, {submitted}")
+        print(f"{backend}: {sum(plain.values())} calls, {sum(timed.values())} with device time")
+
+
+def main():
+    setup = Setup(*sys.argv[2:])
+    shutil.rmtree(setup.work, ignore_errors=True)
+    os.makedirs(setup.work)
+    globals()["test_" + sys.argv[1]](setup)
+
+
+if __name__ == "__main__":
+    main()

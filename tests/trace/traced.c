@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A program to be traced; trace_test.py says how, and looks at what comes out.
+ *
+ *     traced MODE DEVICE LIBRARY KERNEL COUNT
+ *
+ * Launches a kernel of one argument COUNT times, with a write of 64 bytes before and a read of 32
+ * behind, and waits. MODE is how the process goes on from there.
+ */
+#define KDL_CHECK_ARGUMENTS 0
+#include <kdl/kdl.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { thread_count = 8 };
+
+static const char *device_text, *library_path, *kernel_name;
+static unsigned count;
+
+static void must(kdl_status status) {
+  if (status == KDL_OK)
+    return;
+  fprintf(stderr, "traced: %s\n", kdl_error_message());
+  exit(1);
+}
+
+static void launch_all(kdl_kernel *kernel, kdl_queue *queue, kdl_device *device) {
+  char data[64] = {0};
+  kdl_buffer buffer;
+  kdl_launch_desc desc = kdl_grid(2, 1, 1);
+  desc.block[0] = desc.block[1] = desc.block[2] = 1;
+  must(kdl_alloc(device, sizeof data, &buffer));
+  must(kdl_write(queue, &buffer, 0, data, sizeof data));
+  for (unsigned i = 0; i < count; ++i)
+    must(kdl_launch(kernel, queue, &desc, KDL_ARGS(&buffer)));
+  must(kdl_read(queue, data, &buffer, 0, 32));
+  must(kdl_sync(queue));
+  must(kdl_free(&buffer));
+}
+
+static void work(void) {
+  kdl_library *lib;
+  kdl_device *device;
+  kdl_queue *queue;
+  kdl_kernel *kernel;
+  must(kdl_open(library_path, NULL, &lib));
+  must(kdl_device_find(device_text, &device));
+  must(kdl_queue_create(device, NULL, &queue));
+  must(kdl_sym(lib, device, kernel_name, NULL, &kernel));
+  launch_all(kernel, queue, device);
+  kdl_queue_destroy(queue);
+  kdl_close(lib);
+}
+
+static void *work_in_thread(void *name) {
+  pthread_setname_np(pthread_self(), name);
+  work();
+  return NULL;
+}
+
+static void work_in_threads(void) {
+  static char names[thread_count][16];
+  pthread_t threads[thread_count];
+  for (int i = 0; i < thread_count; ++i) {
+    snprintf(names[i], sizeof names[i], "worker \"%d\"", i);
+    pthread_create(&threads[i], NULL, work_in_thread, names[i]);
+  }
+  for (int i = 0; i < thread_count; ++i)
+    pthread_join(threads[i], NULL);
+}
+
+/* One after the other: each finds the buffer of the one before. */
+static void work_in_turn(void) {
+  for (int i = 0; i < 100; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work_in_thread, "turn");
+    pthread_join(thread, NULL);
+  }
+}
+
+static int wait_for_child(void) {
+  int status = 0;
+  wait(&status);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 6)
+    return 2;
+  const char *mode = argv[1];
+  device_text = argv[2], library_path = argv[3], kernel_name = argv[4];
+  count = (unsigned)strtoul(argv[5], NULL, 10);
+  if (strcmp(mode, "nothing") == 0)
+    return 0;
+  if (strcmp(mode, "threads") == 0)
+    work_in_threads();
+  else if (strcmp(mode, "turns") == 0)
+    work_in_turn();
+  else
+    work();
+  if (strcmp(mode, "fork") == 0) {
+    if (fork() == 0) {
+      count = 3;
+      work();
+      exit(7);
+    }
+    return wait_for_child();
+  }
+  if (strcmp(mode, "exec") == 0) {
+    if (fork() == 0) {
+      execl("/proc/self/exe", "traced", "launch", device_text, library_path, kernel_name, "4",
+            (char *)NULL);
+      _exit(127);
+    }
+    return wait_for_child();
+  }
+  if (strcmp(mode, "_exit") == 0)
+    _exit(5);
+  if (strcmp(mode, "abort") == 0)
+    abort();
+  return strcmp(mode, "three") == 0 ? 3 : 0;
+}

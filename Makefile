@@ -47,6 +47,7 @@ demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explain
 bench: packages-bench build  ## the benchmarks, beside LLVM
 	@for suite in open select scale layers matmul; do build/bin/kdl bench $$suite || exit 1; echo; done
 	@build/bin/bench_launch
+	@echo; build/bin/bench_trace
 
 lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
 	@scripts/lint.sh

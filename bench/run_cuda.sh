@@ -66,6 +66,7 @@ for i in 1 2 3; do
     --folded="$results/layers_$i.folded" --html="$results/layers_$i.html"
   [ "$i" != 1 ] || run 20 launch_modules env KDL_CUDA_MODULES=1 "$build/bin/bench_cuda_launch" 60 10
 done
+run 15 trace "$here/run_trace.sh" "$build" "$results"
 run 10 layers_host "$kdl" bench layers --device=host --cold=100 --json="$results/layers_host.json"
 run 10 scale "$kdl" bench scale --blocks=20 --json="$results/scale.json"
 run 10 select "$kdl" bench select --json="$results/select.json"

@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin link verify embed devices explain which run cc cache bench help'
+  local commands='ls pack extract annotate merge thin link verify embed devices explain which run cc cache bench trace help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -173,6 +173,13 @@ _kdl() {
       options+=' --html= --folded= --trace= --lnt= --strict --types= --shapes= --threads= --weights='
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
         _kdl_compgen -W 'layers cold launch open select scale matmul compare page' -- "$cur"
+        return
+      fi
+      ;;
+    trace)
+      options='--output --gpu-time --size= --html= --folded= --json='
+      if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
+        _kdl_compgen -W 'report fold --' -- "$cur"
         return
       fi
       ;;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Traces programs and looks at what comes out.
 
-    trace_test.py CASE KDL TRACED OPENED LIBKDL FAKES HOST_LIBRARY GPU_LIBRARY WORK_FOLDER
+    trace_test.py CASE KDL TRACED OPENED LIBKDL FAKES HOST_LIBRARY GPU_LIBRARY SAXPY WORK_FOLDER
 
 CASE is the name of a function below, without its "test_".
 """
@@ -42,7 +42,8 @@ def expect(what, found, expected):
 
 
 class Setup:
-    def __init__(self, kdl, traced, opened, libkdl, fakes, host, gpu, work):
+    def __init__(self, kdl, traced, opened, libkdl, fakes, host, gpu, example, work):
+        self.example = example
         self.kdl, self.traced, self.opened, self.libkdl = kdl, traced, opened, libkdl
         self.fakes, self.host, self.gpu, self.work = fakes, host, gpu, work
 
@@ -267,6 +268,34 @@ def test_fakes(s):
             if event["ts"] < submitted["ts"] - 1000:
                 fail(f"{backend}: on the device before it was launched: {event}, {submitted}")
         print(f"{backend}: {sum(plain.values())} calls, {sum(timed.values())} with device time")
+
+
+def test_docs(s):
+    """The commands of the page run, and make what it says."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "tracing.md")
+    with open(page, encoding="utf-8") as file:
+        blocks = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.DOTALL | re.MULTILINE)
+    commands = [line for block in blocks for line in block.splitlines()]
+    if len(commands) < 4:
+        fail(f"commands: {commands}")
+    shutil.copy(s.example, s.path("saxpy.offload"))
+    for command in commands:
+        ran = subprocess.run(["sh", "-c", command], cwd=s.work, capture_output=True, text=True, check=False, timeout=60,
+                             env={**os.environ, "PATH": os.path.dirname(s.kdl) + os.pathsep + os.environ["PATH"]})
+        if ran.returncode != 0 or not ran.stdout:
+            fail(f"{command}: exit {ran.returncode}: {ran.stdout}{ran.stderr}")
+    expect("files", s.files(), ["out.folded", "out.html", "out.json", "report.json", "saxpy.offload"])
+    with open(s.path("out.folded"), encoding="utf-8") as file:
+        expect("folded", ran.stdout, file.read())
+    with open(s.path("report.json"), encoding="utf-8") as file:
+        report = json.load(file)
+    expect("members", sorted(report), sorted(["schema", "libkdl", "command", "started", "process", "device_time", "events", "dropped", "names_lost",
+                                              "device_times_lost", "span", "own_total", "layers", "kernels", "devices", "frames"]))
+    expect("kernel", [(k["name"], k["launches"]["count"], k["on_device"]["count"]) for k in report["kernels"]], [("saxpy", 1, 1)])
+    own = sum(f["own"] for f in report["frames"])
+    layers = sum(l["own"] for l in report["layers"]) + report["devices"][0]["kernels"]
+    if abs(own - layers) > 1:
+        fail(f"the frames have {own} ns, the layers and kernels {layers}")
 
 
 def main():

@@ -61,8 +61,9 @@ static void *make_spans(void *user) {
 static void test_threads_record_while_another_saves(void **state) {
   (void)state;
   pthread_t threads[thread_count];
-  uint64_t before = count_records();
   const kdl_trace_subject *subject = kdl_trace_subject_of(&(kdl_layer_about){.device = "d"});
+  kdl_trace_span(KDL_LAYER_WRITE, subject, kdl_trace_ticks(), subject, 1, KDL_OK);
+  uint64_t before = count_records();
   for (int i = 0; i < thread_count; ++i)
     assert_int_equal(pthread_create(&threads[i], NULL, make_spans, (void *)(uintptr_t)subject), 0);
   unlink(path);

@@ -43,7 +43,10 @@ static void enter(kdl_layer layer) {
 }
 
 static void leave(kdl_layer layer, const kdl_layer_about *about) {
-  if (nest.depth == 0 || --nest.depth >= most_nested)
+  if (nest.depth == 0)
+    return;
+  --nest.depth;
+  if (nest.depth >= most_nested)
     return;
   uint64_t end = kdl_trace_ticks();
   kdl_trace_add(layer, kdl_trace_subject_of(about), nest.begins[nest.depth], end, NULL,

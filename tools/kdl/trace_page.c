@@ -12,6 +12,5 @@ __asm__(".pushsection .rodata\n"
 extern const char cli_trace_page[], cli_trace_page_end[];
 
 kdl_status cli_trace_save_page(const char *path, const char *json, size_t size) {
-  return cli_page_save(path, cli_trace_page, (size_t)(cli_trace_page_end - cli_trace_page), json,
-                       size);
+  return cli_page_save(path, cli_trace_page, cli_trace_page_end, json, size);
 }

@@ -48,7 +48,7 @@ static uint32_t *slot_of(const cli_trace *trace, const char *text) {
 static bool grow_slots(cli_trace *trace) {
   if (trace->text_count * 2 < trace->slot_count)
     return true;
-  size_t more = trace->slot_count ? trace->slot_count * 2 : first_room * 2;
+  size_t more = trace->slot_count ? trace->slot_count * 2 : (size_t)first_room * 2;
   uint32_t *slots = calloc(more, sizeof *slots);
   if (!slots)
     return false;
@@ -333,8 +333,11 @@ kdl_status cli_trace_read(const char *name, const void *data, size_t size, cli_t
   kdl_json json;
   *out_trace = (cli_trace){.text_count = 1};
   out_trace->texts = calloc(first_room, sizeof *out_trace->texts);
+  if (!out_trace->texts)
+    return no_memory();
   out_trace->text_room = first_room;
-  if (!out_trace->texts || !(out_trace->texts[0] = strdup("")))
+  out_trace->texts[0] = strdup("");
+  if (!out_trace->texts[0])
     return no_memory();
   kdl_json_start(&json, name, data, size);
   return read_whole(&json, out_trace);

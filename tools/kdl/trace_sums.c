@@ -27,7 +27,7 @@ static cli_trace_sum sum_of(double *lengths, size_t count) {
   for (size_t i = 0; i < count; ++i)
     sum.total += lengths[i];
   sum.median = count % 2 ? lengths[count / 2] : (lengths[count / 2 - 1] + lengths[count / 2]) / 2;
-  sum.p95 = lengths[(count - 1) * 95 / 100];
+  sum.p95 = lengths[(count * 95 + 99) / 100 - 1];
   return sum;
 }
 

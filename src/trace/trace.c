@@ -22,7 +22,7 @@ bool kdl_trace_times_devices;
 
 static char path[PATH_MAX];     /* absolute, so that a program may change its folder */
 static bool is_second;          /* another process has the path: this one adds its number */
-static struct timespec started; /* CLOCK_REALTIME_COARSE, as files are dated by */
+static struct timespec started; /* CLOCK_REALTIME */
 static kdl_trace_header header;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -126,6 +126,15 @@ static void choose_name(char out_name[PATH_MAX]) {
   }
 }
 
+/* To the nanosecond: the system dates files by a clock that moves a few hundred times a second,
+ * which two processes may share. */
+static void date(int fd) {
+  struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = 0}};
+  clock_gettime(CLOCK_REALTIME, &times[1]);
+  if (futimens(fd, times) != 0)
+    errno = 0;
+}
+
 /* The folder is locked from the choice of a name to its use, against processes that end at once. */
 static kdl_status keep(kdl_file_draft *draft, char out_name[PATH_MAX]) {
   char folder[PATH_MAX];
@@ -162,6 +171,7 @@ kdl_status kdl_trace_save(void) {
     kdl_file_draft_drop(&draft);
     return status;
   }
+  date(draft.fd);
   status = keep(&draft, name);
   if (status == KDL_OK)
     tell_losses(name);
@@ -182,7 +192,7 @@ kdl_status kdl_trace_start(const kdl_trace_settings *settings) {
   kdl_status status = set_path(settings->path);
   if (status != KDL_OK)
     return status;
-  clock_gettime(CLOCK_REALTIME_COARSE, &started);
+  clock_gettime(CLOCK_REALTIME, &started);
   kdl_trace_clock_start();
   if (!kdl_trace_buffers_start(settings->bytes))
     return kdl_fail(KDL_NO_MEMORY, "%s: cannot have %llu bytes for records: %s", settings->path,

@@ -201,8 +201,16 @@ def test_ends(s):
     s.run("abort", code=-6)
     s.run("nothing")
     expect("no trace", s.files(), [])
-    s.call([s.opened, s.libkdl, s.host])
+    s.call([s.opened, s.host, s.libkdl])
     expect("dlclose", counts(s.read()), {"open": 1})
+    # Two copies of libkdl in a process: each has a file.
+    os.remove(s.path("out.json"))
+    other = s.work + ".other.so"
+    shutil.copy(s.libkdl, other)
+    s.call([s.opened, s.host, s.libkdl, other])
+    names = s.files()
+    expect("copies", [len(names), names[0], *(counts(s.read(n)) for n in names)], [2, "out.json", {"open": 1}, {"open": 1}])
+    os.remove(s.path(names[1]))
     # An older file is replaced, and stays where it cannot be.
     before = s.read()["otherData"]["process"]
     s.run("launch")

@@ -1,26 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Instructions of one launch through the HIP, Level Zero and OpenCL backends beyond those of direct
-# calls of the driver's functions, counted by callgrind: HIP on the fake driver, the other two on
-# drivers that do nothing. Their arguments are given one by one, before the launch; libkdl compares
-# each with what was given last, and gives those that differ.
+# calls of the driver's functions, counted by callgrind, on drivers that do nothing. Arguments of
+# Level Zero and OpenCL are given one by one, before the launch; libkdl compares each with what was
+# given last, and gives those that differ.
 set -eu
-usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/fakes/whole build/bench/null'
+usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/bench/null'
 program=${1:?$usage}
-fakes=${2:?$usage}
-null=${3:?$usage}
+null=${2:?$usage}
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 count=1000
 failed=0
-export KDL_FAKE_DEVICES='hip:gfx90a:sramecc+:xnack- driver=6.4.1'
 
 # instructions BACKEND CASE [thread]: of one of it
 instructions() {
-  drivers=$null
-  [ "$1" != hip ] || drivers=$fakes
-  LD_LIBRARY_PATH=$drivers valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$2" \
+  LD_LIBRARY_PATH=$null valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$2" \
     "$program" "$1" "$count" "$2" ${3:+"$3"} >/dev/null 2>&1
   echo $(($(sed -n 's/^summary: *\([0-9]*\).*/\1/p' "$out") / count))
 }

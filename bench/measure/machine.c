@@ -91,7 +91,7 @@ static void describe_cpu(bench_machine *machine) {
 /* Seconds that the CPUs worked for anybody, and seconds that went by on all of them; what the
  * hypervisor gave to other machines counts as work. False where the system does not tell. */
 static bool read_work(double *out_work, double *out_all) {
-  enum { user, nice_user, system, idle, wait, irq, softirq, steal, count };
+  enum { user, nice_user, kernel, idle, wait, irq, softirq, steal, count };
   double ticks[count];
   char line[256];
   read_line("/proc/stat", line, sizeof line);
@@ -103,7 +103,7 @@ static bool read_work(double *out_work, double *out_all) {
       return false;
   }
   *out_work =
-      ticks[user] + ticks[nice_user] + ticks[system] + ticks[irq] + ticks[softirq] + ticks[steal];
+      ticks[user] + ticks[nice_user] + ticks[kernel] + ticks[irq] + ticks[softirq] + ticks[steal];
   *out_all = *out_work + ticks[idle] + ticks[wait];
   return true;
 }

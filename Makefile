@@ -42,7 +42,7 @@ test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzin
 	@scripts/fuzz-long.sh $(FUZZ_SECONDS)
 
 demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explained, run here, damaged and run again
-	@scripts/demo.sh
+	@SETUP=$(SETUP) scripts/demo.sh
 
 bench: packages-bench build  ## the benchmarks, beside LLVM
 	@for suite in open select scale layers matmul; do build/bin/kdl bench $$suite || exit 1; echo; done
@@ -61,8 +61,11 @@ install: build  ## into PREFIX, below DESTDIR if set
 clean:  ## remove build/
 	@rm -rf build
 
+# Clang is what the demo installs, and it compiles libkdl too where there is no other compiler; what
+# it has to remark is for those who work on libkdl.
 build-kdl:
-	@cmake --preset default --log-level=WARNING >/dev/null
+	@options=; command -v cc >/dev/null || { export CC=clang-22; options=-DKDL_WERROR=OFF; }; \
+	cmake --preset default $$options --log-level=WARNING >/dev/null
 	@cmake --build --preset default --parallel $(JOBS) --target kdl
 
 build-minimal build-asan build-tsan: build-%:

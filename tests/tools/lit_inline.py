@@ -3,11 +3,15 @@
 
 CTest runs one test at a time through lit, so a pool gains nothing; and Python's needs semaphores,
 that is, a /dev/shm to write to, which an unprivileged build in a bare chroot does not have.
+
+Nor does it keep the times of tests: several lits at once would read and write one file, and one
+that reads half a line ends there.
 """
 
 import multiprocessing
 import runpy
 import sys
+import types
 
 
 class Done:
@@ -33,6 +37,11 @@ class InlinePool:
     terminate = join = close
 
 
+times = types.ModuleType("lit.TestTimes")
+times.read_test_times = lambda suite: {}
+times.record_test_times = lambda tests, lit_config: None
+
 multiprocessing.Pool = InlinePool
+sys.modules["lit.TestTimes"] = times
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/lock.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -406,11 +407,11 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
   if (status != KDL_OK)
     return status;
   if (image->codec != KDL_CODEC_NONE) {
-    pthread_mutex_lock(&image->source->lock);
+    kdl_lock(&image->source->lock);
     if (!image->inflated)
       status = inflate_image(image, stored);
     stored = image->inflated;
-    pthread_mutex_unlock(&image->source->lock);
+    kdl_unlock(&image->source->lock);
     if (status != KDL_OK) {
       kdl_error_prefix("%s: offset 0x%" PRIx64 ": image %" PRIu32, image->source->name,
                        image->offset, index);

@@ -5,13 +5,16 @@
  *
  *     FAULT_PREFIX  "cuda:0: cu", what every message begins with
  *     FAULT_SHARED  bytes of group memory to launch with
- *     fault_image   gives an image with the kernel saxpy and the variable table
+ *     FAULT_GLOBAL  a variable of the image; NULL where there is no way to it
+ *     fault_image   gives an image with the kernel saxpy and that variable
  *     fault_errors  rows of {code, status, "NAME (code): words"}; the last is of a device that is
  *                   lost
  *     FAULT_KEPT    objects that a backend keeps for later
  *     FAULT_SLOW    a rule that makes the launch slow
  *     fault_forget  puts the driver's own state back, after everything was given back
  *     fault_check   fails where the driver's state is not as it was, after call number `call`
+ *     fault_told    the error that is told where this one was met: the same, but for calls that do
+ *                   not say what ailed them
  */
 #ifndef KDL_TESTS_UNIT_DRIVER_FAULTS_H
 #define KDL_TESTS_UNIT_DRIVER_FAULTS_H
@@ -27,6 +30,7 @@ typedef struct {
 static kdl_backend_image fault_image(void);
 static void fault_check(unsigned call);
 static void fault_forget(void);
+static const fault_error *fault_told(const fault_error *error);
 extern const fault_error fault_errors[];
 extern const size_t fault_error_count;
 
@@ -36,7 +40,7 @@ enum { count = 256, most_calls = 400 };
 /* One session with the device                                                                  */
 
 typedef struct {
-  void *device, *queue, *event, *module;
+  void *device, *queue, *adopted, *event, *module;
   uint64_t x, y;
 } session;
 
@@ -48,8 +52,9 @@ static inline kdl_status load_and_launch(session *s) {
   if (status == KDL_OK)
     status = driver->kernel_find(s->device, s->module, &wish, &kernel);
   uint64_t address, size;
-  if (status == KDL_OK)
-    status = driver->global_find(s->device, s->module, "table", &address, &size);
+  const char *global = FAULT_GLOBAL;
+  if (status == KDL_OK && global)
+    status = driver->global_find(s->device, s->module, global, &address, &size);
   float a = 2;
   uint32_t n = count;
   kdl_launch_desc desc = shape_of(1, count);
@@ -68,6 +73,8 @@ static inline kdl_status work(session *s) {
   kdl_status status = driver->device_open(&desc, &s->device);
   if (status == KDL_OK)
     status = driver->queue_create(s->device, 0, &s->queue);
+  if (status == KDL_OK)
+    status = driver->queue_adopt(s->device, driver->queue_native(s->device, s->queue), &s->adopted);
   if (status == KDL_OK)
     status = driver->alloc(s->device, sizeof x, &s->x);
   if (status == KDL_OK)
@@ -113,6 +120,8 @@ static inline void put_away(session *s) {
     (void)driver->free(s->device, s->x);
   if (s->y)
     (void)driver->free(s->device, s->y);
+  if (s->adopted)
+    driver->queue_destroy(s->device, s->adopted);
   if (s->queue)
     driver->queue_destroy(s->device, s->queue);
 }
@@ -132,9 +141,10 @@ static inline unsigned fail_each_call_once(const fault_error *error) {
     unsigned faults = ask_fake("fake_faults");
     inject("");
     if (status != KDL_OK) {
-      assert_int_equal(status, error->status);
-      assert_int_equal(kdl_error_code(), error->code);
-      if (!strstr(kdl_error_message(), error->name) ||
+      const fault_error *told_of = fault_told(error);
+      assert_int_equal(status, told_of->status);
+      assert_int_equal(kdl_error_code(), told_of->code);
+      if (!strstr(kdl_error_message(), told_of->name) ||
           strncmp(kdl_error_message(), FAULT_PREFIX, strlen(FAULT_PREFIX)) != 0)
         fail_msg("call %u: %s", n, kdl_error_message());
       ++told;
@@ -159,11 +169,11 @@ static inline void test_each_call_fails_once(void **state) {
 /* Also while things are put away, when nobody can be told. */
 static inline void test_the_device_is_lost(void **state) {
   (void)state;
-  int code = fault_errors[fault_error_count - 1].code;
+  const fault_error *lost = &fault_errors[fault_error_count - 1];
   for (unsigned n = 1; n < most_calls; ++n) {
     char rule[32];
     session s = {0};
-    snprintf(rule, sizeof rule, "*:%u+:%d", n, code);
+    snprintf(rule, sizeof rule, "*:%u+:%d", n, lost->code);
     inject(rule);
     kdl_status status = work(&s);
     put_away(&s);
@@ -172,7 +182,7 @@ static inline void test_the_device_is_lost(void **state) {
     tell_fake("fake_reset");
     fault_forget();
     if (status != KDL_OK)
-      assert_int_equal(kdl_error_code(), code);
+      assert_int_equal(kdl_error_code(), fault_told(lost)->code);
     if (!faults)
       return;
   }

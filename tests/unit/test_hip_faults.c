@@ -4,6 +4,7 @@
 
 #define FAULT_PREFIX "hip:0: hip"
 #define FAULT_SHARED (16 << 10)
+#define FAULT_GLOBAL "table"
 #define FAULT_KEPT 0
 #define FAULT_SLOW "hipModuleLaunchKernel:1:sleep=20"
 #include "driver_faults.h"
@@ -28,6 +29,10 @@ static void fault_check(unsigned call) {
 
 static void fault_forget(void) {
   set_device(0);
+}
+
+static const fault_error *fault_told(const fault_error *error) {
+  return error;
 }
 
 static void test_the_driver_does_not_start(void **state) {

@@ -27,10 +27,10 @@ static void test_arguments_are_set_where_they_differ(void **state) {
   (void)state;
   setup s = begin();
   clear_log();
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(2, 2, 1);
-  assert_ok(run_saxpy(&s));
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(0, 0, 2);
   assert_ok(run_scaled(&s, 0));
   assert_calls(1, 0, 1);
@@ -55,15 +55,15 @@ static void test_memory_is_set_again_when_some_was_freed(void **state) {
   (void)state;
   setup s = begin();
   uint64_t other;
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_ok(driver->alloc(s.device, 64, &other));
   clear_log();
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(0, 0, 1);
   assert_ok(driver->free(s.device, other));
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(0, 2, 1);
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(0, 0, 1);
   assert_result(&s, 4);
   end(&s);
@@ -73,7 +73,7 @@ static void test_fresh_memory_at_an_old_address(void **state) {
   (void)state;
   setup s = begin();
   for (int i = 0; i < 10; ++i) {
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_ok(driver->free(s.device, s.x));
     assert_ok(driver->alloc(s.device, sizeof(float) * count, &s.x));
     assert_ok(driver->fill(s.device, s.queue, s.x, 0, sizeof(float) * count, "", 1));
@@ -101,16 +101,16 @@ static void test_memory_of_the_caller_is_set_every_time(void **state) {
     s.x = (uintptr_t)mine;
     assert_ok(driver->fill(s.device, s.queue, s.x, 0, sizeof(float) * count, "", 1));
     clear_log();
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_calls(2, 2, 1);
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_calls(0, 1, 1);
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_calls(0, 1, 1);
     s.x = ours;
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_calls(0, 1, 1);
-    assert_ok(run_saxpy(&s));
+    assert_ok(run_saxpy(&s, s.queue));
     assert_calls(0, 0, 1);
     assert_int_equal(release(mine), 0);
   }
@@ -176,13 +176,13 @@ static void test_a_wrong_number_of_arguments(void **state) {
 static void test_an_argument_that_failed_is_set_again(void **state) {
   (void)state;
   setup s = begin();
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   inject("clSetKernelArg:1:-5");
   assert_fails(run_scaled(&s, 0), KDL_DEVICE,
                "opencl:0: clSetKernelArg of argument 0 of \"saxpy\": CL_OUT_OF_RESOURCES (-5)");
   inject("");
   clear_log();
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(1, 0, 1);
   assert_result(&s, 2);
   end(&s);
@@ -307,7 +307,7 @@ static void *visit(void *user) {
   visitor *self = user;
   pthread_barrier_wait(self->together);
   for (int i = 0; i < 3 && self->status == KDL_OK; ++i)
-    self->status = run_saxpy(self->s);
+    self->status = run_saxpy(self->s, self->s->queue);
   pthread_barrier_wait(self->together); /* nobody ends, and leaves its place to another, before */
   return NULL;
 }
@@ -319,7 +319,7 @@ static void test_threads_have_kernels_of_their_own(void **state) {
   visitor visitors[thread_count];
   pthread_barrier_t together;
   pthread_barrier_init(&together, NULL, thread_count);
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   clear_log();
   for (int i = 0; i < thread_count; ++i) {
     visitors[i] = (visitor){&s, &together, KDL_OK};
@@ -342,7 +342,7 @@ static void test_a_thread_sets_only_its_own_arguments(void **state) {
   setup s = begin();
   pthread_barrier_t alone;
   pthread_barrier_init(&alone, NULL, 1);
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   visitor other = {&s, &alone, KDL_OK};
   pthread_t thread;
   clear_log();
@@ -350,7 +350,7 @@ static void test_a_thread_sets_only_its_own_arguments(void **state) {
   pthread_join(thread, NULL);
   assert_int_equal(other.status, KDL_OK);
   assert_calls(2, 2, 3);
-  assert_ok(run_saxpy(&s));
+  assert_ok(run_saxpy(&s, s.queue));
   assert_calls(0, 0, 1);
   assert_result(&s, 5);
   pthread_barrier_destroy(&alone);

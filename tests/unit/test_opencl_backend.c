@@ -142,7 +142,7 @@ static void test_a_queue_is_adopted(void **state) {
   assert_ptr_equal(driver->queue_native(s.device, queue), native);
   setup there = s;
   there.queue = queue;
-  assert_ok(run_saxpy(&there));
+  assert_ok(run_saxpy(&there, there.queue));
   /* Without the times of events, which the message says. */
   void *event;
   double ns;
@@ -288,7 +288,7 @@ static void test_an_error_of_the_device_shows_when_waiting(void **state) {
   assert_ok(driver->alloc(s.device, 4, &small)); /* the kernel reads on behind it */
   setup wrong = s;
   wrong.x = small;
-  assert_ok(run_saxpy(&wrong));
+  assert_ok(run_saxpy(&wrong, wrong.queue));
   assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE,
                "opencl:0: clFinish: CL_OUT_OF_RESOURCES (-5)");
   assert_int_equal(kdl_error_code(), -5);

@@ -321,6 +321,11 @@ typedef struct {
 
 static const char *label_for(kdl_container *container, const kdl_scope *scope, const layout *binary,
                              label_cache *labels) {
+  static const char *const usual[] = {NULL, "offload-binary v1", "offload-binary v2",
+                                      "offload-binary v3"};
+  _Static_assert(sizeof usual / sizeof *usual == newest_version + 1, "each has one");
+  if (!*scope->place && !binary->shift)
+    return usual[binary->version];
   const char **label = binary->shift ? labels->compressed : labels->plain;
   label += binary->version;
   if (!*label)

@@ -61,6 +61,8 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
 
 static void say_bound(const kdl_kernel *kernel) {
   char name[128];
+  if (!kdl_debug_on(KDL_DEBUG_LOAD))
+    return;
   kdl_module_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
   kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
             kernel->lib->container->name, kernel->place ? "fallback: choice" : "choice",

@@ -24,12 +24,33 @@ kdl_status kdl_fail_again(const kdl_remembered *failure) {
                        failure->story ? failure->story : "out of memory");
 }
 
-void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
+static char *append(char *at, const char *end, const char *text) {
+  while (*text && at < end)
+    *at++ = *text++;
+  return at;
+}
+
+/* Every load writes one, for messages that are seldom needed: snprintf would cost ten times as
+ * much. */
+static void write_name(const kdl_library *lib, uint32_t image, const char *before, char *buffer,
+                       size_t size) {
   const kdl_image *what = &lib->container->images[image];
   /* An indexed image was not looked at, and producers often declare no kind. */
   const char *kind = what->kind == KDL_IMAGE_UNKNOWN ? "" : kdl_image_kind_name(what->kind);
-  snprintf(buffer, size, "image %u (%s%s%s)", (unsigned)image, kind,
-           *kind && what->arch.length ? " " : "", what->arch.data);
+  char number[12] = "", *digit = number + sizeof number - 1;
+  do
+    *--digit = (char)('0' + image % 10);
+  while (image /= 10);
+  const char *const parts[] = {before, *before ? ": image " : "image ",       digit,           " (",
+                               kind,   *kind && what->arch.length ? " " : "", what->arch.data, ")"};
+  char *at = buffer;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+    at = append(at, buffer + size - 1, parts[i]);
+  *at = '\0';
+}
+
+void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
+  write_name(lib, image, "", buffer, size);
 }
 
 const char *kdl_module_variant(const kdl_library *lib, uint32_t image) {
@@ -134,9 +155,8 @@ static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_
 
 static kdl_status load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
-  char what[128], name[512];
-  kdl_module_name(lib, module->image, what, sizeof what);
-  snprintf(name, sizeof name, "%s: %s", lib->container->name, what);
+  char name[512];
+  write_name(lib, module->image, lib->container->name, name, sizeof name);
   if (lib->flags & KDL_OPEN_NO_HOST && strcmp(module->runtime->table->name, "host") == 0)
     return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST");
   kdl_backend_image image = {.size = sizeof image,
@@ -247,9 +267,11 @@ void kdl_modules_unload(kdl_library *lib) {
     const kdl_runtime *runtime = module->runtime;
     if (module->handle && kdl_runtime_usable(runtime) == KDL_OK) {
       runtime->table->module_unload(runtime->handle, module->handle);
-      char name[128];
-      kdl_module_name(lib, module->image, name, sizeof name);
-      kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
+      if (kdl_debug_on(KDL_DEBUG_LOAD)) {
+        char name[128];
+        kdl_module_name(lib, module->image, name, sizeof name);
+        kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
+      }
     }
     free_module(module);
   }

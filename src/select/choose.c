@@ -54,29 +54,32 @@ static int compare_places(const void *left, const void *right) {
 
 bool kdl_preference_create(const kdl_image_rule *rules, size_t count, kdl_policy policy,
                            kdl_preference *out_preference) {
-  size_t room = count ? count : 1;
-  kdl_preference made = {malloc(room * sizeof *made.rules), malloc(room * sizeof *made.images),
-                         count};
-  place *places = malloc(room * sizeof *places);
-  bool fits = made.rules && made.images && places;
+  enum { few = 16 };
+  place some[few], *places = some;
+  kdl_image_rule *ordered = malloc(count * (sizeof *ordered + sizeof(uint32_t)) + 1);
+  if (count > few)
+    places = malloc(count * sizeof *places);
+  bool fits = ordered && places;
   if (fits) {
+    uint32_t *images = (uint32_t *)(ordered + count);
     for (size_t i = 0; i < count; ++i)
       places[i] = place_of(&rules[i], (uint32_t)i, policy);
-    qsort(places, count, sizeof *places, compare_places);
+    if (count > 1)
+      qsort(places, count, sizeof *places, compare_places);
     for (size_t i = 0; i < count; ++i) {
-      made.rules[i] = rules[places[i].image];
-      made.images[i] = places[i].image;
+      ordered[i] = rules[places[i].image];
+      images[i] = places[i].image;
     }
-    *out_preference = made;
+    *out_preference = (kdl_preference){ordered, images, count};
   } else {
-    kdl_preference_destroy(&made);
+    free(ordered);
   }
-  free(places);
+  if (places != some)
+    free(places);
   return fits;
 }
 
 void kdl_preference_destroy(kdl_preference *preference) {
   free(preference->rules);
-  free(preference->images);
   *preference = (kdl_preference){0};
 }

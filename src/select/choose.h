@@ -28,7 +28,7 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 /* Images in the order of a policy. */
 typedef struct kdl_preference {
   kdl_image_rule *rules;
-  uint32_t *images; /* which image each rule is of */
+  uint32_t *images; /* which image each rule is of; behind the rules */
   size_t count;
 } kdl_preference;
 

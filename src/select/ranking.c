@@ -78,7 +78,7 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
     out_candidates[i] = judge(catalog, order, i, query);
     eligible += out_candidates[i].eligible;
   }
-  if (order->count)
+  if (order->count > 1)
     qsort(out_candidates, order->count, sizeof *out_candidates, compare_candidates);
   return eligible;
 }

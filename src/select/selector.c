@@ -85,8 +85,11 @@ static kdl_selector_table *table_with_room(kdl_selector *selector) {
 }
 
 static kdl_selection *make_selection(const kdl_selector *selector, const kdl_kernel_id *kernel) {
+  enum { few = 16 };
+  kdl_candidate some[few], *candidates = some;
   size_t images = kdl_catalog_count(selector->catalog);
-  kdl_candidate *candidates = calloc(images + 1, sizeof *candidates);
+  if (images > few)
+    candidates = malloc(images * sizeof *candidates);
   if (!candidates)
     return NULL;
   kdl_query query = selector->query;
@@ -106,7 +109,8 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
     for (size_t i = 0; i < eligible; ++i)
       made->images[i] = candidates[i].image;
   }
-  free(candidates);
+  if (candidates != some)
+    free(candidates);
   return made;
 }
 

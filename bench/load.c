@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * From bytes to a kernel on the fake CUDA driver, over and over, for callgrind: what each step
+ * costs beside the driver.
+ *
+ *     bench_load N
+ */
+#include <kdl/kdl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(kdl_status status, const char *what) {
+  if (status != KDL_OK) {
+    fprintf(stderr, "bench load: %s: %s\n", what, kdl_error_message());
+    exit(1);
+  }
+}
+
+static kdl_string text_of(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+/* One image with an index, as kdl cc writes them. */
+static void pack(const void *image, size_t image_size, void **out_data, size_t *out_size) {
+  kdl_pair pairs[] = {{text_of("triple"), text_of("nvptx64-nvidia-cuda")},
+                      {text_of("arch"), text_of("sm_90a")},
+                      {text_of("kdl.kernel.saxpy"), text_of("block=256x1x1")}};
+  kdl_writer_image row = {.size = sizeof row,
+                          .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_CUBIN),
+                          .offload_kind = 2,
+                          .pairs = pairs,
+                          .pair_count = 3,
+                          .data = image,
+                          .data_size = image_size};
+  kdl_writer *writer;
+  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
+  must(kdl_writer_add(writer, &row), "kdl_writer_add");
+  must(kdl_writer_finish(writer, out_data, out_size), "kdl_writer_finish");
+  kdl_writer_destroy(writer);
+}
+
+/* Not inlined and not renamed, so that callgrind can tell them apart. */
+#if defined(__clang__)
+#define STEP __attribute__((noinline)) static void
+#else
+#define STEP __attribute__((noipa)) static void
+#endif
+
+STEP step_open(const void *data, size_t size, kdl_library **out_lib) {
+  must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
+}
+
+STEP step_select(kdl_library *lib, kdl_device *device, kdl_kernel **out_kernel) {
+  must(kdl_sym(lib, device, "saxpy", NULL, out_kernel), "kdl_sym");
+}
+
+STEP step_load(kdl_kernel *kernel) {
+  must(kdl_prefetch(kernel), "kdl_prefetch");
+}
+
+STEP step_close(kdl_library *lib) {
+  kdl_close(lib);
+}
+
+int main(int argc, char **argv) {
+  static char image[1 << 16];
+  FILE *file = fopen(KDL_BENCH_CUBIN, "rb");
+  size_t image_size = file ? fread(image, 1, sizeof image, file) : 0, size;
+  void *data;
+  kdl_device *device;
+  kdl_queue *queue; /* opens the device */
+  if (file)
+    fclose(file);
+  pack(image, image_size, &data, &size);
+  must(kdl_device_find("cuda", &device), "kdl_device_find");
+  must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
+  for (long left = argc > 1 ? strtol(argv[1], NULL, 10) : 1; left > 0; --left) {
+    kdl_library *lib;
+    kdl_kernel *kernel;
+    step_open(data, size, &lib);
+    step_select(lib, device, &kernel);
+    step_load(kernel);
+    step_close(lib);
+  }
+  kdl_queue_destroy(queue);
+  free(data);
+  return 0;
+}

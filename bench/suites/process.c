@@ -9,11 +9,23 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { most_words = 12 };
+
+static char **kept; /* NULL: the environment as it is */
+
+void process_keep_environment(void) {
+  size_t count = 0;
+  while (environ[count])
+    ++count;
+  kept = kept ? kept : calloc(count + 1, sizeof *kept);
+  for (size_t i = 0; kept && i < count && !kept[i]; ++i)
+    kept[i] = strdup(environ[i]);
+}
 
 bool process_start(const char *const words[], process *out_process) {
   char *all[most_words + 5] = {"kdl", "bench", "--", "child"}; /* a word may begin with a dash */
@@ -25,7 +37,8 @@ bool process_start(const char *const words[], process *out_process) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  int error = posix_spawn(&out_process->id, "/proc/self/exe", &actions, NULL, all, environ);
+  int error =
+      posix_spawn(&out_process->id, "/proc/self/exe", &actions, NULL, all, kept ? kept : environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   out_process->from = ends[0];

@@ -15,6 +15,10 @@ typedef struct process {
   int from;
 } process;
 
+/* Before any driver was opened: processes start with the environment as it is now, as from a shell,
+ * and not with what drivers put into it. */
+void process_keep_environment(void);
+
 /* Starts `kdl bench child WORDS...`, NULL behind the last. False, with peer_error(), where that
  * fails. */
 bool process_start(const char *const words[], process *out_process);

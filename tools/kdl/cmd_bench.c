@@ -302,6 +302,7 @@ static int run_suite(const cli_args *args, const suite *what) {
   kdl_status status = check_outputs(args);
   if (status == KDL_OK) {
     bench_catch_interrupts();
+    process_keep_environment();
     results.machine.pinned = -1;
     bench_machine_describe(&results.machine);
     status = what == &matmul ? run_matmul(args, &results)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { least_rounds = 5, least_drifting = 10, fifths = 5 };
+enum { least_rounds = 5, fifths = 5 };
 
 bool bench_series_add(bench_series *series, const double *values, size_t count) {
   if (!count)
@@ -46,7 +46,7 @@ bench_interval bench_series_median(const bench_series *series) {
 bench_interval bench_series_median_drifting(const bench_series *series) {
   bench_interval found = bench_series_median(series);
   double *room = calloc(series->count, sizeof *room);
-  for (size_t i = 0, first = 0; i < fifths && series->rounds >= least_drifting; ++i) {
+  for (size_t i = 0, first = 0; i < fifths && series->rounds >= fifths; ++i) {
     size_t last = series->ends[(i + 1) * series->rounds / fifths - 1];
     if (!room)
       return (bench_interval){NAN, NAN, NAN};

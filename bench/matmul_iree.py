@@ -12,6 +12,7 @@ compiled, and the faster one counts. A round runs IREE's own benchmark program a
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -20,9 +21,9 @@ import subprocess
 import sys
 import tempfile
 
-SHAPES = ("64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 1x4096x4096 "
-          "2x4096x4096 4x4096x4096 8x4096x4096 16x4096x4096 81x19x41 127x129x131 457x330x512 "
-          "1000x4x512 4x1000x512")
+SHAPES = ("64x64x64 96x96x96 128x128x128 192x192x192 256x256x256 384x384x384 512x512x512 768x768x768 "
+          "1024x1024x1024 1536x1536x1536 2048x2048x2048 1x4096x4096 2x4096x4096 4x4096x4096 "
+          "8x4096x4096 16x4096x4096 81x19x41 127x129x131 457x330x512 1000x4x512 4x1000x512")
 # MLIR's names of operands and result, bytes of an operand, some values of W.
 TYPES = {
     "bf16": ("bf16", "f32", 2, ("803f", "0040", "80bf", "0000")),
@@ -53,19 +54,24 @@ func.func @f(%a: tensor<{m}x{k}x{operand}>) -> tensor<{m}x{n}x{result}> {{
 
 
 def compile_function(iree, folder, kind, shape, flags):
+    module = os.path.join(folder, "f.vmfb")
+    if os.path.exists(module):
+        return module
     m, n, k = shape
     operand, result, size, values = TYPES[kind]
     weights = "".join(values[(i * 7 + i // 13) % len(values)] for i in range(n * k))
     text = FUNCTION.format(m=m, n=n, k=k, operand=operand, result=result, bytes=weights,
                            zero="0" if kind == "s8" else "0.0",
                            alignment=size.to_bytes(4, "little").hex())
-    source, module = os.path.join(folder, "f.mlir"), os.path.join(folder, "f.vmfb")
+    source, part = os.path.join(folder, "f.mlir"), module + ".part"
     with open(source, "w", encoding="ascii") as file:
         file.write(text)
     subprocess.run([os.path.join(iree, "iree-compile"), "--iree-hal-target-device=local",
                     "--iree-hal-local-target-device-backends=llvm-cpu",
                     "--iree-llvmcpu-target-cpu=host", "--iree-opt-data-tiling", *flags, source,
-                    "-o", module], check=True)
+                    "-o", part], check=True)
+    os.remove(source)
+    os.rename(part, module)
     return module
 
 
@@ -96,6 +102,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--iree", required=True, help="folder of iree-compile")
     parser.add_argument("--kdl", required=True, help="kdl, with kdl-matmul.offload in its library")
+    parser.add_argument("--keep", help="a folder where IREE's modules are kept and looked for")
+    parser.add_argument("--compile", action="store_true", help="only compile, into --keep")
     parser.add_argument("--json", help="where to write the ratios, for matmul_plot.py")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
@@ -107,33 +115,37 @@ def main():
     print(re.search(r"IREE compiler version .*", version).group(0))
     print("ratio: IREE's time over ours, median of the rounds with the least and the most")
     ratios, rows = [], []
-    for kind in args.types.split(","):
-        for text in args.shapes.split(","):
-            shape = tuple(map(int, text.split("x")))
-            with tempfile.TemporaryDirectory() as folder:
-                best = None
-                for name, flags in MICROKERNELS.items():
-                    os.makedirs(os.path.join(folder, name))
-                    module = compile_function(args.iree, os.path.join(folder, name), kind, shape,
-                                              flags)
-                    time = run_iree(args.iree, module, kind, shape, args.threads)
-                    if best is None or time < best[0]:
-                        best = (time, name, module)
-                rounds = [(run_iree(args.iree, best[2], kind, shape, args.threads),
-                           run_kdl(args, kind, text)) for _ in range(args.rounds)]
-            each = sorted(iree / kdl for iree, kdl in rounds)
-            ratios.append(statistics.median(each))
-            rows.append({"type": kind, "shape": text, "microkernels": best[1], "ratio": ratios[-1],
-                         "low": each[0], "high": each[-1],
-                         "kdl_us": statistics.median(r[1] for r in rounds),
-                         "iree_us": statistics.median(r[0] for r in rounds)})
-            print(f"{kind:4} {text:16} kdl {statistics.median(r[1] for r in rounds):10.1f} us  "
-                  f"IREE ({best[1]}) {statistics.median(r[0] for r in rounds):10.1f} us  "
-                  f"ratio {ratios[-1]:6.2f} [{each[0]:.2f} {each[-1]:.2f}]", flush=True)
+    temporary = tempfile.TemporaryDirectory()
+    for kind, text in itertools.product(args.types.split(","), args.shapes.split(",")):
+        shape = tuple(map(int, text.split("x")))
+        best = None
+        for name, flags in MICROKERNELS.items():
+            folder = os.path.join(args.keep or temporary.name, f"{kind}-{text}-{name}")
+            os.makedirs(folder, exist_ok=True)
+            module = compile_function(args.iree, folder, kind, shape, flags)
+            if args.compile:
+                continue
+            time = run_iree(args.iree, module, kind, shape, args.threads)
+            if best is None or time < best[0]:
+                best = (time, name, module)
+        if args.compile:
+            continue
+        rounds = [(run_iree(args.iree, best[2], kind, shape, args.threads),
+                   run_kdl(args, kind, text)) for _ in range(args.rounds)]
+        each = sorted(iree / kdl for iree, kdl in rounds)
+        ratios.append(statistics.median(each))
+        rows.append({"type": kind, "shape": text, "microkernels": best[1], "ratio": ratios[-1],
+                     "low": each[0], "high": each[-1],
+                     "kdl_us": statistics.median(r[1] for r in rounds),
+                     "iree_us": statistics.median(r[0] for r in rounds)})
+        print(f"{kind:4} {text:16} kdl {statistics.median(r[1] for r in rounds):10.1f} us  "
+              f"IREE ({best[1]}) {statistics.median(r[0] for r in rounds):10.1f} us  "
+              f"ratio {ratios[-1]:6.2f} [{each[0]:.2f} {each[-1]:.2f}]", flush=True)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump({"threads": args.threads, "rounds": args.rounds, "rows": rows}, file, indent=1)
-    print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
+    if ratios:
+        print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
 
 
 if __name__ == "__main__":

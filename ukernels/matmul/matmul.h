@@ -336,11 +336,14 @@ INLINE region region_of(const kdl_host_group *group, uint32_t m, uint32_t n) {
 /* Few columns                                                                                  */
 
 /* How many columns, the last, are multiplied so: those that would fill little of a vector. Beside
- * others it is worth its while for fewer, since the rows of A must be packed for both. */
-INLINE int32_t narrow_of(uint32_t n) {
-  enum { beside_others = 4 };
-  int32_t last = (int32_t)(n % columns);
-  return n <= narrow_columns ? (int32_t)n : last <= beside_others ? last : 0;
+ * others, the rows of A must be packed for both, so that it is worth its while for fewer only,
+ * where K is long, and they would have a panel for themselves. */
+INLINE int32_t narrow_of(uint32_t n, int32_t words) {
+  enum { beside_others = 4, long_words = 64 };
+  int32_t last = (int32_t)(n % columns), vectors = (int32_t)(n / columns);
+  if (n <= narrow_columns)
+    return (int32_t)n;
+  return last <= beside_others && words >= long_words && vectors % tile_vectors() == 0 ? last : 0;
 }
 INLINE int is_last_column(const kdl_host_group *group) {
   return group->group[0] + 1 == group->group_count[0];
@@ -432,7 +435,7 @@ typedef struct parts {
 } parts;
 
 INLINE parts parts_of(const void *packed, uint32_t n, int32_t words) {
-  int32_t narrow = narrow_of(n), wide = (int32_t)n - narrow;
+  int32_t narrow = narrow_of(n, words), wide = (int32_t)n - narrow;
   ptrdiff_t padded = (wide + columns - 1) / columns * columns;
   result *bias = (result *)(uintptr_t)packed;
   rhs_element *rhs = (rhs_element *)(bias + (has_bias ? padded : 0));

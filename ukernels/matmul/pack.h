@@ -71,13 +71,15 @@ static void pack_rows(lhs_element *restrict packed, const element *a, matrix sha
     word = least(depth, available / values);
     pack_dense(packed, a, shape.row_stride, rows, depth, word);
   }
-  for (; word < depth; ++word)
-    for (int32_t row = 0; row < rows; ++row)
-      for (int32_t value = 0; value < values; ++value) {
-        int32_t at = word * values + value;
-        element x = at < available ? a[row * shape.row_stride + at * shape.column_stride] : 0;
-        packed[place(rows, depth, row, word) * values + value] = lhs_of(x);
-      }
+  for (; word < depth; ++word) {
+    lhs_element *to = packed + place(rows, depth, 0, word) * values;
+    ptrdiff_t distance = (place(rows, depth, 1, word) - place(rows, depth, 0, word)) * values;
+    const element *from = a + word * values * shape.column_stride;
+    int32_t there = available - word * values;
+    for (int32_t row = 0; row < rows; ++row, to += distance, from += shape.row_stride)
+      for (int32_t value = 0; value < values; ++value)
+        to[value] = lhs_of(value < there ? from[value * shape.column_stride] : 0);
+  }
 }
 
 /* ------------------------------------------------------------------------------------------ */

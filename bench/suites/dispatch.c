@@ -79,24 +79,33 @@ static kdl_status measure_warm(const dispatch_request *request, const job_folder
   return process_results(words, results);
 }
 
+/* "kdl,driver,...", as they were found to work. */
+static kdl_status open_peers(const char *names, peer_list *peers) {
+  for (const char *name = names; *name;) {
+    char copy[64];
+    size_t length = strcspn(name, ",");
+    snprintf(copy, sizeof copy, "%.*s", (int)length, name);
+    const peer *what = peers->count < SUITE_PEER_LIMIT ? suite_peer_open(copy) : NULL;
+    if (!what)
+      return kdl_fail(KDL_DEVICE, "%s", peer_error());
+    peers->all[peers->count++] = what;
+    name += length + (name[length] == ',');
+  }
+  return KDL_OK;
+}
+
 static kdl_status run_warm(const char *const words[6], bench_results *results) {
   peer_list peers = {.count = 0};
   dispatch_request request = {.suite = words[1],
                               .modes = (unsigned)strtoul(words[3], NULL, 10),
                               .pin = (int)strtol(words[5], NULL, 10)};
-  if (!job_load(words[0], JOB_WHERE_IT_WAS, &request.job))
-    return kdl_fail(KDL_IO, "%s", peer_error());
-  for (const char *name = words[2]; *name;) {
-    char copy[64];
-    size_t length = strcspn(name, ",");
-    snprintf(copy, sizeof copy, "%.*s", (int)length, name);
-    const peer *what = peers.count < SUITE_PEER_LIMIT ? suite_peer_open(copy) : NULL;
-    if (!what)
-      return kdl_fail(KDL_DEVICE, "%s", peer_error());
-    peers.all[peers.count++] = what;
-    name += length + (name[length] == ',');
-  }
-  return warm_measure(&request, &peers, strtoul(words[4], NULL, 10), results);
+  kdl_status status = job_load(words[0], JOB_WHERE_IT_WAS, &request.job)
+                          ? open_peers(words[2], &peers)
+                          : kdl_fail(KDL_IO, "%s", peer_error());
+  if (status == KDL_OK)
+    status = warm_measure(&request, &peers, strtoul(words[4], NULL, 10), results);
+  job_unload(&request.job);
+  return status;
 }
 
 static int warm_child(const char *const words[6]) {

@@ -167,3 +167,9 @@ bool job_load(const char *folder_path, job_place place, peer_job *out_job) {
   out_job->buffer_data = read_whole(path, &size);
   return out_job->buffer_data || peer_fail("%s: cannot be read", path);
 }
+
+void job_unload(const peer_job *job) {
+  free((void *)(uintptr_t)job->image);
+  free((void *)(uintptr_t)job->data);
+  free((void *)(uintptr_t)job->buffer_data);
+}

@@ -16,7 +16,8 @@ void job_remove(const job_folder *folder);
 /* Where the process has the library from. */
 typedef enum job_place { JOB_IN_A_FILE, JOB_WHERE_IT_WAS } job_place;
 
-/* In the process. What the job points to lives as long as it. */
+/* In the process; one job at a time. The caller unloads it, also after a failure. */
 bool job_load(const char *folder, job_place place, peer_job *out_job);
+void job_unload(const peer_job *job);
 
 #endif

@@ -3,13 +3,12 @@
 #include "bench.h"
 
 #include "input.h"
-#include "output.h"
+#include "page.h"
 #include "report.h"
 
 #include "base/error.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The page lies in the program as it lies in the source. */
 __asm__(".pushsection .rodata\n"
@@ -23,34 +22,8 @@ __asm__(".pushsection .rodata\n"
 extern const char cli_bench_page[];
 extern const uint64_t cli_bench_page_size;
 
-/* Inside a script element a '<' could end it. */
-static void put_escaped(const char *json, size_t size, FILE *file) {
-  for (size_t i = 0; i < size; ++i) {
-    if (json[i] == '<')
-      fputs("\\u003c", file);
-    else
-      putc(json[i], file);
-  }
-}
-
 kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) {
-  static const char mark[] = "@DATA@";
-  size_t template_size = cli_bench_page_size;
-  const char *before = cli_bench_page;
-  const char *at = memmem(before, template_size, mark, sizeof mark - 1);
-  const char *behind = at + sizeof mark - 1;
-  char *page = NULL;
-  size_t page_size = 0;
-  FILE *file = open_memstream(&page, &page_size);
-  if (file) {
-    fwrite(before, 1, (size_t)(at - before), file);
-    put_escaped(json, size, file);
-    fwrite(behind, 1, template_size - (size_t)(behind - before), file);
-  }
-  kdl_status status = file && fclose(file) == 0 ? cli_output_save(path, page, page_size)
-                                                : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  free(page);
-  return status;
+  return cli_page_save(path, cli_bench_page, cli_bench_page_size, json, size);
 }
 
 /* Adds a file that was read through, and is one of ours. */

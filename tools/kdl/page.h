@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Saves the template, which goes from `page` to `end`, with the JSON in the place of its @DATA@. */
-kdl_status cli_page_save(const char *path, const char *page, const char *end, const char *json,
-                         size_t size);
+/* Saves the template with the JSON in the place of its @DATA@. */
+kdl_status cli_page_save(const char *path, const char *page, size_t page_size, const char *json,
+                         size_t json_size);
 
 #endif

@@ -8,9 +8,13 @@ __asm__(".pushsection .rodata\n"
         "cli_trace_page:\n"
         ".incbin \"" CLI_TRACE_PAGE "\"\n"
         "cli_trace_page_end:\n"
+        ".p2align 3\n"
+        "cli_trace_page_size:\n"
+        ".quad cli_trace_page_end - cli_trace_page\n"
         ".popsection\n");
-extern const char cli_trace_page[], cli_trace_page_end[];
+extern const char cli_trace_page[];
+extern const uint64_t cli_trace_page_size;
 
 kdl_status cli_trace_save_page(const char *path, const char *json, size_t size) {
-  return cli_page_save(path, cli_trace_page, cli_trace_page_end, json, size);
+  return cli_page_save(path, cli_trace_page, cli_trace_page_size, json, size);
 }

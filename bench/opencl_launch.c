@@ -198,13 +198,15 @@ static void report(const subject *at, unsigned count, size_t blocks) {
          count);
   printf("  %-42s %10s %10s %10s   %s\n", "", "median ns", "p5", "p95",
          "ns more than its peer, 95% interval");
+  const double launches = queued;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     bench_summary each = bench_summarise(&run, i);
     bench_interval more = bench_difference(&run, i, peers[i]);
-    printf("  %-42s %10.1f %10.1f %10.1f", cases[i].name, each.median / queued, each.p5 / queued,
-           each.p95 / queued);
+    printf("  %-42s %10.1f %10.1f %10.1f", cases[i].name, each.median / launches,
+           each.p5 / launches, each.p95 / launches);
     if (i != peers[i])
-      printf("   %.2f  %.2f .. %.2f", more.median / queued, more.low / queued, more.high / queued);
+      printf("   %.2f  %.2f .. %.2f", more.median / launches, more.low / launches,
+             more.high / launches);
     putchar('\n');
   }
   putchar('\n');

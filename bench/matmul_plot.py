@@ -4,9 +4,10 @@
 panel for each type, in the order of the shapes.
 
     bench/matmul_plot.py RESULTS.json... -o PLOT.svg [--threads=1] [--weights=packed]
-        [--iree=IREE.json]
+        [--iree IREE.json...]
 
-IREE.json is what bench/matmul_iree.py wrote; IREE's points are our share of the peak over its ratio.
+IREE.json is what bench/matmul_iree.py wrote; IREE's points are our share of the peak over its
+ratio.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import json
 import sys
 
 COLOURS = {"kdl": "#0b6e4f", "oneDNN": "#c8553d", "OpenBLAS": "#5b6c9e", "IREE": "#b58900"}
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 210, 60, 16, 34, 92
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 290, 60, 16, 34, 92
 
 
 def read(paths, threads, weights):
@@ -66,8 +67,12 @@ def panel(kind, shapes, top):
     for k, who in enumerate(whos):
         colour = COLOURS[who]
         points = [(x(i), y(share[who])) for i, share in enumerate(shares.values()) if who in share]
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-opacity="0.45"/>')
+        # A line only along the squares: other shapes are in no order.
+        squares = [(x(i), y(share[who])) for i, (shape, share) in enumerate(shares.items())
+                   if who in share and len(set(shape.split("x"))) == 1]
+        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in squares)
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" '
+                   'stroke-opacity="0.45"/>')
         out.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in points)
         at = WIDTH - RIGHT - 84 * (len(whos) - k)
         out.append(f'<circle cx="{at}" cy="{top + TOP - 16}" r="4" fill="{colour}"/>'
@@ -81,17 +86,18 @@ def main():
     parser.add_argument("-o", dest="output", required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--weights", default="packed", choices=("packed", "plain"))
-    parser.add_argument("--iree")
+    parser.add_argument("--iree", nargs="+", default=[])
     args = parser.parse_args()
     types = read(args.results, args.threads, args.weights)
     if not types:
         sys.exit(f"matmul_plot.py: found no figures of {args.threads} threads with {args.weights} "
                  "weights")
-    if args.iree:
-        add_iree(types, args.iree)
+    for path in args.iree:
+        add_iree(types, path)
     title = (f"Share of the peak: {args.threads} thread{'s' if args.threads > 1 else ''}, "
              f"{args.weights} weights; the dashed line is 95%")
-    panels = [panel(kind, shapes, 30 + i * HEIGHT) for i, (kind, shapes) in enumerate(types.items())]
+    panels = [panel(kind, shapes, 30 + i * HEIGHT)
+              for i, (kind, shapes) in enumerate(types.items())]
     height = 30 + len(panels) * HEIGHT
     with open(args.output, "w", encoding="utf-8") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '

@@ -89,7 +89,7 @@ static inline kdl_status kdl_matmul_pack(const kdl_matmul *matmul, kdl_queue *qu
  * the others join. By rows each group packs another part of A; by columns all pack the same, which
  * costs the less the fewer rows there are. */
 static inline kdl_launch_desc kdl_matmul_grid(const kdl_matmul *matmul, uint32_t m, uint32_t n) {
-  uint32_t rows = m / 56, columns = n / 128;
+  uint32_t rows = m / 28, columns = n / 128;
   int by_rows = rows >= 2 * matmul->threads || n <= 16;
   uint32_t most = by_rows ? rows : columns;
   uint32_t wanted = matmul->threads < 2 ? 1 : 8 * matmul->threads;

@@ -70,7 +70,6 @@ typedef struct operands {
   const lhs_element *lhs;
   const rhs_element *rhs;
   int32_t depth, lots;
-  int rhs_is_far; /* in memory or L3, not just packed */
 } operands;
 
 /* What the sums of a tile start from: the bias or zero, and C where it is added to. */
@@ -79,21 +78,6 @@ typedef struct origin {
   ptrdiff_t stride;
   const result *bias; /* NULL: zero */
 } origin;
-
-/* The lots of 16, where so few rows are multiplied that reading B takes longer. The processor
- * itself looks ahead no further than to the end of a page. */
-enum { few_rows = 4, bytes_ahead = 8192 };
-INLINE void multiply_ahead(operands of, fragment *sums, int32_t rows, int32_t vectors) {
-  for (int32_t lot = 0; lot < of.lots; ++lot) {
-    const rhs_element *rhs = of.rhs + (ptrdiff_t)lot * steps * vectors * columns * values;
-    const char *later = (const char *)rhs + bytes_ahead;
-    ptrdiff_t size = steps * vectors * columns * values * (ptrdiff_t)sizeof(rhs_element);
-    for (ptrdiff_t at = 0; at < size; at += 64)
-      __builtin_prefetch(later + at);
-    microkernel(of.lhs + (ptrdiff_t)lot * rows * steps * values, 0, rhs, 0, (result *)sums, 0, 1,
-                rows, vectors, steps);
-  }
-}
 
 /* A tile of C that is whole. The sums are named by constants alone once this is inlined, and stay
  * in registers from here to there. */
@@ -113,9 +97,7 @@ INLINE void tile(operands of, origin start, result *c, ptrdiff_t stride, int32_t
         sums[row * vectors + vector] = bias[vector];
   }
   int32_t whole = of.lots * steps;
-  if (rows <= few_rows && tile_steps() != steps && of.rhs_is_far)
-    multiply_ahead(of, sums, rows, vectors);
-  else if (of.lots)
+  if (of.lots)
     microkernel(of.lhs, 0, of.rhs, 0, (result *)sums, 0, of.lots, rows, vectors, steps);
   if (of.depth > whole)
     microkernel(of.lhs, (ptrdiff_t)whole * rows * values, of.rhs,
@@ -231,7 +213,6 @@ typedef struct share {
   int32_t values_of_k;
   int32_t first_word, depth;     /* of A */
   int32_t b_words, b_first_word; /* in B: of each vector, and that the block begins with */
-  int b_is_far;                  /* see operands */
   int adds;                      /* to what is in C */
   int in_place;                  /* A is not packed */
   lhs_element *packed;           /* the tiles from first_tile on */
@@ -250,11 +231,11 @@ INLINE operands share_operands(const share *s, int32_t tile, const rhs_element *
   int32_t first = part_begin(s->tiles, tile);
   if (s->in_place) {
     const void *a = s->a + first * s->a_shape.row_stride;
-    return (operands){a, rhs, s->depth, 0, s->b_is_far};
+    return (operands){a, rhs, s->depth, 0};
   }
   int32_t rows = first - part_begin(s->tiles, s->first_tile);
   return (operands){s->packed + (ptrdiff_t)rows * s->depth * values, rhs, s->depth,
-                    s->depth / steps, s->b_is_far};
+                    s->depth / steps};
 }
 
 INLINE void share_pack(const share *s, int32_t tile) {
@@ -415,7 +396,7 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
         result *part = sums + first * stride;
         const lhs_element *lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values;
-        tile_of((operands){lhs, panel, depth, depth / steps, 0}, (origin){part, stride, 0}, part,
+        tile_of((operands){lhs, panel, depth, depth / steps}, (origin){part, stride, 0}, part,
                 stride, rows, vectors);
       }
     }
@@ -469,7 +450,6 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
              .width = of.end_column - of.first_column,
              .values_of_k = (int32_t)k,
              .b_words = words,
-             .b_is_far = 1,
              .adds = accumulate != 0,
              .in_place = words <= kdl_const_matmul_depth && can_be_in_place(a_shape, words, k),
              .packed = kdl_group->shared};

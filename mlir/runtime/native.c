@@ -12,8 +12,10 @@
 
 typedef int register_call(void *data, size_t size, unsigned flags);
 typedef int unregister_call(void *data);
-typedef int device_pointer_call(uint64_t *address, void *data, unsigned flags);
-typedef int alloc_managed_call(uint64_t *address, size_t size, unsigned flags);
+typedef int cuda_device_pointer_call(uint64_t *address, void *data, unsigned flags);
+typedef int cuda_alloc_managed_call(uint64_t *address, size_t size, unsigned flags);
+typedef int hip_device_pointer_call(void **address, void *data, unsigned flags);
+typedef int hip_alloc_managed_call(void **address, size_t size, unsigned flags);
 typedef int push_call(void *context);
 typedef int pop_call(void **context);
 typedef int tensor_map_call(void *map, int data_type, uint32_t rank, void *address,
@@ -48,13 +50,40 @@ typedef struct {
 /* cuMemAllocManaged and hipMallocManaged: reachable from any stream. */
 enum { attach_global = 1 };
 
-static int alloc_managed(const kdl_mlir_native *native, uint64_t size, uint64_t *out_address) {
-  alloc_managed_call *call;
+static int cuda_device_pointer(const kdl_mlir_native *native, void *data, uint64_t *out_address) {
+  cuda_device_pointer_call *call;
+  memcpy(&call, &native->device_pointer, sizeof call);
+  return call(out_address, data, 0);
+}
+
+static int cuda_alloc_managed(const kdl_mlir_native *native, uint64_t size, uint64_t *out_address) {
+  cuda_alloc_managed_call *call;
   memcpy(&call, &native->alloc_shared, sizeof call);
   return call(out_address, (size_t)size, attach_global);
 }
 
-static const kdl_mlir_native_memory managed_memory = {.alloc_shared = alloc_managed};
+static int hip_device_pointer(const kdl_mlir_native *native, void *data, uint64_t *out_address) {
+  hip_device_pointer_call *call;
+  void *address = NULL;
+  memcpy(&call, &native->device_pointer, sizeof call);
+  int code = call(&address, data, 0);
+  *out_address = (uintptr_t)address;
+  return code;
+}
+
+static int hip_alloc_managed(const kdl_mlir_native *native, uint64_t size, uint64_t *out_address) {
+  hip_alloc_managed_call *call;
+  void *address = NULL;
+  memcpy(&call, &native->alloc_shared, sizeof call);
+  int code = call(&address, (size_t)size, attach_global);
+  *out_address = (uintptr_t)address;
+  return code;
+}
+
+static const kdl_mlir_native_memory cuda_memory = {.device_pointer = cuda_device_pointer,
+                                                   .alloc_shared = cuda_alloc_managed};
+static const kdl_mlir_native_memory hip_memory = {.device_pointer = hip_device_pointer,
+                                                  .alloc_shared = hip_alloc_managed};
 
 static const driver_names drivers[] = {
     {.backend = "cuda",
@@ -66,14 +95,14 @@ static const driver_names drivers[] = {
                  [symbol_map] = "cuTensorMapEncodeTiled",
                  [symbol_push] = "cuCtxPushCurrent_v2",
                  [symbol_pop] = "cuCtxPopCurrent_v2"},
-     .memory = &managed_memory},
+     .memory = &cuda_memory},
     {.backend = "hip",
      .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
      .symbols = {[symbol_register] = "hipHostRegister",
                  [symbol_unregister] = "hipHostUnregister",
                  [symbol_device_pointer] = "hipHostGetDevicePointer",
                  [symbol_shared] = "hipMallocManaged"},
-     .memory = &managed_memory},
+     .memory = &hip_memory},
     {.backend = "level_zero",
      .libraries = {"libze_loader.so.1"},
      .symbols = {[symbol_shared] = "zeMemAllocShared", [symbol_free_shared] = "zeMemFree"},
@@ -111,6 +140,7 @@ static void open_driver(void) {
     symbols[i] = names->symbols[i] ? dlsym(library, names->symbols[i]) : NULL;
   native = (kdl_mlir_native){.ask = symbols[symbol_ask],
                              .extension = symbols[symbol_extension],
+                             .device_pointer = symbols[symbol_device_pointer],
                              .alloc_shared = symbols[symbol_shared],
                              .free_shared = symbols[symbol_free_shared]};
   kdl_device_native(opened_for, KDL_NATIVE_DEVICE, &native.device);
@@ -197,16 +227,16 @@ kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data)
 
 kdl_status kdl_mlir_native_device_pointer(const kdl_mlir_device *device, void *data,
                                           uint64_t *out_address) {
-  device_pointer_call *call;
   *out_address = (uintptr_t)data;
   if (device->is_host || reaches_host(device))
     return KDL_OK;
-  if (!find(device, symbol_device_pointer, "register host memory", &call))
-    return KDL_UNSUPPORTED;
+  if (!native.device_pointer)
+    return unsupported(device, "register host memory");
   kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(names->symbols[symbol_device_pointer], call(out_address, data, 0));
+  status = result(names->symbols[symbol_device_pointer],
+                  names->memory->device_pointer(&native, data, out_address));
   leave();
   return status;
 }

@@ -12,14 +12,17 @@ typedef struct kdl_mlir_native {
   void *context;
   void *ask;       /* clGetDeviceInfo */
   void *extension; /* clGetExtensionFunctionAddressForPlatform */
+  void *device_pointer;
   void *alloc_shared;
   void *free_shared; /* NULL: shared memory is freed as any other */
 } kdl_mlir_native;
 
-/* How a driver shares memory; results are the driver's error codes, 0 for none. */
+/* How a driver shares memory. `device_pointer` and `alloc_shared` are called where the driver's
+ * function was found; results are the driver's error codes, 0 for none. */
 typedef struct kdl_mlir_native_memory {
   void (*prepare)(kdl_mlir_native *native);            /* may be NULL */
   bool (*reaches_host)(const kdl_mlir_native *native); /* may be NULL: it does not */
+  int (*device_pointer)(const kdl_mlir_native *native, void *data, uint64_t *out_address);
   int (*alloc_shared)(const kdl_mlir_native *native, uint64_t size, uint64_t *out_address);
   int (*free_shared)(const kdl_mlir_native *native, uint64_t address);
 } kdl_mlir_native_memory;

@@ -24,9 +24,8 @@ typedef struct {
 } ze_host_mem_desc;
 enum { ze_device_mem_alloc_desc = 0x15, ze_host_mem_alloc_desc = 0x16 };
 
-typedef int ze_alloc_shared_call(void *context, const ze_device_mem_desc *device_desc,
-                                 const ze_host_mem_desc *host_desc, size_t size, size_t alignment,
-                                 void *device, void **address);
+typedef int ze_alloc_shared_call(void *context, const void *device_desc, const void *host_desc,
+                                 size_t size, size_t alignment, void *device, void **address);
 typedef int ze_free_call(void *context, void *address);
 
 enum { alignment = 64 };

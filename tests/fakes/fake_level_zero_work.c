@@ -360,15 +360,13 @@ int zeMemAllocHost(void *context_handle, const kdl_ze_host_mem_desc *desc, size_
   return fake_leave(KDL_ZE_SUCCESS);
 }
 
-/* What MLIR's runtime interface asks for beyond libkdl. */
-FAKE_EXPORT int zeMemAllocShared(void *context, const kdl_ze_device_mem_desc *desc,
-                                 const kdl_ze_host_mem_desc *host_desc, size_t size,
-                                 size_t alignment, void *device, void **address);
-int zeMemAllocShared(void *context, const kdl_ze_device_mem_desc *desc,
-                     const kdl_ze_host_mem_desc *host_desc, size_t size, size_t alignment,
-                     void *device, void **address) {
+/* What MLIR's runtime interface asks for beyond libkdl; its descriptors are of its own types. */
+FAKE_EXPORT int zeMemAllocShared(void *context, const void *desc, const void *host_desc,
+                                 size_t size, size_t alignment, void *device, void **address);
+int zeMemAllocShared(void *context, const void *desc, const void *host_desc, size_t size,
+                     size_t alignment, void *device, void **address) {
   fake_call(__func__);
-  if (host_desc->type != KDL_ZE_HOST_MEM_ALLOC_DESC)
+  if (((const kdl_ze_host_mem_desc *)host_desc)->type != KDL_ZE_HOST_MEM_ALLOC_DESC)
     return invalid_enumeration;
   return zeMemAllocDevice(context, desc, size, alignment, device, address);
 }

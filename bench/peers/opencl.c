@@ -13,7 +13,7 @@
 typedef struct {
   kdl_opencl_lister list;
   void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
-                          void *notify, void *user, int32_t *error);
+                          kdl_cl_notify *notify, void *user, int32_t *error);
   void *(*queue_create)(void *context, void *device, uint64_t properties, int32_t *error);
   void *(*buffer_create)(void *context, uint64_t flags, size_t size, void *host, int32_t *error);
   void *(*program_source)(void *context, uint32_t count, const char **texts, const size_t *lengths,
@@ -23,7 +23,7 @@ typedef struct {
                           int32_t *error);
   void *(*program_il)(void *context, const void *il, size_t length, int32_t *error);
   int32_t (*program_build)(void *program, uint32_t count, void *const *devices, const char *options,
-                           void *notify, void *user);
+                           void (*notify)(void *program, void *user), void *user);
   int32_t (*program_release)(void *program);
   void *(*kernel_create)(void *program, const char *name, int32_t *error);
   int32_t (*kernel_release)(void *kernel);

@@ -64,14 +64,6 @@ INLINE int32_t words_of(uint32_t k) {
 /* ------------------------------------------------------------------------------------------ */
 /* Tiles                                                                                        */
 
-/* Operands of `depth` words. Of the left one, `lots` lots of 16 are packed so; the others are one
- * lot, which may be the matrix itself. */
-typedef struct operands {
-  const lhs_element *lhs;
-  const rhs_element *rhs;
-  int32_t depth, lots;
-} operands;
-
 /* What the sums of a tile start from: the bias or zero, and C where it is added to. */
 typedef struct origin {
   const result *c; /* NULL: not added to */
@@ -79,10 +71,11 @@ typedef struct origin {
   const result *bias; /* NULL: zero */
 } origin;
 
-/* A tile of C that is whole. The sums are named by constants alone once this is inlined, and stay
- * in registers from here to there. */
-INLINE void tile(operands of, origin start, result *c, ptrdiff_t stride, int32_t rows,
-                 int32_t vectors) {
+/* A tile of C that is whole, from `depth` words of the operands. Of the left one, `lots` lots of 16
+ * are packed so; the others are one lot, which may be the matrix itself. The sums are named by
+ * constants alone once this is inlined, and stay in registers from here to there. */
+INLINE void tile(const lhs_element *lhs, const rhs_element *rhs, int32_t depth, int32_t lots,
+                 origin start, result *c, ptrdiff_t stride, int32_t rows, int32_t vectors) {
   fragment sums[max_rows * max_vectors], bias[max_vectors];
   for (int32_t vector = 0; vector < vectors; ++vector)
     bias[vector] = has_bias && start.bias ? ((const fragment *)start.bias)[vector] : (fragment)0;
@@ -96,29 +89,30 @@ INLINE void tile(operands of, origin start, result *c, ptrdiff_t stride, int32_t
       for (int32_t vector = 0; vector < vectors; ++vector)
         sums[row * vectors + vector] = bias[vector];
   }
-  int32_t whole = of.lots * steps;
-  if (of.lots)
-    microkernel(of.lhs, 0, of.rhs, 0, (result *)sums, 0, of.lots, rows, vectors, steps);
-  if (of.depth > whole)
-    microkernel(of.lhs, (ptrdiff_t)whole * rows * values, of.rhs,
+  int32_t whole = lots * steps;
+  if (lots)
+    microkernel(lhs, 0, rhs, 0, (result *)sums, 0, lots, rows, vectors, steps);
+  if (depth > whole)
+    microkernel(lhs, (ptrdiff_t)whole * rows * values, rhs,
                 (ptrdiff_t)whole * vectors * columns * values, (result *)sums, 0, 1, rows, vectors,
-                of.depth - whole);
+                depth - whole);
   for (int32_t row = 0; row < rows; ++row)
     for (int32_t vector = 0; vector < vectors; ++vector)
       ((fragment *)(c + row * stride))[vector] = sums[row * vectors + vector];
 }
 
 /* A tile of each height is code of its own, in which the microkernel's arrays are registers. */
-static __attribute__((noinline)) void tile_of(operands of, origin start, result *c,
+static __attribute__((noinline)) void tile_of(const lhs_element *lhs, const rhs_element *rhs,
+                                              int32_t depth, int32_t lots, origin start, result *c,
                                               ptrdiff_t stride, int32_t rows, int32_t vectors) {
 #define HEIGHT(height)                                                                             \
   case height:                                                                                     \
     if (height > tile_rows())                                                                      \
       break;                                                                                       \
     if (tile_vectors() > 1 && vectors > 1)                                                         \
-      tile(of, start, c, stride, height, 2);                                                       \
+      tile(lhs, rhs, depth, lots, start, c, stride, height, 2);                                    \
     else                                                                                           \
-      tile(of, start, c, stride, height, 1);                                                       \
+      tile(lhs, rhs, depth, lots, start, c, stride, height, 1);                                    \
     break;
 #define HEIGHTS(base)                                                                              \
   HEIGHT(base + 1)                                                                                 \
@@ -127,9 +121,9 @@ static __attribute__((noinline)) void tile_of(operands of, origin start, result 
   HEIGHT(base + 4) HEIGHT(base + 5) HEIGHT(base + 6) HEIGHT(base + 7) HEIGHT(base + 8)
   /* Registers that are tiles themselves have no such arrays, and take any height. */
   if (tile_steps() == steps && vectors > 1)
-    tile(of, start, c, stride, rows, 2);
+    tile(lhs, rhs, depth, lots, start, c, stride, rows, 2);
   else if (tile_steps() == steps)
-    tile(of, start, c, stride, rows, 1);
+    tile(lhs, rhs, depth, lots, start, c, stride, rows, 1);
   else
     switch (rows) { HEIGHTS(0) HEIGHTS(8) }
 }
@@ -155,8 +149,9 @@ static void copy_out(result *c, matrix shape, const result *whole, ptrdiff_t str
 }
 
 /* At the edge of C, or where its columns are apart: by way of a whole tile. */
-static __attribute__((noinline)) void edge_of(operands of, origin start, result *c, matrix shape,
-                                              int32_t rows, int32_t width) {
+static __attribute__((noinline)) void edge_of(const lhs_element *lhs, const rhs_element *rhs,
+                                              int32_t depth, int32_t lots, origin start, result *c,
+                                              matrix shape, int32_t rows, int32_t width) {
   result whole[max_rows * max_vectors * columns];
   int32_t vectors = (width + columns - 1) / columns, stride = vectors * columns;
   if (start.c) {
@@ -164,7 +159,7 @@ static __attribute__((noinline)) void edge_of(operands of, origin start, result 
     start.c = whole;
     start.stride = stride;
   }
-  tile_of(of, start, whole, stride, rows, vectors);
+  tile_of(lhs, rhs, depth, lots, start, whole, stride, rows, vectors);
   copy_out(c, shape, whole, stride, rows, width);
 }
 
@@ -227,15 +222,12 @@ INLINE int can_be_in_place(matrix a, int32_t words, uint32_t k) {
          words * values == (int32_t)k && words % tile_steps() == 0 && words * 4 % page;
 }
 
-INLINE operands share_operands(const share *s, int32_t tile, const rhs_element *rhs) {
+INLINE const lhs_element *share_lhs(const share *s, int32_t tile) {
   int32_t first = part_begin(s->tiles, tile);
-  if (s->in_place) {
-    const void *a = s->a + first * s->a_shape.row_stride;
-    return (operands){a, rhs, s->depth, 0};
-  }
+  if (s->in_place)
+    return (const void *)(s->a + first * s->a_shape.row_stride);
   int32_t rows = first - part_begin(s->tiles, s->first_tile);
-  return (operands){s->packed + (ptrdiff_t)rows * s->depth * values, rhs, s->depth,
-                    s->depth / steps};
+  return s->packed + (ptrdiff_t)rows * s->depth * values;
 }
 
 INLINE void share_pack(const share *s, int32_t tile) {
@@ -252,7 +244,9 @@ INLINE void share_tile(const share *s, int32_t tile, int32_t column) {
   int32_t vectors = (width + columns - 1) / columns;
   ptrdiff_t vector =
       (ptrdiff_t)column / columns * s->b_words + (ptrdiff_t)s->b_first_word * vectors;
-  operands of = share_operands(s, tile, s->b + vector * columns * values);
+  const lhs_element *lhs = share_lhs(s, tile);
+  const rhs_element *rhs = s->b + vector * columns * values;
+  int32_t lots = s->in_place ? 0 : s->depth / steps;
   result *c =
       s->c + part_begin(s->tiles, tile) * s->c_shape.row_stride + column * s->c_shape.column_stride;
   origin start = {.bias = s->bias ? s->bias + column : 0};
@@ -261,9 +255,10 @@ INLINE void share_tile(const share *s, int32_t tile, int32_t column) {
     start.stride = s->c_shape.row_stride;
   }
   if (width == vectors * columns && s->c_shape.column_stride == 1)
-    tile_of(of, start, c, s->c_shape.row_stride, part_size(s->tiles, tile), vectors);
+    tile_of(lhs, rhs, s->depth, lots, start, c, s->c_shape.row_stride, part_size(s->tiles, tile),
+            vectors);
   else
-    edge_of(of, start, c, s->c_shape, part_size(s->tiles, tile), width);
+    edge_of(lhs, rhs, s->depth, lots, start, c, s->c_shape, part_size(s->tiles, tile), width);
 }
 
 /* While B is small, A's tiles are packed one by one, each just before it is used: the processor
@@ -396,8 +391,8 @@ static void narrow_run(const lhs_element *b, const element *a, matrix a_shape, r
         int32_t first = part_begin(tiles, tile), rows = part_size(tiles, tile);
         result *part = sums + first * stride;
         const lhs_element *lhs = b + ((ptrdiff_t)first * words + (ptrdiff_t)word * rows) * values;
-        tile_of((operands){lhs, panel, depth, depth / steps}, (origin){part, stride, 0}, part,
-                stride, rows, vectors);
+        tile_of(lhs, panel, depth, depth / steps, (origin){part, stride, 0}, part, stride, rows,
+                vectors);
       }
     }
     narrow_out(c + row * c_shape.row_stride, c_shape, sums, stride, width, n, accumulate);

@@ -3,6 +3,8 @@
  * every number is right. KDL_LAUNCH_SECONDS sets how long; a round opens a library anew. */
 #include "launch_support.h"
 
+#include <dirent.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -100,8 +102,34 @@ static void one_load_per_module(void **state) {
   while (time(NULL) < end);
 }
 
+/* The threads that helped keep away from nobody's CPU once they are idle. */
+static void helpers_may_be_everywhere(void **state) {
+  (void)state;
+  enum { groups = 1 << 20 }; /* takes longer than waking somebody */
+  host_library made = open_rows(rows, 3);
+  kdl_launch_desc desc = kdl_grid(groups, 1, 1);
+  uint32_t *cells = calloc(groups, sizeof *cells);
+  assert_ok(kdl_launch(kernel_named(made.lib, "count"), NULL, &desc, KDL_ARGS(&cells)));
+  free(cells);
+  free_rows(&made);
+  cpu_set_t own, set;
+  size_t tasks = 0;
+  assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
+  DIR *folder = opendir("/proc/self/task");
+  assert_non_null(folder);
+  for (const struct dirent *entry; (entry = readdir(folder));) {
+    if (entry->d_name[0] == '.' || sched_getaffinity(atoi(entry->d_name), sizeof set, &set) != 0)
+      continue;
+    assert_true(CPU_EQUAL(&own, &set));
+    ++tasks;
+  }
+  closedir(folder);
+  assert_true(tasks >= 2); /* somebody helped */
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(one_load_per_module)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_load_per_module),
+                                     cmocka_unit_test(helpers_may_be_everywhere)};
   setenv("KDL_HOST_THREADS", "4", 1);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ typedef struct {
   const kdl_host_work *work;
   atomic_uint_least64_t next; /* group */
   uint64_t chunk;
+  int caller; /* the CPU on which it was begun */
 } shared_work;
 
 static struct {
@@ -119,7 +120,20 @@ static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
 /* ------------------------------------------------------------------------------------------ */
 /* The pool                                                                                     */
 
+/* Linux at times wakes a thread on the CPU of the one that wakes it, though another is idle, and
+ * leaves both there for milliseconds. What moves it is that it may not be there for a moment. */
+static void make_way(int caller) {
+  cpu_set_t allowed, others;
+  if (sched_getcpu() != caller || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return;
+  others = allowed;
+  CPU_CLR((size_t)caller, &others);
+  if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0)
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 static void help(shared_work *sharing) {
+  make_way(sharing->caller);
   bool lacks;
   void *shared = take_group_memory(sharing->work, &lacks);
   if (!lacks)
@@ -165,7 +179,7 @@ static void start_threads(unsigned wanted) {
 static void run_shared(const kdl_host_work *work, uint64_t first, void *shared) {
   unsigned threads = kdl_host_thread_count();
   uint64_t chunk = (work->group_count - first) / ((uint64_t)threads * chunks_per_thread);
-  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1};
+  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1, .caller = sched_getcpu()};
   atomic_init(&sharing.next, first);
   pthread_mutex_lock(&pool.lock);
   start_threads(threads);

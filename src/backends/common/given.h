@@ -154,6 +154,17 @@ enum { KDL_MOST_WRITTEN_OUT = 4 };
           entry(3, 1) entry(3, 2) entry(3, 3) entry(3, 4) entry(4, 0) entry(4, 1) entry(4, 2)      \
               entry(4, 3) entry(4, 4)
 
+/* An entry for each of them, of a backend's launch_few(head, desc, args, queue, wide_count,
+ * word_count), and its place in a table of entries by these counts. */
+#define KDL_WRITTEN_OUT_ENTRY(wide_count, word_count)                                              \
+  static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
+                                                       const kdl_launch_desc *desc,                \
+                                                       const kdl_args *args, void *queue) {        \
+    return launch_few(head, desc, args, queue, wide_count, word_count);                            \
+  }
+#define KDL_WRITTEN_OUT_ROW(wide_count, word_count)                                                \
+  [wide_count][word_count] = launch_##wide_count##_##word_count,
+
 static inline bool kdl_taker_is_written_out(const kdl_taker *taker) {
   return !taker->has_others && taker->wide_count <= KDL_MOST_WRITTEN_OUT &&
          taker->word_count <= KDL_MOST_WRITTEN_OUT;

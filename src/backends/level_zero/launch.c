@@ -204,21 +204,10 @@ launch_few(const kdl_kernel_head *head, const kdl_launch_desc *desc, const kdl_a
   return launch_same(queue, desc);
 }
 
-#define ENTRY(wide_count, word_count)                                                              \
-  static kdl_status launch_##wide_count##_##word_count(const kdl_kernel_head *head,                \
-                                                       const kdl_launch_desc *desc,                \
-                                                       const kdl_args *args, void *queue) {        \
-    return launch_few(head, desc, args, queue, wide_count, word_count);                            \
-  }
-KDL_EACH_WRITTEN_OUT(ENTRY)
-#undef ENTRY
+KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
 
 kdl_launch_entry *kdl_ze_entry_of(const kdl_taker *taker) {
   static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
-      [0][0] = launch_bare,
-#define ENTRY(wide_count, word_count) [wide_count][word_count] = launch_##wide_count##_##word_count,
-      KDL_EACH_WRITTEN_OUT(ENTRY)
-#undef ENTRY
-  };
+      [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};
   return kdl_taker_is_written_out(taker) ? few[taker->wide_count][taker->word_count] : launch_many;
 }

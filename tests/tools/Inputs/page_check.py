@@ -58,21 +58,13 @@ def chromium(work, *options):
                           capture_output=True, text=True, check=False, timeout=120)
 
 
-def main():
-    page, work, *results = sys.argv[1:]
-    with open(page, encoding="utf-8") as file:
-        text = file.read()
-    said = {"figures": [], "curves": []}
-    for path in results:
-        with open(path, encoding="utf-8") as file:
-            for key, items in json.load(file).items():
-                if key in said:
-                    said[key] += items
+def probe(text, script, work):
+    """What `script` saw in the page, which must need no other file and say nothing on the console."""
     if re.search(r"(src|href)=[\"'](?!data:)|@import|url[(]", text):
         fail("the page refers to something outside of it")
     probed = os.path.join(work, "probed.html")
     with open(probed, "w", encoding="utf-8") as file:
-        file.write(text.replace("<head>", "<head>" + TRAP, 1).replace("</body>", PROBE + "</body>"))
+        file.write(text.replace("<head>", "<head>" + TRAP, 1).replace("</body>", script + "</body>"))
     ran = chromium(work, "--dump-dom", "file://" + os.path.abspath(probed))
     console = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
     if console:
@@ -83,6 +75,20 @@ def main():
     seen = json.loads(found.group(1).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
     if seen["errors"]:
         fail(f"errors: {seen['errors']}")
+    return seen
+
+
+def main():
+    page, work, *results = sys.argv[1:]
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    said = {"figures": [], "curves": []}
+    for path in results:
+        with open(path, encoding="utf-8") as file:
+            for key, items in json.load(file).items():
+                if key in said:
+                    said[key] += items
+    seen = probe(text, PROBE, work)
     before, zoomed, after = seen["zoom"]
     if zoomed != "launch" or before != after or before < 3:
         fail(f"zoom: {seen['zoom']}")

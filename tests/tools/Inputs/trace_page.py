@@ -8,11 +8,9 @@ must be the JSON's; a click must zoom and a second one go back; a search must ma
 """
 
 import json
-import os
-import re
 import sys
 
-from page_check import TRAP, chromium, fail
+from page_check import fail, probe
 
 # Runs in the page, and leaves what it saw in an element.
 PROBE = """
@@ -51,21 +49,7 @@ def main():
         text = file.read()
     with open(report, encoding="utf-8") as file:
         said = json.load(file)
-    if re.search(r"(src|href)=[\"'](?!data:)|@import|url[(]", text):
-        fail("the page refers to something outside of it")
-    probed = os.path.join(work, "probed.html")
-    with open(probed, "w", encoding="utf-8") as file:
-        file.write(text.replace("<head>", "<head>" + TRAP, 1).replace("</body>", PROBE + "</body>"))
-    ran = chromium(work, "--dump-dom", "file://" + os.path.abspath(probed))
-    console = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
-    if console:
-        fail(f"console: {console}")
-    found = re.search(r'<pre id="seen">(.*?)</pre>', ran.stdout, re.DOTALL)
-    if not found:
-        fail(f"the page did not run: {ran.stderr[-500:]}")
-    seen = json.loads(found.group(1).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
-    if seen["errors"]:
-        fail(f"errors: {seen['errors']}")
+    seen = probe(text, PROBE, work)
     before, zoomed, width, after = seen["zoom"]
     if zoomed != "launch" or width != "100%" or before != after or before < 5:
         fail(f"zoom: {seen['zoom']}")

@@ -42,7 +42,8 @@ static void set_arch(uint32_t number, kdl_device_spec *spec) {
     return;
   }
   snprintf(spec->arch, sizeof spec->arch, "spirv64");
-  /* Level Zero's SPIR-V has Int64 among what every device takes. */
+  /* Int64 is among what every device takes: "Required Capabilities" in the specification's SPIR-V
+   * Programming Guide. */
   kdl_spec_add_token(spec->features, sizeof spec->features, "int64");
 }
 

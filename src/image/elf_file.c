@@ -303,14 +303,14 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
   return read_string(elf, &symbols->strings, symbol->name, out_name, out_length);
 }
 
-const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t size) {
+const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t length) {
   for (uint64_t i = 0; i < elf->segment_count; ++i) {
     const uint8_t *header = elf->data + elf->segment_table + i * pick(elf, segment_size);
     uint64_t start = wide_at(elf, header, segment_address);
     uint64_t offset = wide_at(elf, header, segment_offset);
-    uint64_t length = wide_at(elf, header, segment_length);
+    uint64_t extent = wide_at(elf, header, segment_length);
     if (kdl_elf_load_u32(elf, header) == segment_load && address >= start &&
-        kdl_in_range(address - start, size, length) && kdl_in_range(offset, length, elf->size))
+        kdl_in_range(address - start, length, extent) && kdl_in_range(offset, extent, elf->size))
       return elf->data + offset + (address - start);
   }
   return NULL;

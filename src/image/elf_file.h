@@ -124,7 +124,7 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
                                size_t *out_length);
 
 /* The `size` bytes that a loader would put at an address, where they are in the file; else NULL. */
-const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t size);
+const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t length);
 
 /* Those of one section, which kdl_elf_find_section has found. */
 kdl_elf_notes kdl_elf_notes_of(const kdl_elf *elf, const kdl_elf_section *section);

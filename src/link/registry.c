@@ -259,18 +259,17 @@ static void give_up(unsigned backends) {
 }
 
 kdl_status kdl_registry_ask(unsigned backends, bool patient) {
-  unsigned wanted = backends | brought, missing;
+  unsigned wanted = backends | brought;
   size_t found;
   kdl_status status = KDL_OK;
-  while (status == KDL_OK &&
-         (missing = wanted & ~atomic_load_explicit(&asked, memory_order_acquire))) {
+  while (status == KDL_OK && wanted & ~atomic_load_explicit(&asked, memory_order_acquire)) {
     status = kdl_fork_check();
     kdl_work_turn turn = status == KDL_OK ? kdl_work_begin(&asking) : KDL_WORK_WAITED;
     if (turn == KDL_WORK_WAITED)
       continue;
     if (turn == KDL_WORK_ABANDONED)
       give_up(being_asked);
-    missing = wanted & ~atomic_load_explicit(&asked, memory_order_relaxed);
+    unsigned missing = wanted & ~atomic_load_explicit(&asked, memory_order_relaxed);
     if (missing)
       status = ask(missing, patient, &found);
     kdl_work_end(&asking);

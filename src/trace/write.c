@@ -217,7 +217,7 @@ static size_t read_small(const char *path, char *text, size_t room) {
 }
 
 static void put_command(writer *out) {
-  char words[4096];
+  char words[4096] = "";
   size_t size = read_small("/proc/self/cmdline", words, sizeof words);
   for (size_t i = 0; i + 1 < size; ++i) {
     if (!words[i])

@@ -123,7 +123,7 @@ kdl_status kdl_elf_symbol_name(const kdl_elf *elf, const kdl_elf_symbols *symbol
                                const kdl_elf_symbol *symbol, const char **out_name,
                                size_t *out_length);
 
-/* The `size` bytes that a loader would put at an address, where they are in the file; else NULL. */
+/* The `length` bytes that a loader would put at an address, if they are in the file; else NULL. */
 const uint8_t *kdl_elf_at_address(const kdl_elf *elf, uint64_t address, uint64_t length);
 
 /* Those of one section, which kdl_elf_find_section has found. */

@@ -6,11 +6,17 @@
  */
 #include <kdl/matmul.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { batch = 24, inputs = 96, hidden = 200, outputs = 50, batches = 3 };
+enum {
+  batch_inputs = batch * inputs,
+  batch_hidden = batch * hidden,
+  batch_outputs = batch * outputs
+};
 
 static void must(kdl_status status) {
   if (status != KDL_OK) {
@@ -40,6 +46,13 @@ static void fill(uint16_t *elements, size_t count, uint32_t seed) {
 static void relu(uint16_t *to, const float *from, size_t count) {
   for (size_t i = 0; i < count; ++i)
     to[i] = bf16_of(from[i] > 0 ? from[i] : 0);
+}
+
+static bool are_equal(const float *some, const float *others, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (some[i] != others[i])
+      return false;
+  return true;
 }
 
 typedef struct layer {
@@ -74,8 +87,8 @@ static void apply_plainly(const layer *l, const uint16_t *x, float *y) {
 }
 
 int main(int argc, char **argv) {
-  static uint16_t x[batch * inputs], h[batch * hidden];
-  static float sums[batch * hidden], y[batch * outputs], expected[batch * outputs];
+  static uint16_t x[batch_inputs], h[batch_hidden];
+  static float sums[batch_hidden], y[batch_outputs], expected[batch_outputs];
   kdl_library *lib;
   kdl_device *cpu;
   kdl_matmul matmul;
@@ -86,14 +99,14 @@ int main(int argc, char **argv) {
 
   int wrong = 0;
   for (uint32_t i = 0; i < batches; ++i) {
-    fill(x, batch * inputs, i + 1);
+    fill(x, batch_inputs, i + 1);
     apply(&matmul, &first, x, sums);
-    relu(h, sums, batch * hidden);
+    relu(h, sums, batch_hidden);
     apply(&matmul, &second, h, y);
     apply_plainly(&first, x, sums);
-    relu(h, sums, batch * hidden);
+    relu(h, sums, batch_hidden);
     apply_plainly(&second, h, expected);
-    wrong += memcmp(y, expected, sizeof y) != 0;
+    wrong += !are_equal(y, expected, batch_outputs);
   }
   kdl_kernel_info info = {.size = sizeof info};
   must(kdl_kernel_get(matmul.multiply, &info));

@@ -61,7 +61,7 @@ bool process_finish(process *what) {
 }
 
 kdl_status process_results(const char *const words[], bench_results *results) {
-  process child;
+  process child = {.from = -1};
   char error[BENCH_ERROR_SIZE] = "";
   if (!process_start(words, &child))
     return kdl_fail(KDL_IO, "%s", peer_error());

@@ -52,10 +52,10 @@ struct fake_object {
   unsigned param_count;
   size_t param_offsets[most_params], param_sizes[most_params];
   bool param_is_value[most_params]; /* no pointer, where the image tells */
-  char *text;     /* of code: its PTX, else NULL */
-  int arch;       /* of code: 90 for sm_90 */
-  int per_item;   /* elements that one work-item handles */
-  int max_shared; /* bytes that a kernel was promised; 0: what all have */
+  char *text;                       /* of code: its PTX, else NULL */
+  int arch;                         /* of code: 90 for sm_90 */
+  int per_item;                     /* elements that one work-item handles */
+  int max_shared;                   /* bytes that a kernel was promised; 0: what all have */
   bool wide_clusters;
   unsigned max_block;   /* work-items in a group that a kernel was compiled for; 0: any */
   unsigned required[3]; /* the only block that a kernel takes; 0: any */

@@ -91,30 +91,29 @@ static void parameters_are_sorted_by_their_index(void **state) {
 /* Lists may stand at the column of their key, comments anywhere, lines may end as on Windows. */
 static void other_layouts_are_the_same(void **state) {
   (void)state;
-  static const char *const texts[] = {
-      ("version: 1.8\n"
-       "kernels:\n"
-       "- name: k\n"
-       "  payload_arguments:\n"
-       "  - arg_type: arg_byvalue\n"
-       "    size: 4\n"
-       "    arg_index: 0\n"),
-      ("kernels:   # all of them\n"
-       "    -   name:   'k'\n"
-       "        # none\n"
-       "\n"
-       "        payload_arguments:\n"
-       "          -   size: 4 # bytes\n"
-       "              arg_index: 0\n"
-       "              arg_type: arg_byvalue"),
-      ("version: \"1.39\"\r\n"
-       "kernels:\r\n"
-       "  - payload_arguments:\r\n"
-       "      - arg_type: arg_byvalue\r\n"
-       "        size: 4\r\n"
-       "        arg_index: 0\r\n"
-       "    name: \"k\"\r\n"),
-  };
+  static const char at_the_column_of_its_key[] = "version: 1.8\n"
+                                                 "kernels:\n"
+                                                 "- name: k\n"
+                                                 "  payload_arguments:\n"
+                                                 "  - arg_type: arg_byvalue\n"
+                                                 "    size: 4\n"
+                                                 "    arg_index: 0\n";
+  static const char with_comments[] = "kernels:   # all of them\n"
+                                      "    -   name:   'k'\n"
+                                      "        # none\n"
+                                      "\n"
+                                      "        payload_arguments:\n"
+                                      "          -   size: 4 # bytes\n"
+                                      "              arg_index: 0\n"
+                                      "              arg_type: arg_byvalue";
+  static const char of_windows[] = "version: \"1.39\"\r\n"
+                                   "kernels:\r\n"
+                                   "  - payload_arguments:\r\n"
+                                   "      - arg_type: arg_byvalue\r\n"
+                                   "        size: 4\r\n"
+                                   "        arg_index: 0\r\n"
+                                   "    name: \"k\"\r\n";
+  const char *const texts[] = {at_the_column_of_its_key, with_comments, of_windows};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     assert_ok(read_text(texts[i], "k"));
     assert_string_equal(params_text(), "v4 ");

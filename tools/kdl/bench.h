@@ -56,8 +56,7 @@ kdl_status cli_bench_read_json(const char *path, bench_results *out_results);
 /* A page around JSON that cli_bench_write_json wrote. */
 kdl_status cli_bench_save_page(const char *path, const char *json, size_t size);
 
-/* kdl bench matmul [FILE], with --types, --shapes, --threads, --weights and --peers; and its tables.
- */
+/* kdl bench matmul [FILE], with --types, --shapes, --threads, --weights, --peers; its tables. */
 kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results);
 kdl_status cli_bench_print_matmul(const bench_results *results);
 

@@ -36,7 +36,7 @@ typedef struct cli_args {
   const char **operands;
   size_t operand_count;
   size_t plain_count; /* of these, the ones before `--` */
-  bool help; /* --help or -h was given; nothing else has been checked then */
+  bool help;          /* --help or -h was given; nothing else has been checked then */
 } cli_args;
 
 struct cli_command;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The functions that MLIR's lowering of the gpu dialect calls, over libkdl: on the host and on fake
+ * GPUs of each vendor. */
+#include "runtime_support.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* On every device                                                                              */
+
+static void events_order_streams(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  kdl_event *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventSynchronize(event);
+  mgpuEventDestroy(event);
+  mgpuStreamDestroy(stream);
+  assert_no_error();
+}
+
+static void events_outlive_their_first_destruction(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  kdl_event *event = mgpuEventCreate();
+  mgpuEventRecord(event, stream);
+  mgpuEventDestroy(event);
+  mgpuStreamWaitEvent(stream, event);
+  mgpuEventDestroy(event);
+  for (int i = 0; i < 100; ++i)
+    mgpuEventDestroy(mgpuEventCreate());
+  mgpuEventDestroy(NULL);
+  mgpuStreamDestroy(stream);
+  assert_no_error();
+}
+
+/* What MLIR 22 makes of an async.yield that it does not lower. */
+static void streams_may_stand_for_events(void **state) {
+  (void)state;
+  kdl_queue *first = mgpuStreamCreate(), *second = mgpuStreamCreate();
+  kdl_event *as_event = (kdl_event *)first;
+  mgpuStreamWaitEvent(second, as_event);
+  mgpuEventSynchronize(as_event);
+  mgpuEventDestroy(as_event);
+  mgpuEventDestroy(as_event);
+  mgpuStreamSynchronize(first);
+  mgpuStreamDestroy(first);
+  mgpuStreamDestroy(second);
+  assert_no_error();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* On the host                                                                                  */
+
+/* The sequence that #gpu.select_object makes. */
+static void modules_are_loaded_and_launched(void **state) {
+  (void)state;
+  host_library lib = make_library(mark_rows, 1);
+  mgpu_module *module = mgpuModuleLoad(lib.data, lib.size);
+  assert_non_null(module);
+  kdl_kernel *kernel = mgpuModuleGetFunction(module, "mark");
+  assert_non_null(kernel);
+  uint32_t n = items;
+  uint32_t *out = mgpuMemAlloc(items * sizeof *out, NULL, false);
+  uint32_t seen[items];
+  void *params[] = {&out, &n};
+  mgpuMemset32(out, 7, items, NULL);
+  assert_int_equal(out[0], 7);
+  assert_int_equal(out[999], 7);
+  kdl_queue *stream = mgpuStreamCreate();
+  mgpuLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, 0, stream, params, NULL, 2);
+  mgpuMemcpy(seen, out, sizeof seen, stream);
+  mgpuStreamSynchronize(stream);
+  assert_no_error();
+  assert_int_equal(seen[999], 1000999);
+  mgpuMemset16(out, 0x1234, 2, stream);
+  assert_int_equal(out[0], 0x12341234);
+  assert_int_equal(out[1], 1000001);
+  mgpuLaunchKernel(kernel, 0, 1, 1, 256, 1, 1, 0, stream, params, NULL, 2);
+  assert_no_error();
+  mgpuStreamDestroy(stream);
+  mgpuMemFree(out, NULL);
+  mgpuModuleUnload(module);
+  free_rows(&lib);
+}
+
+static void what_is_no_module_is_refused(void **state) {
+  (void)state;
+  assert_null(mgpuModuleLoad("neither this nor that, but long enough to be looked at", 54));
+  assert_int_equal(error_count, 1);
+  assert_memory_equal(last_error, "mgpuModuleLoad: gpu.binary: ", 28);
+  assert_null(mgpuModuleGetFunction(NULL, "mark"));
+  mgpuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL, 0);
+  mgpuModuleUnload(NULL);
+  assert_int_equal(error_count, 1);
+}
+
+/* The CPU reaches its own memory. */
+static void host_memory_needs_no_registration(void **state) {
+  (void)state;
+  float data[6] = {0};
+  int64_t words[7] = {0, 0, 0, 2, 3, 3, 1}; /* pointers, offset, sizes, strides */
+  mgpu_memref *memref = (mgpu_memref *)words;
+  memref->allocated = memref->aligned = (char *)data;
+  mgpuMemHostRegisterMemRef(2, memref, sizeof *data);
+  mgpuMemHostUnregisterMemRef(2, memref, sizeof *data);
+  float *shared = mgpuMemAlloc(64, NULL, true);
+  assert_non_null(shared);
+  mgpuMemFree(shared, NULL);
+  mgpuMemFree(NULL, NULL);
+  assert_no_error();
+  assert_null(mgpuTensorMapEncodeTiledMemref(2, memref, 7, 0, 0, 0, 0, (int64_t[]){2, 3}));
+  assert_int_equal(error_count, 1);
+  assert_non_null(strstr(last_error, "mgpuTensorMapEncodeTiledMemref: host:"));
+  assert_non_null(strstr(last_error, ": its driver has no way to encode tensor maps"));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* On a fake GPU                                                                                */
+
+static void copies_go_where_the_addresses_say(void **state) {
+  (void)state;
+  program saxpy;
+  make_program(&saxpy, SAXPY_PTX, strlen(SAXPY_PTX), "saxpy", KDL_MLIR_FALLBACK_ERROR);
+  float host_x[items], host_y[items], a = 2;
+  uint32_t n = items;
+  for (int i = 0; i < items; ++i)
+    host_x[i] = (float)i;
+  kdl_queue *stream = mgpuStreamCreate();
+  float *x = mgpuMemAlloc(sizeof host_x, stream, false);
+  float *y = mgpuMemAlloc(sizeof host_y, stream, false);
+  float *z = mgpuMemAlloc(sizeof host_y, stream, false);
+  mgpuMemcpy(x, host_x, sizeof host_x, stream);
+  mgpuMemset32(y, 0x3f800000, items, stream);
+  kdl_launch_desc desc = shape(4, 256);
+  launch(&saxpy, stream, &desc, KDL_ARGS(&a, &x, &y, &n));
+  mgpuMemcpy(z, y, sizeof host_y, stream);
+  mgpuMemcpy(host_y, z + 1, sizeof host_y - sizeof *host_y, stream); /* inside an allocation */
+  mgpuStreamSynchronize(stream);
+  assert_no_error();
+  assert_float_equal(host_y[0], 3, 0);
+  assert_float_equal(host_y[998], 1999, 0);
+  mgpuMemcpy(host_x, host_y, sizeof host_x, stream);
+  assert_float_equal(host_x[998], 1999, 0);
+  mgpuMemFree(x, stream);
+  mgpuMemFree(y, stream);
+  mgpuMemFree(z, stream);
+  mgpuStreamDestroy(stream);
+  kdl_mlir_unregister(&saxpy.library);
+  assert_no_error();
+}
+
+static void registered_memory_is_reached_by_kernels(void **state) {
+  (void)state;
+  mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2);
+  kdl_kernel *kernel = mgpuModuleGetFunction(module, "saxpy");
+  float x[items], y[items] = {0}, a = 3;
+  const float *x_at = x;
+  float *y_at = y;
+  uint32_t n = items;
+  for (int i = 0; i < items; ++i)
+    x[i] = (float)i;
+  mgpuMemHostRegister(x, sizeof x);
+  int64_t words[5] = {0, 0, 0, items, 1};
+  mgpu_memref *memref = (mgpu_memref *)words;
+  memref->allocated = memref->aligned = (char *)y;
+  mgpuMemHostRegisterMemRef(1, memref, sizeof *y);
+  void *params[] = {&a, &x_at, &y_at, &n};
+  kdl_queue *stream = mgpuStreamCreate();
+  mgpuLaunchClusterKernel(kernel, 2, 1, 1, 4, 1, 1, 256, 1, 1, 0, stream, params, NULL);
+  mgpuStreamSynchronize(stream);
+  assert_no_error();
+  assert_float_equal(y[999], 2997, 0);
+  mgpuMemHostUnregister(x);
+  mgpuMemHostUnregisterMemRef(1, memref, sizeof *y);
+  mgpuMemHostUnregister(x);
+  assert_string_equal(last_error, "mgpuMemHostUnregister: cuMemHostUnregister: error 713");
+  float *shared = mgpuMemAlloc(64, stream, true);
+  assert_non_null(shared);
+  shared[0] = 1; /* the host reaches it */
+  mgpuMemFree(shared, stream);
+  mgpuStreamDestroy(stream);
+  mgpuModuleUnload(module);
+  assert_int_equal(error_count, 1);
+}
+
+static void tensor_maps_count_from_the_fastest_dimension(void **state) {
+  (void)state;
+  enum { float32 = 7 };
+  int64_t words[7] = {0, 0, 0, 64, 128, 128, 1};
+  mgpu_memref *memref = (mgpu_memref *)words;
+  memref->aligned = (char *)0x1000;
+  void *map = mgpuTensorMapEncodeTiledMemref(2, memref, float32, 0, 3, 1, 0, (int64_t[]){16, 32});
+  assert_no_error();
+  uint64_t seen[16];
+  memcpy(seen, map, sizeof seen); /* the fake's memory is the host's */
+  const uint64_t expected[] = {float32, 2, 0x1000, 1, 0, 3, 1, 0, 128, 64, 512, 32, 16};
+  assert_memory_equal(seen, expected, sizeof expected);
+  assert_null(mgpuTensorMapEncodeTiledMemref(6, memref, float32, 0, 0, 0, 0, (int64_t[]){1}));
+  assert_int_equal(error_count, 1);
+}
+
+static void tensor_maps_are_put_where_the_caller_says(void **state) {
+  (void)state;
+  uint64_t map[16] = {0};
+  mgpuTensorMapEncodeTiled(map, 7, 2, (void *)0x1000, (uint64_t[]){128, 64}, (uint64_t[]){512},
+                           (uint32_t[]){32, 16}, (uint32_t[]){2, 1}, 0, 3, 1, 0);
+  assert_no_error();
+  const uint64_t expected[] = {7, 2, 0x1000, 2, 0, 3, 1, 0, 128, 64, 512, 32, 16};
+  assert_memory_equal(map, expected, sizeof expected);
+}
+
+/* A launch without a stream, as #gpu.select_object makes it: the driver is asked for one stream. */
+static void streams_are_used_again(void **state) {
+  (void)state;
+  kdl_queue *first = mgpuStreamCreate();
+  mgpuStreamSynchronize(first);
+  mgpuStreamDestroy(first);
+  mgpuStreamDestroy(first);
+  kdl_queue *second = mgpuStreamCreate();
+  assert_ptr_equal(second, first);
+  kdl_queue *third = mgpuStreamCreate();
+  assert_ptr_not_equal(third, second);
+  mgpuStreamSynchronize(third);
+  mgpuStreamDestroy(second); /* nobody waited for it */
+  mgpuStreamDestroy(third);
+  kdl_queue *many[20];
+  for (int i = 0; i < 20; ++i)
+    many[i] = mgpuStreamCreate();
+  for (int i = 0; i < 20; ++i) {
+    mgpuStreamSynchronize(many[i]);
+    mgpuStreamDestroy(many[i]);
+  }
+  mgpuStreamDestroy(NULL);
+  assert_no_error();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* On GPUs of other vendors                                                                     */
+
+static void shared_memory_is_had_and_given_back(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  uint32_t seen[4] = {0};
+  uint32_t *shared = mgpuMemAlloc(sizeof seen, stream, true);
+  assert_non_null(shared);
+  shared[3] = 4; /* the host reaches it */
+  mgpuMemcpy(seen, shared, sizeof seen, stream);
+  mgpuStreamSynchronize(stream);
+  assert_int_equal(seen[3], 4);
+  mgpuMemFree(shared, stream);
+  mgpuStreamDestroy(stream);
+  assert_no_error();
+}
+
+static void registered_memory_has_an_address_on_the_device(void **state) {
+  (void)state;
+  float x[4] = {0};
+  mgpuMemHostRegister(x, sizeof x);
+  mgpu_memref_1d there = mgpuMemGetDeviceMemRef1dFloat(x, x, 1, 3, 1);
+  assert_no_error();
+  assert_ptr_equal(there.aligned, x);
+  assert_int_equal(there.offset, 1);
+  assert_int_equal(there.size, 3);
+  assert_int_equal(there.stride, 1);
+  mgpuMemHostUnregister(x);
+  assert_no_error();
+  int32_t y[1];
+  assert_null(mgpuMemGetDeviceMemRef1dInt32(y, y, 0, 1, 1).aligned);
+  assert_string_equal(last_error,
+                      "mgpuMemGetDeviceMemRef1dInt32: hipHostGetDevicePointer: error 1");
+}
+
+static void host_memory_cannot_be_registered(void **state) {
+  (void)state;
+  float x[4];
+  mgpuMemHostRegister(x, sizeof x);
+  assert_int_equal(error_count, 1);
+  assert_non_null(strstr(last_error, "mgpuMemHostRegister: level_zero:"));
+  assert_non_null(strstr(last_error, ": its driver has no way to register host memory"));
+}
+
+static const struct CMUnitTest host_tests[] = {
+    TEST(modules_are_loaded_and_launched),        TEST(what_is_no_module_is_refused),
+    TEST(host_memory_needs_no_registration),      TEST(events_order_streams),
+    TEST(events_outlive_their_first_destruction), TEST(streams_may_stand_for_events),
+};
+static const struct CMUnitTest cuda_tests[] = {
+    TEST(copies_go_where_the_addresses_say),
+    TEST(registered_memory_is_reached_by_kernels),
+    TEST(tensor_maps_count_from_the_fastest_dimension),
+    TEST(tensor_maps_are_put_where_the_caller_says),
+    TEST(streams_are_used_again),
+    TEST(events_order_streams),
+    TEST(events_outlive_their_first_destruction),
+    TEST(streams_may_stand_for_events),
+};
+static const struct CMUnitTest hip_tests[] = {
+    TEST(shared_memory_is_had_and_given_back),
+    TEST(registered_memory_has_an_address_on_the_device),
+    TEST(events_order_streams),
+    TEST(events_outlive_their_first_destruction),
+    TEST(streams_may_stand_for_events),
+};
+static const struct CMUnitTest level_zero_tests[] = {
+    TEST(shared_memory_is_had_and_given_back),
+    TEST(host_memory_cannot_be_registered),
+    TEST(events_order_streams),
+    TEST(events_outlive_their_first_destruction),
+    TEST(streams_may_stand_for_events),
+};
+
+static const machine machines[] = {
+    MACHINE("host", NULL, host_tests),
+    MACHINE("cuda", FAKE_GPU, cuda_tests),
+    MACHINE("hip", "hip:gfx942:sramecc+:xnack- driver=6.4.43482 memory=1GiB", hip_tests),
+    MACHINE("level_zero", "level_zero:pvc memory=1GiB", level_zero_tests),
+};
+
+int main(int argc, char **argv) {
+  (void)argc;
+  return run_machines(machines, sizeof machines / sizeof *machines, argv);
+}

@@ -7,11 +7,15 @@
  *     char key[32];
  *     bool more;
  *     status = kdl_json_begin(&json, KDL_JSON_OBJECT);
- *     while (status == KDL_OK && (status = kdl_json_next_key(&json, key, sizeof key, &more)) ==
- * KDL_OK
- *            && more)
- *       status = strcmp(key, "memory") == 0 ? kdl_json_number(&json, &memory) :
- * kdl_json_skip(&json); if (status == KDL_OK) status = kdl_json_finish(&json);
+ *     while (status == KDL_OK) {
+ *       status = kdl_json_next_key(&json, key, sizeof key, &more);
+ *       if (status != KDL_OK || !more)
+ *         break;
+ *       bool is_memory = strcmp(key, "memory") == 0;
+ *       status = is_memory ? kdl_json_number(&json, &memory) : kdl_json_skip(&json);
+ *     }
+ *     if (status == KDL_OK)
+ *       status = kdl_json_finish(&json);
  *
  * Each function fails with KDL_BAD_FILE and "NAME: line 3, column 7: found ..., expected ...".
  * After a failure the reader must not be used. Nesting is limited to KDL_JSON_DEPTH.

@@ -5,8 +5,8 @@
  *     image   KIND ARCH [vMAJOR.MINOR] [gVERSION] [triple=TRIPLE] [KEY=VALUE]...
  *             "cubin sm_90a", "ptx sm_90 v8.0 min_sm=90", "hsaco gfx11-generic g1"
  *     device  BACKEND ARCH [driver=M.m] [spirv=M.m] [ptx=M.m] [features=...] [off=...]
- * [refused=...] [loads=KIND] "cuda sm_90 driver=13.0", "opencl spirv64 spirv=1.4", "host x86-64-v3
- * off=avx512f"
+ *                     [refused=...] [loads=KIND]
+ *             "cuda sm_90 driver=13.0", "opencl spirv64 spirv=1.4", "host x86-64-v3 off=avx512f"
  */
 #ifndef KDL_TESTS_UNIT_TARGET_CASE_H
 #define KDL_TESTS_UNIT_TARGET_CASE_H

@@ -2,10 +2,10 @@
 /*
  * The loop that microkernels with ordinary registers share. The file that includes it has defined
  *
- *     sums, vectors, words       what the registers hold: part of a fragment, of a vector, a word
- * in each lane parts                      registers in a fragment and in a vector lhs_values,
- * rhs_values     elements in a word, and in one column of a vector load_sums, store_sums,
- * load_vectors, splat, multiply
+ *     sums, vectors, words    what registers hold: part of a fragment, of a vector, a word per lane
+ *     parts                   registers in a fragment and in a vector
+ *     lhs_values, rhs_values  elements in a word, and in one column of a vector
+ *     load_sums, store_sums, load_vectors, splat, multiply
  *
  * and gives the name of the function and its element types.
  */

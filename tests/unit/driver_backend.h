@@ -119,6 +119,127 @@ static inline void test_copies_between_devices(void **state) {
   end(&s);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* What goes for every backend, with what each calls it                                         */
+
+/* Told by the driver, or read from the image where the driver does not tell. */
+static inline void check_saxpy_params(const kdl_backend_kernel *saxpy) {
+  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
+  assert_int_equal(saxpy->param_count, 4);
+  assert_memory_equal(saxpy->params, params, sizeof params);
+  assert_int_equal(saxpy->packed_size, 28);
+}
+
+/* A launch that leaves the block to the image gets the suggested one. */
+static inline void check_suggested_block(const setup *s, uint32_t expected) {
+  kdl_backend_kernel kernel = find_free(s, s->module, "saxpy");
+  assert_int_equal(kernel.block[0], 0);
+  assert_int_equal(kernel.suggested[0], expected);
+  assert_int_equal(kernel.suggested[1], 1);
+  kdl_launch_desc desc = kdl_grid((count + expected - 1) / expected, 1, 1);
+  float a = 2;
+  uint32_t n = count;
+  assert_ok(launch(&kernel, s->queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n)));
+  assert_ok(launch(&kernel, s->queue, &desc, KDL_ARGS(&a, &s->x, &s->y, &n)));
+  assert_result(s, 2);
+}
+
+static inline void check_required_block(const kdl_backend_kernel *kernel, uint32_t x, uint32_t y,
+                                        uint32_t z) {
+  assert_int_equal(kernel->block[0], x);
+  assert_int_equal(kernel->block[1], y);
+  assert_int_equal(kernel->block[2], z);
+}
+
+/* The stream stays the caller's. */
+static inline void check_adopted_stream(const setup *s, void *stream) {
+  void *queue;
+  assert_ok(driver->queue_adopt(s->device, stream, &queue));
+  assert_ptr_equal(driver->queue_native(s->device, queue), stream);
+  assert_ok(run_saxpy(s, queue));
+  assert_ok(driver->queue_sync(s->device, queue));
+  driver->queue_destroy(s->device, queue);
+  assert_result(s, 1);
+}
+
+static inline void check_capturing(const setup *s, void *queue, int expected) {
+  int capturing = -1;
+  assert_ok(driver->queue_capturing(s->device, queue, &capturing));
+  assert_int_equal(capturing, expected);
+}
+
+static inline void check_missing_kernel(const char *message) {
+  setup s = begin();
+  kdl_backend_kernel kernel = {.size = sizeof kernel};
+  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
+  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH, message);
+  end(&s);
+}
+
+static inline void check_missing_global(const setup *s, const char *message) {
+  uint64_t address, size;
+  assert_fails(driver->global_find(s->device, s->module, "chair", &address, &size), KDL_NO_MATCH,
+               message);
+}
+
+/* The table of 64 bytes is there to be written. */
+static inline void check_table(const setup *s) {
+  uint64_t address, size;
+  assert_ok(driver->global_find(s->device, s->module, "table", &address, &size));
+  assert_int_equal(size, 64);
+  assert_ok(driver->fill(s->device, s->queue, address, 0, size, "x", 1));
+}
+
+/* The weight is the 3 that the image has it begin with. */
+static inline void check_weight(const setup *s) {
+  uint64_t address, size;
+  uint32_t weight = 0;
+  assert_ok(driver->global_find(s->device, s->module, "weight", &address, &size));
+  assert_int_equal(size, 4);
+  assert_ok(driver->read(s->device, s->queue, &weight, address, 0, size));
+  assert_int_equal(weight, 3);
+}
+
+/* Of devices with 1 MiB. */
+static inline void check_memory_runs_out(const char *message) {
+  setup s = begin();
+  uint64_t memory;
+  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY, message);
+  end(&s);
+}
+
+/* An error of the kernel shows when somebody waits for it. */
+static inline void check_illegal_address(int code, const char *message) {
+  setup s = begin();
+  setup wrong = s;
+  wrong.x = 16;
+  assert_ok(run_saxpy(&wrong, s.queue));
+  assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE, message);
+  assert_int_equal(kdl_error_code(), code);
+  tell_fake("fake_heal");
+  end(&s);
+}
+
+/* Events that are the driver's own, which tells of those that were not recorded. */
+static inline void check_events(const char *message) {
+  setup s = begin();
+  void *first, *last;
+  double ns = 0;
+  assert_ok(driver->event_create(s.device, &first));
+  assert_ok(driver->event_create(s.device, &last));
+  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_DEVICE, message);
+  assert_ok(driver->event_record(s.device, first, s.queue));
+  assert_ok(driver->event_record(s.device, last, s.queue));
+  assert_ok(driver->event_wait(s.device, last, s.queue));
+  assert_ok(driver->event_sync(s.device, last));
+  assert_ok(driver->event_elapsed(s.device, first, last, &ns));
+  assert_true(ns == 250000);
+  assert_ptr_equal(driver->event_native(s.device, first), first);
+  driver->event_destroy(s.device, first);
+  driver->event_destroy(s.device, last);
+  end(&s);
+}
+
 /* Patterns of every size over ranges of several, each between what must stay. */
 static inline void check_fills(const setup *s) {
   static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

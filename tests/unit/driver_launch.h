@@ -2,10 +2,14 @@
 /* Libraries on the devices of a fake driver, through the public interface. Beyond what
  * driver_support.h wants, the file that includes this defines
  *
- *     LAUNCH_BACKEND, LAUNCH_TRIPLE, LAUNCH_OFFLOAD  "cuda", its triple, its kind in
- * OffloadBinaries LAUNCH_GOOD    the row of an image that loads LAUNCH_LOST    the code of a device
- * that is lost, and LAUNCH_LOST_NAME, "NAME (code)" launch_row     gives the image of a row, with
- * the kernel saxpy launch_check   fails where the driver's state is not as it was
+ *     LAUNCH_BACKEND    "cuda"
+ *     LAUNCH_TRIPLE     its triple
+ *     LAUNCH_OFFLOAD    its kind in OffloadBinaries
+ *     LAUNCH_GOOD       the row of an image that loads
+ *     LAUNCH_LOST       the code of a device that is lost
+ *     LAUNCH_LOST_NAME  "NAME (code)" of it
+ *     launch_row        gives the image of a row, with the kernel saxpy
+ *     launch_check      fails where the driver's state is not as it was
  */
 #ifndef KDL_TESTS_UNIT_DRIVER_LAUNCH_H
 #define KDL_TESTS_UNIT_DRIVER_LAUNCH_H
@@ -226,23 +230,14 @@ static inline void test_a_child_is_told(void **state) {
   put_away(&s);
 }
 
-typedef int begin_capture_function(void *stream, int mode);
-typedef int end_capture_function(void *stream, void **graph);
-typedef int destroy_function(void *graph);
-
 /* A first launch is refused while its queue is being captured, and leaves the capture alone. */
 static inline void check_captures(const char *begin_name, const char *end_name,
                                   const char *destroy_name) {
   session s = begin(LAUNCH_GOOD, LAUNCH_GOOD);
-  begin_capture_function *begin_capture;
-  end_capture_function *end_capture;
-  destroy_function *destroy;
-  void *symbol = fake_function(begin_name);
-  memcpy(&begin_capture, &symbol, sizeof symbol);
-  symbol = fake_function(end_name);
-  memcpy(&end_capture, &symbol, sizeof symbol);
-  symbol = fake_function(destroy_name);
-  memcpy(&destroy, &symbol, sizeof symbol);
+  int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
+  get_fake(begin_name, &begin_capture);
+  get_fake(end_name, &end_capture);
+  get_fake(destroy_name, &destroy);
   void *stream, *graph;
   assert_ok(kdl_queue_native(s.queue, &stream));
   assert_int_equal(begin_capture(stream, 0), 0);

@@ -28,28 +28,26 @@ static inline bool is_old(void) {
   return strcmp(getenv("KDL_TEST_FAKE"), "old") == 0;
 }
 
-/* A function of the fake driver. */
-static inline void *fake_function(const char *name) {
+/* A function of the fake driver, as a pointer to a function of any type. */
+static inline void get_fake(const char *name, void *out_function) {
   static void *library;
   if (!library)
     library = dlopen(is_old() ? DRIVER_OLD : DRIVER_WHOLE, RTLD_NOW);
   void *symbol = library ? dlsym(library, name) : NULL;
   if (!symbol)
     fail_msg("the fake driver has no %s", name);
-  return symbol;
+  memcpy(out_function, &symbol, sizeof symbol);
 }
 
 static inline unsigned ask_fake(const char *name) {
   unsigned (*ask)(void);
-  void *symbol = fake_function(name);
-  memcpy(&ask, &symbol, sizeof ask);
+  get_fake(name, &ask);
   return ask();
 }
 
 static inline void tell_fake(const char *name) {
   void (*tell)(void);
-  void *symbol = fake_function(name);
-  memcpy(&tell, &symbol, sizeof tell);
+  get_fake(name, &tell);
   tell();
 }
 
@@ -177,6 +175,22 @@ static inline kdl_launch_desc shape_of(uint32_t grid, uint32_t block) {
   desc.block[0] = block;
   desc.block[1] = desc.block[2] = 1;
   return desc;
+}
+
+/* The tests, on each driver in a process of its own. */
+#define run_backend_tests(argv, open, tests)                                                       \
+  run_tests_of_backend(argv, open, tests, sizeof(tests) / sizeof *(tests))
+
+static inline int run_tests_of_backend(char **argv, kdl_backend_open_function *open,
+                                       const struct CMUnitTest *tests, size_t test_count) {
+  int result;
+  if (!run_for_each_driver(argv, &result))
+    return result;
+  start_log();
+  driver = open(&kdl_backend_services);
+  result = _cmocka_run_group_tests("tests", tests, test_count, NULL, NULL);
+  unlink(log_path);
+  return result;
 }
 
 #endif

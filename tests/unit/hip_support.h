@@ -42,8 +42,7 @@ static inline void *load_golden(void *device, const char *name) {
 /* What hipGetLastError would tell the program. */
 static inline int last_error(void) {
   int (*peek)(void);
-  void *symbol = fake_function("hipPeekAtLastError");
-  memcpy(&peek, &symbol, sizeof peek);
+  get_fake("hipPeekAtLastError", &peek);
   return peek();
 }
 
@@ -54,16 +53,14 @@ static inline void assert_no_last_error(void) {
 
 static inline int current_device(void) {
   int (*get)(int *), device = -1;
-  void *symbol = fake_function("hipGetDevice");
-  memcpy(&get, &symbol, sizeof get);
+  get_fake("hipGetDevice", &get);
   assert_int_equal(get(&device), 0);
   return device;
 }
 
 static inline void set_device(int device) {
   int (*set)(int);
-  void *symbol = fake_function("hipSetDevice");
-  memcpy(&set, &symbol, sizeof set);
+  get_fake("hipSetDevice", &set);
   assert_int_equal(set(device), 0);
 }
 

@@ -36,27 +36,14 @@ static void test_a_kernel_runs(void **state) {
   assert_int_equal(calls_of("cuCtxPushCurrent_v2"), is_bound() ? 1 : 0);
   assert_result(&s, 2);
   assert_int_equal(s.saxpy.block[0], 128);
-  /* Told by the driver, or read from the image where the driver is too old to tell. */
-  static const kdl_param_info expected[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
-  assert_int_equal(s.saxpy.param_count, 4);
-  assert_memory_equal(s.saxpy.params, expected, sizeof expected);
-  assert_int_equal(s.saxpy.packed_size, 28);
+  check_saxpy_params(&s.saxpy);
   end(&s);
 }
 
 static void test_a_block_is_suggested(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
-  assert_int_equal(kernel.block[0], 0);
-  assert_int_equal(kernel.suggested[0], 512);
-  assert_int_equal(kernel.suggested[1], 1);
-  /* A launch that leaves the block to the image gets it. */
-  kdl_launch_desc desc = kdl_grid(1, 1, 1);
-  float a = 2;
-  uint32_t n = count;
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
-  assert_result(&s, 1);
+  check_suggested_block(&s, 512);
   end(&s);
 }
 
@@ -65,29 +52,25 @@ static void test_a_block_is_suggested(void **state) {
 
 static int create_context(void **context, int device) {
   int (*create)(void **, unsigned, int);
-  void *symbol = fake_function("cuCtxCreate_v2");
-  memcpy(&create, &symbol, sizeof create);
+  get_fake("cuCtxCreate_v2", &create);
   return create(context, 0, device);
 }
 
 static int destroy_context(void *context) {
   int (*destroy)(void *);
-  void *symbol = fake_function("cuCtxDestroy_v2");
-  memcpy(&destroy, &symbol, sizeof destroy);
+  get_fake("cuCtxDestroy_v2", &destroy);
   return destroy(context);
 }
 
 static int create_stream(void **stream, unsigned flags) {
   int (*create)(void **, unsigned, int);
-  void *symbol = fake_function("cuStreamCreateWithPriority");
-  memcpy(&create, &symbol, sizeof create);
+  get_fake("cuStreamCreateWithPriority", &create);
   return create(stream, flags, 0);
 }
 
 static int destroy_stream(void *stream) {
   int (*destroy)(void *);
-  void *symbol = fake_function("cuStreamDestroy_v2");
-  memcpy(&destroy, &symbol, sizeof destroy);
+  get_fake("cuStreamDestroy_v2", &destroy);
   return destroy(stream);
 }
 
@@ -111,21 +94,14 @@ static void test_a_stream_is_adopted(void **state) {
   setup s = begin();
   void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
   int (*push)(void *), (*pop)(void **);
-  void *symbol = fake_function("cuCtxPushCurrent_v2");
-  memcpy(&push, &symbol, sizeof push);
-  symbol = fake_function("cuCtxPopCurrent_v2");
-  memcpy(&pop, &symbol, sizeof pop);
-  void *stream, *queue;
+  get_fake("cuCtxPushCurrent_v2", &push);
+  get_fake("cuCtxPopCurrent_v2", &pop);
+  void *stream;
   assert_int_equal(push(context), 0);
   assert_int_equal(create_stream(&stream, 0), 0);
   assert_int_equal(pop(&context), 0);
-  assert_ok(driver->queue_adopt(s.device, stream, &queue));
-  assert_ptr_equal(driver->queue_native(s.device, queue), stream);
-  assert_ok(run_saxpy(&s, queue));
-  assert_ok(driver->queue_sync(s.device, queue));
-  driver->queue_destroy(s.device, queue);
-  assert_int_equal(destroy_stream(stream), 0); /* still the caller's */
-  assert_result(&s, 1);
+  check_adopted_stream(&s, stream);
+  assert_int_equal(destroy_stream(stream), 0);
   end(&s);
 }
 
@@ -195,18 +171,12 @@ static void test_a_capture_survives(void **state) {
   (void)state;
   setup s = begin();
   int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
-  void *symbol = fake_function("cuStreamBeginCapture_v2");
-  memcpy(&begin_capture, &symbol, sizeof begin_capture);
-  symbol = fake_function("cuStreamEndCapture");
-  memcpy(&end_capture, &symbol, sizeof end_capture);
-  symbol = fake_function("cuGraphDestroy");
-  memcpy(&destroy, &symbol, sizeof destroy);
-  int capturing = -1;
-  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
-  assert_int_equal(capturing, 0);
+  get_fake("cuStreamBeginCapture_v2", &begin_capture);
+  get_fake("cuStreamEndCapture", &end_capture);
+  get_fake("cuGraphDestroy", &destroy);
+  check_capturing(&s, s.queue, 0);
   assert_int_equal(begin_capture(driver->queue_native(s.device, s.queue), 0), 0);
-  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
-  assert_int_equal(capturing, 1);
+  check_capturing(&s, s.queue, 1);
   /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
   void *module = load_ptx(s.device, PTX_HEADER PTX_EMPTY);
   find_kernel(s.device, module, "empty");
@@ -309,48 +279,20 @@ static void test_fills_and_copies(void **state) {
 
 static void test_events(void **state) {
   (void)state;
-  setup s = begin();
-  void *first, *last;
-  double ns = 0;
-  assert_ok(driver->event_create(s.device, &first));
-  assert_ok(driver->event_create(s.device, &last));
-  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_DEVICE,
-               "cuda:0: cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE (400): invalid resource "
+  check_events("cuda:0: cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE (400): invalid resource "
                "handle");
-  assert_ok(driver->event_record(s.device, first, s.queue));
-  assert_ok(driver->event_record(s.device, last, s.queue));
-  assert_ok(driver->event_wait(s.device, last, s.queue));
-  assert_ok(driver->event_sync(s.device, last));
-  assert_ok(driver->event_elapsed(s.device, first, last, &ns));
-  assert_true(ns == 250000);
-  assert_ptr_equal(driver->event_native(s.device, first), first);
-  driver->event_destroy(s.device, first);
-  driver->event_destroy(s.device, last);
-  end(&s);
 }
 
 static void test_memory_runs_out(void **state) {
   (void)state;
-  setup s = begin();
-  uint64_t memory;
-  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
-               "cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of "
-               "memory");
-  end(&s);
+  check_memory_runs_out("cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out "
+                        "of memory");
 }
 
 static void test_an_illegal_address_shows_when_waiting(void **state) {
   (void)state;
-  setup s = begin();
-  setup wrong = s;
-  wrong.x = 16;
-  assert_ok(run_saxpy(&wrong, s.queue));
-  assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE,
-               "cuda:0: cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access "
-               "was encountered");
-  assert_int_equal(kdl_error_code(), 700);
-  tell_fake("fake_heal");
-  end(&s);
+  check_illegal_address(700, "cuda:0: cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal "
+                             "memory access was encountered");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -359,31 +301,21 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 static void test_globals(void **state) {
   (void)state;
   setup s = begin();
-  uint64_t address, size;
-  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
-  assert_int_equal(size, 64);
-  assert_ok(driver->fill(s.device, s.queue, address, 0, size, "x", 1));
-  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
-               is_bound()
-                   ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND (500): "
-                     "named symbol not found"
-                   : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND (500): named "
-                     "symbol not found");
+  check_table(&s);
+  check_missing_global(&s, is_bound()
+                               ? "cuda:0: cuModuleGetGlobal_v2 \"chair\": CUDA_ERROR_NOT_FOUND "
+                                 "(500): named symbol not found"
+                               : "cuda:0: cuLibraryGetGlobal \"chair\": CUDA_ERROR_NOT_FOUND "
+                                 "(500): named symbol not found");
   end(&s);
 }
 
 static void test_a_kernel_is_missing(void **state) {
   (void)state;
-  setup s = begin();
-  kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
-               is_bound()
-                   ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND (500): "
-                     "named symbol not found"
-                   : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND (500): named "
-                     "symbol not found");
-  end(&s);
+  check_missing_kernel(is_bound() ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND "
+                                    "(500): named symbol not found"
+                                  : "cuda:0: cuLibraryGetKernel \"sgemm\": CUDA_ERROR_NOT_FOUND "
+                                    "(500): named symbol not found");
 }
 
 static void test_machine_code(void **state) {
@@ -484,11 +416,6 @@ static void test_devices_share_code(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  int result;
-  if (!run_for_each_driver(argv, &result))
-    return result;
-  start_log();
-  driver = kdl_cuda_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_runs),
       cmocka_unit_test(test_a_block_is_suggested),
@@ -516,7 +443,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_compiler_is_quoted),
       cmocka_unit_test(test_devices_share_code),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return run_backend_tests(argv, kdl_cuda_backend_open, tests);
 }

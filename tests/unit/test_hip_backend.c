@@ -32,34 +32,20 @@ static void test_a_kernel_runs(void **state) {
   assert_int_equal(calls_of("hipGetDevice"), 0);
   assert_result(&s, 1);
   assert_int_equal(s.saxpy.block[0], 128);
-  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
-  assert_int_equal(s.saxpy.param_count, 4);
-  assert_memory_equal(s.saxpy.params, params, sizeof params);
-  assert_int_equal(s.saxpy.packed_size, 28);
+  check_saxpy_params(&s.saxpy);
   end(&s);
 }
 
 static void test_blocks(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
-  assert_int_equal(kernel.block[0], 0);
-  assert_int_equal(kernel.suggested[0], 512);
-  assert_int_equal(kernel.suggested[1], 1);
-  /* A launch that leaves the block to the image gets it. */
-  kdl_launch_desc desc = kdl_grid(1, 1, 1);
-  float a = 2;
-  uint32_t n = count;
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
-  assert_result(&s, 1);
+  check_suggested_block(&s, 512);
   /* Compiled for at most 128, which the runtime's suggestion does not consider here. */
-  kernel = find_free(&s, s.module, "small");
+  kdl_backend_kernel kernel = find_free(&s, s.module, "small");
   assert_int_equal(kernel.suggested[0], 128);
   void *fixed = load_golden(s.device, "fixed.hsaco");
   kernel = find_free(&s, fixed, "fixed");
-  assert_int_equal(kernel.block[0], 32);
-  assert_int_equal(kernel.block[1], 2);
-  assert_int_equal(kernel.block[2], 1);
+  check_required_block(&kernel, 32, 2, 1);
   driver->module_unload(s.device, fixed);
   end(&s);
 }
@@ -158,16 +144,14 @@ static void test_another_device_is_current(void **state) {
 static void *create_stream(unsigned flags) {
   int (*create)(void **, unsigned);
   void *stream = NULL;
-  void *symbol = fake_function("hipStreamCreateWithFlags");
-  memcpy(&create, &symbol, sizeof create);
+  get_fake("hipStreamCreateWithFlags", &create);
   assert_int_equal(create(&stream, flags), 0);
   return stream;
 }
 
 static int destroy_stream(void *stream) {
   int (*destroy)(void *);
-  void *symbol = fake_function("hipStreamDestroy");
-  memcpy(&destroy, &symbol, sizeof destroy);
+  get_fake("hipStreamDestroy", &destroy);
   return destroy(stream);
 }
 
@@ -175,15 +159,14 @@ static void test_a_stream_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *stream = create_stream(0), *queue;
+  check_adopted_stream(&s, stream);
   assert_ok(driver->queue_adopt(s.device, stream, &queue));
-  assert_ptr_equal(driver->queue_native(s.device, queue), stream);
   clear_log();
   assert_ok(run_saxpy(&s, queue));
   assert_int_equal(calls_of("hipGetDevice"), 0);
-  assert_ok(driver->queue_sync(s.device, queue));
   driver->queue_destroy(s.device, queue);
-  assert_int_equal(destroy_stream(stream), 0); /* still the caller's */
-  assert_result(&s, 1);
+  assert_int_equal(destroy_stream(stream), 0);
+  assert_result(&s, 2);
   end(&s);
 }
 
@@ -223,26 +206,18 @@ static void test_a_capture_survives(void **state) {
   (void)state;
   setup s = begin();
   int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
-  void *symbol = fake_function("hipStreamBeginCapture");
-  memcpy(&begin_capture, &symbol, sizeof begin_capture);
-  symbol = fake_function("hipStreamEndCapture");
-  memcpy(&end_capture, &symbol, sizeof end_capture);
-  symbol = fake_function("hipGraphDestroy");
-  memcpy(&destroy, &symbol, sizeof destroy);
+  get_fake("hipStreamBeginCapture", &begin_capture);
+  get_fake("hipStreamEndCapture", &end_capture);
+  get_fake("hipGraphDestroy", &destroy);
   void *stream = create_stream(0), *adopted, *null_stream;
   assert_ok(driver->queue_adopt(s.device, stream, &adopted));
   assert_ok(driver->queue_adopt(s.device, NULL, &null_stream));
-  int capturing = -1;
-  assert_ok(driver->queue_capturing(s.device, null_stream, &capturing));
-  assert_int_equal(capturing, 0);
+  check_capturing(&s, null_stream, 0);
   assert_int_equal(begin_capture(stream, 0), 0);
-  assert_ok(driver->queue_capturing(s.device, s.queue, &capturing));
-  assert_int_equal(capturing, 0);
-  assert_ok(driver->queue_capturing(s.device, adopted, &capturing));
-  assert_int_equal(capturing, 1);
+  check_capturing(&s, s.queue, 0);
+  check_capturing(&s, adopted, 1);
   /* The NULL stream would wait for it. */
-  assert_ok(driver->queue_capturing(s.device, null_stream, &capturing));
-  assert_int_equal(capturing, 1);
+  check_capturing(&s, null_stream, 1);
   /* Loading, finding and allocating elsewhere do not disturb it; a prepared kernel is captured. */
   void *module = load_golden(s.device, "fixed.hsaco");
   find_free(&s, module, "fixed");
@@ -283,47 +258,22 @@ static void test_fills_and_copies(void **state) {
 
 static void test_events(void **state) {
   (void)state;
-  setup s = begin();
-  void *first, *last;
-  double ns = 0;
-  assert_ok(driver->event_create(s.device, &first));
-  assert_ok(driver->event_create(s.device, &last));
   expect("hip:0: hipEventElapsedTime: hipErrorInvalidHandle (400)%s",
          WORDS("invalid resource handle"));
-  assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_DEVICE, expected);
-  assert_ok(driver->event_record(s.device, first, s.queue));
-  assert_ok(driver->event_record(s.device, last, s.queue));
-  assert_ok(driver->event_wait(s.device, last, s.queue));
-  assert_ok(driver->event_sync(s.device, last));
-  assert_ok(driver->event_elapsed(s.device, first, last, &ns));
-  assert_true(ns == 250000);
-  assert_ptr_equal(driver->event_native(s.device, first), first);
-  driver->event_destroy(s.device, first);
-  driver->event_destroy(s.device, last);
-  end(&s);
+  check_events(expected);
 }
 
 static void test_memory_runs_out(void **state) {
   (void)state;
-  setup s = begin();
-  uint64_t memory;
   expect("hip:0: hipMalloc of 2097152 bytes: hipErrorOutOfMemory (2)%s", WORDS("out of memory"));
-  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY, expected);
-  end(&s);
+  check_memory_runs_out(expected);
 }
 
 static void test_an_illegal_address_shows_when_waiting(void **state) {
   (void)state;
-  setup s = begin();
-  setup wrong = s;
-  wrong.x = 16;
-  assert_ok(run_saxpy(&wrong, s.queue));
   expect("hip:0: hipStreamSynchronize: hipErrorIllegalAddress (700)%s",
          WORDS("an illegal memory access was encountered"));
-  assert_fails(driver->queue_sync(s.device, s.queue), KDL_DEVICE, expected);
-  assert_int_equal(kdl_error_code(), 700);
-  tell_fake("fake_heal");
-  end(&s);
+  check_illegal_address(700, expected);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -332,30 +282,19 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 static void test_globals(void **state) {
   (void)state;
   setup s = begin();
-  uint64_t address, size;
-  uint32_t weight = 0;
-  assert_ok(driver->global_find(s.device, s.module, "table", &address, &size));
-  assert_int_equal(size, 64);
-  assert_ok(driver->fill(s.device, s.queue, address, 0, size, "x", 1));
-  assert_ok(driver->global_find(s.device, s.module, "weight", &address, &size));
-  assert_ok(driver->read(s.device, s.queue, &weight, address, 0, size));
-  assert_int_equal(weight, 3);
+  check_table(&s);
+  check_weight(&s);
   expect("hip:0: hipModuleGetGlobal \"chair\": hipErrorNotFound (500)%s",
          WORDS("named symbol not found"));
-  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
-               expected);
+  check_missing_global(&s, expected);
   end(&s);
 }
 
 static void test_a_kernel_is_missing(void **state) {
   (void)state;
-  setup s = begin();
-  kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
   expect("hip:0: hipModuleGetFunction \"sgemm\": hipErrorNotFound (500)%s",
          WORDS("named symbol not found"));
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH, expected);
-  end(&s);
+  check_missing_kernel(expected);
 }
 
 /* Wherever it is cut, the runtime never sees what it would read beyond the end of. */
@@ -426,8 +365,7 @@ static void test_spirv(void **state) {
   compiled.saxpy = find_kernel(s.device, module, "saxpy");
   assert_ok(run_saxpy(&compiled, s.queue));
   assert_result(&s, 1);
-  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
-  assert_memory_equal(compiled.saxpy.params, params, sizeof params);
+  check_saxpy_params(&compiled.saxpy);
   kdl_backend_kernel sum = find_kernel(s.device, module, "sum");
   assert_int_equal(sum.param_count, 3);
   assert_int_equal(sum.params[1].size, 12);
@@ -439,11 +377,6 @@ static void test_spirv(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  int result;
-  if (!run_for_each_driver(argv, &result))
-    return result;
-  start_log();
-  driver = kdl_hip_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_runs),
       cmocka_unit_test(test_blocks),
@@ -469,7 +402,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_code_for_another),
       cmocka_unit_test(test_spirv),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return run_backend_tests(argv, kdl_hip_backend_open, tests);
 }

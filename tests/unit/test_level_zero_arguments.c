@@ -154,11 +154,6 @@ static void test_group_memory(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  int result;
-  if (!run_for_each_driver(argv, &result))
-    return result;
-  start_log();
-  driver = kdl_ze_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_only_what_differs_is_set),
       cmocka_unit_test(test_memory_that_comes_again_is_set_again),
@@ -167,7 +162,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_structure_is_passed),
       cmocka_unit_test(test_group_memory),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return run_backend_tests(argv, kdl_ze_backend_open, tests);
 }

@@ -22,30 +22,18 @@ static void test_a_kernel_runs(void **state) {
   /* A driver that keeps no order is told to after each command. */
   assert_int_equal(calls_of("zeCommandListAppendBarrier"), is_old() ? 1 : 0);
   assert_result(&s, 1);
-  static const kdl_param_info params[] = {{0, 4}, {8, 8}, {16, 8}, {24, 4}};
-  assert_int_equal(s.saxpy.param_count, 4);
-  assert_memory_equal(s.saxpy.params, params, sizeof params);
-  assert_int_equal(s.saxpy.packed_size, 28);
+  check_saxpy_params(&s.saxpy);
   end(&s);
 }
 
 static void test_blocks(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel = find_free(&s, s.module, "saxpy");
-  assert_int_equal(kernel.block[0], 0);
-  assert_int_equal(kernel.suggested[0], 512);
-  kdl_launch_desc desc = kdl_grid(1, 1, 1);
-  float a = 2;
-  uint32_t n = count;
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
-  assert_result(&s, 1);
+  check_suggested_block(&s, 512);
   void *fixed = load_golden(s.device, "fixed.spv");
-  kernel = find_free(&s, fixed, "fixed");
-  assert_int_equal(kernel.block[0], 32);
-  assert_int_equal(kernel.block[1], 2);
-  assert_int_equal(kernel.block[2], 1);
-  desc = shape_of(1, 64);
+  kdl_backend_kernel kernel = find_free(&s, fixed, "fixed");
+  check_required_block(&kernel, 32, 2, 1);
+  kdl_launch_desc desc = shape_of(1, 64);
   assert_fails(launch(&kernel, s.queue, &desc, KDL_ARGS(&s.x)), KDL_DEVICE,
                "level_zero:0: zeKernelSetGroupSize of \"fixed\" to 64x1x1: "
                "ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION (0x78000013)");
@@ -173,13 +161,11 @@ static void *create_list(void *device, bool is_immediate, uint32_t flags, void *
   void *native = driver->device_native(device, KDL_NATIVE_DEVICE), *list = NULL;
   if (is_immediate) {
     int (*create)(void *, void *, const kdl_ze_queue_desc *, void **);
-    void *symbol = fake_function("zeCommandListCreateImmediate");
-    memcpy(&create, &symbol, sizeof create);
+    get_fake("zeCommandListCreateImmediate", &create);
     assert_int_equal(create(context, native, &desc, &list), 0);
   } else {
     int (*create)(void *, void *, const void *, void **);
-    void *symbol = fake_function("zeCommandListCreate");
-    memcpy(&create, &symbol, sizeof create);
+    get_fake("zeCommandListCreate", &create);
     assert_int_equal(create(context, native, &desc, &list), 0);
   }
   return list;
@@ -187,8 +173,7 @@ static void *create_list(void *device, bool is_immediate, uint32_t flags, void *
 
 static void destroy_list(void *list) {
   int (*destroy)(void *);
-  void *symbol = fake_function("zeCommandListDestroy");
-  memcpy(&destroy, &symbol, sizeof destroy);
+  get_fake("zeCommandListDestroy", &destroy);
   assert_int_equal(destroy(list), 0);
 }
 
@@ -240,11 +225,9 @@ static void *create_context(void) {
   int (*drivers)(uint32_t *, void **), (*create)(void *, const kdl_ze_context_desc *, void **);
   void *handle, *context = NULL;
   uint32_t one = 1;
-  void *symbol = fake_function("zeDriverGet");
-  memcpy(&drivers, &symbol, sizeof drivers);
+  get_fake("zeDriverGet", &drivers);
   assert_int_equal(drivers(&one, &handle), 0);
-  symbol = fake_function("zeContextCreate");
-  memcpy(&create, &symbol, sizeof create);
+  get_fake("zeContextCreate", &create);
   assert_int_equal(create(handle, &desc, &context), 0);
   return context;
 }
@@ -360,11 +343,13 @@ static void test_events_that_are_recorded_again(void **state) {
 
 static void test_memory_runs_out(void **state) {
   (void)state;
+  check_memory_runs_out("level_zero:0: zeMemAllocDevice of 2097152 bytes: "
+                        "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)");
+}
+
+static void test_only_what_was_allocated_is_freed(void **state) {
+  (void)state;
   setup s = begin();
-  uint64_t memory;
-  assert_fails(driver->alloc(s.device, 2 << 20, &memory), KDL_NO_MEMORY,
-               "level_zero:0: zeMemAllocDevice of 2097152 bytes: "
-               "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)");
   assert_fails(driver->free(s.device, s.x + 4), KDL_BAD_CALL,
                "level_zero:0: found an address that libkdl did not allocate");
   end(&s);
@@ -402,27 +387,16 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 static void test_globals(void **state) {
   (void)state;
   setup s = begin();
-  uint64_t address, size;
-  uint32_t weight = 0;
-  assert_ok(driver->global_find(s.device, s.module, "weight", &address, &size));
-  assert_int_equal(size, 4);
-  assert_ok(driver->read(s.device, s.queue, &weight, address, 0, size));
-  assert_int_equal(weight, 3);
-  assert_fails(driver->global_find(s.device, s.module, "chair", &address, &size), KDL_NO_MATCH,
-               "level_zero:0: zeModuleGetGlobalPointer \"chair\": "
-               "ZE_RESULT_ERROR_INVALID_GLOBAL_NAME (0x78000010)");
+  check_weight(&s);
+  check_missing_global(&s, "level_zero:0: zeModuleGetGlobalPointer \"chair\": "
+                           "ZE_RESULT_ERROR_INVALID_GLOBAL_NAME (0x78000010)");
   end(&s);
 }
 
 static void test_a_kernel_is_missing(void **state) {
   (void)state;
-  setup s = begin();
-  kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH,
-               "level_zero:0: zeKernelCreate \"sgemm\": ZE_RESULT_ERROR_INVALID_KERNEL_NAME "
-               "(0x78000011)");
-  end(&s);
+  check_missing_kernel("level_zero:0: zeKernelCreate \"sgemm\": "
+                       "ZE_RESULT_ERROR_INVALID_KERNEL_NAME (0x78000011)");
 }
 
 static void test_the_compiler_is_quoted(void **state) {
@@ -495,11 +469,6 @@ static void test_large_buffers(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  int result;
-  if (!run_for_each_driver(argv, &result))
-    return result;
-  start_log();
-  driver = kdl_ze_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_runs),
       cmocka_unit_test(test_blocks),
@@ -519,6 +488,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_events),
       cmocka_unit_test(test_events_that_are_recorded_again),
       cmocka_unit_test(test_memory_runs_out),
+      cmocka_unit_test(test_only_what_was_allocated_is_freed),
       cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
       cmocka_unit_test(test_globals),
       cmocka_unit_test(test_a_kernel_is_missing),
@@ -526,7 +496,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_flags_for_the_compiler),
       cmocka_unit_test(test_large_buffers),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return run_backend_tests(argv, kdl_ze_backend_open, tests);
 }

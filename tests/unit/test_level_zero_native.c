@@ -106,18 +106,11 @@ static void test_what_is_not_told_must_be_signed_for(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  int result;
-  if (!run_for_each_driver(argv, &result))
-    return result;
-  start_log();
-  driver = kdl_ze_backend_open(&kdl_backend_services);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_native_kernel_runs),
       cmocka_unit_test(test_code_for_another_device_is_refused),
       cmocka_unit_test(test_small_values_by_their_signature),
       cmocka_unit_test(test_what_is_not_told_must_be_signed_for),
   };
-  result = cmocka_run_group_tests(tests, NULL, NULL);
-  unlink(log_path);
-  return result;
+  return run_backend_tests(argv, kdl_ze_backend_open, tests);
 }

@@ -90,10 +90,8 @@ static void test_memory_of_the_caller_is_set_every_time(void **state) {
     void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
     void *(*create)(void *, uint64_t, size_t, void *, int32_t *);
     int32_t (*release)(void *);
-    void *symbol = fake_function("clCreateBuffer");
-    memcpy(&create, &symbol, sizeof create);
-    symbol = fake_function("clReleaseMemObject");
-    memcpy(&release, &symbol, sizeof release);
+    get_fake("clCreateBuffer", &create);
+    get_fake("clReleaseMemObject", &release);
     int32_t error;
     void *mine = create(context, KDL_CL_MEM_READ_WRITE, sizeof(float) * count, NULL, &error);
     assert_non_null(mine);
@@ -381,5 +379,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_threads_have_kernels_of_their_own),
       cmocka_unit_test(test_a_thread_sets_only_its_own_arguments),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  result = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(log_path);
+  return result;
 }

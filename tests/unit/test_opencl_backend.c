@@ -8,18 +8,7 @@
 static void test_a_block_is_suggested(void **state) {
   (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel;
-  assert_ok(find_with(&s, s.module, "saxpy", NULL, &kernel));
-  assert_int_equal(kernel.block[0], 0);
-  assert_int_equal(kernel.suggested[0], 256);
-  assert_int_equal(kernel.suggested[1], 1);
-  /* A launch that leaves the block to the image gets it. */
-  kdl_launch_desc desc = kdl_grid(2, 1, 1);
-  float a = 2;
-  uint32_t n = count;
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
-  assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a, &s.x, &s.y, &n)));
-  assert_result(&s, 2);
+  check_suggested_block(&s, 256);
   end(&s);
 }
 
@@ -30,8 +19,7 @@ static void test_a_block_that_the_source_demands(void **state) {
       s.device, "kernel __attribute__((reqd_work_group_size(8, 4, 2))) void tiled(int a) {}");
   kdl_backend_kernel kernel;
   assert_ok(find_with(&s, module, "tiled", NULL, &kernel));
-  static const uint32_t expected[3] = {8, 4, 2};
-  assert_memory_equal(kernel.block, expected, sizeof expected);
+  check_required_block(&kernel, 8, 4, 2);
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   int a = 0;
   assert_ok(launch(&kernel, s.queue, &desc, KDL_ARGS(&a)));
@@ -100,10 +88,8 @@ static void test_the_devices_own_queue_is_flushed(void **state) {
 static void *create_queue(void *context, unsigned device, uint64_t properties) {
   void *(*create)(void *, void *, uint64_t, int32_t *);
   void *(*id)(unsigned);
-  void *symbol = fake_function("clCreateCommandQueue");
-  memcpy(&create, &symbol, sizeof create);
-  symbol = fake_function("fake_opencl_device_id");
-  memcpy(&id, &symbol, sizeof id);
+  get_fake("clCreateCommandQueue", &create);
+  get_fake("fake_opencl_device_id", &id);
   int32_t error;
   void *queue = create(context, id(device), properties, &error);
   assert_non_null(queue);
@@ -112,18 +98,15 @@ static void *create_queue(void *context, unsigned device, uint64_t properties) {
 
 static void release_queue(void *queue) {
   int32_t (*release)(void *);
-  void *symbol = fake_function("clReleaseCommandQueue");
-  memcpy(&release, &symbol, sizeof release);
+  get_fake("clReleaseCommandQueue", &release);
   assert_int_equal(release(queue), 0);
 }
 
 static void *create_context(unsigned device) {
   void *(*create)(const intptr_t *, uint32_t, void *const *, kdl_cl_notify *, void *, int32_t *);
   void *(*id)(unsigned);
-  void *symbol = fake_function("clCreateContext");
-  memcpy(&create, &symbol, sizeof create);
-  symbol = fake_function("fake_opencl_device_id");
-  memcpy(&id, &symbol, sizeof id);
+  get_fake("clCreateContext", &create);
+  get_fake("fake_opencl_device_id", &id);
   void *devices[] = {id(device)};
   const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)devices[0], 0};
   int32_t error;
@@ -226,16 +209,7 @@ static void test_urgent_queues(void **state) {
 static void test_fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
-  static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-  uint8_t bytes[64];
-  for (size_t size = 1; size <= 16; size *= 2) {
-    assert_ok(driver->fill(s.device, s.queue, s.x, 0, 64, "", 1));
-    assert_ok(driver->fill(s.device, s.queue, s.x, 16, 32, pattern, size));
-    assert_ok(driver->copy(s.device, s.queue, s.y, 4, s.x, 0, 60));
-    assert_ok(driver->read(s.device, s.queue, bytes, s.y, 4, 60));
-    for (size_t i = 0; i < 60; ++i)
-      assert_int_equal(bytes[i], i >= 16 && i < 48 ? pattern[(i - 16) % size] : 0);
-  }
+  check_fills(&s);
   end(&s);
 }
 
@@ -371,10 +345,12 @@ static void test_kinds_of_images(void **state) {
 
 static void test_a_kernel_is_missing(void **state) {
   (void)state;
+  check_missing_kernel("opencl:0: clCreateKernel \"sgemm\": CL_INVALID_KERNEL_NAME (-46)");
+}
+
+static void test_kernels_have_a_handle(void **state) {
+  (void)state;
   setup s = begin();
-  kdl_backend_kernel kernel;
-  assert_fails(find_with(&s, s.module, "sgemm", NULL, &kernel), KDL_NO_MATCH,
-               "opencl:0: clCreateKernel \"sgemm\": CL_INVALID_KERNEL_NAME (-46)");
   assert_non_null(driver->kernel_native(s.device, s.saxpy.context));
   end(&s);
 }
@@ -448,8 +424,11 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_versions_and_options),
       cmocka_unit_test(test_kinds_of_images),
       cmocka_unit_test(test_a_kernel_is_missing),
+      cmocka_unit_test(test_kernels_have_a_handle),
       cmocka_unit_test(test_variables),
       cmocka_unit_test(test_devices_that_do_not_open),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  result = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(log_path);
+  return result;
 }

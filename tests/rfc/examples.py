@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands of a page's ```console blocks, in order, and compares what they print.
 
-    examples.py PAGE --images FOLDER --path BIN:BIN...
+    examples.py PAGE --images FOLDER --path BIN:BIN... [--setup COMMAND]
 
 Commands stand behind "$ "; a backslash or an open quote continues one on the next line; the rest is
-what it prints, standard error included. They run in a new folder that holds copies of the images.
+what it prints, standard error included. "..." stands for the rest of a line, on a line of its own
+for any lines. A command that prints "error:" fails, the others do not. They run in a new folder that
+holds copies of the images, after the command of --setup.
 """
 import argparse
 import difflib
@@ -35,11 +37,18 @@ def commands_of(block):
     return pairs
 
 
+def is_as_shown(shown, printed):
+    lines = (r"(?:.*\n)*?" if line.strip() == "..." else ".*".join(map(re.escape, line.split("...")))
+             for line in shown.splitlines(keepends=True))
+    return re.fullmatch("".join(lines), printed)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--images", type=pathlib.Path, required=True)
     parser.add_argument("--path", required=True)
+    parser.add_argument("--setup", default="true")
     options = parser.parse_args()
     path = options.path + os.pathsep + os.environ["PATH"]
     blocks = re.findall(r"^```console\n(.*?)^```$", options.page.read_text(), re.DOTALL | re.MULTILINE)
@@ -58,10 +67,12 @@ def main():
             if image.is_file():
                 shutil.copy(image, folder)
         environment = {**os.environ, "PATH": path, "LC_ALL": "C"}
+        subprocess.run(["bash", "-e", "-c", options.setup], cwd=folder, env=environment, check=True)
         for command, expected in pairs:
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, text=True,
                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            if done.stdout != expected or done.returncode:
+            failed = done.returncode != 0
+            if not is_as_shown(expected, done.stdout) or failed != ("error:" in expected):
                 print(f"examples: exit code {done.returncode} of: {command}", file=sys.stderr)
                 sys.stderr.writelines(difflib.unified_diff(
                     expected.splitlines(True), done.stdout.splitlines(True), "page", "command"))

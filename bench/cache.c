@@ -22,7 +22,7 @@
 
 enum { limit_data = 1 << 20, ukernel_count = 20, processes = 40, linkings = 10 };
 
-typedef enum { way_cached, way_ready, way_linked, way_count } way;
+typedef enum { way_cached, way_ready, way_linked } way;
 
 /* One library twice: as bitcode, with others beside it, and as what that is linked to. */
 typedef struct {

@@ -14,10 +14,6 @@ static const peer *const peers[] = {
     &peer_cudart, &peer_opencl, &peer_plain,
 };
 
-const peer *peer_at(size_t index) {
-  return index < sizeof peers / sizeof *peers ? peers[index] : NULL;
-}
-
 const peer *peer_find(const char *name) {
   for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
     if (strcmp(peers[i]->name, name) == 0)

@@ -76,9 +76,8 @@ typedef struct peer_args {
 bool peer_args_fit(const peer_job *job);
 void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args);
 
-/* The peers that there are, by their names; NULL where there is none. */
+/* A peer by its name; NULL where there is none. */
 const peer *peer_find(const char *name);
-const peer *peer_at(size_t index); /* NULL beyond the last */
 
 /* Records why a step failed, and returns false. peer_error() tells it. */
 bool peer_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,7 +13,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Peers                                                                                        */
 
-const char suite_peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
+static const char peer_names[] = "driver, driver-library, liboffload, cudart, opencl, plain, omp";
 
 /* Those that are not part of the program; what they run on is all that is known of them. */
 static const peer objects[] = {{.name = "omp", .backend = "host"}};
@@ -30,7 +30,7 @@ const peer *suite_peer_find(const char *name) {
   const peer *found = peer_find(name);
   found = found ? found : find_object(name);
   if (!found)
-    peer_fail("unknown peer '%s'; expected some of %s", name, suite_peer_names);
+    peer_fail("unknown peer '%s'; expected some of %s", name, peer_names);
   return found;
 }
 

@@ -51,9 +51,6 @@ const peer *suite_peer_find(const char *name);
  * ../lib and ../lib/kdl from there. */
 const peer *suite_peer_open(const char *name);
 
-/* The names of all peers that can be asked for, with ", " between them. */
-extern const char suite_peer_names[];
-
 /* ------------------------------------------------------------------------------------------ */
 /* The parts of it that need no device                                                          */
 

@@ -3,19 +3,12 @@
 
 const kdl_layer_listener *_Atomic kdl_layer_listening;
 
-static const struct {
-  const char *name;
-  const char *meaning;
-} layers[] = {
-#define KDL_LAYER(constant, name, meaning) {name, meaning},
+static const char *const names[] = {
+#define KDL_LAYER(constant, name) name,
 #include "base/layers.def"
 #undef KDL_LAYER
 };
 
 const char *kdl_layer_name(kdl_layer layer) {
-  return (size_t)layer < KDL_LAYER_COUNT ? layers[layer].name : "?";
-}
-
-const char *kdl_layer_meaning(kdl_layer layer) {
-  return (size_t)layer < KDL_LAYER_COUNT ? layers[layer].meaning : "?";
+  return (size_t)layer < KDL_LAYER_COUNT ? names[layer] : "?";
 }

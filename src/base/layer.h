@@ -13,15 +13,14 @@
 #include <stdint.h>
 
 typedef enum kdl_layer {
-#define KDL_LAYER(constant, name, meaning) KDL_LAYER_##constant,
+#define KDL_LAYER(constant, name) KDL_LAYER_##constant,
 #include "base/layers.def"
 #undef KDL_LAYER
   KDL_LAYER_COUNT,
 } kdl_layer;
 
-/* "driver dlopen", ...; what is in it, in words */
+/* "driver dlopen", ... */
 const char *kdl_layer_name(kdl_layer layer);
-const char *kdl_layer_meaning(kdl_layer layer);
 
 /* What a layer was about; strings are NULL where they do not apply, and need not outlive the call.
  */

@@ -79,7 +79,8 @@ static size_t count_hex(const char *text) {
   return strspn(text, "0123456789abcdef");
 }
 
-kdl_cache_file_kind kdl_cache_name_kind(const char *name) {
+/* What a file of that name is. */
+static kdl_cache_file_kind kind_of(const char *name) {
   const size_t digits = KDL_DIGEST_TEXT - 1;
   const size_t salt = 16;
   if (count_hex(name) != digits)
@@ -118,7 +119,7 @@ static bool append(file_list *list, const kdl_cache_file *file) {
 
 static bool add_file(int folder, const char *name, file_list *list) {
   struct stat info;
-  kdl_cache_file file = {.kind = kdl_cache_name_kind(name)};
+  kdl_cache_file file = {.kind = kind_of(name)};
   if (file.kind == KDL_CACHE_FILE_OTHER || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(info.st_mode))
     return true;

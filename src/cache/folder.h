@@ -35,9 +35,6 @@ typedef enum kdl_cache_file_kind {
   KDL_CACHE_FILE_LOCK,
 } kdl_cache_file_kind;
 
-/* What a file of that name is. */
-kdl_cache_file_kind kdl_cache_name_kind(const char *name);
-
 typedef struct kdl_cache_file {
   char name[KDL_CACHE_NAME];
   kdl_cache_file_kind kind;

@@ -63,8 +63,10 @@ bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t 
   return true;
 }
 
-const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char *triple,
-                                           const char *arch, uint32_t *out_count) {
+/* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
+ * strings are left out. */
+static const kdl_pair *target_pairs(kdl_container *container, const char *triple, const char *arch,
+                                    uint32_t *out_count) {
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, 2 * sizeof *pairs);
   if (!pairs)
     return NULL;
@@ -211,8 +213,7 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_scope *scop
       .header_offset = region->base,
       .label = kdl_arena_format(&container->arena, "bare image%s", scope->place),
   };
-  image.pairs =
-      kdl_container_target_pairs(container, target.triple, target.arch, &image.pair_count);
+  image.pairs = target_pairs(container, target.triple, target.arch, &image.pair_count);
   if (!image.label || !image.pairs)
     return kdl_container_no_memory(container);
   return kdl_container_add(container, scope, &image);

@@ -101,11 +101,6 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
 kdl_status kdl_container_no_memory(const kdl_container *container);
 #define kdl_container_no_memory(container) kdl_not_ok(kdl_container_no_memory(container))
 
-/* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
- * strings are left out. */
-const kdl_pair *kdl_container_target_pairs(kdl_container *container, const char *triple,
-                                           const char *arch, uint32_t *out_count);
-
 /* Appends a pair to an array that has room for it. The value is copied; an empty one is left out.
  * `key` must be a literal. False when out of memory. */
 bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,

@@ -53,7 +53,8 @@ const kdl_spec_key *kdl_spec_key_find(kdl_string name) {
   return NULL;
 }
 
-const char *kdl_device_class_name(kdl_device_class device_class) {
+/* "" where it is not said. */
+static const char *class_name(kdl_device_class device_class) {
   return (unsigned)device_class < KDL_DEVICE_CLASS_COUNT ? class_names[device_class] : "";
 }
 
@@ -157,7 +158,7 @@ void kdl_spec_value_print(const kdl_device_spec *spec, const kdl_spec_key *key, 
     kdl_out_format(out, "%s", (const char *)field);
     break;
   case KDL_SPEC_KIND_CLASS:
-    kdl_out_format(out, "%s", kdl_device_class_name((kdl_device_class)number));
+    kdl_out_format(out, "%s", class_name((kdl_device_class)number));
     break;
   case KDL_SPEC_KIND_UUID:
     print_uuid(field, out);

@@ -49,9 +49,6 @@ bool kdl_spec_value_set_number(kdl_device_spec *spec, const kdl_spec_key *key, u
 /* The number of a kind that is one. */
 uint64_t kdl_spec_value_number(const kdl_device_spec *spec, const kdl_spec_key *key);
 
-/* "discrete", ...; "" where it is not said. */
-const char *kdl_device_class_name(kdl_device_class device_class);
-
 /* Whether text may stand in a spec: UTF-8, no control characters; else *out_at is where not. */
 bool kdl_spec_text_is_clean(kdl_string text, size_t *out_at);
 

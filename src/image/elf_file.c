@@ -44,18 +44,17 @@ static uint8_t pick(const kdl_elf *elf, place where) {
   return elf->is_64 ? where.in_64 : where.in_32;
 }
 
-uint16_t kdl_elf_load_u16(const kdl_elf *elf, const uint8_t *at) {
+static uint16_t load_u16(const kdl_elf *elf, const uint8_t *at) {
   return (uint16_t)(elf->is_big_endian ? at[0] << 8 | at[1] : kdl_load_u16(at));
 }
 
 uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at) {
-  return elf->is_big_endian
-             ? (uint32_t)kdl_elf_load_u16(elf, at) << 16 | kdl_elf_load_u16(elf, at + 2)
-             : kdl_load_u32(at);
+  return elf->is_big_endian ? (uint32_t)load_u16(elf, at) << 16 | load_u16(elf, at + 2)
+                            : kdl_load_u32(at);
 }
 
 static uint16_t half_at(const kdl_elf *elf, const uint8_t *base, place where) {
-  return kdl_elf_load_u16(elf, base + pick(elf, where));
+  return load_u16(elf, base + pick(elf, where));
 }
 
 static uint32_t word_at(const kdl_elf *elf, const uint8_t *base, place where) {
@@ -135,8 +134,8 @@ kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
   if (size < pick(&elf, header_size))
     return kdl_image_malformed(0, "ELF header", "found %zu bytes, expected at least %u", size,
                                pick(&elf, header_size));
-  elf.type = kdl_elf_load_u16(&elf, data + 16);
-  elf.machine = kdl_elf_load_u16(&elf, data + 18);
+  elf.type = load_u16(&elf, data + 16);
+  elf.machine = load_u16(&elf, data + 18);
   elf.flags = word_at(&elf, data, header_flags);
   elf.section_table = wide_at(&elf, data, header_sections);
   elf.section_count = half_at(&elf, data, header_section_count);

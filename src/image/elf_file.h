@@ -98,7 +98,6 @@ typedef struct kdl_elf_notes {
 
 kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf);
 
-uint16_t kdl_elf_load_u16(const kdl_elf *elf, const uint8_t *at);
 uint32_t kdl_elf_load_u32(const kdl_elf *elf, const uint8_t *at);
 
 kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_section *out_section);

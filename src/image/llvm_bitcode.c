@@ -69,7 +69,8 @@ static kdl_status find_names(kdl_bitcode *bitcode) {
   return status;
 }
 
-kdl_status kdl_bitcode_restart_module(kdl_bitcode *bitcode, kdl_bitblock *out_module) {
+/* Goes back to the beginning of the current module. */
+static kdl_status restart_module(kdl_bitcode *bitcode, kdl_bitblock *out_module) {
   /* Each module has a BLOCKINFO of its own. */
   bitcode->stream.info_count = 0;
   return kdl_bitstream_enter(&bitcode->stream, &bitcode->module, out_module);
@@ -83,7 +84,7 @@ kdl_status kdl_bitcode_next_module(kdl_bitcode *bitcode, kdl_bitblock *out_modul
   if (*out_more)
     status = find_names(bitcode);
   if (*out_more && status == KDL_OK)
-    status = kdl_bitcode_restart_module(bitcode, out_module);
+    status = restart_module(bitcode, out_module);
   return status;
 }
 
@@ -348,7 +349,7 @@ static kdl_status read_annotations(kdl_bitcode *bitcode, kdl_bitblock *module,
                     "expected at most %d values and %d globals: rewrite the module with opt of "
                     "LLVM 21 or later, or list its kernels in kdl.kernel keys",
                     KDL_LIMIT_METADATA_VALUES, KDL_LIMIT_GLOBALS);
-  return status == KDL_OK ? kdl_bitcode_restart_module(bitcode, module) : status;
+  return status == KDL_OK ? restart_module(bitcode, module) : status;
 }
 
 static kdl_status walk_module(kdl_bitcode *bitcode, kdl_bitblock *module, kernel_walk *walk) {

@@ -25,7 +25,4 @@ kdl_status kdl_bitcode_open(const uint8_t *data, size_t size, kdl_bitcode *out_b
  * modules for ThinLTO, or modules put together by llvm-cat. */
 kdl_status kdl_bitcode_next_module(kdl_bitcode *bitcode, kdl_bitblock *out_module, bool *out_more);
 
-/* Goes back to the beginning of the current module. */
-kdl_status kdl_bitcode_restart_module(kdl_bitcode *bitcode, kdl_bitblock *out_module);
-
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "kdl_reference.h"
 
+#include "../unit/llvm_rule.h"
 #include "device/spec.h"
 #include "target/amdgcn.h"
-#include "target/llvm_rule.h"
 #include "target/target.h"
 
 #include <kdl/kdl.h>
@@ -85,6 +85,6 @@ const char *reference_amd_family(size_t index, const char **out_processor) {
 
 bool reference_targets_compatible(const char *left_triple, const char *left_arch,
                                   const char *right_triple, const char *right_arch) {
-  return kdl_llvm_targets_compatible(kdl_text_of(left_triple), kdl_text_of(left_arch),
-                                     kdl_text_of(right_triple), kdl_text_of(right_arch));
+  return llvm_targets_compatible(kdl_text_of(left_triple), kdl_text_of(left_arch),
+                                 kdl_text_of(right_triple), kdl_text_of(right_arch));
 }

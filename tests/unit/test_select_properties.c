@@ -3,8 +3,8 @@
 #include "support.h"
 
 #include "device/named.h"
+#include "llvm_rule.h"
 #include "select/selector.h"
-#include "target/llvm_rule.h"
 #include "target/text.h"
 
 #include <pthread.h>
@@ -188,7 +188,7 @@ static void first_is_what_llvm_takes(void **state) {
                              .triple = KDL_TEXT("amdgcn-amd-amdhsa"),
                              .arch = kdl_text_of(archs[i])};
       kdl_image_compile(&desc, &rules[i]);
-      if (llvm == count && kdl_llvm_takes(desc.triple, desc.arch, desc.triple, kdl_text_of(wanted)))
+      if (llvm == count && llvm_takes(desc.triple, desc.arch, desc.triple, kdl_text_of(wanted)))
         llvm = i;
     }
     char line[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The mirror of LLVM 22's own rule: every row was asked of areTargetsCompatible in libLLVM 22.1. */
-#include "target/llvm_rule.h"
+#include "llvm_rule.h"
 
 #include "target_case.h"
 
@@ -46,12 +46,11 @@ static void test_every_row(void **state) {
     kdl_string right = kdl_text_of(rows[i].right_triple);
     kdl_string right_arch = kdl_text_of(rows[i].right_arch);
     bool same = kdl_text_equal(left, right) && kdl_text_equal(left_arch, right_arch);
-    if (kdl_llvm_targets_compatible(left, left_arch, right, right_arch) != rows[i].compatible)
+    if (llvm_targets_compatible(left, left_arch, right, right_arch) != rows[i].compatible)
       fail_msg("%s %s and %s %s", rows[i].left_triple, rows[i].left_arch, rows[i].right_triple,
                rows[i].right_arch);
-    assert_int_equal(kdl_llvm_takes(left, left_arch, right, right_arch),
-                     same || rows[i].compatible);
-    assert_int_equal(kdl_llvm_targets_compatible(right, right_arch, left, left_arch),
+    assert_int_equal(llvm_takes(left, left_arch, right, right_arch), same || rows[i].compatible);
+    assert_int_equal(llvm_targets_compatible(right, right_arch, left, left_arch),
                      rows[i].compatible);
   }
 }

@@ -49,9 +49,6 @@ void kdl_host_group_memory_give(void *memory);
 /* Runs every group and returns when all are done. */
 kdl_status kdl_host_run(const kdl_host_work *work);
 
-/* How many threads a launch may use, the caller's included. */
-unsigned kdl_host_thread_count(void);
-
 /* In the child of a fork the pool has no threads. */
 void kdl_host_pool_after_fork(void);
 

@@ -70,7 +70,8 @@ static void count_threads(void) {
     thread_count = (unsigned)value;
 }
 
-unsigned kdl_host_thread_count(void) {
+/* How many threads a launch may use, the caller's included. */
+static unsigned most_threads(void) {
   pthread_once(&count_once, count_threads);
   return thread_count;
 }
@@ -177,7 +178,7 @@ static void start_threads(unsigned wanted) {
 }
 
 static void run_shared(const kdl_host_work *work, uint64_t first, void *shared) {
-  unsigned threads = kdl_host_thread_count();
+  unsigned threads = most_threads();
   uint64_t chunk = (work->group_count - first) / ((uint64_t)threads * chunks_per_thread);
   shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1, .caller = sched_getcpu()};
   atomic_init(&sharing.next, first);
@@ -238,7 +239,7 @@ kdl_status kdl_host_run(const kdl_host_work *work) {
     return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
                                    "out of memory for %u bytes of group memory",
                                    (unsigned)work->shape.shared_size);
-  if (work->group_count == 1 || kdl_host_thread_count() == 1) {
+  if (work->group_count == 1 || most_threads() == 1) {
     run_groups(work, 0, work->group_count, shared);
   } else {
     uint64_t first = run_alone(work, shared);

@@ -38,7 +38,8 @@
  * and a narrow matrix is the same code with a smaller intrinsics_m.
  *
  * The tile that suits the registers of an instruction set is told by a second function of the
- * same image, KDL_MMA_TILE.
+ * same image, KDL_MMA_TILE. Where registers are tiles themselves, a third one has more than a tile
+ * to do: KDL_MMA_BLOCK_PARAMETERS.
  */
 #ifndef KDL_MMA_H
 #define KDL_MMA_H
@@ -79,6 +80,29 @@ KDL_UKERNEL uint32_t kdl_uk_mma_f32_bf16_tile(void);
 KDL_UKERNEL uint32_t kdl_uk_mma_s32_u8s8_tile(void);
 KDL_UKERNEL uint32_t kdl_uk_mma_f32_f32_tile(void);
 KDL_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
+
+/* A block of a matrix C: C = lhs rhs, or C += lhs rhs where `adds` is not 0. Registers that are
+ * tiles are configured, cleared and stored to C where it lies, each of which takes as long as some
+ * multiplications: they are configured once for all rows and columns of the block. There are
+ * functions for what has such registers, and generic ones; a caller takes them where the tile's
+ * steps are 16. Distances count elements:
+ *
+ *     lhs   tiles of 32 rows, lhs_tile apart; in a tile, rows are lhs_row and lots of 16 words
+ *           lhs_lot apart: packed, or the matrix itself
+ *     rhs   panels of 2 vectors, the last of 1 or 2. They have rhs_words words; the block begins
+ *           with the word rhs_first
+ *     c     `rows` by `columns`, with c_row between rows
+ *
+ * All of them take `lots` lots of 16 words of K. s32_s8 multiplies signed bytes on both sides. */
+#define KDL_MMA_BLOCK_PARAMETERS(element_type, acc_type)                                           \
+  const element_type *lhs, int64_t lhs_row, int64_t lhs_lot, int64_t lhs_tile,                     \
+      const element_type *rhs, int64_t rhs_words, int64_t rhs_first, acc_type *c, int64_t c_row,   \
+      int32_t adds, int32_t rows, int32_t columns, int32_t lots
+
+KDL_UKERNEL void kdl_uk_mma_f32_bf16_block(KDL_MMA_BLOCK_PARAMETERS(kdl_bf16, float));
+KDL_UKERNEL void kdl_uk_mma_s32_s8_block(KDL_MMA_BLOCK_PARAMETERS(int8_t, int32_t));
+
+enum { kdl_mma_block_rows = 32, kdl_mma_block_vectors = 2 }; /* of a tile, of a panel */
 
 static inline float kdl_mma_word_f32(const void *word) {
   float value;

@@ -61,8 +61,14 @@ def main():
             said = json.load(file)
         taken = {m["symbol"]: [c["tag"] for c in m["candidates"] if c["chosen"]]
                  for m in said["microkernels"]}
-        if len(taken) != 2 or any(tags != [args.tag] for tags in taken.values()):
-            fail(f"expected {args.tag} for both symbols, found {taken}")
+        blocks = [tags for symbol, tags in taken.items() if symbol.endswith("_block")]
+        others = [tags for symbol, tags in taken.items() if not symbol.endswith("_block")]
+        if others != [[args.tag], [args.tag]]:
+            fail(f"expected {args.tag} for the microkernel and its tile, found {taken}")
+        # Only registers that are tiles have blocks of their own, and only they use one.
+        wanted = "amx" if args.tag == "amx" else "generic"
+        if blocks != ([[wanted]] if args.kind in ("f32_bf16", "s32_s8") else []):
+            fail(f"expected {wanted} for blocks, found {taken}")
         if said["calls"]["before"] < 2 or said["calls"]["after"] != 0:
             fail(f"calls: {said['calls']}")
         after = os.path.join(folder, "after.ll")
@@ -71,9 +77,12 @@ def main():
             code = file.read()
         if "@kdl_uk_" in code:
             fail("the microkernel is still there after linking")
-        # AMX has its sums in registers of its own, which are filled from memory.
         tiles = re.search(r"^define [^\n]*@tile_of\(.*?^}", code, re.MULTILINE | re.DOTALL)
-        if not tiles or ("alloca" in tiles.group(0)) != (args.tag == "amx"):
+        block = re.search(r"^define [^\n]*@block_of\(.*?^}", code, re.MULTILINE | re.DOTALL)
+        if args.tag == "amx":
+            if tiles or not block or "@llvm.x86.tdp" not in block.group(0):
+                fail("the blocks are not of tiles")
+        elif block or not tiles or "alloca" in tiles.group(0):
             fail("the sums of a tile are not in registers")
 
         done = link(args, f"--output={image}.without")

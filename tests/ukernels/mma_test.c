@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * One microkernel, called as a function, against the definition of its layout in mma.h. Built once
- * per microkernel; KDL_MMA_TYPE says which values it multiplies. Inputs are small integers, so that
- * every order of additions gives the same bits.
+ * per microkernel; KDL_MMA_TYPE says which values it multiplies, and KDL_MMA_BLOCK_NAME names the
+ * function for blocks where there is one. Inputs are small integers, so that every order of
+ * additions gives the same bits.
  */
 #include <kdl/mma.h>
 
@@ -140,6 +141,92 @@ static int check(int32_t k_outer, int32_t rows, int32_t vectors, int32_t steps) 
   return wrong;
 }
 
+#ifdef KDL_MMA_BLOCK_NAME
+/* Where an element of a block is, by the distances that the function is given. */
+typedef struct block {
+  int64_t lhs_row, lhs_lot, lhs_tile, rhs_words, rhs_first, c_row;
+  int32_t rows, columns, lots, adds;
+} block;
+
+static int64_t place_in_lhs(const block *b, int32_t row, int32_t k) {
+  int32_t tile = row / kdl_mma_block_rows, lot = k / (kdl_mma_steps * values);
+  return tile * b->lhs_tile + row % kdl_mma_block_rows * b->lhs_row + lot * b->lhs_lot +
+         k % (kdl_mma_steps * values);
+}
+static int64_t place_in_rhs(const block *b, int32_t column, int32_t k) {
+  int32_t vector = column / kdl_mma_columns, first = vector / kdl_mma_block_vectors * 2;
+  int64_t vectors = b->columns - first * kdl_mma_columns > kdl_mma_columns ? 2 : 1;
+  int64_t at = first * b->rhs_words + (b->rhs_first + k / values) * vectors + vector - first;
+  return (at * kdl_mma_columns + column % kdl_mma_columns) * values + k % values;
+}
+
+static int check_block(const block *b) {
+  int32_t k_size = b->lots * kdl_mma_steps * values;
+  size_t lhs_count = (size_t)place_in_lhs(b, b->rows - 1, k_size) + guard;
+  size_t vectors = (size_t)(b->columns + kdl_mma_columns - 1) / kdl_mma_columns;
+  size_t rhs_count = vectors * (size_t)b->rhs_words * kdl_mma_columns * values + guard;
+  size_t c_count = (size_t)((b->rows - 1) * b->c_row + b->columns);
+  rhs_element *lhs = malloc(lhs_count * sizeof *lhs), *rhs = malloc(rhs_count * sizeof *rhs);
+  int *left = malloc(lhs_count * sizeof *left), *right = malloc(rhs_count * sizeof *right);
+  result *c = malloc(c_count * sizeof *c), *expected = malloc(c_count * sizeof *expected);
+  if (!lhs || !rhs || !left || !right || !c || !expected)
+    abort();
+  for (size_t i = 0; i < lhs_count; ++i)
+    lhs[i] = rhs_of(left[i] = next_value());
+  for (size_t i = 0; i < rhs_count; ++i)
+    rhs[i] = rhs_of(right[i] = next_value());
+  for (size_t i = 0; i < c_count; ++i)
+    expected[i] = c[i] = (result)next_value();
+  for (int32_t row = 0; row < b->rows; ++row)
+    for (int32_t column = 0; column < b->columns; ++column) {
+      int64_t sum = 0;
+      for (int32_t k = 0; k < k_size; ++k)
+        sum += (int64_t)left[place_in_lhs(b, row, k)] * right[place_in_rhs(b, column, k)];
+      result *to = expected + row * b->c_row + column;
+      *to = (b->adds ? *to : 0) + (result)sum;
+    }
+  KDL_MMA_BLOCK_NAME(lhs, b->lhs_row, b->lhs_lot, b->lhs_tile, rhs, b->rhs_words, b->rhs_first, c,
+                     b->c_row, b->adds, b->rows, b->columns, b->lots);
+  int wrong = memcmp(c, expected, c_count * sizeof *c) != 0;
+  if (wrong)
+    fprintf(stderr, "block of %dx%d, %d lots, rows %d apart%s: differs\n", b->rows, b->columns,
+            b->lots, (int)b->lhs_row, b->adds ? ", added" : "");
+  free(lhs), free(rhs), free(left), free(right), free(c), free(expected);
+  return wrong;
+}
+
+/* Packed in tiles, and as a matrix lies, with a part of K before and behind. */
+static int check_blocks(int *checked) {
+  static const int32_t heights[] = {1, 15, 16, 17, 31, 32, 33, 64, 65, 97, 130};
+  enum { lot = kdl_mma_steps * values, height = kdl_mma_block_rows };
+  int wrong = 0;
+  for (size_t i = 0; i < sizeof heights / sizeof *heights; ++i)
+    for (int32_t columns = 1; columns <= 70; columns += 5)
+      for (int32_t lots = 0; lots <= 3; ++lots, *checked += 2) {
+        block b = {lot,  height * lot,   height * lots * lot, lots * kdl_mma_steps,
+                   0,    columns + lots, heights[i],          columns,
+                   lots, lots & 1};
+        wrong += check_block(&b);
+        b.lhs_row = b.lhs_tile / height + 5;
+        b.lhs_lot = lot;
+        b.lhs_tile = height * b.lhs_row;
+        b.rhs_words += 3 * kdl_mma_steps;
+        b.rhs_first = 2 * kdl_mma_steps;
+        b.adds = !b.adds;
+        wrong += check_block(&b);
+      }
+  /* A right operand that is beyond what stays in L2. */
+  block large = {lot, height * lot, height * 40 * lot, 40 * kdl_mma_steps, 0, 500, 70, 470, 40, 0};
+  ++*checked;
+  return wrong + check_block(&large);
+}
+#else
+static int check_blocks(int *checked) {
+  (void)checked;
+  return 0;
+}
+#endif
+
 int main(void) {
 #ifdef KDL_MMA_NEEDS
   if (!(KDL_MMA_NEEDS)) {
@@ -158,6 +245,7 @@ int main(void) {
         if (multiple < 16)
           wrong += check(k, m, n, 1) + check(1, m, n, 2 * k + 1) + check(1, m, n, 2 * k);
       }
+  wrong += check_blocks(&checked);
   printf("%d shapes up to %d rows and %d vectors, %d wrong\n", checked, rows, vectors, wrong);
   return wrong || !checked;
 }

@@ -8,6 +8,7 @@
  *                                                    a column of a vector
  *     values                                         of K in a word
  *     microkernel, microkernel_tile                  <kdl/mma.h>
+ *     microkernel_block                              where there is one for these types
  *     pack_name, matmul_name, plain_name             of the kernels
  *     lhs_of(element), lhs_line(16 words' elements)  packed left elements
  *     has_bias, bias_of(sum)                         where sums start
@@ -43,7 +44,7 @@ KDL_CONSTANT(int32_t, matmul_depth, 2048);
 
 typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
 
-enum { max_rows = 128, max_vectors = 2, narrow_columns = 8 };
+enum { max_rows = 16, max_vectors = 2, narrow_columns = 8 };
 
 INLINE int32_t tile_rows(void) {
   return (int32_t)(microkernel_tile() & 0xff);
@@ -55,10 +56,19 @@ INLINE int32_t tile_steps(void) {
   return (int32_t)(microkernel_tile() >> 16);
 }
 
+/* Whether C is made in blocks, by registers that are tiles; otherwise in tiles of registers. */
+INLINE int has_blocks(void) {
+#ifdef microkernel_block
+  return tile_steps() == steps;
+#else
+  return 0;
+#endif
+}
+
 /* Words of K: in whole lots of 16 where the microkernel takes nothing else. */
 INLINE int32_t words_of(uint32_t k) {
   int32_t words = (int32_t)((k + values - 1) / values);
-  return tile_steps() == steps ? (words + steps - 1) / steps * steps : words;
+  return has_blocks() ? (words + steps - 1) / steps * steps : words;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -119,13 +129,7 @@ static __attribute__((noinline)) void tile_of(const lhs_element *lhs, const rhs_
   HEIGHT(base + 2)                                                                                 \
   HEIGHT(base + 3)                                                                                 \
   HEIGHT(base + 4) HEIGHT(base + 5) HEIGHT(base + 6) HEIGHT(base + 7) HEIGHT(base + 8)
-  /* Registers that are tiles themselves have no such arrays, and take any height. */
-  if (tile_steps() == steps && vectors > 1)
-    tile(lhs, rhs, depth, lots, start, c, stride, rows, 2);
-  else if (tile_steps() == steps)
-    tile(lhs, rhs, depth, lots, start, c, stride, rows, 1);
-  else
-    switch (rows) { HEIGHTS(0) HEIGHTS(8) }
+  switch (rows) { HEIGHTS(0) HEIGHTS(8) }
 }
 
 /* Between a part of C and rows of whole vectors. */
@@ -166,17 +170,15 @@ static __attribute__((noinline)) void edge_of(const lhs_element *lhs, const rhs_
 /* ------------------------------------------------------------------------------------------ */
 /* One group's share                                                                            */
 
-enum { register_rows = 16 }; /* at most, in tiles that are arrays of registers */
-
-/* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. Where
- * the microkernel divides them further itself, only the last tile is smaller. */
+/* Rows are divided evenly into tiles: 64 are 5 tiles of 12 or 13, not 4 of 14 and one of 8. In
+ * blocks, only the last tile is smaller. */
 typedef struct division {
   int32_t parts, size, larger, whole; /* the first `larger` parts have one more */
 } division;
 
 INLINE division divide(int32_t whole, int32_t largest) {
   int32_t parts = (whole + largest - 1) / largest;
-  if (largest > register_rows)
+  if (has_blocks())
     return (division){parts, largest, 0, whole};
   return (division){parts, parts ? whole / parts : 0, parts ? whole % parts : 0, whole};
 }
@@ -185,15 +187,6 @@ INLINE int32_t part_begin(division by, int32_t part) {
 }
 INLINE int32_t part_size(division by, int32_t part) {
   return least(by.size + (part < by.larger), by.whole - part_begin(by, part));
-}
-
-/* Rows of a tile: as many as `size` bytes hold of packed ones where the microkernel would take
- * more, and 32 always fit. */
-INLINE int32_t height_in(size_t size, int32_t depth) {
-  enum { surely = 32 };
-  int32_t row_size = depth * values * (int32_t)sizeof(lhs_element);
-  int32_t fits = row_size ? (int32_t)size / row_size / surely * surely : tile_rows();
-  return tile_rows() <= surely ? tile_rows() : least(tile_rows(), fits > surely ? fits : surely);
 }
 
 /* ... and one block of K of it. */
@@ -215,11 +208,18 @@ typedef struct share {
 } share;
 
 /* The microkernel reads A as it lies where rows follow each other without gaps, and the cache has
- * places for that many: at distances of 4 KiB, all would want the same few of L1. */
-INLINE int can_be_in_place(matrix a, int32_t words, uint32_t k) {
-  enum { page = 4096 };
-  return lhs_is_a && a.column_stride == 1 && a.row_stride == k && k % values == 0 &&
-         words * values == (int32_t)k && words % tile_steps() == 0 && words * 4 % page;
+ * places for that many: at distances of 4 KiB, all would want the same few of L1. Blocks take any
+ * distance, but have more rows that would want them. */
+INLINE int can_be_in_place(const share *s, int32_t words, int32_t most) {
+  enum { page = 4096, half_page = 2048 };
+  matrix a = s->a_shape;
+  if (!lhs_is_a || a.column_stride != 1 || words * values != s->values_of_k)
+    return 0;
+  if (has_blocks())
+    return a.row_stride * (ptrdiff_t)sizeof(element) % half_page ||
+           s->width <= tile_vectors() * columns;
+  return words <= most && a.row_stride == s->values_of_k && words % tile_steps() == 0 &&
+         words * 4 % page;
 }
 
 INLINE const lhs_element *share_lhs(const share *s, int32_t tile) {
@@ -261,6 +261,59 @@ INLINE void share_tile(const share *s, int32_t tile, int32_t column) {
     edge_of(lhs, rhs, s->depth, lots, start, c, s->c_shape, part_size(s->tiles, tile), width);
 }
 
+#ifdef microkernel_block
+/* Tiles of equal height. Where the columns of C are apart, one by one by way of a whole tile. */
+static __attribute__((noinline)) void block_of(const share *s, int32_t tile, int32_t end) {
+  enum { height = kdl_mma_block_rows, panel = kdl_mma_block_vectors * columns };
+  result whole[height * panel];
+  int32_t first = part_begin(s->tiles, tile), rows = part_begin(s->tiles, end) - first;
+  rows = least(rows, s->rows - first);
+  const lhs_element *lhs = share_lhs(s, tile) + (s->in_place ? s->first_word * values : 0);
+  ptrdiff_t row_distance = s->in_place ? s->a_shape.row_stride : steps * values;
+  ptrdiff_t lot_distance = s->in_place ? steps * values : least(rows, height) * steps * values;
+  ptrdiff_t tile_distance = height * (s->in_place ? row_distance : s->depth * values);
+  result *c = s->c + first * s->c_shape.row_stride;
+  int apart = s->c_shape.column_stride != 1;
+  int32_t most_rows = apart ? height : rows, most_columns = apart ? panel : s->width;
+  for (int32_t row = 0; row < rows; row += most_rows, lhs += tile_distance)
+    for (int32_t column = 0; column < s->width; column += most_columns) {
+      int32_t here = least(most_rows, rows - row), width = least(most_columns, s->width - column);
+      result *to = c + row * s->c_shape.row_stride + column * s->c_shape.column_stride;
+      if (apart && s->adds)
+        copy_in(whole, panel, to, s->c_shape, here, width);
+      microkernel_block((const element *)lhs, row_distance, lot_distance, tile_distance,
+                        s->b + (ptrdiff_t)column * s->b_words * values, s->b_words, s->b_first_word,
+                        apart ? whole : to, apart ? panel : s->c_shape.row_stride, s->adds, here,
+                        width, s->depth / steps);
+      if (apart)
+        copy_out(to, s->c_shape, whole, panel, here, width);
+    }
+}
+#else
+static void block_of(const share *s, int32_t tile, int32_t end) {
+  (void)s, (void)tile, (void)end;
+}
+#endif
+
+/* As below; A in place is one block, and packed rows are at most two, since the last tile's lots
+ * lie closer together. */
+static void share_run_blocks(const share *s, int32_t end, int b_is_small) {
+  int32_t equal = s->rows / tile_rows();
+  if (s->in_place) {
+    block_of(s, s->first_tile, end);
+    return;
+  }
+  for (int32_t tile = s->first_tile; tile < end; ++tile) {
+    share_pack(s, tile);
+    if (b_is_small)
+      block_of(s, tile, tile + 1);
+  }
+  if (!b_is_small && s->first_tile < least(equal, end))
+    block_of(s, s->first_tile, least(equal, end));
+  if (!b_is_small && equal < end)
+    block_of(s, equal, end);
+}
+
 /* While B is small, A's tiles are packed one by one, each just before it is used: the processor
  * packs while it still multiplies. Otherwise a panel of B is used for all of them in turn. */
 static void share_run(const share *s, int32_t end) {
@@ -268,6 +321,10 @@ static void share_run(const share *s, int32_t end) {
   int32_t panel = tile_vectors() * columns;
   int b_is_small =
       (ptrdiff_t)s->width * s->depth * values * (ptrdiff_t)sizeof(rhs_element) <= small;
+  if (has_blocks()) {
+    share_run_blocks(s, end, b_is_small);
+    return;
+  }
   for (int32_t tile = s->first_tile; tile < end; ++tile) {
     if (!s->in_place)
       share_pack(s, tile);
@@ -281,10 +338,10 @@ static void share_run(const share *s, int32_t end) {
 
 /* A block of K, with as many rows at once as `size` bytes of packed ones hold. */
 INLINE void share_block(share *s, size_t size) {
-  int32_t height = height_in(size, s->depth);
-  size_t tile_size = (size_t)height * (size_t)s->depth * values * sizeof(lhs_element);
-  s->tiles = divide(s->rows, height);
-  int32_t at_once = s->in_place || !tile_size ? s->tiles.parts : (int32_t)(size / tile_size);
+  size_t tile_size = (size_t)tile_rows() * (size_t)s->depth * values * sizeof(lhs_element);
+  int all = !tile_size || (s->in_place && !has_blocks());
+  s->tiles = divide(s->rows, tile_rows());
+  int32_t at_once = all ? s->tiles.parts : (int32_t)(size / tile_size);
   for (s->first_tile = 0; s->first_tile < s->tiles.parts; s->first_tile += at_once)
     share_run(s, least(s->tiles.parts, s->first_tile + at_once));
 }
@@ -313,10 +370,13 @@ INLINE region region_of(const kdl_host_group *group, uint32_t m, uint32_t n) {
 
 /* How many columns, the last, are multiplied so: those that would fill little of a vector. Beside
  * others, the rows of A must be packed for both, so that it is worth its while for fewer only,
- * where K is long, and they would have a panel for themselves. */
+ * where K is long, and they would have a panel for themselves. In blocks, a vector that is used in
+ * part takes less time than rows of A that are made vectors. */
 INLINE int32_t narrow_of(uint32_t n, int32_t words) {
   enum { beside_others = 4, long_words = 64 };
   int32_t last = (int32_t)(n % columns), vectors = (int32_t)(n / columns);
+  if (has_blocks())
+    return 0;
   if (n <= narrow_columns)
     return (int32_t)n;
   return last <= beside_others && words >= long_words && vectors % tile_vectors() == 0 ? last : 0;
@@ -446,8 +506,8 @@ KERNEL(matmul_name, (1, 1, 1), (1, 1, 1), (const element *, a), (int64_t, a_row_
              .values_of_k = (int32_t)k,
              .b_words = words,
              .adds = accumulate != 0,
-             .in_place = words <= kdl_const_matmul_depth && can_be_in_place(a_shape, words, k),
              .packed = kdl_group->shared};
+  s.in_place = can_be_in_place(&s, words, kdl_const_matmul_depth);
   do {
     s.depth = least(kdl_const_matmul_depth, words - s.first_word);
     s.b_first_word = s.first_word;
@@ -468,7 +528,7 @@ static void plain_run(share *s, const element *b, matrix shape, char *memory, si
   size_t left = size - (size_t)((char *)packed - memory);
   size_t row = (size_t)tile_rows() * values * sizeof(lhs_element);
   int32_t most = least((int32_t)(left / step), (int32_t)(size / row)) / steps * steps;
-  s->in_place = words <= most && can_be_in_place(s->a_shape, words, (uint32_t)s->values_of_k);
+  s->in_place = can_be_in_place(s, words, most);
   s->b = packed;
   s->bias = has_bias ? bias : 0;
   s->first_word = 0;

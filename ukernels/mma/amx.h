@@ -6,6 +6,9 @@
  *
  * Four tiles hold sums: two halves of the rows, two vectors. The operating system must have
  * permitted AMX to the process, which libkdl asks for before it loads an image that needs it.
+ *
+ * The file that includes this has defined multiply(sum, lhs, rhs), of tiles named by constants;
+ * form.unsigned_lhs tells it what bytes are.
  */
 #ifndef KDL_UKERNELS_MMA_AMX_H
 #define KDL_UKERNELS_MMA_AMX_H
@@ -15,7 +18,9 @@
 #include <immintrin.h>
 #include <stddef.h>
 
-enum { amx_rows = 16, amx_bytes = 64 };
+#define INLINE static inline __attribute__((always_inline))
+
+enum { amx_rows = 16, amx_bytes = 64, amx_both = 2 * amx_rows };
 
 /* What LDTILECFG reads. */
 typedef struct amx_shape {
@@ -25,7 +30,7 @@ typedef struct amx_shape {
 } amx_shape;
 
 /* Tiles 0 to 3: sums, by half and vector; 4 and 5: halves of the rows; 6 and 7: vectors. */
-static inline void amx_configure(int32_t rows) {
+INLINE void amx_configure(int32_t rows) {
   amx_shape shape = {.palette = 1};
   int32_t first = rows < amx_rows ? rows : amx_rows, second = rows - first;
   for (int32_t tile = 0; tile < 8; ++tile) {
@@ -36,65 +41,93 @@ static inline void amx_configure(int32_t rows) {
   _tile_loadconfig(&shape);
 }
 
-/* Up to 32 rows, of `all` in a lot. */
-#define KDL_MMA_AMX_ROWS(name, multiply)                                                           \
-  static inline void name(const char *lhs, const char *rhs, char *acc, int32_t k_outer,            \
-                          int32_t rows, int32_t all, int32_t intrinsics_n, int32_t intrinsics_k) { \
-    const int32_t stride = intrinsics_n * amx_bytes;                                               \
-    const int two_halves = rows > amx_rows, two_vectors = intrinsics_n > 1;                        \
-    _tile_loadd(0, acc, stride);                                                                   \
-    if (two_vectors)                                                                               \
-      _tile_loadd(1, acc + amx_bytes, stride);                                                     \
-    if (two_halves)                                                                                \
-      _tile_loadd(2, acc + amx_rows * stride, stride);                                             \
-    if (two_halves && two_vectors)                                                                 \
-      _tile_loadd(3, acc + amx_rows * stride + amx_bytes, stride);                                 \
-    for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
-      for (int32_t k = 0; k < intrinsics_k; k += kdl_mma_steps) {                                  \
-        const char *words = lhs + k * 4;                                                           \
-        _tile_loadd(4, words, intrinsics_k * 4);                                                   \
-        _tile_loadd(6, rhs, stride);                                                               \
-        multiply(0, 4, 6);                                                                         \
-        if (two_vectors) {                                                                         \
-          _tile_loadd(7, rhs + amx_bytes, stride);                                                 \
-          multiply(1, 4, 7);                                                                       \
-        }                                                                                          \
-        if (two_halves) {                                                                          \
-          _tile_loadd(5, words + amx_rows * intrinsics_k * 4, intrinsics_k * 4);                   \
-          multiply(2, 5, 6);                                                                       \
-        }                                                                                          \
-        if (two_halves && two_vectors)                                                             \
-          multiply(3, 5, 7);                                                                       \
-        rhs += intrinsics_n * amx_rows * amx_bytes;                                                \
-      }                                                                                            \
-      lhs += (ptrdiff_t)all * intrinsics_k * 4;                                                    \
-    }                                                                                              \
-    _tile_stored(0, acc, stride);                                                                  \
-    if (two_vectors)                                                                               \
-      _tile_stored(1, acc + amx_bytes, stride);                                                    \
-    if (two_halves)                                                                                \
-      _tile_stored(2, acc + amx_rows * stride, stride);                                            \
-    if (two_halves && two_vectors)                                                                 \
-      _tile_stored(3, acc + amx_rows * stride + amx_bytes, stride);                                \
-  }
+/* A tile of C, of up to 32 rows and 2 vectors; all in bytes. */
+typedef struct amx_tile {
+  const char *lhs, *rhs;
+  ptrdiff_t lhs_row, lhs_lot;
+  char *c;
+  ptrdiff_t c_row;
+  int32_t lots;
+  int adds;
+} amx_tile;
 
-/* More rows than the tiles hold are taken 32 at a time: to configure the tiles takes longer than to
- * multiply some of them. */
-#define KDL_MMA_AMX(name, lhs_type, rhs_type, acc_type, multiply)                                  \
-  KDL_MMA_AMX_ROWS(name##_rows, multiply)                                                          \
+/* Constants. An operand that streams is not needed from L1 again, and leaves its place there to
+ * the other one. */
+typedef struct amx_form {
+  int two_halves, two_vectors, streams_lhs, streams_rhs, unsigned_lhs;
+} amx_form;
+
+/* What is done to each tile of sums; `beside` is from the first to the second. */
+#define AMX_EACH_SUM(form, action, c, row, beside)                                                 \
+  do {                                                                                             \
+    action(0, c, row);                                                                             \
+    if ((form).two_vectors)                                                                        \
+      action(1, (c) + (beside), row);                                                              \
+    if ((form).two_halves)                                                                         \
+      action(2, (c) + amx_rows * (row), row);                                                      \
+    if ((form).two_halves && (form).two_vectors)                                                   \
+      action(3, (c) + amx_rows * (row) + (beside), row);                                           \
+  } while (0)
+#define AMX_CLEAR(tile, c, row) _tile_zero(tile)
+#define AMX_LOAD(tile, from, row, streams)                                                         \
+  do {                                                                                             \
+    if (streams)                                                                                   \
+      _tile_stream_loadd(tile, from, row);                                                         \
+    else                                                                                           \
+      _tile_loadd(tile, from, row);                                                                \
+  } while (0)
+
+INLINE void amx_multiply(const amx_tile *at, amx_form form) {
+  const ptrdiff_t step = (form.two_vectors ? 2 : 1) * amx_bytes;
+  const char *lhs = at->lhs, *rhs = at->rhs;
+  if (at->adds)
+    AMX_EACH_SUM(form, _tile_loadd, at->c, at->c_row, amx_bytes);
+  else
+    AMX_EACH_SUM(form, AMX_CLEAR, at->c, at->c_row, amx_bytes);
+  for (int32_t lot = 0; lot < at->lots; ++lot) {
+    AMX_LOAD(4, lhs, at->lhs_row, form.streams_lhs);
+    AMX_LOAD(6, rhs, step, form.streams_rhs);
+    multiply(0, 4, 6);
+    if (form.two_vectors) {
+      AMX_LOAD(7, rhs + amx_bytes, step, form.streams_rhs);
+      multiply(1, 4, 7);
+    }
+    if (form.two_halves) {
+      AMX_LOAD(5, lhs + amx_rows * at->lhs_row, at->lhs_row, form.streams_lhs);
+      multiply(2, 5, 6);
+    }
+    if (form.two_halves && form.two_vectors)
+      multiply(3, 5, 7);
+    lhs += at->lhs_lot;
+    rhs += amx_rows * step;
+  }
+  AMX_EACH_SUM(form, _tile_stored, at->c, at->c_row, amx_bytes);
+}
+
+/* The microkernel; at most 32 rows. */
+#define KDL_MMA_AMX(name, lhs_type, rhs_type, acc_type)                                            \
   void name(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {                                    \
-    const char *lhs = (const char *)(lhs_base + lhs_offset);                                       \
-    const char *rhs = (const char *)(rhs_base + rhs_offset);                                       \
-    char *acc = (char *)(acc_base + acc_offset);                                                   \
-    int32_t configured = 0;                                                                        \
-    for (int32_t row = 0; row < intrinsics_m; row += 2 * amx_rows) {                               \
-      int32_t rows = intrinsics_m - row < 2 * amx_rows ? intrinsics_m - row : 2 * amx_rows;        \
-      if (rows != configured)                                                                      \
-        amx_configure(rows);                                                                       \
-      configured = rows;                                                                           \
-      name##_rows(lhs + (ptrdiff_t)row * intrinsics_k * 4, rhs,                                    \
-                  acc + (ptrdiff_t)row * intrinsics_n * amx_bytes, k_outer, rows, intrinsics_m,    \
-                  intrinsics_n, intrinsics_k);                                                     \
+    const amx_form form = {.two_halves = intrinsics_m > amx_rows,                                  \
+                           .two_vectors = intrinsics_n > 1,                                        \
+                           .unsigned_lhs = 1};                                                     \
+    amx_tile at = {.lhs = (const char *)(lhs_base + lhs_offset),                                   \
+                   .rhs = (const char *)(rhs_base + rhs_offset),                                   \
+                   .lhs_row = (ptrdiff_t)intrinsics_k * 4,                                         \
+                   .lhs_lot = amx_bytes,                                                           \
+                   .c = (char *)(acc_base + acc_offset),                                           \
+                   .c_row = (ptrdiff_t)intrinsics_n * amx_bytes,                                   \
+                   .lots = intrinsics_k / kdl_mma_steps,                                           \
+                   .adds = 1};                                                                     \
+    if (intrinsics_k == kdl_mma_steps) {                                                           \
+      at.lhs_lot = (ptrdiff_t)intrinsics_m * amx_bytes;                                            \
+      at.lots = k_outer;                                                                           \
+      k_outer = 1;                                                                                 \
+    }                                                                                              \
+    amx_configure(intrinsics_m);                                                                   \
+    for (int32_t outer = 0; outer < k_outer; ++outer) {                                            \
+      amx_multiply(&at, form);                                                                     \
+      at.lhs += (ptrdiff_t)intrinsics_m * intrinsics_k * 4;                                        \
+      at.rhs += (ptrdiff_t)intrinsics_n * intrinsics_k * amx_bytes;                                \
     }                                                                                              \
     _tile_release();                                                                               \
   }

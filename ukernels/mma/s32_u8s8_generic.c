@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bytes for any CPU. */
+#include "block.h"
 #include "loop.h"
 
 enum { parts = 1, lhs_values = 4, rhs_values = 4 };
@@ -35,3 +36,8 @@ KDL_MMA_LOOP(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)
 uint32_t kdl_uk_mma_s32_u8s8_tile(void) {
   return KDL_MMA_TILE(2, 1, 1);
 }
+
+static inline int32_t byte_value(int8_t byte) {
+  return byte;
+}
+KDL_MMA_BLOCK(kdl_uk_mma_s32_s8_block, int8_t, int32_t, lhs_values, byte_value)

@@ -88,16 +88,16 @@ KDL_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
  * steps are 16. Distances count elements:
  *
  *     lhs   tiles of 32 rows, lhs_tile apart; in a tile, rows are lhs_row and lots of 16 words
- *           lhs_lot apart: packed, or the matrix itself
+ *           lhs_lot apart, in a last tile of fewer rows lhs_last_lot: packed, or the matrix itself
  *     rhs   panels of 2 vectors, the last of 1 or 2. They have rhs_words words; the block begins
  *           with the word rhs_first
  *     c     `rows` by `columns`, with c_row between rows
  *
  * All of them take `lots` lots of 16 words of K. s32_s8 multiplies signed bytes on both sides. */
 #define KDL_MMA_BLOCK_PARAMETERS(element_type, acc_type)                                           \
-  const element_type *lhs, int64_t lhs_row, int64_t lhs_lot, int64_t lhs_tile,                     \
-      const element_type *rhs, int64_t rhs_words, int64_t rhs_first, acc_type *c, int64_t c_row,   \
-      int32_t adds, int32_t rows, int32_t columns, int32_t lots
+  const element_type *lhs, int64_t lhs_row, int64_t lhs_lot, int64_t lhs_last_lot,                 \
+      int64_t lhs_tile, const element_type *rhs, int64_t rhs_words, int64_t rhs_first,             \
+      acc_type *c, int64_t c_row, int32_t adds, int32_t rows, int32_t columns, int32_t lots
 
 KDL_UKERNEL void kdl_uk_mma_f32_bf16_block(KDL_MMA_BLOCK_PARAMETERS(kdl_bf16, float));
 KDL_UKERNEL void kdl_uk_mma_s32_s8_block(KDL_MMA_BLOCK_PARAMETERS(int8_t, int32_t));

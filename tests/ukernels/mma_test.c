@@ -144,14 +144,15 @@ static int check(int32_t k_outer, int32_t rows, int32_t vectors, int32_t steps) 
 #ifdef KDL_MMA_BLOCK_NAME
 /* Where an element of a block is, by the distances that the function is given. */
 typedef struct block {
-  int64_t lhs_row, lhs_lot, lhs_tile, rhs_words, rhs_first, c_row;
+  int64_t lhs_row, lhs_lot, lhs_last_lot, lhs_tile, rhs_words, rhs_first, c_row;
   int32_t rows, columns, lots, adds;
 } block;
 
 static int64_t place_in_lhs(const block *b, int32_t row, int32_t k) {
   int32_t tile = row / kdl_mma_block_rows, lot = k / (kdl_mma_steps * values);
-  return tile * b->lhs_tile + row % kdl_mma_block_rows * b->lhs_row + lot * b->lhs_lot +
-         k % (kdl_mma_steps * values);
+  int is_whole = (tile + 1) * kdl_mma_block_rows <= b->rows;
+  return tile * b->lhs_tile + row % kdl_mma_block_rows * b->lhs_row +
+         lot * (is_whole ? b->lhs_lot : b->lhs_last_lot) + k % (kdl_mma_steps * values);
 }
 static int64_t place_in_rhs(const block *b, int32_t column, int32_t k) {
   int32_t vector = column / kdl_mma_columns, first = vector / kdl_mma_block_vectors * 2;
@@ -185,8 +186,8 @@ static int check_block(const block *b) {
       result *to = expected + row * b->c_row + column;
       *to = (b->adds ? *to : 0) + (result)sum;
     }
-  KDL_MMA_BLOCK_NAME(lhs, b->lhs_row, b->lhs_lot, b->lhs_tile, rhs, b->rhs_words, b->rhs_first, c,
-                     b->c_row, b->adds, b->rows, b->columns, b->lots);
+  KDL_MMA_BLOCK_NAME(lhs, b->lhs_row, b->lhs_lot, b->lhs_last_lot, b->lhs_tile, rhs, b->rhs_words,
+                     b->rhs_first, c, b->c_row, b->adds, b->rows, b->columns, b->lots);
   int wrong = memcmp(c, expected, c_count * sizeof *c) != 0;
   if (wrong)
     fprintf(stderr, "block of %dx%d, %d lots, rows %d apart%s: differs\n", b->rows, b->columns,
@@ -203,12 +204,19 @@ static int check_blocks(int *checked) {
   for (size_t i = 0; i < sizeof heights / sizeof *heights; ++i)
     for (int32_t columns = 1; columns <= 70; columns += 5)
       for (int32_t lots = 0; lots <= 3; ++lots, *checked += 2) {
-        block b = {lot,  height * lot,   height * lots * lot, lots * kdl_mma_steps,
-                   0,    columns + lots, heights[i],          columns,
-                   lots, lots & 1};
+        block b = {.lhs_row = lot,
+                   .lhs_lot = height * lot,
+                   .lhs_last_lot = heights[i] % height * lot,
+                   .lhs_tile = height * lots * lot,
+                   .rhs_words = lots * kdl_mma_steps,
+                   .c_row = columns + lots,
+                   .rows = heights[i],
+                   .columns = columns,
+                   .lots = lots,
+                   .adds = lots & 1};
         wrong += check_block(&b);
         b.lhs_row = b.lhs_tile / height + 5;
-        b.lhs_lot = lot;
+        b.lhs_lot = b.lhs_last_lot = lot;
         b.lhs_tile = height * b.lhs_row;
         b.rhs_words += 3 * kdl_mma_steps;
         b.rhs_first = 2 * kdl_mma_steps;
@@ -216,7 +224,16 @@ static int check_blocks(int *checked) {
         wrong += check_block(&b);
       }
   /* A right operand that is beyond what stays in L2. */
-  block large = {lot, height * lot, height * 40 * lot, 40 * kdl_mma_steps, 0, 500, 70, 470, 40, 0};
+  enum { many = 64 };
+  block large = {.lhs_row = lot,
+                 .lhs_lot = height * lot,
+                 .lhs_last_lot = 6 * lot,
+                 .lhs_tile = height * many * lot,
+                 .rhs_words = many * kdl_mma_steps,
+                 .c_row = 500,
+                 .rows = 2 * height + 6,
+                 .columns = 470,
+                 .lots = many};
   ++*checked;
   return wrong + check_block(&large);
 }

@@ -262,15 +262,16 @@ INLINE void share_tile(const share *s, int32_t tile, int32_t column) {
 }
 
 #ifdef microkernel_block
-/* Tiles of equal height. Where the columns of C are apart, one by one by way of a whole tile. */
+/* Some tiles. Where the columns of C are apart, one by one by way of a whole tile. */
 static __attribute__((noinline)) void block_of(const share *s, int32_t tile, int32_t end) {
   enum { height = kdl_mma_block_rows, panel = kdl_mma_block_vectors * columns };
   result whole[height * panel];
-  int32_t first = part_begin(s->tiles, tile), rows = part_begin(s->tiles, end) - first;
-  rows = least(rows, s->rows - first);
+  int32_t first = part_begin(s->tiles, tile), lot = steps * values;
+  int32_t rows = least(part_begin(s->tiles, end), s->rows) - first;
   const lhs_element *lhs = share_lhs(s, tile) + (s->in_place ? s->first_word * values : 0);
-  ptrdiff_t row_distance = s->in_place ? s->a_shape.row_stride : steps * values;
-  ptrdiff_t lot_distance = s->in_place ? steps * values : least(rows, height) * steps * values;
+  ptrdiff_t row_distance = s->in_place ? s->a_shape.row_stride : lot;
+  ptrdiff_t lot_distance = s->in_place ? lot : height * lot;
+  ptrdiff_t last_lot_distance = s->in_place ? lot : rows % height * lot;
   ptrdiff_t tile_distance = height * (s->in_place ? row_distance : s->depth * values);
   result *c = s->c + first * s->c_shape.row_stride;
   int apart = s->c_shape.column_stride != 1;
@@ -281,10 +282,10 @@ static __attribute__((noinline)) void block_of(const share *s, int32_t tile, int
       result *to = c + row * s->c_shape.row_stride + column * s->c_shape.column_stride;
       if (apart && s->adds)
         copy_in(whole, panel, to, s->c_shape, here, width);
-      microkernel_block((const element *)lhs, row_distance, lot_distance, tile_distance,
-                        s->b + (ptrdiff_t)column * s->b_words * values, s->b_words, s->b_first_word,
-                        apart ? whole : to, apart ? panel : s->c_shape.row_stride, s->adds, here,
-                        width, s->depth / steps);
+      microkernel_block((const element *)lhs, row_distance, lot_distance, last_lot_distance,
+                        tile_distance, s->b + (ptrdiff_t)column * s->b_words * values, s->b_words,
+                        s->b_first_word, apart ? whole : to, apart ? panel : s->c_shape.row_stride,
+                        s->adds, here, width, s->depth / steps);
       if (apart)
         copy_out(to, s->c_shape, whole, panel, here, width);
     }
@@ -295,23 +296,15 @@ static void block_of(const share *s, int32_t tile, int32_t end) {
 }
 #endif
 
-/* As below; A in place is one block, and packed rows are at most two, since the last tile's lots
- * lie closer together. */
+/* As below, with all tiles at once where they are not packed one by one. */
 static void share_run_blocks(const share *s, int32_t end, int b_is_small) {
-  int32_t equal = s->rows / tile_rows();
-  if (s->in_place) {
-    block_of(s, s->first_tile, end);
-    return;
-  }
-  for (int32_t tile = s->first_tile; tile < end; ++tile) {
+  for (int32_t tile = s->first_tile; !s->in_place && tile < end; ++tile) {
     share_pack(s, tile);
     if (b_is_small)
       block_of(s, tile, tile + 1);
   }
-  if (!b_is_small && s->first_tile < least(equal, end))
-    block_of(s, s->first_tile, least(equal, end));
-  if (!b_is_small && equal < end)
-    block_of(s, equal, end);
+  if (s->in_place || !b_is_small)
+    block_of(s, s->first_tile, end);
 }
 
 /* While B is small, A's tiles are packed one by one, each just before it is used: the processor

@@ -8,17 +8,23 @@
 
 #include "amx.h"
 
+/* The file that includes this has also defined add_sums, of two vectors of sums. */
+
 enum { amx_panel = 2 * kdl_mma_columns };
 
 /* In bytes; rhs_words and rhs_first in vectors. */
 typedef struct amx_block {
   const char *lhs, *rhs;
-  ptrdiff_t lhs_row, lhs_lot, lhs_tile, rhs_words, rhs_first;
+  ptrdiff_t lhs_row, lhs_lot, lhs_last_lot, lhs_tile, rhs_words, rhs_first;
   char *c;
   ptrdiff_t c_row;
   int32_t rows, columns, lots;
   int adds;
 } amx_block;
+
+INLINE int32_t amx_least(int32_t a, int32_t b) {
+  return a < b ? a : b;
+}
 
 INLINE amx_tile amx_tile_of(const amx_block *in, int32_t row, int32_t column) {
   const ptrdiff_t vectors = in->columns - column > kdl_mma_columns ? 2 : 1;
@@ -26,7 +32,7 @@ INLINE amx_tile amx_tile_of(const amx_block *in, int32_t row, int32_t column) {
   return (amx_tile){.lhs = in->lhs + row / amx_both * in->lhs_tile,
                     .rhs = in->rhs + vector * amx_bytes,
                     .lhs_row = in->lhs_row,
-                    .lhs_lot = in->lhs_lot,
+                    .lhs_lot = in->rows - row < amx_both ? in->lhs_last_lot : in->lhs_lot,
                     .c = in->c + row * in->c_row + (ptrdiff_t)column * 4,
                     .c_row = in->c_row,
                     .lots = in->lots,
@@ -56,92 +62,115 @@ INLINE amx_tile amx_borrow(amx_tile at, amx_buffer *buffer, int32_t row_size, in
   return at;
 }
 
-INLINE void amx_panel_of(const amx_block *in, int32_t row, int32_t rows, int32_t column,
-                         amx_form form) {
-  const amx_tile to = amx_tile_of(in, row, column);
-  const int32_t width = in->columns - column < amx_panel ? in->columns - column : amx_panel;
-  const int in_part = width % kdl_mma_columns != 0;
-  amx_buffer buffer;
-  const amx_tile at = in_part ? amx_borrow(to, &buffer, amx_panel * 4, rows, width) : to;
-  form.two_vectors = 1;
-  if (width > kdl_mma_columns)
-    amx_multiply(&at, form);
+/* Fetched into L2: where the tile is to be stored; and the next panel, by all tiles of this one
+ * together. */
+INLINE amx_tile amx_look_ahead(const amx_block *in, amx_tile at, int32_t row, int32_t column) {
+  const int32_t tiles = (in->rows + amx_both - 1) / amx_both;
+  for (int32_t i = 0; i < amx_least(in->rows - row, amx_both); ++i) {
+    __builtin_prefetch(at.c + i * at.c_row, 1, 2);
+    __builtin_prefetch(at.c + i * at.c_row + amx_bytes, 1, 2);
+  }
+  if (in->columns - column > amx_panel) {
+    at.ahead_lines = (amx_both + tiles - 1) / tiles;
+    ptrdiff_t before = (ptrdiff_t)(row / amx_both) * at.ahead_lines * at.lots;
+    at.ahead = at.rhs + (2 * in->rhs_words + before) * amx_bytes;
+  }
+  return at;
+}
+
+INLINE void amx_multiply_part(const amx_tile *at, int32_t rows, int32_t columns, amx_form form) {
+  form.two_halves = form.two_vectors = 1;
+  if (rows > amx_rows && columns > kdl_mma_columns)
+    amx_multiply(at, form);
   form.two_vectors = 0;
-  if (width <= kdl_mma_columns)
-    amx_multiply(&at, form);
-  if (in_part)
-    amx_copy(to.c, to.c_row, buffer.sums, amx_panel * 4, rows, width);
+  if (rows > amx_rows && columns <= kdl_mma_columns)
+    amx_multiply(at, form);
+  form.two_halves = 0;
+  if (rows <= amx_rows && columns <= kdl_mma_columns)
+    amx_multiply(at, form);
+  form.two_vectors = 1;
+  if (rows <= amx_rows && columns > kdl_mma_columns)
+    amx_multiply(at, form);
 }
 
-/* Rows in tiles of as many as are configured. While all of the right operand stays in L2, a tile
- * of the left one is in L1 for all of it. Otherwise a panel of the right one is used for all of the
- * left one, which is in L2. */
-INLINE void amx_rows_of(const amx_block *in, int32_t first, int32_t end, amx_form form) {
-  enum { small = 1 << 20 };
-  const int32_t rows = end - first < amx_both ? end - first : amx_both;
-  if ((ptrdiff_t)in->columns * in->lots * amx_bytes <= small) {
-    form.streams_rhs = 1;
-    for (int32_t row = first; row < end; row += amx_both)
-      for (int32_t column = 0; column < in->columns; column += amx_panel)
-        amx_panel_of(in, row, rows, column, form);
-    return;
-  }
-  form.streams_lhs = 1;
-  for (int32_t column = 0; column < in->columns; column += amx_panel)
-    for (int32_t row = first; row < end; row += amx_both)
-      amx_panel_of(in, row, rows, column, form);
-}
-
-/* One vector, with the sums of 64 rows: four tiles of these again, so that a multiplication need
- * not wait for the one before. */
-INLINE void amx_vector_of(const amx_block *in, int32_t row) {
-  const amx_form form = {.two_halves = 1, .two_vectors = 1};
-  const amx_tile to = amx_tile_of(in, row, 0);
+/* A tile; the registers are configured for `configured` rows. */
+INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, int32_t column,
+                         amx_form form) {
+  const int32_t rows = amx_least(amx_both, in->rows - row);
+  const int32_t columns = amx_least(amx_panel, in->columns - column);
+  const int in_part = columns % kdl_mma_columns != 0;
+  const amx_tile to = amx_tile_of(in, row, column);
+  amx_tile at = form.fetches ? amx_look_ahead(in, to, row, column) : to;
   amx_buffer buffer;
-  const amx_tile at = amx_borrow(to, &buffer, amx_bytes, 2 * amx_both, in->columns);
-  const char *lhs = to.lhs, *lower = amx_tile_of(in, row + amx_both, 0).lhs, *rhs = to.rhs;
-  const ptrdiff_t half = amx_rows * in->lhs_row;
-  if (at.adds)
-    AMX_EACH_SUM(form, _tile_loadd, at.c, amx_bytes, amx_both * amx_bytes);
-  else
-    AMX_EACH_SUM(form, AMX_CLEAR, at.c, amx_bytes, amx_both * amx_bytes);
-  for (int32_t lot = 0; lot < in->lots; ++lot) {
-    _tile_loadd(6, rhs, amx_bytes);
-    _tile_stream_loadd(4, lhs, in->lhs_row);
-    multiply(0, 4, 6);
-    _tile_stream_loadd(5, lhs + half, in->lhs_row);
-    multiply(2, 5, 6);
-    _tile_stream_loadd(4, lower, in->lhs_row);
-    multiply(1, 4, 6);
-    _tile_stream_loadd(5, lower + half, in->lhs_row);
-    multiply(3, 5, 6);
-    lhs += in->lhs_lot;
-    lower += in->lhs_lot;
-    rhs += amx_rows * amx_bytes;
-  }
-  AMX_EACH_SUM(form, _tile_stored, at.c, amx_bytes, amx_both * amx_bytes);
-  amx_copy(to.c, to.c_row, buffer.sums, amx_bytes, 2 * amx_both, in->columns);
+  if (rows != *configured)
+    amx_configure(*configured = rows);
+  if (in_part)
+    at = amx_borrow(at, &buffer, amx_panel * 4, rows, columns);
+  amx_multiply_part(&at, rows, columns, form);
+  if (in_part)
+    amx_copy(to.c, to.c_row, buffer.sums, amx_panel * 4, rows, columns);
 }
 
-/* The tiles are configured for as many rows as there are whole ones of, then for what is left. */
+/* 32 rows by one vector. The second tile of sums is of every other lot, so that a multiplication
+ * need not wait for the one before; they are added up in the end. */
+INLINE void amx_vector_run(const amx_block *in, int32_t row) {
+  const amx_form form = {.two_halves = 1, .two_vectors = 1};
+  const amx_tile at = amx_tile_of(in, row, 0);
+  const ptrdiff_t half = amx_rows * at.lhs_row, rhs_lot = amx_rows * amx_bytes;
+  const char *lhs = at.lhs, *rhs = at.rhs;
+  AMX_EACH_SUM(form, AMX_CLEAR, at.c, at.c_row, amx_bytes);
+  for (int32_t lot = 0; lot < at.lots; lot += 2, lhs += 2 * at.lhs_lot, rhs += 2 * rhs_lot) {
+    _tile_loadd(6, rhs, amx_bytes);
+    _tile_stream_loadd(4, lhs, at.lhs_row);
+    multiply(0, 4, 6);
+    _tile_stream_loadd(5, lhs + half, at.lhs_row);
+    multiply(2, 5, 6);
+    if (lot + 1 == at.lots)
+      break;
+    _tile_loadd(7, rhs + rhs_lot, amx_bytes);
+    _tile_stream_loadd(4, lhs + at.lhs_lot, at.lhs_row);
+    multiply(1, 4, 7);
+    _tile_stream_loadd(5, lhs + at.lhs_lot + half, at.lhs_row);
+    multiply(3, 5, 7);
+  }
+  amx_buffer buffer;
+  AMX_EACH_SUM(form, _tile_stored, buffer.sums, amx_panel * 4, amx_bytes);
+  const __mmask16 there = (__mmask16)_bzhi_u32(0xffff, (uint32_t)in->columns);
+  for (int32_t i = 0; i < amx_both; ++i) {
+    const char *sums = buffer.sums + i * amx_panel * 4;
+    __m512i sum = add_sums(_mm512_load_si512(sums), _mm512_load_si512(sums + amx_bytes));
+    char *to = at.c + i * at.c_row;
+    if (at.adds)
+      sum = add_sums(sum, _mm512_maskz_loadu_epi32(there, to));
+    _mm512_mask_storeu_epi32(to, there, sum);
+  }
+}
+
+/* While all of the right operand stays in L2, a tile of the left one is in L1 for all of it.
+ * Otherwise a panel of the right one is used for all of the left one, which is in L2. */
 INLINE void amx_block_run(const amx_block *in) {
-  const int32_t whole = in->rows / amx_both * amx_both;
-  int32_t row = 0;
-  if (whole) {
-    amx_configure(amx_both);
-    for (; in->columns <= kdl_mma_columns && row + 2 * amx_both <= whole; row += 2 * amx_both)
-      amx_vector_of(in, row);
+  enum { in_l1 = 1 << 15, in_l2 = 3 << 19 };
+  const amx_form small = {0}, streams_rhs = {.streams_rhs = 1};
+  const amx_form streams_lhs = {.streams_lhs = 1, .fetches = 1};
+  const ptrdiff_t rhs_size = (ptrdiff_t)in->columns * in->lots * amx_bytes;
+  int32_t row = 0, configured = 0;
+  if (in->columns <= kdl_mma_columns && in->rows >= amx_both) {
+    amx_configure(configured = amx_both);
+    for (; row + amx_both <= in->rows; row += amx_both)
+      amx_vector_run(in, row);
   }
-  while (row < in->rows) {
-    int32_t end = row < whole ? whole : in->rows;
-    if (end > whole)
-      amx_configure(end - row);
-    if (end - row > amx_rows)
-      amx_rows_of(in, row, end, (amx_form){.two_halves = 1});
-    else
-      amx_rows_of(in, row, end, (amx_form){.two_halves = 0});
-    row = end;
-  }
+  if (rhs_size > in_l2)
+    for (int32_t column = 0; column < in->columns; column += amx_panel)
+      for (int32_t at = row; at < in->rows; at += amx_both)
+        amx_tile_run(in, &configured, at, column, streams_lhs);
+  else if (rhs_size > in_l1)
+    for (; row < in->rows; row += amx_both)
+      for (int32_t column = 0; column < in->columns; column += amx_panel)
+        amx_tile_run(in, &configured, row, column, streams_rhs);
+  else
+    for (; row < in->rows; row += amx_both)
+      for (int32_t column = 0; column < in->columns; column += amx_panel)
+        amx_tile_run(in, &configured, row, column, small);
   _tile_release();
 }
 
@@ -152,6 +181,7 @@ INLINE void amx_block_run(const amx_block *in) {
                           .rhs = (const char *)rhs,                                                \
                           .lhs_row = lhs_row * size,                                               \
                           .lhs_lot = lhs_lot * size,                                               \
+                          .lhs_last_lot = lhs_last_lot * size,                                     \
                           .lhs_tile = lhs_tile * size,                                             \
                           .rhs_words = rhs_words,                                                  \
                           .rhs_first = rhs_first,                                                  \

@@ -49,14 +49,12 @@ typedef struct amx_tile {
   ptrdiff_t c_row;
   int32_t lots;
   int adds;
-  const char *ahead;   /* what is needed next */
-  int32_t ahead_lines; /* of it, fetched with each lot */
 } amx_tile;
 
 /* Constants. An operand that streams is not needed from L1 again, and leaves its place there to
  * the other one. */
 typedef struct amx_form {
-  int two_halves, two_vectors, streams_lhs, streams_rhs, fetches, unsigned_lhs;
+  int two_halves, two_vectors, streams_lhs, streams_rhs, unsigned_lhs;
 } amx_form;
 
 /* What is done to each tile of sums; `beside` is from the first to the second. */
@@ -82,7 +80,7 @@ typedef struct amx_form {
 /* A tile is loaded anew as soon as it has been multiplied for the last time. */
 INLINE void amx_add_products(const amx_tile *at, amx_form form) {
   const ptrdiff_t step = (form.two_vectors ? 2 : 1) * amx_bytes, half = amx_rows * at->lhs_row;
-  const char *lhs = at->lhs, *rhs = at->rhs, *ahead = at->ahead;
+  const char *lhs = at->lhs, *rhs = at->rhs;
   AMX_LOAD(4, lhs, at->lhs_row, form.streams_lhs);
   AMX_LOAD(6, rhs, step, form.streams_rhs);
   if (form.two_vectors)
@@ -105,8 +103,6 @@ INLINE void amx_add_products(const amx_tile *at, amx_form form) {
       AMX_LOAD(7, rhs + amx_bytes, step, form.streams_rhs);
     if (form.two_halves)
       AMX_LOAD(5, lhs + half, at->lhs_row, form.streams_lhs);
-    for (int32_t line = 0; form.fetches && line < at->ahead_lines; ++line, ahead += amx_bytes)
-      __builtin_prefetch(ahead, 0, 2);
   }
   multiply(0, 4, 6);
   if (form.two_vectors)

@@ -40,8 +40,9 @@ INLINE amx_tile amx_tile_of(const amx_block *in, int32_t row, int32_t column) {
 }
 
 /* Sums on their way from or to a matrix that has no place for a whole tile of them. */
+enum { amx_buffer_row = amx_panel * 4 };
 typedef struct amx_buffer {
-  _Alignas(amx_bytes) char sums[amx_both * amx_panel * 4];
+  _Alignas(amx_bytes) char sums[amx_both * amx_buffer_row];
 } amx_buffer;
 
 INLINE void amx_copy(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_row, int32_t rows,
@@ -53,29 +54,20 @@ INLINE void amx_copy(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t fro
                                _mm512_maskz_loadu_epi32(there, from + row * from_row + at * 4));
     }
 }
-INLINE amx_tile amx_borrow(amx_tile at, amx_buffer *buffer, int32_t row_size, int32_t rows,
-                           int32_t columns) {
+INLINE amx_tile amx_borrow(amx_tile at, amx_buffer *buffer, int32_t rows, int32_t columns) {
   if (at.adds)
-    amx_copy(buffer->sums, row_size, at.c, at.c_row, rows, columns);
+    amx_copy(buffer->sums, amx_buffer_row, at.c, at.c_row, rows, columns);
   at.c = buffer->sums;
-  at.c_row = row_size;
+  at.c_row = amx_buffer_row;
   return at;
 }
 
-/* Fetched into L2: where the tile is to be stored; and the next panel, by all tiles of this one
- * together. */
-INLINE amx_tile amx_look_ahead(const amx_block *in, amx_tile at, int32_t row, int32_t column) {
-  const int32_t tiles = (in->rows + amx_both - 1) / amx_both;
-  for (int32_t i = 0; i < amx_least(in->rows - row, amx_both); ++i) {
-    __builtin_prefetch(at.c + i * at.c_row, 1, 2);
-    __builtin_prefetch(at.c + i * at.c_row + amx_bytes, 1, 2);
+/* Into L2, while the sums are made. */
+INLINE void amx_fetch(const amx_tile *at, int32_t rows) {
+  for (int32_t row = 0; row < rows; ++row) {
+    __builtin_prefetch(at->c + row * at->c_row, 1, 2);
+    __builtin_prefetch(at->c + row * at->c_row + amx_bytes, 1, 2);
   }
-  if (in->columns - column > amx_panel) {
-    at.ahead_lines = (amx_both + tiles - 1) / tiles;
-    ptrdiff_t before = (ptrdiff_t)(row / amx_both) * at.ahead_lines * at.lots;
-    at.ahead = at.rhs + (2 * in->rhs_words + before) * amx_bytes;
-  }
-  return at;
 }
 
 INLINE void amx_multiply_part(const amx_tile *at, int32_t rows, int32_t columns, amx_form form) {
@@ -100,15 +92,15 @@ INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, 
   const int32_t columns = amx_least(amx_panel, in->columns - column);
   const int in_part = columns % kdl_mma_columns != 0;
   const amx_tile to = amx_tile_of(in, row, column);
-  amx_tile at = form.fetches ? amx_look_ahead(in, to, row, column) : to;
   amx_buffer buffer;
+  const amx_tile at = in_part ? amx_borrow(to, &buffer, rows, columns) : to;
   if (rows != *configured)
     amx_configure(*configured = rows);
-  if (in_part)
-    at = amx_borrow(at, &buffer, amx_panel * 4, rows, columns);
+  if (form.streams_lhs)
+    amx_fetch(&to, rows);
   amx_multiply_part(&at, rows, columns, form);
   if (in_part)
-    amx_copy(to.c, to.c_row, buffer.sums, amx_panel * 4, rows, columns);
+    amx_copy(to.c, to.c_row, buffer.sums, amx_buffer_row, rows, columns);
 }
 
 /* 32 rows by one vector. The second tile of sums is of every other lot, so that a multiplication
@@ -134,10 +126,10 @@ INLINE void amx_vector_run(const amx_block *in, int32_t row) {
     multiply(3, 5, 7);
   }
   amx_buffer buffer;
-  AMX_EACH_SUM(form, _tile_stored, buffer.sums, amx_panel * 4, amx_bytes);
+  AMX_EACH_SUM(form, _tile_stored, buffer.sums, amx_buffer_row, amx_bytes);
   const __mmask16 there = (__mmask16)_bzhi_u32(0xffff, (uint32_t)in->columns);
   for (int32_t i = 0; i < amx_both; ++i) {
-    const char *sums = buffer.sums + i * amx_panel * 4;
+    const char *sums = buffer.sums + i * amx_buffer_row;
     __m512i sum = add_sums(_mm512_load_si512(sums), _mm512_load_si512(sums + amx_bytes));
     char *to = at.c + i * at.c_row;
     if (at.adds)
@@ -147,11 +139,10 @@ INLINE void amx_vector_run(const amx_block *in, int32_t row) {
 }
 
 /* While all of the right operand stays in L2, a tile of the left one is in L1 for all of it.
- * Otherwise a panel of the right one is used for all of the left one, which is in L2. */
+ * Otherwise a panel of the right one is used for all of the left one, which is in L2; C is not. */
 INLINE void amx_block_run(const amx_block *in) {
   enum { in_l1 = 1 << 15, in_l2 = 3 << 19 };
-  const amx_form small = {0}, streams_rhs = {.streams_rhs = 1};
-  const amx_form streams_lhs = {.streams_lhs = 1, .fetches = 1};
+  const amx_form small = {0}, streams_lhs = {.streams_lhs = 1}, streams_rhs = {.streams_rhs = 1};
   const ptrdiff_t rhs_size = (ptrdiff_t)in->columns * in->lots * amx_bytes;
   int32_t row = 0, configured = 0;
   if (in->columns <= kdl_mma_columns && in->rows >= amx_both) {

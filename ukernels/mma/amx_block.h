@@ -8,8 +8,6 @@
 
 #include "amx.h"
 
-/* The file that includes this has also defined add_sums, of two vectors of sums. */
-
 enum { amx_panel = 2 * kdl_mma_columns };
 
 /* In bytes; rhs_words and rhs_first in vectors. */
@@ -103,39 +101,40 @@ INLINE void amx_tile_run(const amx_block *in, int32_t *configured, int32_t row, 
     amx_copy(to.c, to.c_row, buffer.sums, amx_buffer_row, rows, columns);
 }
 
-/* 32 rows by one vector. The second tile of sums is of every other lot, so that a multiplication
- * need not wait for the one before; they are added up in the end. */
+/* 64 rows by one vector: four tiles of sums again, the second of each half being 32 rows below, so
+ * that a multiplication need not wait for the one before. */
 INLINE void amx_vector_run(const amx_block *in, int32_t row) {
   const amx_form form = {.two_halves = 1, .two_vectors = 1};
   const amx_tile at = amx_tile_of(in, row, 0);
-  const ptrdiff_t half = amx_rows * at.lhs_row, rhs_lot = amx_rows * amx_bytes;
-  const char *lhs = at.lhs, *rhs = at.rhs;
-  AMX_EACH_SUM(form, AMX_CLEAR, at.c, at.c_row, amx_bytes);
-  for (int32_t lot = 0; lot < at.lots; lot += 2, lhs += 2 * at.lhs_lot, rhs += 2 * rhs_lot) {
+  const ptrdiff_t half = amx_rows * at.lhs_row;
+  const char *lhs = at.lhs, *below = lhs + in->lhs_tile, *rhs = at.rhs;
+  char *c_below = at.c + amx_both * at.c_row;
+  amx_buffer buffer;
+  char *sums = buffer.sums, *sums_below = sums + amx_bytes;
+  if (at.adds) {
+    amx_copy(sums, amx_buffer_row, at.c, at.c_row, amx_both, in->columns);
+    amx_copy(sums_below, amx_buffer_row, c_below, at.c_row, amx_both, in->columns);
+    AMX_EACH_SUM(form, _tile_loadd, sums, amx_buffer_row, amx_bytes);
+  } else {
+    AMX_EACH_SUM(form, AMX_CLEAR, sums, amx_buffer_row, amx_bytes);
+  }
+  for (int32_t lot = 0; lot < at.lots; ++lot) {
     _tile_loadd(6, rhs, amx_bytes);
     _tile_stream_loadd(4, lhs, at.lhs_row);
     multiply(0, 4, 6);
     _tile_stream_loadd(5, lhs + half, at.lhs_row);
     multiply(2, 5, 6);
-    if (lot + 1 == at.lots)
-      break;
-    _tile_loadd(7, rhs + rhs_lot, amx_bytes);
-    _tile_stream_loadd(4, lhs + at.lhs_lot, at.lhs_row);
-    multiply(1, 4, 7);
-    _tile_stream_loadd(5, lhs + at.lhs_lot + half, at.lhs_row);
-    multiply(3, 5, 7);
+    _tile_stream_loadd(4, below, at.lhs_row);
+    multiply(1, 4, 6);
+    _tile_stream_loadd(5, below + half, at.lhs_row);
+    multiply(3, 5, 6);
+    lhs += at.lhs_lot;
+    below += at.lhs_lot;
+    rhs += amx_rows * amx_bytes;
   }
-  amx_buffer buffer;
-  AMX_EACH_SUM(form, _tile_stored, buffer.sums, amx_buffer_row, amx_bytes);
-  const __mmask16 there = (__mmask16)_bzhi_u32(0xffff, (uint32_t)in->columns);
-  for (int32_t i = 0; i < amx_both; ++i) {
-    const char *sums = buffer.sums + i * amx_buffer_row;
-    __m512i sum = add_sums(_mm512_load_si512(sums), _mm512_load_si512(sums + amx_bytes));
-    char *to = at.c + i * at.c_row;
-    if (at.adds)
-      sum = add_sums(sum, _mm512_maskz_loadu_epi32(there, to));
-    _mm512_mask_storeu_epi32(to, there, sum);
-  }
+  AMX_EACH_SUM(form, _tile_stored, sums, amx_buffer_row, amx_bytes);
+  amx_copy(at.c, at.c_row, sums, amx_buffer_row, amx_both, in->columns);
+  amx_copy(c_below, at.c_row, sums_below, amx_buffer_row, amx_both, in->columns);
 }
 
 /* While all of the right operand stays in L2, a tile of the left one is in L1 for all of it.
@@ -145,9 +144,9 @@ INLINE void amx_block_run(const amx_block *in) {
   const amx_form small = {0}, streams_lhs = {.streams_lhs = 1}, streams_rhs = {.streams_rhs = 1};
   const ptrdiff_t rhs_size = (ptrdiff_t)in->columns * in->lots * amx_bytes;
   int32_t row = 0, configured = 0;
-  if (in->columns <= kdl_mma_columns && in->rows >= amx_both) {
+  if (in->columns <= kdl_mma_columns && in->rows >= 2 * amx_both) {
     amx_configure(configured = amx_both);
-    for (; row + amx_both <= in->rows; row += amx_both)
+    for (; row + 2 * amx_both <= in->rows; row += 2 * amx_both)
       amx_vector_run(in, row);
   }
   if (rhs_size > in_l2)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bf16 with AMX. */
 #define multiply(sum, lhs, rhs) _tile_dpbf16ps(sum, lhs, rhs)
-#define add_sums(a, b) _mm512_castps_si512(_mm512_castsi512_ps(a) + _mm512_castsi512_ps(b))
 #include "amx_block.h"
 
 KDL_MMA_AMX(kdl_uk_mma_f32_bf16, kdl_bf16, kdl_bf16, float)

@@ -7,7 +7,6 @@
     else                                                                                           \
       _tile_dpbssd(sum, lhs, rhs);                                                                 \
   } while (0)
-#define add_sums(a, b) _mm512_add_epi32(a, b)
 #include "amx_block.h"
 
 KDL_MMA_AMX(kdl_uk_mma_s32_u8s8, uint8_t, int8_t, int32_t)

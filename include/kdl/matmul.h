@@ -122,10 +122,14 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
 }
 
 /* Whether a product with B as it lies is best made in one launch, which packs as it goes: a small
- * B, or too few rows for packed ones to be used again. */
+ * B, or too few rows for packed ones to be used again. Columns that would fill little of a vector
+ * are better packed as rows, which that launch does not. */
 static inline int kdl_matmul_packs_as_it_goes(kdl_matmul_type type, uint32_t m, uint32_t n,
                                               uint32_t k) {
-  return n > 8 && (m <= 32 || kdl_matmul_packed_size(type, n, k) <= 256 << 10);
+  uint32_t last = n % 32;
+  if (m <= 32)
+    return n > 8;
+  return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(type, n, k) <= 512 << 10;
 }
 
 /* With B as it lies. `scratch` has room for B packed, kdl_matmul_packed_size. */

@@ -28,6 +28,16 @@ INLINE lanes first_lanes(int32_t count) {
   return __builtin_convertvector(index < (uint32_t)count, lanes);
 }
 
+/* The same of the values of 16 words. */
+typedef _Bool value_lanes __attribute__((ext_vector_type(16 * values)));
+typedef element value_line __attribute__((ext_vector_type(16 * values)));
+INLINE value_lanes first_values(int32_t count) {
+  uint64_t bits = count < 64 ? (UINT64_C(1) << count) - 1 : ~UINT64_C(0);
+  value_lanes lanes_of_bits;
+  __builtin_memcpy(&lanes_of_bits, &bits, sizeof lanes_of_bits);
+  return lanes_of_bits;
+}
+
 INLINE int32_t least(int32_t a, int32_t b) {
   return a < b ? a : b;
 }
@@ -43,42 +53,74 @@ INLINE ptrdiff_t place(int32_t rows, int32_t depth, int32_t row, int32_t word) {
   return (ptrdiff_t)whole * rows + (ptrdiff_t)row * (depth - whole) + word - whole;
 }
 
-/* Words that are there whole, where their values lie together. */
-INLINE void pack_dense(lhs_element *restrict packed, const element *a, ptrdiff_t row_stride,
-                       int32_t rows, int32_t depth, int32_t words) {
-  int32_t word = 0;
-  for (; word + steps <= words; word += steps)
-    for (int32_t row = 0; row < rows; ++row) {
-      const element *from = a + row * row_stride + word * values;
-      lhs_element *to = packed + ((ptrdiff_t)word * rows + row * steps) * values;
-      *(unaligned_line *)to = lhs_line(*(const element_line *)from);
-    }
-  lanes left = first_lanes(words - word);
-  for (int32_t row = 0; word < words && row < rows; ++row) {
-    const element *from = a + row * row_stride + word * values;
-    lhs_element *to = packed + place(rows, depth, row, word) * values;
-    __builtin_masked_store(left,
-                           lhs_line(__builtin_masked_load(left, (const unaligned_part *)from)),
-                           (unaligned_word *)to);
+/* Where packed rows go: in a tile of `rows`, of which the first `above` are left alone. */
+typedef struct lhs_tile {
+  lhs_element *packed;
+  int32_t rows, above, depth;
+} lhs_tile;
+
+/* A row of zeros, the first. */
+INLINE void pack_zeros(lhs_tile to) {
+  for (int32_t word = 0; word < to.depth; ++word)
+    for (int32_t value = 0; value < values; ++value)
+      to.packed[place(to.rows, to.depth, 0, word) * values + value] = lhs_of((element)0);
+}
+
+/* 16 words of each row, where the values of a row lie together. */
+INLINE void pack_dense_lot(lhs_tile to, const element *a, ptrdiff_t row_stride, int32_t word) {
+  lhs_element *packed = to.packed + ((ptrdiff_t)word * to.rows + to.above * steps) * values;
+  const element *from = a + word * values;
+  for (int32_t row = to.above; row < to.rows; ++row) {
+    *(unaligned_line *)packed = lhs_line(*(const element_line *)from);
+    packed += steps * values;
+    from += row_stride;
   }
 }
 
+/* The last words of each row, `there` values of which are; and zeros. */
+INLINE void pack_dense_rest(lhs_tile to, const element *a, ptrdiff_t row_stride, int32_t word,
+                            int32_t there) {
+  lanes left = first_lanes(to.depth - word), whole = first_lanes(there / values);
+  value_lanes some = first_values(there);
+  for (int32_t row = to.above; row < to.rows; ++row) {
+    const element *from = a + (row - to.above) * row_stride + word * values;
+    lhs_element *packed = to.packed + place(to.rows, to.depth, row, word) * values;
+    element_line line;
+    if (there % values == 0)
+      line = __builtin_masked_load(whole, (const unaligned_part *)from, (element_line)0);
+    else
+      line = (element_line)__builtin_masked_load(some, from, (value_line)0);
+    __builtin_masked_store(left, lhs_line(line), (unaligned_word *)packed);
+  }
+}
+
+/* Rows by steps, where a word is one value: the words of a step lie together. */
+static void pack_steps(lhs_element *restrict packed, const element *a, matrix shape, int32_t rows,
+                       int32_t depth) {
+  for (int32_t step = 0; step < depth; ++step)
+    for (int32_t row = 0; row < rows; ++row)
+      packed[step * rows + row] = lhs_of(a[row * shape.row_stride + step * shape.column_stride]);
+}
+
 /* Rows as the microkernel's lhs; of K, `available` are left, and the rest is zero. */
-static void pack_rows(lhs_element *restrict packed, const element *a, matrix shape, int32_t rows,
-                      int32_t depth, int32_t available) {
+static void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t available) {
   int32_t word = 0;
   if (shape.column_stride == 1) {
-    word = least(depth, available / values);
-    pack_dense(packed, a, shape.row_stride, rows, depth, word);
+    for (; word + steps <= least(to.depth, available / values); word += steps)
+      pack_dense_lot(to, a, shape.row_stride, word);
+    for (; word < to.depth; word += steps)
+      pack_dense_rest(to, a, shape.row_stride, word,
+                      least(available - word * values, steps * values));
+    return;
   }
-  for (; word < depth; ++word) {
-    lhs_element *to = packed + place(rows, depth, 0, word) * values;
-    ptrdiff_t distance = (place(rows, depth, 1, word) - place(rows, depth, 0, word)) * values;
+  for (; word < to.depth; ++word) {
     const element *from = a + word * values * shape.column_stride;
     int32_t there = available - word * values;
-    for (int32_t row = 0; row < rows; ++row, to += distance, from += shape.row_stride)
+    for (int32_t row = to.above; row < to.rows; ++row, from += shape.row_stride) {
+      lhs_element *packed = to.packed + place(to.rows, to.depth, row, word) * values;
       for (int32_t value = 0; value < values; ++value)
-        to[value] = lhs_of(value < there ? from[value * shape.column_stride] : 0);
+        packed[value] = lhs_of(value < there ? from[value * shape.column_stride] : 0);
+    }
   }
 }
 
@@ -122,7 +164,7 @@ static void transpose_part(rhs_element *restrict to, ptrdiff_t distance, const e
   for (int32_t i = 0; i < columns; ++i)
     cards[i] = __builtin_masked_load(
         first_lanes(i < width ? words : 0),
-        (const unaligned_rhs_word *)(from + (i < width ? i * column_stride : 0)));
+        (const unaligned_rhs_word *)(from + (i < width ? i * column_stride : 0)), (word_line)0);
   deal(cards);
   for (int32_t i = 0; i < columns; ++i)
     if (i < words)
@@ -134,35 +176,69 @@ typedef element_row unaligned_row __attribute__((aligned(1)));
 typedef rhs_element element_pairs __attribute__((ext_vector_type(32), aligned(1)));
 typedef rhs_element element_quads __attribute__((ext_vector_type(64), aligned(1)));
 
-INLINE element_row row_at(const element *from) {
-  return *(const unaligned_row *)from;
-}
-INLINE element_pairs zip(element_row a, element_row b) {
+/* Rows of K side by side become words: 2 or 4 values of each column. */
+INLINE element_pairs pairs_of(element_row a, element_row b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8,
                                  24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
-INLINE element_quads zip_pairs(element_pairs a, element_pairs b) {
-  return __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+INLINE element_quads quads_of(element_row a, element_row b, element_row c, element_row d) {
+  element_pairs ac = pairs_of(a, c), bd = pairs_of(b, d);
+  return __builtin_shufflevector(ac, bd, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
                                  40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 16, 48,
                                  17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25,
                                  57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
 }
 
+INLINE void put_vector(rhs_element *restrict to, const element_row rows[4]) {
+  if (values == 1)
+    *(unaligned_row *)to = rows[0];
+  else if (values == 2)
+    *(element_pairs *)to = pairs_of(rows[0], rows[1]);
+  else
+    *(element_quads *)to = quads_of(rows[0], rows[1], rows[2], rows[3]);
+}
+
 /* One vector of which all is there, from rows of N. */
 INLINE void pack_whole_vector(rhs_element *restrict to, const element *restrict from,
                               ptrdiff_t stride) {
-  if (values == 1)
-    *(unaligned_row *)to = row_at(from);
-  else if (values == 2)
-    *(element_pairs *)to = zip(row_at(from), row_at(from + stride));
-  else
-    *(element_quads *)to = zip_pairs(zip(row_at(from), row_at(from + 2 * stride)),
-                                     zip(row_at(from + stride), row_at(from + 3 * stride)));
+  element_row rows[4];
+  for (int32_t value = 0; value < values; ++value)
+    rows[value] = *(const unaligned_row *)(from + value * stride);
+  put_vector(to, rows);
+}
+
+/* What comes next of a row, into the cache. */
+INLINE void fetch_row(const element *row, int32_t vectors) {
+  enum { line = 64 / sizeof(element) };
+  for (int32_t column = 0; column < vectors * columns; column += line)
+    __builtin_prefetch(row + column);
+}
+
+/* 16 words of vectors side by side, all of them there, from rows of N. */
+INLINE void pack_lot(rhs_element *restrict to, const element *restrict from, ptrdiff_t stride,
+                     ptrdiff_t ahead, int32_t vectors) {
+  for (int32_t step = 0; step < steps; ++step) {
+    const element *row = from + step * values * stride;
+    for (int32_t value = 0; value < values; ++value)
+      fetch_row(row + value * stride + ahead, vectors);
+    for (int32_t vector = 0; vector < vectors; ++vector)
+      pack_whole_vector(to + (step * vectors + vector) * columns * values, row + vector * columns,
+                        stride);
+  }
 }
 
 /* One of which some may be beyond the matrix. */
 INLINE void pack_vector(rhs_element *to, const element *from, matrix shape, int32_t rows,
                         int32_t width) {
+  if (shape.column_stride == 1) {
+    element_row there[4];
+    for (int32_t value = 0; value < values; ++value)
+      there[value] = __builtin_masked_load(first_lanes(value < rows ? width : 0),
+                                           from + (value < rows ? value * shape.row_stride : 0),
+                                           (element_row)0);
+    put_vector(to, there);
+    return;
+  }
   for (int32_t i = 0; i < columns * values; ++i)
     to[i] = 0;
   for (int32_t value = 0; value < least(values, rows); ++value)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A tile of C: its sums are in registers from where they start to where they are put down, and the
+ * microkernel adds to them. matmul.h includes this; what the types are is told there.
+ *
+ * A tile may have to make its part of the right operand first, from a matrix B as it lies: then it
+ * packs 16 words of K, multiplies with them, packs the next. A processor has time for the one while
+ * it does the other, and tiles of other rows find the panel packed. Where there are no others, and
+ * a word is one value, rows of B are vectors as they lie.
+ */
+#include "pack.h"
+
+typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
+
+enum { max_rows = 16, max_vectors = 2 };
+
+/* Before loops over sums, which are registers only if each is named by a constant. */
+#define UNROLLED _Pragma("clang loop unroll(enable)")
+
+INLINE int32_t tile_rows(void) {
+  return (int32_t)(microkernel_tile() & 0xff);
+}
+INLINE int32_t tile_vectors(void) {
+  return (int32_t)(microkernel_tile() >> 8 & 0xff);
+}
+INLINE int32_t tile_steps(void) {
+  return (int32_t)(microkernel_tile() >> 16);
+}
+
+/* Whether C is made in blocks, by registers that are tiles; otherwise in tiles of registers. */
+INLINE int has_blocks(void) {
+#ifdef microkernel_block
+  return tile_steps() == steps;
+#else
+  return 0;
+#endif
+}
+
+/* How a tile comes by its panel of B. */
+typedef enum origin {
+  packed_before,
+  packed_by_lots, /* from rows of N, by the tile itself */
+  not_packed,     /* rows of N, of which each is a step; the left operand is packed by steps too */
+} origin;
+
+/* What tiles have in common. Of the left operand's `depth` words, `lots` lots of 16 are packed so;
+ * the others are one lot, which may be the matrix itself. */
+typedef struct frame {
+  int32_t depth, lots;
+  ptrdiff_t stride; /* of rows of C */
+  int adds;         /* to what is in C */
+
+  /* Of tiles that make their panel: */
+  ptrdiff_t source_stride; /* of rows of B */
+  ptrdiff_t ahead;         /* how far to fetch of it */
+  ptrdiff_t lot;           /* from a lot of the panel to the next; 0: nobody else wants them */
+  ptrdiff_t rest;          /* where in the panel the words are that are no lot */
+} frame;
+
+/* One of them. */
+typedef struct tile_place {
+  const lhs_element *lhs;
+  rhs_element *rhs;
+  origin origin;
+  const element *source; /* B as it lies, if it is not packed before */
+  result *bias;          /* what sums start from; NULL: zero */
+  result *c;
+  int32_t rows, width; /* width: in columns of C, of which the last vector may lack some */
+
+  /* Row 0 is no row of C: a row of zeros gives the bias, which is put down. */
+  int has_bias_row;
+} tile_place;
+
+/* Rows from `first` on of the sums, from C and to it. All but the last vector are whole. */
+INLINE void add_c(fragment *sums, const result *c, ptrdiff_t stride, int32_t first, int32_t rows,
+                  int32_t vectors, int32_t last) {
+  lanes there = first_lanes(last);
+  UNROLLED
+  for (int32_t row = 0; row < rows; ++row)
+    UNROLLED
+  for (int32_t vector = 0; vector < vectors; ++vector) {
+    const result *from = c + row * stride + vector * columns;
+    if (row >= first && (vector < vectors - 1 || last == columns))
+      sums[row * vectors + vector] += *(const fragment *)from;
+    else if (row >= first)
+      sums[row * vectors + vector] += __builtin_masked_load(there, from, (fragment)0);
+  }
+}
+INLINE void put_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t first, int32_t rows,
+                  int32_t vectors, int32_t last) {
+  lanes there = first_lanes(last);
+  UNROLLED
+  for (int32_t row = 0; row < rows; ++row)
+    UNROLLED
+  for (int32_t vector = 0; vector < vectors; ++vector) {
+    result *to = c + row * stride + vector * columns;
+    if (row >= first && (vector < vectors - 1 || last == columns))
+      *(fragment *)to = sums[row * vectors + vector];
+    else if (row >= first)
+      __builtin_masked_store(there, sums[row * vectors + vector], to);
+  }
+}
+
+/* Words of the panel, made one lot after another, each multiplied with at once. */
+INLINE void multiply_lots(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
+                          int32_t vectors) {
+  rhs_element *rhs = at->rhs;
+  const lhs_element *lhs = at->lhs;
+  const element *source = at->source;
+  for (int32_t lot = 0; lot < f->lots; ++lot) {
+    pack_lot(rhs, source, f->source_stride, f->ahead, vectors);
+    microkernel(lhs, 0, rhs, 0, (result *)sums, 0, 1, rows, vectors, steps);
+    source += steps * values * f->source_stride;
+    lhs += (ptrdiff_t)steps * rows * values;
+    rhs += f->lot;
+  }
+}
+
+/* Rows of B, a step each. */
+INLINE void multiply_rows(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
+                          int32_t vectors) {
+  const lhs_element *lhs = at->lhs;
+  const element *source = at->source;
+  _Pragma("clang loop unroll(disable)") for (int32_t step = 0; step < f->depth; ++step) {
+    fetch_row(source + f->ahead, vectors);
+    microkernel(lhs, 0, (const rhs_element *)source, 0, (result *)sums, 0, 1, rows, vectors, 1);
+    source += f->source_stride;
+    lhs += rows;
+  }
+}
+
+INLINE void multiply(const frame *f, const tile_place *at, fragment *sums, int32_t rows,
+                     int32_t vectors) {
+  int32_t whole = f->lots * steps;
+  ptrdiff_t rest = (ptrdiff_t)whole * vectors * columns * values;
+  int makes = vectors == tile_vectors();
+  if (makes && values == 1 && at->origin == not_packed) {
+    multiply_rows(f, at, sums, rows, vectors);
+    return;
+  }
+  if (makes && at->origin == packed_by_lots) {
+    multiply_lots(f, at, sums, rows, vectors);
+    rest = f->rest;
+  } else if (f->lots) {
+    microkernel(at->lhs, 0, at->rhs, 0, (result *)sums, 0, f->lots, rows, vectors, steps);
+  }
+  if (f->depth > whole)
+    microkernel(at->lhs, (ptrdiff_t)whole * rows * values, at->rhs, rest, (result *)sums, 0, 1,
+                rows, vectors, f->depth - whole);
+}
+
+/* The bias from its row, for others and for the rows of this tile. */
+INLINE void take_bias_row(fragment *sums, result *bias, int32_t rows, int32_t vectors) {
+  UNROLLED
+  for (int32_t vector = 0; vector < vectors; ++vector) {
+    ((fragment *)bias)[vector] = -sums[vector];
+    UNROLLED
+    for (int32_t row = 1; row < rows; ++row)
+      sums[row * vectors + vector] -= sums[vector];
+  }
+}
+
+/* The sums are named by constants alone once this is inlined. */
+INLINE void tile(const frame *f, const tile_place *at, int32_t rows, int32_t vectors) {
+  fragment sums[max_rows * max_vectors];
+  const int32_t last = at->width - (vectors - 1) * columns;
+  const int32_t first = has_bias && at->has_bias_row;
+  result *c = at->c - first * f->stride;
+  UNROLLED
+  for (int32_t vector = 0; vector < vectors; ++vector) {
+    fragment start = {0};
+    if (has_bias && at->bias && !first)
+      start = ((const fragment *)at->bias)[vector];
+    UNROLLED
+    for (int32_t row = 0; row < rows; ++row)
+      sums[row * vectors + vector] = start;
+  }
+  if (f->adds && last == columns)
+    add_c(sums, c, f->stride, first, rows, vectors, columns);
+  else if (f->adds)
+    add_c(sums, c, f->stride, first, rows, vectors, last);
+  multiply(f, at, sums, rows, vectors);
+  if (first)
+    take_bias_row(sums, at->bias, rows, vectors);
+  if (last == columns)
+    put_c(c, f->stride, sums, first, rows, vectors, columns);
+  else
+    put_c(c, f->stride, sums, first, rows, vectors, last);
+}
+
+/* A tile of each height is code of its own, in which the microkernel's arrays are registers. */
+static __attribute__((noinline)) void tile_of(const frame *f, const tile_place *at) {
+  int two = tile_vectors() > 1 && at->width > columns;
+#define HEIGHT(height)                                                                             \
+  case height:                                                                                     \
+    if (height > tile_rows())                                                                      \
+      break;                                                                                       \
+    if (two)                                                                                       \
+      tile(f, at, height, 2);                                                                      \
+    else                                                                                           \
+      tile(f, at, height, 1);                                                                      \
+    break;
+#define HEIGHTS(base)                                                                              \
+  HEIGHT(base + 1)                                                                                 \
+  HEIGHT(base + 2)                                                                                 \
+  HEIGHT(base + 3)                                                                                 \
+  HEIGHT(base + 4) HEIGHT(base + 5) HEIGHT(base + 6) HEIGHT(base + 7) HEIGHT(base + 8)
+  switch (at->rows) { HEIGHTS(0) HEIGHTS(8) }
+}
+
+/* Between C, where its columns are apart, and rows of whole vectors. */
+static void gather_c(result *whole, ptrdiff_t stride, const result *c, matrix shape, int32_t rows,
+                     int32_t width) {
+  for (int32_t row = 0; row < rows; ++row)
+    for (int32_t column = 0; column < width; ++column)
+      whole[row * stride + column] = c[row * shape.row_stride + column * shape.column_stride];
+}
+static void scatter_c(result *c, matrix shape, const result *whole, ptrdiff_t stride, int32_t rows,
+                      int32_t width) {
+  for (int32_t row = 0; row < rows; ++row)
+    for (int32_t column = 0; column < width; ++column)
+      c[row * shape.row_stride + column * shape.column_stride] = whole[row * stride + column];
+}
+
+static __attribute__((noinline)) void apart_tile_of(const frame *f, const tile_place *at,
+                                                    matrix shape) {
+  enum { stride = max_vectors * columns };
+  result whole[max_rows * stride];
+  int32_t rows = at->rows - at->has_bias_row;
+  frame inside = *f;
+  tile_place here = *at;
+  inside.stride = stride;
+  here.c = whole;
+  if (f->adds)
+    gather_c(whole, stride, at->c, shape, rows, at->width);
+  tile_of(&inside, &here);
+  scatter_c(at->c, shape, whole, stride, rows, at->width);
+}

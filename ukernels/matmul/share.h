@@ -59,8 +59,8 @@ INLINE int can_be_in_place(const share *s, int32_t words, int32_t most) {
   if (has_blocks())
     return a.row_stride * (ptrdiff_t)sizeof(element) % half_page ||
            s->width <= tile_vectors() * columns;
-  return words <= most && a.row_stride == s->values_of_k && words % tile_steps() == 0 &&
-         words * 4 % page;
+  return s->rows > stream_rows && words <= most && a.row_stride == s->values_of_k &&
+         words % tile_steps() == 0 && words * 4 % page;
 }
 
 /* The first tile packs B, and has a row that C has not. */

@@ -2,7 +2,8 @@
 /*
  * Groups over threads. The caller starts on its own and looks at the clock: only where what is left
  * will take longer than waking the pool does it wake it, so that a tiny launch costs the call of
- * its groups. The pool helps one launch at a time; a launch that finds it busy does its own work.
+ * its groups. A launch like the last one that was worth it wakes the pool at once. The pool helps
+ * one launch at a time; a launch that finds it busy does its own work.
  */
 #include "backends/host/host.h"
 
@@ -122,19 +123,26 @@ static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
 /* The pool                                                                                     */
 
 /* Linux at times wakes a thread on the CPU of the one that wakes it, though another is idle, and
- * leaves both there for milliseconds. What moves it is that it may not be there for a moment. */
-static void make_way(int caller) {
-  cpu_set_t allowed, others;
-  if (sched_getcpu() != caller || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+ * leaves it there to wait for milliseconds. So a thread of the pool may not run where launches are
+ * made: once it has seen one, it is woken elsewhere. */
+typedef struct {
+  cpu_set_t allowed, others; /* before; without the caller's */
+  int caller;
+} pool_place;
+
+static void keep_away(pool_place *place, int caller) {
+  cpu_set_t now;
+  if (caller == place->caller || caller < 0 || sched_getaffinity(0, sizeof now, &now) != 0)
     return;
-  others = allowed;
-  CPU_CLR((size_t)caller, &others);
-  if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0)
-    sched_setaffinity(0, sizeof allowed, &allowed);
+  if (place->caller < 0 || !CPU_EQUAL(&now, &place->others))
+    place->allowed = now; /* at first, and when somebody else has set it */
+  place->others = place->allowed;
+  CPU_CLR((size_t)caller, &place->others);
+  if (CPU_COUNT(&place->others) && sched_setaffinity(0, sizeof place->others, &place->others) == 0)
+    place->caller = caller;
 }
 
 static void help(shared_work *sharing) {
-  make_way(sharing->caller);
   bool lacks;
   void *shared = take_group_memory(sharing->work, &lacks);
   if (!lacks)
@@ -145,6 +153,7 @@ static void help(shared_work *sharing) {
 static void *serve(void *unused) {
   (void)unused;
   uint64_t last = 0;
+  pool_place place = {.caller = -1};
   pthread_mutex_lock(&pool.lock);
   for (;;) {
     while (!pool.work || pool.number == last)
@@ -153,6 +162,7 @@ static void *serve(void *unused) {
     last = pool.number;
     ++pool.inside;
     pthread_mutex_unlock(&pool.lock);
+    keep_away(&place, sharing->caller);
     help(sharing);
     pthread_mutex_lock(&pool.lock);
     if (--pool.inside == 0)
@@ -232,6 +242,26 @@ static uint64_t run_alone(const kdl_host_work *work, void *shared) {
   return done;
 }
 
+/* The kind of launch that was last worth sharing: the same kernel, as many groups. */
+static atomic_uint_least64_t worth_sharing;
+
+static uint64_t kind_of(const kdl_host_work *work) {
+  return (uint64_t)(uintptr_t)work->run ^ work->group_count << 48;
+}
+
+/* What is left after `first` groups, with the pool unless it is busy. */
+static void run_rest(const kdl_host_work *work, uint64_t first, void *shared) {
+  if (pthread_mutex_trylock(&pool.busy) != 0) {
+    run_groups(work, first, work->group_count, shared);
+    return;
+  }
+  int64_t start = now_ns();
+  run_shared(work, first, shared);
+  uint64_t kind = now_ns() - start > wake_ns ? kind_of(work) : 0;
+  atomic_store_explicit(&worth_sharing, kind, memory_order_relaxed);
+  pthread_mutex_unlock(&pool.busy);
+}
+
 kdl_status kdl_host_run(const kdl_host_work *work) {
   bool lacks;
   void *shared = take_group_memory(work, &lacks);
@@ -239,17 +269,15 @@ kdl_status kdl_host_run(const kdl_host_work *work) {
     return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
                                    "out of memory for %u bytes of group memory",
                                    (unsigned)work->shape.shared_size);
+  uint64_t first = 0;
   if (work->group_count == 1 || most_threads() == 1) {
     run_groups(work, 0, work->group_count, shared);
-  } else {
-    uint64_t first = run_alone(work, shared);
-    if (first < work->group_count && pthread_mutex_trylock(&pool.busy) == 0) {
-      run_shared(work, first, shared);
-      pthread_mutex_unlock(&pool.busy);
-    } else {
-      run_groups(work, first, work->group_count, shared);
-    }
+    first = work->group_count;
+  } else if (atomic_load_explicit(&worth_sharing, memory_order_relaxed) != kind_of(work)) {
+    first = run_alone(work, shared);
   }
+  if (first < work->group_count)
+    run_rest(work, first, shared);
   kdl_host_group_memory_give(shared);
   return KDL_OK;
 }

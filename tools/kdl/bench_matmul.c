@@ -57,12 +57,13 @@ static kdl_status take_weights(const char *list, unsigned *out_weights) {
                      : strcmp(word, "plain") == 0 ? MATMUL_PLAIN
                                                   : 0;
     if (!found)
-      return kdl_fail(KDL_BAD_CALL, "--weights: found '%s', expected packed, plain or both", word);
+      return kdl_fail(KDL_BAD_CALL, "--weights: found '%s', expected packed, plain or packed,plain",
+                      word);
     *out_weights |= found;
   }
-  return *out_weights
-             ? KDL_OK
-             : kdl_fail(KDL_BAD_CALL, "--weights: found none, expected packed, plain or both");
+  return *out_weights ? KDL_OK
+                      : kdl_fail(KDL_BAD_CALL,
+                                 "--weights: found none, expected packed, plain or packed,plain");
 }
 
 /* "64", followed by `end`. */

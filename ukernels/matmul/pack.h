@@ -8,6 +8,14 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Of functions that move whole vectors: with registers as wide, also where a compiler that knows
+ * the instruction set alone would rather use halves. */
+#if defined(__x86_64__)
+#define WIDE __attribute__((min_vector_width(512)))
+#else
+#define WIDE
+#endif
+
 enum { columns = kdl_mma_columns, steps = kdl_mma_steps };
 
 typedef struct matrix {
@@ -103,7 +111,7 @@ static void pack_steps(lhs_element *restrict packed, const element *a, matrix sh
 }
 
 /* Rows as the microkernel's lhs; of K, `available` are left, and the rest is zero. */
-static void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t available) {
+static WIDE void pack_rows(lhs_tile to, const element *a, matrix shape, int32_t available) {
   int32_t word = 0;
   if (shape.column_stride == 1) {
     for (; word + steps <= least(to.depth, available / values); word += steps)
@@ -156,8 +164,8 @@ INLINE void transpose(rhs_element *restrict to, ptrdiff_t distance, const elemen
 }
 
 /* ... and fewer; there are zeros in place of other columns. */
-static void transpose_part(rhs_element *restrict to, ptrdiff_t distance, const element *from,
-                           ptrdiff_t column_stride, int32_t words, int32_t width) {
+static WIDE void transpose_part(rhs_element *restrict to, ptrdiff_t distance, const element *from,
+                                ptrdiff_t column_stride, int32_t words, int32_t width) {
   typedef rhs_word unaligned_rhs_word __attribute__((aligned(1)));
   word_line cards[columns];
   /* Lanes that are masked may lie beyond the memory that there is, but that would take long. */
@@ -181,12 +189,27 @@ INLINE element_pairs pairs_of(element_row a, element_row b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8,
                                  24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
+/* Four rows of four words become the words of four columns, as matrices of words and then of bytes:
+ * two instructions where there are none that exchange bytes at will. */
 INLINE element_quads quads_of(element_row a, element_row b, element_row c, element_row d) {
-  element_pairs ac = pairs_of(a, c), bd = pairs_of(b, d);
-  return __builtin_shufflevector(ac, bd, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
-                                 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 16, 48,
-                                 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25,
-                                 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+  element_pairs ab =
+      __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+                              18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+  element_pairs cd =
+      __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
+                              18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+  element_quads rows = __builtin_shufflevector(
+      ab, cd, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+      24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46,
+      47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63);
+  rows = __builtin_shufflevector(rows, rows, 0, 1, 2, 3, 16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50,
+                                 51, 4, 5, 6, 7, 20, 21, 22, 23, 36, 37, 38, 39, 52, 53, 54, 55, 8,
+                                 9, 10, 11, 24, 25, 26, 27, 40, 41, 42, 43, 56, 57, 58, 59, 12, 13,
+                                 14, 15, 28, 29, 30, 31, 44, 45, 46, 47, 60, 61, 62, 63);
+  return __builtin_shufflevector(rows, rows, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+                                 16, 20, 24, 28, 17, 21, 25, 29, 18, 22, 26, 30, 19, 23, 27, 31, 32,
+                                 36, 40, 44, 33, 37, 41, 45, 34, 38, 42, 46, 35, 39, 43, 47, 48, 52,
+                                 56, 60, 49, 53, 57, 61, 50, 54, 58, 62, 51, 55, 59, 63);
 }
 
 INLINE void put_vector(rhs_element *restrict to, const element_row rows[4]) {
@@ -255,7 +278,7 @@ typedef struct cell {
   int32_t words, rows, width;
 } cell;
 
-static void pack_cell(cell at, matrix shape) {
+static WIDE void pack_cell(cell at, matrix shape) {
   int32_t word = 0, whole = least(at.words, at.rows / values);
   if (shape.row_stride == 1 && whole == steps && at.width >= columns) {
     transpose(at.to, at.distance, at.from, shape.column_stride);
@@ -303,8 +326,8 @@ INLINE rhs_element *place_in(const panels *in, int32_t vector, int32_t word) {
 
 /* Words of vectors from rows of N, all of them there. A line of the matrix holds a row of several
  * vectors, which are packed together: at some strides the cache has places for few lines. */
-static void pack_across(const panels *in, const element *b, ptrdiff_t row_stride, int32_t first,
-                        int32_t words, int32_t vectors) {
+static WIDE void pack_across(const panels *in, const element *b, ptrdiff_t row_stride,
+                             int32_t first, int32_t words, int32_t vectors) {
   enum { together = 64 / (columns * sizeof(element)), ahead = 128 / sizeof(element) };
   for (int32_t vector = 0; vector < vectors; vector += together) {
     rhs_element *to[together];
@@ -327,8 +350,8 @@ static void pack_across(const panels *in, const element *b, ptrdiff_t row_stride
 /* Vectors of a matrix with `rows` of K and `width` columns, `depth` words of each; and the bias,
  * unless that is NULL. Sixteen words are taken along all columns: where those lie together, memory
  * is read in sequence. */
-static void pack_vectors(panels in, result *bias, const element *b, matrix shape, int32_t depth,
-                         int32_t rows, int32_t width) {
+static WIDE void pack_vectors(panels in, result *bias, const element *b, matrix shape,
+                              int32_t depth, int32_t rows, int32_t width) {
   for (int32_t i = 0; has_bias && bias && i < in.vectors * columns; ++i)
     bias[i] = 0;
   for (int32_t word = 0; word < depth; word += steps) {

@@ -13,11 +13,12 @@ enum { ones_f32 = 0x3f800000, ones_bf16 = 0x3f803f80, ones_s8 = 0x01010101 };
 
 /* Twelve sums: as many as the latency of any of these instructions times how many begin in a cycle.
  * Registers beyond 15 are left alone: they have no names that every compiler takes here. */
+#define THREE(X, r, a, b, c) X(r, a) X(r, b) X(r, c)
 #define TWELVE(X, r)                                                                               \
-  X(r, "0")                                                                                        \
-  X(r, "1")                                                                                        \
-  X(r, "2") X(r, "3") X(r, "4") X(r, "5") X(r, "6") X(r, "7") X(r, "8") X(r, "9") X(r, "10")       \
-      X(r, "11")
+  THREE(X, r, "0", "1", "2")                                                                       \
+  THREE(X, r, "3", "4", "5")                                                                       \
+  THREE(X, r, "6", "7", "8")                                                                       \
+  THREE(X, r, "9", "10", "11")
 #define CLEAR(r, i) "vpxor %%xmm" i ", %%xmm" i ", %%xmm" i "\n\t"
 #define FMA(r, i) "vfmadd231ps %%" r "12, %%" r "13, %%" r i "\n\t"
 #define DPBF16(r, i) "vdpbf16ps %%" r "12, %%" r "13, %%" r i "\n\t"

@@ -122,14 +122,16 @@ static inline kdl_status kdl_matmul_run(const kdl_matmul *matmul, kdl_queue *que
 }
 
 /* Whether a product with B as it lies is best made in one launch, which packs as it goes: a small
- * B, or too few rows for packed ones to be used again. Columns that would fill little of a vector
- * are better packed as rows, which that launch does not. */
-static inline int kdl_matmul_packs_as_it_goes(kdl_matmul_type type, uint32_t m, uint32_t n,
+ * B, or too few rows for packed ones to be used again. Groups of several threads each pack for
+ * themselves. Columns that would fill little of a vector are better packed as rows, which that
+ * launch does not. */
+static inline int kdl_matmul_packs_as_it_goes(const kdl_matmul *matmul, uint32_t m, uint32_t n,
                                               uint32_t k) {
+  size_t most = (size_t)(matmul->threads < 2 ? 512 : 256) << 10;
   uint32_t last = n % 32;
   if (m <= 32)
     return n > 8;
-  return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(type, n, k) <= 512 << 10;
+  return n > 8 && (!last || last > 4) && kdl_matmul_packed_size(matmul->type, n, k) <= most;
 }
 
 /* With B as it lies. `scratch` has room for B packed, kdl_matmul_packed_size. */
@@ -137,7 +139,7 @@ static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queu
                                               kdl_matmul_matrix a, kdl_matmul_matrix b,
                                               void *scratch, kdl_matmul_matrix c, uint32_t m,
                                               uint32_t n, uint32_t k, kdl_matmul_mode mode) {
-  if (!kdl_matmul_packs_as_it_goes(matmul->type, m, n, k)) {
+  if (!kdl_matmul_packs_as_it_goes(matmul, m, n, k)) {
     kdl_status status = kdl_matmul_pack(matmul, queue, b, scratch, n, k);
     return status ? status : kdl_matmul_run(matmul, queue, a, scratch, c, m, n, k, mode);
   }

@@ -76,28 +76,30 @@ INLINE void add_c(fragment *sums, const result *c, ptrdiff_t stride, int32_t fir
                   int32_t vectors, int32_t last) {
   lanes there = first_lanes(last);
   UNROLLED
-  for (int32_t row = 0; row < rows; ++row)
+  for (int32_t row = 0; row < rows; ++row) {
     UNROLLED
-  for (int32_t vector = 0; vector < vectors; ++vector) {
-    const result *from = c + row * stride + vector * columns;
-    if (row >= first && (vector < vectors - 1 || last == columns))
-      sums[row * vectors + vector] += *(const fragment *)from;
-    else if (row >= first)
-      sums[row * vectors + vector] += __builtin_masked_load(there, from, (fragment)0);
+    for (int32_t vector = 0; vector < vectors; ++vector) {
+      const result *from = c + row * stride + vector * columns;
+      if (row >= first && (vector < vectors - 1 || last == columns))
+        sums[row * vectors + vector] += *(const fragment *)from;
+      else if (row >= first)
+        sums[row * vectors + vector] += __builtin_masked_load(there, from, (fragment)0);
+    }
   }
 }
 INLINE void put_c(result *c, ptrdiff_t stride, const fragment *sums, int32_t first, int32_t rows,
                   int32_t vectors, int32_t last) {
   lanes there = first_lanes(last);
   UNROLLED
-  for (int32_t row = 0; row < rows; ++row)
+  for (int32_t row = 0; row < rows; ++row) {
     UNROLLED
-  for (int32_t vector = 0; vector < vectors; ++vector) {
-    result *to = c + row * stride + vector * columns;
-    if (row >= first && (vector < vectors - 1 || last == columns))
-      *(fragment *)to = sums[row * vectors + vector];
-    else if (row >= first)
-      __builtin_masked_store(there, sums[row * vectors + vector], to);
+    for (int32_t vector = 0; vector < vectors; ++vector) {
+      result *to = c + row * stride + vector * columns;
+      if (row >= first && (vector < vectors - 1 || last == columns))
+        *(fragment *)to = sums[row * vectors + vector];
+      else if (row >= first)
+        __builtin_masked_store(there, sums[row * vectors + vector], to);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 /*
  * Groups over threads. The caller starts on its own and looks at the clock: only where what is left
  * will take longer than waking the pool does it wake it, so that a tiny launch costs the call of
- * its groups. A launch like the last one that was worth it wakes the pool at once. The pool helps
+ * its groups. A launch like an earlier one that was worth it wakes the pool at once. The pool helps
  * one launch at a time; a launch that finds it busy does its own work.
  */
 #include "backends/host/host.h"
@@ -28,7 +28,6 @@ typedef struct {
   const kdl_host_work *work;
   atomic_uint_least64_t next; /* group */
   uint64_t chunk;
-  int caller; /* the CPU on which it was begun */
 } shared_work;
 
 static struct {
@@ -40,10 +39,12 @@ static struct {
   shared_work *work; /* NULL: nothing to join */
   uint64_t number;   /* of the work, so that nobody joins twice */
   unsigned inside;   /* threads that joined */
+  int caller;        /* the CPU where work was last begun; -1: not known */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
-          .idle = PTHREAD_COND_INITIALIZER};
+          .idle = PTHREAD_COND_INITIALIZER,
+          .caller = -1};
 
 /* ------------------------------------------------------------------------------------------ */
 /* How many                                                                                     */
@@ -124,22 +125,24 @@ static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
 
 /* Linux at times wakes a thread on the CPU of the one that wakes it, though another is idle, and
  * leaves it there to wait for milliseconds. So a thread of the pool may not run where launches are
- * made: once it has seen one, it is woken elsewhere. */
+ * made: it is woken elsewhere, once it has seen one, even one that was over when it woke. */
 typedef struct {
-  cpu_set_t allowed, others; /* before; without the caller's */
   int caller;
+  cpu_set_t allowed, current; /* without regard to the caller; as it was last set */
 } pool_place;
 
 static void keep_away(pool_place *place, int caller) {
   cpu_set_t now;
-  if (caller == place->caller || caller < 0 || sched_getaffinity(0, sizeof now, &now) != 0)
+  bool knows = place->caller >= 0;
+  place->caller = caller;
+  if (caller < 0 || sched_getaffinity(0, sizeof now, &now) != 0)
     return;
-  if (place->caller < 0 || !CPU_EQUAL(&now, &place->others))
+  if (!knows || !CPU_EQUAL(&now, &place->current))
     place->allowed = now; /* at first, and when somebody else has set it */
-  place->others = place->allowed;
-  CPU_CLR((size_t)caller, &place->others);
-  if (CPU_COUNT(&place->others) && sched_setaffinity(0, sizeof place->others, &place->others) == 0)
-    place->caller = caller;
+  cpu_set_t others = place->allowed;
+  CPU_CLR((size_t)caller, &others);
+  bool moved = CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0;
+  place->current = moved ? others : now;
 }
 
 static void help(shared_work *sharing) {
@@ -156,13 +159,20 @@ static void *serve(void *unused) {
   pool_place place = {.caller = -1};
   pthread_mutex_lock(&pool.lock);
   for (;;) {
-    while (!pool.work || pool.number == last)
+    int caller = pool.caller;
+    if (caller != place.caller) {
+      pthread_mutex_unlock(&pool.lock);
+      keep_away(&place, caller);
+      pthread_mutex_lock(&pool.lock);
+    }
+    if (!pool.work || pool.number == last) {
       pthread_cond_wait(&pool.wake, &pool.lock);
+      continue;
+    }
     shared_work *sharing = pool.work;
     last = pool.number;
     ++pool.inside;
     pthread_mutex_unlock(&pool.lock);
-    keep_away(&place, sharing->caller);
     help(sharing);
     pthread_mutex_lock(&pool.lock);
     if (--pool.inside == 0)
@@ -190,10 +200,11 @@ static void start_threads(unsigned wanted) {
 static void run_shared(const kdl_host_work *work, uint64_t first, void *shared) {
   unsigned threads = most_threads();
   uint64_t chunk = (work->group_count - first) / ((uint64_t)threads * chunks_per_thread);
-  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1, .caller = sched_getcpu()};
+  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1};
   atomic_init(&sharing.next, first);
   pthread_mutex_lock(&pool.lock);
   start_threads(threads);
+  pool.caller = sched_getcpu();
   pool.work = &sharing;
   ++pool.number;
   pthread_cond_broadcast(&pool.wake);
@@ -242,11 +253,17 @@ static uint64_t run_alone(const kdl_host_work *work, void *shared) {
   return done;
 }
 
-/* The kind of launch that was last worth sharing: the same kernel, as many groups. */
-static atomic_uint_least64_t worth_sharing;
+/* Kinds of launches that were last worth sharing: the same kernel, as many groups. Programs launch
+ * several kernels in turn. */
+enum { kinds = 16 };
+static atomic_uint_least64_t worth_sharing[kinds];
 
 static uint64_t kind_of(const kdl_host_work *work) {
   return (uint64_t)(uintptr_t)work->run ^ work->group_count << 48;
+}
+/* Functions begin at multiples of 16 bytes. */
+static atomic_uint_least64_t *worth_of(uint64_t kind) {
+  return &worth_sharing[(kind >> 4 ^ kind >> 8 ^ kind >> 48) % kinds];
 }
 
 /* What is left after `first` groups, with the pool unless it is busy. */
@@ -257,8 +274,9 @@ static void run_rest(const kdl_host_work *work, uint64_t first, void *shared) {
   }
   int64_t start = now_ns();
   run_shared(work, first, shared);
-  uint64_t kind = now_ns() - start > wake_ns ? kind_of(work) : 0;
-  atomic_store_explicit(&worth_sharing, kind, memory_order_relaxed);
+  uint64_t kind = kind_of(work);
+  atomic_store_explicit(worth_of(kind), now_ns() - start > wake_ns ? kind : 0,
+                        memory_order_relaxed);
   pthread_mutex_unlock(&pool.busy);
 }
 
@@ -269,11 +287,11 @@ kdl_status kdl_host_run(const kdl_host_work *work) {
     return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
                                    "out of memory for %u bytes of group memory",
                                    (unsigned)work->shape.shared_size);
-  uint64_t first = 0;
+  uint64_t first = 0, kind = kind_of(work);
   if (work->group_count == 1 || most_threads() == 1) {
     run_groups(work, 0, work->group_count, shared);
     first = work->group_count;
-  } else if (atomic_load_explicit(&worth_sharing, memory_order_relaxed) != kind_of(work)) {
+  } else if (atomic_load_explicit(worth_of(kind), memory_order_relaxed) != kind) {
     first = run_alone(work, shared);
   }
   if (first < work->group_count)

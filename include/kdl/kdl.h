@@ -148,6 +148,8 @@ typedef struct kdl_image_info {
   uint64_t stored_count; /* of the image as it lies in the container */
   const kdl_pair *pairs; /* every metadata pair, triple and arch included, in file order */
   size_t pair_count;
+  size_t module; /* images of one module are variants of the same code: those of one fatbin, one
+                    bundle, one section of OffloadBinaries; numbered from 0 */
 } kdl_image_info;
 
 typedef struct kdl_open_opts {

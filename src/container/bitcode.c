@@ -101,7 +101,7 @@ static kdl_status search_module(search *s, kdl_bitstream *stream, kdl_bitblock *
 
 kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_scope *scope,
                              const kdl_region *region, bool *out_found) {
-  search s = {container, *scope, region, 0};
+  search s = {container, kdl_container_begin_module(container, scope, true), region, 0};
   *out_found = false;
   const void *data;
   kdl_status status = kdl_source_view(region->source, region->base, region->size, &data);

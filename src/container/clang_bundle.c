@@ -398,9 +398,10 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
     if (!head)
       return kdl_error_status();
     uint64_t used = 0;
+    kdl_scope module = kdl_container_begin_module(container, scope, at == 0);
     kdl_status status = look && memcmp(head, packed_magic, packed_magic_size) == 0
-                            ? read_packed(container, scope, &rest, &used)
-                            : read_plain(container, scope, &rest, label, &used);
+                            ? read_packed(container, &module, &rest, &used)
+                            : read_plain(container, &module, &rest, label, &used);
     if (status == KDL_OK)
       status = kdl_region_skip_zeros(region, at + used, &at);
     if (status != KDL_OK)

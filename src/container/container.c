@@ -63,6 +63,14 @@ bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t 
   return true;
 }
 
+kdl_scope kdl_container_begin_module(kdl_container *container, const kdl_scope *outer,
+                                     bool is_first) {
+  kdl_scope scope = *outer;
+  if (!is_first || scope.module == KDL_MODULE_NONE)
+    scope.module = container->module_count; /* which an image makes one more */
+  return scope;
+}
+
 /* Pairs { triple, arch } in the arena, for formats that imply them; NULL when out of memory. Empty
  * strings are left out. */
 static const kdl_pair *target_pairs(kdl_container *container, const char *triple, const char *arch,
@@ -147,7 +155,8 @@ static kdl_status append(kdl_container *container, const kdl_image *image) {
 static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, uint32_t index) {
   const kdl_image *image = &container->images[index];
   kdl_scope inner = {index, outer->depth + 1,
-                     kdl_arena_format(&container->arena, " in image %" PRIu32, index)};
+                     kdl_arena_format(&container->arena, " in image %" PRIu32, index),
+                     image->module};
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region region = {image->source, image->offset, image->size};
@@ -164,6 +173,9 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
                              const kdl_image *proto) {
   kdl_image image = *proto;
   image.parent = scope->parent;
+  image.module = scope->module;
+  if (image.module == container->module_count)
+    ++container->module_count;
   bool indexed = read_known_keys(&image);
   if (image.kind == KDL_IMAGE_UNKNOWN)
     image.kind = declared_kind(&image);
@@ -216,7 +228,8 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_scope *scop
   image.pairs = target_pairs(container, target.triple, target.arch, &image.pair_count);
   if (!image.label || !image.pairs)
     return kdl_container_no_memory(container);
-  return kdl_container_add(container, scope, &image);
+  kdl_scope module = kdl_container_begin_module(container, scope, true);
+  return kdl_container_add(container, &module, &image);
 }
 
 static bool is_archive(const uint8_t *head, size_t size) {
@@ -292,7 +305,7 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
 
 static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   kdl_container_adopt(container, source);
-  kdl_scope top = {KDL_PARENT_NONE, 0, ""};
+  kdl_scope top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE};
   kdl_region whole = {source, 0, source->size};
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }

@@ -32,6 +32,7 @@ enum {
 #define KDL_LIMIT_INFLATED ((uint64_t)1 << 36)
 
 #define KDL_PARENT_NONE UINT32_MAX
+#define KDL_MODULE_NONE UINT32_MAX
 
 typedef struct kdl_image {
   kdl_source *source; /* the stored bytes lie here ... */
@@ -46,6 +47,7 @@ typedef struct kdl_image {
   uint16_t offload_kind;
   uint32_t flags;
   uint32_t parent; /* index, or KDL_PARENT_NONE */
+  uint32_t module; /* images of one module are variants of the same code */
   uint32_t pair_count;
   const kdl_pair *pairs; /* triple and arch included */
   kdl_string triple;
@@ -61,6 +63,7 @@ typedef struct kdl_container {
   kdl_image *images;
   uint32_t count;
   uint32_t capacity;
+  uint32_t module_count;
   const char *name;
 } kdl_container;
 
@@ -88,7 +91,15 @@ typedef struct kdl_scope {
   uint32_t parent; /* image index, or KDL_PARENT_NONE */
   uint32_t depth;
   const char *place; /* " in a.o .llvm.offloading", or "" at the top of a file */
+  uint32_t module;   /* what the images found are variants of; KDL_MODULE_NONE: not begun */
 } kdl_scope;
+
+/* A scope like `outer` whose images are the next module's. `is_first` says that the caller has
+ * found no other module in `outer`: one that is nested in an image is then the image's own. What a
+ * module is in each format: docs/formats.md. A module without images is none: the number goes to
+ * the next one. */
+kdl_scope kdl_container_begin_module(kdl_container *container, const kdl_scope *outer,
+                                     bool is_first);
 
 /* Appends an image. `proto->pairs` must already be in the container's arena; triple and arch are
  * taken from them. Unless the metadata carries a kernel index, the image's first bytes are looked

@@ -62,7 +62,7 @@ typedef struct {
 /* What every step of the walk needs. */
 typedef struct {
   kdl_container *container;
-  const kdl_scope *scope;
+  kdl_scope scope; /* of the fatbin at hand, which is one module */
   const kdl_region *region;
   const char *label;
 } reader;
@@ -257,7 +257,7 @@ static kdl_status read_entry(const reader *walk, const fatbin_entry *entry) {
   kdl_status status = locate(walk->region, entry, &image);
   if (status == KDL_OK)
     status = read_pairs(walk, entry, &image);
-  return status == KDL_OK ? kdl_container_add(walk->container, walk->scope, &image) : status;
+  return status == KDL_OK ? kdl_container_add(walk->container, &walk->scope, &image) : status;
 }
 
 static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
@@ -320,7 +320,7 @@ static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *o
 
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
                                  const kdl_region *region) {
-  reader walk = {container, scope, region,
+  reader walk = {container, *scope, region,
                  kdl_arena_format(&container->arena, "cuda-fatbin%s", scope->place)};
   if (!walk.label)
     return kdl_container_no_memory(container);
@@ -329,6 +329,7 @@ kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scop
     uint64_t first;
     uint64_t end;
     kdl_status status = read_header(region, at, &first, &end);
+    walk.scope = kdl_container_begin_module(container, scope, at == 0);
     if (status == KDL_OK)
       status = read_entries(&walk, first, end);
     if (status == KDL_OK)

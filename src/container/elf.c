@@ -306,8 +306,22 @@ static kdl_status check_apart(kdl_container *container, const elf_file *elf,
   return status;
 }
 
+/* The bundler puts one object's bundle into many sections: `module` is theirs, once known. */
+static kdl_status walk_bundled(kdl_container *container, const kdl_scope *scope,
+                               const kdl_region *body, kdl_string id, uint32_t *module) {
+  kdl_scope inner = *scope;
+  inner.module = *module;
+  inner = kdl_container_begin_module(container, &inner, true);
+  uint32_t before = container->count;
+  kdl_status status = kdl_parse_bundle_section(container, &inner, body, id);
+  if (container->count > before)
+    *module = inner.module;
+  return status;
+}
+
 static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope,
                                 const elf_file *elf, const candidate_list *list) {
+  uint32_t bundled = scope->module;
   for (size_t i = 0; i < list->count; ++i) {
     const candidate *item = &list->items[i];
     kdl_scope inner = *scope;
@@ -317,7 +331,7 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
     kdl_region body = kdl_region_slice(elf->file, item->section.offset, item->section.size);
     kdl_status status = item->parse
                             ? item->parse(container, &inner, &body)
-                            : kdl_parse_bundle_section(container, &inner, &body, item->bundle_id);
+                            : walk_bundled(container, &inner, &body, item->bundle_id, &bundled);
     if (status != KDL_OK)
       return status;
   }

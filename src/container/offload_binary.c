@@ -484,12 +484,14 @@ static kdl_status read_binary(kdl_container *container, const kdl_scope *scope,
 
 kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *scope,
                                     const kdl_region *region) {
+  /* What follows one another is linked together, by LLVM's linker wrapper as by its runtimes. */
+  kdl_scope module = kdl_container_begin_module(container, scope, true);
   label_cache labels = {0};
   uint64_t offset = 0;
   while (offset < region->size) {
     kdl_region rest = kdl_region_slice(region, offset, region->size - offset);
     uint64_t used = 0;
-    kdl_status status = read_binary(container, scope, &rest, &labels, &used);
+    kdl_status status = read_binary(container, &module, &rest, &labels, &used);
     if (status != KDL_OK)
       return status;
     /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */

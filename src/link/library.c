@@ -221,12 +221,13 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
   kdl_status status = check_index(lib, index);
   if (status != KDL_OK)
     return status;
-  if (out_info->size != sizeof *out_info)
+  const size_t size = out_info->size; /* callers may be older than `module` */
+  if (size != offsetof(kdl_image_info, module) && size != sizeof *out_info)
     return kdl_fail(KDL_BAD_CALL, "kdl_image_get: info.size is %zu, expected %zu", out_info->size,
                     sizeof *out_info);
   const kdl_image *image = &lib->container->images[index];
-  *out_info = (kdl_image_info){
-      .size = sizeof *out_info,
+  const kdl_image_info info = {
+      .size = size,
       .index = index,
       .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
       .kind = image->kind,
@@ -241,7 +242,9 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
       .stored_count = image->stored_size,
       .pairs = image->pairs,
       .pair_count = image->pair_count,
+      .module = image->module,
   };
+  memcpy(out_info, &info, size);
   return KDL_OK;
 }
 

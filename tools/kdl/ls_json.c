@@ -86,6 +86,8 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
     cli_json_null(json);
   else
     cli_json_number(json, image.parent);
+  cli_json_key(json, "module");
+  cli_json_number(json, image.module);
   cli_json_key(json, "image_kind");
   cli_json_text(json, kdl_image_kind_name(image.kind));
   cli_json_key(json, "declared_kind");

@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 #include "image/elf_file.h"
+#include "image/limits.h"
 #include "image/readers.h"
 
 #include <inttypes.h>
@@ -210,4 +211,27 @@ kdl_status kdl_amdgpu_read_target(const uint8_t *data, size_t size, kdl_image_ta
   }
   read_flags(&elf, target);
   return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What HIP needs                                                                               */
+
+kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size) {
+  static const struct {
+    const char *name;
+    uint32_t type;
+  } needed[] = {{".symtab", KDL_ELF_SECTION_SYMTAB}, {".strtab", KDL_ELF_SECTION_STRTAB}};
+  kdl_elf elf;
+  kdl_status status = kdl_elf_open(data, size, &elf);
+  for (size_t i = 0; status == KDL_OK && i < sizeof needed / sizeof *needed; ++i) {
+    kdl_elf_section section;
+    bool found = false;
+    status = kdl_elf_find_section(&elf, needed[i].name, &section, &found);
+    if (status == KDL_OK && (!found || section.type != needed[i].type))
+      status = kdl_fail(KDL_BAD_FILE,
+                        "the code object is stripped: found no section %s, expected one: HIP "
+                        "crashes without. Link it without -s, and do not strip it",
+                        needed[i].name);
+  }
+  return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What an AMD code object says of how one of its kernels can be launched. */
+/* What an AMD code object says of how it can be loaded, and one of its kernels launched. */
 #ifndef KDL_IMAGE_LIMITS_H
 #define KDL_IMAGE_LIMITS_H
 
@@ -18,5 +18,9 @@ typedef struct kdl_image_limits {
  * metadata knows no kernel of that name, and KDL_BAD_FILE where it contradicts its format. */
 kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
                                   kdl_image_limits *out_limits);
+
+/* Fails with KDL_BAD_FILE where the code object is stripped: HIP looks for `.symtab` and `.strtab`
+ * by their names, and the process ends in a segmentation fault where they are missing. */
+kdl_status kdl_amdgpu_check_symbols(const void *data, size_t size);
 
 #endif

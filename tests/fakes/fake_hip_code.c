@@ -128,6 +128,8 @@ static void read_limits(const fake_object *module, const void *data, size_t size
 /* Keeps the code object, whose symbols are asked for later. */
 static int load_code_object(fake_object *module, const void *data) {
   size_t size = fake_elf_size(data);
+  if (kdl_amdgpu_check_symbols(data, size) != KDL_OK)
+    fake_hip_abort("hipModuleLoadData", "reads .symtab and .strtab, and the code is stripped");
   const kdl_device_spec *spec = fake_device((size_t)module->context->device);
   /* The runtime keeps the difference for itself from 6 on. */
 #ifdef FAKE_OLD

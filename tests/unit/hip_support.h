@@ -19,10 +19,10 @@
 
 /* A golden file, read once. */
 static inline kdl_backend_image golden_code(const char *name) {
-  static uint8_t *bytes[4];
-  static size_t sizes[4];
+  static uint8_t *bytes[5];
+  static size_t sizes[5];
   static const char *const names[] = {"gfx90a.hsaco", "gfx90a_xnack.hsaco", "fixed.hsaco",
-                                      "spirv64.spv"};
+                                      "spirv64.spv", "stripped.hsaco"};
   size_t i = 0;
   while (strcmp(names[i], name) != 0)
     ++i;

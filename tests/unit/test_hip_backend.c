@@ -314,6 +314,17 @@ static void test_code_is_cut_off(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
+/* The runtime does not survive it: the fake neither. */
+static void test_code_is_stripped(void **state) {
+  (void)state;
+  void *device = open_device(0), *module;
+  kdl_backend_image image = golden_code("stripped.hsaco");
+  assert_fails(driver->module_load(device, &image, &module), KDL_BAD_FILE,
+               "hip:0: the code object is stripped: found no section .symtab, expected one: HIP "
+               "crashes without. Link it without -s, and do not strip it");
+  assert_int_equal(ask_fake("fake_alive"), 0);
+}
+
 static void test_code_lies_anywhere(void **state) {
   (void)state;
   void *device = open_device(0);
@@ -398,6 +409,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_globals),
       cmocka_unit_test(test_a_kernel_is_missing),
       cmocka_unit_test(test_code_is_cut_off),
+      cmocka_unit_test(test_code_is_stripped),
       cmocka_unit_test(test_code_lies_anywhere),
       cmocka_unit_test(test_code_for_another),
       cmocka_unit_test(test_spirv),

@@ -4,6 +4,7 @@
 #include "base/kernel_name.h"
 #include "command.h"
 #include "image/image.h"
+#include "image/limits.h"
 #include "input.h"
 #include "kinds.h"
 #include "names.h"
@@ -74,6 +75,9 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
                       kdl_image_kind_name(kind), kdl_error_message());
     return;
   }
+  if (kind == KDL_IMAGE_HSACO && target.offload_kind == KDL_OFFLOAD_HIP &&
+      kdl_amdgpu_check_symbols(image->data, image->size) != KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
   char reason[256];
   if (cli_target_contradicts(kind, image->info.triple.data, image->info.arch.data, &target, reason,
                              sizeof reason))
@@ -221,7 +225,8 @@ const cli_command cli_command_verify = {
     .name = "verify",
     .usage = "kdl verify [--verbose] FILE...",
     .summary = "check every image of a file against its metadata",
-    .details = "Errors: a damaged image or stream, triple or arch that contradict the image, an "
+    .details = "Errors: a damaged image or stream, a stripped AMD code object, triple or arch that "
+               "contradict the image, an "
                "index that names kernels it lacks. Warnings: bytes that this build cannot unpack, "
                "a wrong image kind, repeated keys, no triple, an index with gaps, images that only "
                "their order tells apart; values and tokens that the metadata vocabulary does not "

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "image/elf_file.h"
+#include "image/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,13 @@ static kdl_status check_elf(const kdl_hip_device *device, const kdl_backend_imag
   kdl_status status = kdl_elf_open(image->data, image->data_size, &elf);
   if (status == KDL_OK)
     status = kdl_elf_check_extents(&elf);
-  if (status != KDL_OK)
+  if (status != KDL_OK) {
     kdl_error_prefix("hip:%u: the code object is damaged", device->ordinal);
+    return status;
+  }
+  status = kdl_amdgpu_check_symbols(image->data, image->data_size);
+  if (status != KDL_OK)
+    kdl_error_prefix("hip:%u", device->ordinal);
   return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "examine.h"
+#include "image/limits.h"
 #include "signature.h"
 #include "wrapper.h"
 
@@ -364,7 +365,14 @@ static kdl_status make_nvidia(cc_job *job) {
 static kdl_status make_amd(cc_job *job) {
   const char *image = file_of(job, "hsaco");
   kdl_status status = compile(job, job->source->path, WITH("-nostdlib"), image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_HSACO) : status;
+  if (status == KDL_OK)
+    status = keep_image(job, image, KDL_IMAGE_HSACO);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
+  if (status != KDL_OK) /* flags of the user's stripped it */
+    kdl_error_prefix("%s", job->source->path);
+  return status;
 }
 
 /* OpenCL's rules up to version 1.2; newer ones have no more of their own. */

@@ -2,7 +2,7 @@
 /* Two layers of a network, y = W2 relu(W1 x), in bf16 on the CPU: the weights are packed once, and
  * then multiplied with batch after batch.
  *
- *     matmul kdl-matmul.offload
+ *     matmul [./other.offload]
  */
 #include <kdl/matmul.h>
 

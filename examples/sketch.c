@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   kdl_queue *q;
   kdl_kernel *k;
   kdl_buffer x, y;
-  must(kdl_open(argc > 1 ? argv[1] : "saxpy.offload", NULL, &lib));
+  must(kdl_open(argc > 1 ? argv[1] : "./saxpy.offload", NULL, &lib));
   must(kdl_device_for(lib, "saxpy", NULL, &dev));
   must(kdl_queue_create(dev, NULL, &q));
   must(kdl_alloc(dev, sizeof host_x, &x));

@@ -49,7 +49,8 @@ static bool make_queue(void *state) {
 static bool open_library(void *state) {
   kdl_state *at = state;
   const peer_job *job = at->job;
-  return done(job->library ? kdl_open(job->library, NULL, &at->lib)
+  const kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
+  return done(job->library ? kdl_open(job->library, &as_it_stands, &at->lib)
                            : kdl_open_memory(job->data, job->data_size, NULL, &at->lib),
               "kdl_open");
 }

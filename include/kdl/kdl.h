@@ -8,7 +8,7 @@
  * variant, without reading the images themselves.
  *
  *     kdl_library *lib;
- *     if (kdl_open("saxpy.offload", NULL, &lib) != KDL_OK) {
+ *     if (kdl_open("./saxpy.offload", NULL, &lib) != KDL_OK) {
  *       fprintf(stderr, "%s\n", kdl_error_message());
  *       return 1;
  *     }
@@ -171,9 +171,13 @@ enum {
  *                       the order of their names
  *   without             the first of NAME, NAME.offload and NAME.d in the folders of
  *                       KDL_LIBRARY_PATH (separated by ':'), then beside the program or shared
- *                       object that calls, then in the current folder
- *   NULL                the libraries that the calling program or shared object carries inside
- *                       itself: see KDL_EMBED
+ *                       object that calls, then in the folder of the libraries that come with
+ *                       libkdl, LIBDIR/kdl: "kdl-matmul". The current folder is not searched:
+ * "./NAME" means what lies there, and so does a '.' in KDL_LIBRARY_PATH NULL                the
+ * libraries that the calling program or shared object carries inside itself: see KDL_EMBED
+ *
+ * In a program that runs with more rights than its user (AT_SECURE) that is less: absolute paths,
+ * names of libraries in LIBDIR/kdl, and NULL.
  *
  * Reads headers and metadata only; image bytes are mapped when asked for. The file may be replaced
  * (renamed over) while open; if it is truncated, later calls fail with KDL_IO. `opts` may be NULL.

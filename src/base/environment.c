@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
     [KDL_DEBUG_FILES] = "files", [KDL_DEBUG_DEVICES] = "devices", [KDL_DEBUG_SELECT] = "select",
@@ -21,6 +22,10 @@ typedef void log_function(void *user, const char *topic, const char *line);
 static log_function *log_here;
 static void *log_user;
 static unsigned log_topics;
+
+bool kdl_is_privileged(void) {
+  return getauxval(AT_SECURE) != 0;
+}
 
 const char *kdl_environment(const char *name) {
   const char *value = secure_getenv(name);

@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+/* Whether this program runs with more rights than its user (AT_SECURE). */
+bool kdl_is_privileged(void);
+
 /* NULL where unset, empty, or not to be trusted. */
 const char *kdl_environment(const char *name);
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 static kdl_status read_mode(kdl_cache_mode *out_mode) {
   static const struct {
@@ -50,7 +49,7 @@ static kdl_status read_dir(char *out_dir) {
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
   kdl_cache_settings made = {.mode = KDL_CACHE_OFF, .limit = KDL_CACHE_DEFAULT_LIMIT};
   kdl_status status = KDL_OK;
-  if (!getauxval(AT_SECURE)) {
+  if (!kdl_is_privileged()) {
     const char *size = kdl_environment("KDL_CACHE_SIZE");
     status = read_mode(&made.mode);
     if (status == KDL_OK && size) {

@@ -7,6 +7,7 @@
 #include "base/layer.h"
 #include "base/lock.h"
 #include "image/image.h"
+#include "link/caller.h"
 #include "link/kernel.h"
 #include "link/module.h"
 #include "link/scope.h"
@@ -82,8 +83,12 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   kdl_status status = read_opts(given, &opts);
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
     status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
-  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
-    status = kdl_container_open_file(path, opts.name, &container);
+  if (status == KDL_OK && !path) {
+    status = kdl_caller_open(caller, opts.name, &container);
+  } else if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
+    status = kdl_search_check(path);
+    if (status == KDL_OK)
+      status = kdl_container_open_file(path, opts.name, &container);
   } else if (status == KDL_OK) {
     status = kdl_search(path, caller, &found);
     if (status == KDL_OK)

@@ -2,11 +2,10 @@
 #include "link/linker.h"
 
 #include "base/environment.h"
-#include "link/search.h"
+#include "link/caller.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,12 +24,12 @@ static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
 static char folder[PATH_MAX];
 
 static void find_folder(void) {
-  kdl_search_folder_of(folder, folder, sizeof folder);
+  kdl_caller_folder(folder, folder, sizeof folder);
 }
 
 bool kdl_linker_find(char out_path[PATH_MAX]) {
   const char *given = kdl_environment("KDL_LD");
-  if (getauxval(AT_SECURE))
+  if (kdl_is_privileged())
     return false;
   if (given)
     return snprintf(out_path, PATH_MAX, "%s", given) < PATH_MAX && is_program(out_path);

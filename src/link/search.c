@@ -3,40 +3,16 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "link/caller.h"
 #include "target/text.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ------------------------------------------------------------------------------------------ */
-/* Who calls                                                                                    */
-
-/* The file that holds the code at an address. The program itself goes by /proc: what dladdr calls
- * it is what it was started as, which may mean another file here, or none; the loader knows it by
- * an empty name. */
-static const char *file_of(const void *address) {
-  Dl_info info;
-  void *found = NULL;
-  if (!dladdr1(address, &info, &found, RTLD_DL_LINKMAP) || !found)
-    return "/proc/self/exe";
-  const char *name = ((const struct link_map *)found)->l_name;
-  return name && name[0] ? name : "/proc/self/exe";
-}
-
-void kdl_search_folder_of(const void *address, char *out_folder, size_t size) {
-  char path[PATH_MAX];
-  const char *slash = NULL;
-  if (realpath(file_of(address), path))
-    slash = strrchr(path, '/');
-  snprintf(out_folder, size, "%.*s", slash ? (int)(slash - path) : 0, path);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Names                                                                                        */
@@ -84,25 +60,61 @@ static bool look_along(hunt *hunting, const char *list) {
   return false;
 }
 
+/* The folders of libraries that come with libkdl: as it lies here, whose tree may have been moved
+ * since it was installed, and where it was to be installed. Of these only the second is the
+ * system's own word: a program's place can be chosen by whoever makes a hard link to it. */
+static bool look_in_system(hunt *hunting, bool is_privileged) {
+  static const char installed[] = KDL_LIBRARY_FOLDER;
+  char own[PATH_MAX], folder[PATH_MAX], here[PATH_MAX] = "";
+  bool is_shared = kdl_caller_folder(installed, folder, sizeof folder);
+  if (!is_privileged && folder[0] &&
+      snprintf(own, sizeof own, "%s/%s", folder, is_shared ? "kdl" : KDL_LIBRARY_BELOW) <
+          (int)sizeof own &&
+      realpath(own, here) && look_in(hunting, here, strlen(here)))
+    return true;
+  return strcmp(here, installed) != 0 && look_in(hunting, installed, strlen(installed));
+}
+
+static kdl_status no_memory(void) {
+  return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+}
+
+kdl_status kdl_search_check(const char *path) {
+  if (path[0] == '/' || !kdl_is_privileged())
+    return KDL_OK;
+  return kdl_fail(KDL_IO,
+                  "%s: cannot open: found a relative path in a program that runs with more rights "
+                  "than its user, expected an absolute one or the name of an installed library",
+                  path);
+}
+
 kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
-  if (!name || strchr(name, '/')) {
-    *out_path = strdup(name ? name : file_of(caller));
-    return *out_path ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+  bool is_privileged = kdl_is_privileged();
+  if (strchr(name, '/')) {
+    kdl_status status = kdl_search_check(name);
+    if (status != KDL_OK)
+      return status;
+    *out_path = strdup(name);
+    return *out_path ? KDL_OK : no_memory();
   }
   hunt hunting = {.name = name};
   hunting.out = (kdl_out){hunting.tried, sizeof hunting.tried, 0};
-  char beside[PATH_MAX];
-  kdl_search_folder_of(caller, beside, sizeof beside);
-  const char *list = kdl_environment("KDL_LIBRARY_PATH");
-  if (look_along(&hunting, list) || look_in(&hunting, beside, strlen(beside)) ||
-      look_in(&hunting, ".", 1)) {
+  char beside[PATH_MAX] = "";
+  if (!is_privileged)
+    kdl_caller_folder(caller, beside, sizeof beside);
+  if (look_along(&hunting, kdl_environment("KDL_LIBRARY_PATH")) ||
+      look_in(&hunting, beside, strlen(beside)) || look_in_system(&hunting, is_privileged)) {
     *out_path = hunting.found;
-    return hunting.found ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+    return hunting.found ? KDL_OK : no_memory();
   }
+  /* Where it lies in the current folder, what is missing is the word that it is meant. */
+  bool is_here = !is_privileged && (is_there(name, false) || is_there(name, true));
   return kdl_fail(KDL_IO,
                   "%s: cannot open: found neither %s, %s.offload nor %s.d in %s; KDL_LIBRARY_PATH "
-                  "adds folders",
-                  name, name, name, name, hunting.tried);
+                  "adds folders%s%s%s",
+                  name, name, name, name, hunting.tried,
+                  is_here ? "; the one in the current folder is './" : "", is_here ? name : "",
+                  is_here ? "'" : "");
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -5,14 +5,12 @@
 
 #include <kdl/kdl.h>
 
-/* The file or folder that `name` means to the code at address `caller`; NULL is the caller's own
- * file. The caller frees *out_path. KDL_IO, with every place that was tried, where there is none.
- */
+/* The file or folder that `name` means to the code at address `caller`. The caller frees *out_path.
+ * KDL_IO, with every place that was tried, where there is none. */
 kdl_status kdl_search(const char *name, const void *caller, char **out_path);
 
-/* The folder of the program or shared object that holds the code at an address; "" where nobody
- * knows. */
-void kdl_search_folder_of(const void *address, char *out_folder, size_t size);
+/* Refuses a relative path in a program that runs with more rights than its user. */
+kdl_status kdl_search_check(const char *path);
 
 /* The *.offload files of a folder, sorted by name; *out_files is NULL where `path` is no folder, or
  * is not there. KDL_IO for a folder without any. */

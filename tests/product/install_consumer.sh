@@ -119,6 +119,12 @@ c++ -std=c++17 "${flags[@]}" "${cflags[@]}" -x c++ "$consumer/consumer.c" -x non
   -o pc-c++17
 check "pkg-config c++17" ./pc-c++17
 readelf -d pc-c99 | grep -q 'NEEDED.*libkdl\.so\.0' || fail "the program does not need libkdl.so.0"
+# The first line of <kdl/matmul.h>: libraries that come with libkdl are found by their name.
+if [ -e "$libdir/kdl/kdl-matmul.offload" ]; then
+  cc -std=c17 "${cflags[@]}" "$source/examples/matmul.c" "${libs[@]}" -lm -o matmul
+  ./matmul >matmul.log || fail "kdl_open(\"kdl-matmul\") in an installed tree: $(cat matmul.log)"
+  echo "install: kdl-matmul: found by its name"
+fi
 cc -std=c17 -static "${flags[@]}" "${cflags[@]}" "$consumer/consumer.c" "${static_libs[@]}" \
   -o pc-static 2>static.log || fail "static: $(cat static.log)"
 check "pkg-config --static" env -u LD_LIBRARY_PATH ./pc-static

@@ -64,17 +64,37 @@ static void slash_means_a_file(void **state) {
   unsetenv("KDL_LIBRARY_PATH");
 }
 
-static void current_folder_is_last(void **state) {
+/* As with ld.so: what lies there by chance is nothing that was asked for. */
+static void current_folder_is_asked_for(void **state) {
   (void)state;
   char before[PATH_MAX], here[PATH_MAX];
+  kdl_library *lib;
   assert_non_null(getcwd(before, sizeof before));
   snprintf(here, sizeof here, "%s/a", root);
   assert_int_equal(chdir(here), 0);
+  assert_int_equal(kdl_open("lib", NULL, &lib), KDL_IO);
+  assert_int_equal(kdl_open("lib.offload", NULL, &lib), KDL_IO);
+  assert_non_null(
+      strstr(kdl_error_message(), "; the one in the current folder is './lib.offload'"));
+  assert_int_equal(variant_of("./lib.offload"), 1);
+  setenv("KDL_LIBRARY_PATH", ":", 1); /* empty parts mean nothing */
+  assert_int_equal(kdl_open("lib", NULL, &lib), KDL_IO);
+  setenv("KDL_LIBRARY_PATH", ".", 1);
   assert_int_equal(variant_of("lib"), 1);
-  search_along("b", "b");
+  search_along("b", ".");
   assert_int_equal(variant_of("lib"), 2);
   unsetenv("KDL_LIBRARY_PATH");
   assert_int_equal(chdir(before), 0);
+}
+
+static void put_file(const char *path, const char *image) {
+  host_row row = {image, 0, NULL, NULL, NULL, NULL};
+  host_library made = make_library(&row, 1);
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(made.data, 1, made.size, file), made.size);
+  fclose(file);
+  free_rows(&made);
 }
 
 /* The folder of this very program. */
@@ -83,15 +103,35 @@ static void beside_the_caller(void **state) {
   char program[PATH_MAX], beside[PATH_MAX + 64];
   assert_non_null(realpath("/proc/self/exe", program));
   snprintf(beside, sizeof beside, "%s-beside.offload", program);
-  host_row row = {"mark3", 0, NULL, NULL, NULL, NULL};
-  host_library made = make_library(&row, 1);
-  FILE *file = fopen(beside, "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(made.data, 1, made.size, file), made.size);
-  fclose(file);
-  free_rows(&made);
+  put_file(beside, "mark3");
   assert_int_equal(variant_of(strrchr(beside, '/') + 1), 3);
   unlink(beside);
+}
+
+/* Those that come with libkdl, as "kdl-matmul": from where this program was built to. */
+static void libraries_of_libkdl_are_last(void **state) {
+  (void)state;
+  char path[PATH_MAX], *slash;
+  assert_non_null(realpath("/proc/self/exe", path));
+  slash = strrchr(path, '/');
+  snprintf(slash, sizeof path - (size_t)(slash - path), "/%s", KDL_TEST_LIBRARIES);
+  char *folder = realpath(path, NULL);
+  assert_non_null(folder);
+  snprintf(path, sizeof path, "%s/search-test-%d.offload", folder, (int)getpid());
+  free(folder);
+  put_file(path, "mark3");
+  char name[64];
+  snprintf(name, sizeof name, "search-test-%d", (int)getpid());
+  uint32_t found = variant_of(name);
+  snprintf(name, sizeof name, "a/search-test-%d.offload", (int)getpid());
+  put(name, "mark1");
+  *strrchr(name, '.') = '\0';
+  search_along("b", "a");
+  uint32_t listed = variant_of(name + 2);
+  unsetenv("KDL_LIBRARY_PATH");
+  unlink(path);
+  assert_int_equal(found, 3);
+  assert_int_equal(listed, 1);
 }
 
 static void folder_is_one_library(void **state) {
@@ -124,7 +164,7 @@ static void what_is_nowhere_is_told_with_every_place(void **state) {
            "%s/b, ",
            root, root);
   assert_int_equal(strncmp(kdl_error_message(), places, strlen(places)), 0);
-  assert_non_null(strstr(kdl_error_message(), ", .; KDL_LIBRARY_PATH adds folders"));
+  assert_non_null(strstr(kdl_error_message(), "/kdl; KDL_LIBRARY_PATH adds folders"));
   unsetenv("KDL_LIBRARY_PATH");
 }
 
@@ -173,8 +213,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(path_order_decides),
       cmocka_unit_test(slash_means_a_file),
-      cmocka_unit_test(current_folder_is_last),
+      cmocka_unit_test(current_folder_is_asked_for),
       cmocka_unit_test(beside_the_caller),
+      cmocka_unit_test(libraries_of_libkdl_are_last),
       cmocka_unit_test(folder_is_one_library),
       cmocka_unit_test(what_is_nowhere_is_told_with_every_place),
       cmocka_unit_test(global_scope_is_in_the_order_of_opening),

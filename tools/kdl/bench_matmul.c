@@ -155,6 +155,7 @@ kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_
   matmul_request request = {.blocks = blocks, .pin = pin};
   char path[PATH_MAX];
   const char *library = args->operand_count > 1 ? args->operands[1] : path;
+  const kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
   kdl_status status = take_types(cli_args_value(args, "types"), &request.types);
   if (status == KDL_OK)
     status = take_weights(cli_args_value(args, "weights"), &request.weights);
@@ -167,7 +168,7 @@ kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_
   if (status == KDL_OK && library == path)
     status = find_library(path);
   if (status == KDL_OK)
-    status = kdl_open(library, NULL, &request.library);
+    status = kdl_open(library, &as_it_stands, &request.library);
   if (status == KDL_OK)
     status = kdl_device_find("host", &request.host);
   if (status == KDL_OK) {

@@ -3,7 +3,7 @@
  * interface of oneDNN 3 is another one. */
 #include "gemm.h"
 
-#if __has_include(<dnnl.h>)
+#if KDL_HAVE_DNNL_H
 #include <dnnl.h>
 #endif
 #if defined(DNNL_VERSION_MAJOR) && DNNL_VERSION_MAJOR == 2

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/lock.h"
+#include "container/codec_abi.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -12,17 +13,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#if KDL_HAVE_ZSTD
-#include <zstd.h>
-#endif
-#if KDL_HAVE_ZLIB
-#define ZLIB_CONST
-#include <zlib.h>
-#endif
-#if KDL_HAVE_LZ4
-#include <lz4.h>
-#endif
 
 /* The most that is inflated beyond what was asked for. Offering zstd room for a whole frame would
  * make it inflate the whole frame, when a container's table is all that is wanted. */
@@ -49,8 +39,8 @@ typedef struct {
 typedef struct method {
   const char *name;
   const char *library;
-  const char *package;
-  const symbol *symbols; /* NULL where built without the header */
+  const char *option;    /* of CMake, which leaves it out */
+  const symbol *symbols; /* NULL where built without the codec */
   size_t symbol_count;
   /* Streams: each step uses input and makes output; the caller notices when it does neither. */
   kdl_status (*start)(kdl_inflater *inflater);
@@ -60,49 +50,41 @@ typedef struct method {
   kdl_status (*block)(const void *packed, size_t packed_size, void *out, size_t inflated_size);
 } method;
 
-#define FIELD(function) __typeof__(&function) function;
+#define FIELD(result, function, parameters) result(*function) parameters;
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#if KDL_HAVE_ZSTD || KDL_HAVE_ZLIB
+#if KDL_WITH_ZSTD || KDL_WITH_ZLIB
 static kdl_status damaged(const kdl_inflater *inflater, size_t just_made, const char *reason) {
   return kdl_fail(KDL_BAD_FILE, "%s stream: cannot be inflated beyond byte %" PRIu64 ": %s",
                   inflater->method->name, inflater->made + just_made, reason);
 }
 #endif
 
-#if KDL_HAVE_ZSTD
-
-#define ZSTD_FUNCTIONS(X)                                                                          \
-  X(ZSTD_createDStream)                                                                            \
-  X(ZSTD_freeDStream)                                                                              \
-  X(ZSTD_DCtx_setParameter)                                                                        \
-  X(ZSTD_decompressStream)                                                                         \
-  X(ZSTD_isError)                                                                                  \
-  X(ZSTD_getErrorName)
+#if KDL_WITH_ZSTD
 
 static struct {
-  ZSTD_FUNCTIONS(FIELD)
+  KDL_ZSTD_FUNCTIONS(FIELD)
 } zstd;
 
-#define ZSTD_SYMBOL(function) {#function, &zstd.function},
-static const symbol zstd_symbols[] = {ZSTD_FUNCTIONS(ZSTD_SYMBOL)};
+#define ZSTD_SYMBOL(result, function, parameters) {#function, &zstd.function},
+static const symbol zstd_symbols[] = {KDL_ZSTD_FUNCTIONS(ZSTD_SYMBOL)};
 
 /* What zstd's own command allows unless told otherwise; LLVM stays far below. */
 enum { largest_window_log = 27 };
 
 static kdl_status zstd_start(kdl_inflater *inflater) {
-  ZSTD_DStream *stream = zstd.ZSTD_createDStream();
+  void *stream = zstd.ZSTD_createDStream();
   if (!stream)
     return kdl_fail(KDL_NO_MEMORY, "zstd stream: out of memory");
-  zstd.ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, largest_window_log);
+  zstd.ZSTD_DCtx_setParameter(stream, KDL_ZSTD_WINDOW_LOG_MAX, largest_window_log);
   inflater->state = stream;
   return KDL_OK;
 }
 
 static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,
                             size_t *out_made) {
-  ZSTD_inBuffer from = {inflater->packed, inflater->packed_size, inflater->used};
-  ZSTD_outBuffer to = {out, capacity, 0};
+  kdl_zstd_input from = {inflater->packed, inflater->packed_size, inflater->used};
+  kdl_zstd_output to = {out, capacity, 0};
   size_t left = zstd.ZSTD_decompressStream(inflater->state, &to, &from);
   inflater->used = from.pos;
   *out_made = to.pos;
@@ -123,20 +105,18 @@ static void zstd_stop(kdl_inflater *inflater) {
 #define ZSTD_METHOD .symbols = NULL
 #endif
 
-#if KDL_HAVE_ZLIB
-
-#define ZLIB_FUNCTIONS(X) X(inflateInit_) X(inflate) X(inflateEnd)
+#if KDL_WITH_ZLIB
 
 static struct {
-  ZLIB_FUNCTIONS(FIELD)
+  KDL_ZLIB_FUNCTIONS(FIELD)
 } zlib;
 
-#define ZLIB_SYMBOL(function) {#function, &zlib.function},
-static const symbol zlib_symbols[] = {ZLIB_FUNCTIONS(ZLIB_SYMBOL)};
+#define ZLIB_SYMBOL(result, function, parameters) {#function, &zlib.function},
+static const symbol zlib_symbols[] = {KDL_ZLIB_FUNCTIONS(ZLIB_SYMBOL)};
 
 static kdl_status zlib_start(kdl_inflater *inflater) {
-  z_stream *stream = calloc(1, sizeof *stream);
-  if (!stream || zlib.inflateInit_(stream, ZLIB_VERSION, (int)sizeof *stream) != Z_OK) {
+  kdl_zlib_stream *stream = calloc(1, sizeof *stream);
+  if (!stream || zlib.inflateInit_(stream, KDL_ZLIB_VERSION, (int)sizeof *stream) != KDL_ZLIB_OK) {
     free(stream);
     return kdl_fail(KDL_NO_MEMORY, "zlib stream: out of memory");
   }
@@ -145,26 +125,26 @@ static kdl_status zlib_start(kdl_inflater *inflater) {
 }
 
 /* zlib counts in 32 bits; what does not fit is left for the next step. */
-static uInt clamp(size_t size) {
-  return size > UINT_MAX ? UINT_MAX : (uInt)size;
+static unsigned clamp(size_t size) {
+  return size > UINT_MAX ? UINT_MAX : (unsigned)size;
 }
 
 static kdl_status zlib_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,
                             size_t *out_made) {
-  z_stream *stream = inflater->state;
-  uInt input = clamp(inflater->packed_size - inflater->used);
-  uInt room = clamp(capacity);
+  kdl_zlib_stream *stream = inflater->state;
+  unsigned input = clamp(inflater->packed_size - inflater->used);
+  unsigned room = clamp(capacity);
   stream->next_in = inflater->packed + inflater->used;
   stream->avail_in = input;
   stream->next_out = out;
   stream->avail_out = room;
-  int result = zlib.inflate(stream, Z_NO_FLUSH);
+  int result = zlib.inflate(stream, KDL_ZLIB_NO_FLUSH);
   inflater->used += input - stream->avail_in;
   *out_made = room - stream->avail_out;
-  inflater->ended = result == Z_STREAM_END;
-  if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+  inflater->ended = result == KDL_ZLIB_STREAM_END;
+  if (result == KDL_ZLIB_OK || result == KDL_ZLIB_STREAM_END || result == KDL_ZLIB_BUF_ERROR)
     return KDL_OK;
-  if (result == Z_MEM_ERROR)
+  if (result == KDL_ZLIB_MEM_ERROR)
     return kdl_fail(KDL_NO_MEMORY, "zlib stream: out of memory");
   return damaged(inflater, *out_made, stream->msg ? stream->msg : "it needs a preset dictionary");
 }
@@ -181,23 +161,21 @@ static void zlib_stop(kdl_inflater *inflater) {
 #define ZLIB_METHOD .symbols = NULL
 #endif
 
-#if KDL_HAVE_LZ4
-
-#define LZ4_FUNCTIONS(X) X(LZ4_decompress_safe)
+#if KDL_WITH_LZ4
 
 static struct {
-  LZ4_FUNCTIONS(FIELD)
+  KDL_LZ4_FUNCTIONS(FIELD)
 } lz4;
 
-#define LZ4_SYMBOL(function) {#function, &lz4.function},
-static const symbol lz4_symbols[] = {LZ4_FUNCTIONS(LZ4_SYMBOL)};
+#define LZ4_SYMBOL(result, function, parameters) {#function, &lz4.function},
+static const symbol lz4_symbols[] = {KDL_LZ4_FUNCTIONS(LZ4_SYMBOL)};
 
 static kdl_status lz4_block(const void *packed, size_t packed_size, void *out,
                             size_t inflated_size) {
-  if (packed_size > INT_MAX || inflated_size > LZ4_MAX_INPUT_SIZE)
+  if (packed_size > INT_MAX || inflated_size > KDL_LZ4_MAX_INPUT_SIZE)
     return kdl_fail(KDL_BAD_FILE,
                     "lz4 block: found %zu bytes that inflate to %zu, expected at most %d",
-                    packed_size, inflated_size, LZ4_MAX_INPUT_SIZE);
+                    packed_size, inflated_size, KDL_LZ4_MAX_INPUT_SIZE);
   int made = lz4.LZ4_decompress_safe(packed, out, (int)packed_size, (int)inflated_size);
   if (made < 0)
     return kdl_fail(KDL_BAD_FILE,
@@ -216,9 +194,9 @@ static kdl_status lz4_block(const void *packed, size_t packed_size, void *out,
 
 static const method methods[] = {
     [KDL_CODEC_NONE] = {"none", NULL, NULL, .symbols = NULL},
-    [KDL_CODEC_ZSTD] = {"zstd", "libzstd.so.1", "libzstd-dev", ZSTD_METHOD},
-    [KDL_CODEC_ZLIB] = {"zlib", "libz.so.1", "zlib1g-dev", ZLIB_METHOD},
-    [KDL_CODEC_LZ4] = {"lz4", "liblz4.so.1", "liblz4-dev", LZ4_METHOD},
+    [KDL_CODEC_ZSTD] = {"zstd", "libzstd.so.1", "KDL_WITH_ZSTD", ZSTD_METHOD},
+    [KDL_CODEC_ZLIB] = {"zlib", "libz.so.1", "KDL_WITH_ZLIB", ZLIB_METHOD},
+    [KDL_CODEC_LZ4] = {"lz4", "liblz4.so.1", "KDL_WITH_LZ4", LZ4_METHOD},
     [KDL_CODEC_VENDOR] = {"vendor", NULL, NULL, .symbols = NULL},
 };
 
@@ -270,7 +248,7 @@ kdl_status kdl_codec_check(kdl_codec codec) {
                     "encoded in a way that only the vendor's own tools undo (scrambled, or packed "
                     "by an unpublished method)");
   if (!row->symbols)
-    return kdl_fail(KDL_UNSUPPORTED, "built without %s (%s)", row->name, row->package);
+    return kdl_fail(KDL_UNSUPPORTED, "built without %s (%s=OFF)", row->name, row->option);
   attempt *result = &attempts[codec];
   kdl_lock(&attempts_lock);
   if (!result->tried)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Decompression for containers that need it. Each codec's library is opened at run time on first
- * use, so that libkdl itself needs libc alone; a build without the codec's header, or a machine
- * without its library, gives KDL_UNSUPPORTED with the name of what is missing.
+ * use, so that libkdl itself needs libc alone; a build without the codec (KDL_WITH_ZSTD=OFF and
+ * the like), or a machine without its library, gives KDL_UNSUPPORTED with the name of what is missing.
  */
 #ifndef KDL_CONTAINER_CODEC_H
 #define KDL_CONTAINER_CODEC_H

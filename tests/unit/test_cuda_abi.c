@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The numbers, structs and versions that the CUDA backend uses, against NVIDIA's own headers. */
-#if __has_include(<cuda.h>)
+#if KDL_HAVE_CUDA_H
 #include <cuda.h>
-#define HAVE_CUDA_H 1
-#elif __has_include("/usr/local/cuda/include/cuda.h")
-#include "/usr/local/cuda/include/cuda.h"
 #define HAVE_CUDA_H 1
 #endif
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The numbers and layouts that discovery uses, against Level Zero's own header. */
-#if __has_include(<level_zero/ze_api.h>)
+#if KDL_HAVE_LEVEL_ZERO_ZE_API_H
 #include <level_zero/ze_api.h>
 #define HAVE_ZE_API_H 1
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The numbers and layouts that discovery uses, against Khronos's own headers. */
-#if __has_include(<CL/cl_ext.h>)
+#if KDL_HAVE_CL_CL_EXT_H
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>

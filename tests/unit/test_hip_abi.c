@@ -2,7 +2,7 @@
 /* The numbers and functions that the HIP backend uses, against AMD's own header. */
 /* AMD's own switch. NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #define __HIP_PLATFORM_AMD__ 1
-#if __has_include(<hip/hip_runtime_api.h>)
+#if KDL_HAVE_HIP_HIP_RUNTIME_API_H
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <hip/hip_runtime_api.h>

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "command.h"
+#include "container/codec.h"
 #include "output.h"
 #include "report.h"
 
@@ -80,6 +81,16 @@ static int run_command(const cli_command *command, int count, char **words) {
   return code;
 }
 
+/* Files compressed otherwise are refused; libraries may be missing here, or left out of the build.
+ */
+static void print_version(void) {
+  printf("kdl %s\n", kdl_version());
+  for (kdl_codec codec = KDL_CODEC_ZSTD; codec <= KDL_CODEC_LZ4; ++codec) {
+    bool works = kdl_codec_check(codec) == KDL_OK;
+    printf("reads %s: %s\n", kdl_codec_name(codec), works ? "yes" : kdl_error_message());
+  }
+}
+
 static int run(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
@@ -87,7 +98,7 @@ static int run(int argc, char **argv) {
   }
   const char *word = argv[1];
   if (strcmp(word, "--version") == 0) {
-    printf("kdl %s\n", kdl_version());
+    print_version();
     return CLI_EXIT_FINE;
   }
   bool help = strcmp(word, "help") == 0;

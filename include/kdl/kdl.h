@@ -22,7 +22,9 @@
  * Conventions. Every function that can fail returns kdl_status; kdl_error_message() then tells the
  * whole story to the calling thread: the file, the offset or key, what was found and what was
  * expected. Option and result structs begin with `size`, which the caller sets to sizeof, so that
- * they can grow. Out-parameters come last and are written only on success. Functions may be called
+ * they can grow. Out-parameters come last and are written only on success. NULL for a pointer that
+ * a function needs is KDL_BAD_CALL, and where there is no status to return, 0, NULL or "" with the
+ * message set; those that end something allow it. Functions may be called
  * from any thread; a library may be read by several threads at once, and must not be closed while
  * one of them is using it.
  */

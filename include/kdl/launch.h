@@ -111,7 +111,9 @@ static inline kdl_extent kdl_extent1(uint64_t x) {
 
 /* Arguments, in the order of the kernel's parameters: pointers to their values, which are read
  * before the launch returns. A buffer is passed by a pointer to its kdl_buffer, or to a raw device
- * address. `sizes` may be NULL; where given, it is checked against what the image takes. */
+ * address. `sizes` may be NULL; where given, it is checked against what the image takes, and a
+ * kdl_buffer has to be the kernel's device's own (pass the raw address of memory that two share).
+ */
 typedef struct kdl_args {
   size_t count;
   const void *const *pointers;
@@ -181,9 +183,10 @@ KDL_API kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue,
 KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
                                       const kdl_launch_desc *desc, const kdl_args *args);
 
-/* Launches with a grid of the caller's making. `queue` may be NULL: the device's own. Refused where
- * the images that may run disagree on block or tile: a fallback would silently compute something
- * else. */
+/* Launches with a grid of the caller's making. `queue` may be NULL: the device's own, which
+ * kdl_device_queue gives. Refused where the images that may run disagree on block or tile: a
+ * fallback would silently compute something else. Without checks this is the one function that does
+ * not look whether it was given NULL for the kernel, the descriptor or the arguments. */
 static inline kdl_status kdl_launch(kdl_kernel *kernel, kdl_queue *queue,
                                     const kdl_launch_desc *desc, kdl_args args) {
 #if KDL_CHECK_ARGUMENTS
@@ -233,10 +236,15 @@ KDL_API kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *op
  * it, and it must outlive the kdl_queue. NULL is the driver's default queue where there is one. */
 KDL_API kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue);
 
+/* The device's own queue, where launches that name none go: to wait for them, to order other work
+ * behind them. It belongs to libkdl and is the same at every call; kdl_queue_destroy leaves it. */
+KDL_API kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue);
+
 /* Waits for the queue's work first where libkdl created it. NULL is allowed. */
 KDL_API void kdl_queue_destroy(kdl_queue *queue);
 
-/* Waits until everything given to the queue is done. */
+/* Waits until everything given to the queue is done. For launches without a queue, that is the one
+ * which kdl_device_queue gives. */
 KDL_API kdl_status kdl_sync(kdl_queue *queue);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -254,7 +262,7 @@ typedef struct kdl_buffer {
 KDL_API kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer);
 
 /* Frees what kdl_alloc gave and clears the struct; the device must be done with it. Clearing makes
- * a second call harmless. */
+ * a second call harmless. NULL is allowed. */
 KDL_API kdl_status kdl_free(kdl_buffer *buffer);
 
 /* Memory that somebody else allocated on the device, and frees. */

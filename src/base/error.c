@@ -35,6 +35,10 @@ kdl_status(kdl_fail)(kdl_status status, const char *format, ...) {
   return status;
 }
 
+kdl_status kdl_fail_null(const char *call, const char *name) {
+  return kdl_fail(KDL_BAD_CALL, "%s: found NULL for %s, expected a pointer", call, name);
+}
+
 void kdl_error_prefix(const char *format, ...) {
   char story[sizeof last_message];
   memcpy(story, last_message, sizeof story);

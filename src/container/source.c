@@ -27,6 +27,7 @@ static kdl_status new_source(const char *name, kdl_source **out_source) {
   memcpy(source + 1, name, name_size);
   source->name = (const char *)(source + 1);
   source->fd = -1;
+  source->ready = (const uint8_t *)""; /* no bytes are a place too: a peek at none is no failure */
   pthread_mutex_init(&source->lock, NULL);
   *out_source = source;
   return KDL_OK;
@@ -37,7 +38,8 @@ kdl_status kdl_source_open_memory(const void *data, size_t size, const char *nam
   kdl_status status = new_source(name, out_source);
   if (status != KDL_OK)
     return status;
-  (*out_source)->ready = data;
+  if (size)
+    (*out_source)->ready = data;
   (*out_source)->ready_size = size;
   (*out_source)->size = size;
   return KDL_OK;

@@ -38,6 +38,9 @@ typedef struct {
 /* Collecting                                                                                   */
 
 kdl_status kdl_writer_create(int format, kdl_writer **out_writer) {
+  kdl_status status = KDL_GIVEN(out_writer);
+  if (status != KDL_OK)
+    return status;
   if (format != KDL_FORMAT_V1 && format != KDL_FORMAT_V2)
     return kdl_fail(KDL_BAD_CALL, "kdl_writer_create: found format %d, expected 1 or 2", format);
   kdl_writer *writer = calloc(1, sizeof *writer);
@@ -57,6 +60,8 @@ void kdl_writer_destroy(kdl_writer *writer) {
 }
 
 static kdl_status check_pair(const kdl_writer *writer, size_t index, const kdl_pair *pair) {
+  if (!pair->key.data || !pair->value.data)
+    return kdl_fail_null("kdl_writer_add", pair->key.data ? "a pair's value" : "a pair's key");
   if (memchr(pair->key.data, 0, pair->key.length))
     return kdl_fail(KDL_BAD_CALL, "image %zu: a key holds a NUL, which the format cannot carry",
                     index);
@@ -95,9 +100,18 @@ static kdl_status copy_pairs(kdl_writer *writer, kdl_writer_image *image) {
 }
 
 kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
+  kdl_status status = KDL_GIVEN(writer, image);
+  if (status != KDL_OK)
+    return status;
   if (image->size != sizeof *image)
     return kdl_fail(KDL_BAD_CALL, "kdl_writer_add: image.size is %zu, expected %zu", image->size,
                     sizeof *image);
+  if (image->pair_count)
+    status = KDL_GIVEN(image->pairs);
+  if (status == KDL_OK && image->data_size)
+    status = KDL_GIVEN(image->data);
+  if (status != KDL_OK)
+    return status;
   if (writer->count == writer->capacity) {
     size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
     kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
@@ -108,7 +122,7 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   }
   kdl_writer_image *slot = &writer->images[writer->count];
   *slot = *image;
-  kdl_status status = copy_pairs(writer, slot);
+  status = copy_pairs(writer, slot);
   if (status == KDL_OK)
     ++writer->count;
   return status;
@@ -200,7 +214,9 @@ static kdl_status append(const kdl_writer *writer, size_t first, size_t count, u
 kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size) {
   uint8_t *data = NULL;
   size_t size = 0;
-  kdl_status status = KDL_OK;
+  kdl_status status = KDL_GIVEN(writer, out_data, out_size);
+  if (status != KDL_OK)
+    return status;
   if (writer->count == 0)
     return kdl_fail(KDL_BAD_CALL, "writing an OffloadBinary: found no image, expected one or more");
   if (writer->format == KDL_FORMAT_V1) {
@@ -221,7 +237,10 @@ kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_si
 kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
   void *data;
   size_t size;
-  kdl_status status = kdl_writer_finish(writer, &data, &size);
+  kdl_status status = KDL_GIVEN(writer, path);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_writer_finish(writer, &data, &size);
   if (status != KDL_OK) {
     kdl_error_prefix("%s", path);
     return status;

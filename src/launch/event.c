@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
-#include "launch/queue.h"
+#include "link/runtime.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,9 @@ struct kdl_event {
 
 kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
   const kdl_runtime *runtime;
-  kdl_status status = kdl_runtime_open(device, &runtime);
+  kdl_status status = KDL_GIVEN(device, out_event);
+  if (status == KDL_OK)
+    status = kdl_runtime_open(device, &runtime);
   if (status != KDL_OK)
     return status;
   kdl_event *event = calloc(1, sizeof *event);
@@ -43,40 +45,52 @@ static kdl_status check_same(const kdl_event *event, const kdl_runtime *other) {
 }
 
 kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
-  const kdl_runtime *runtime = event->runtime;
-  kdl_status status = check_same(event, queue->runtime);
+  kdl_status status = KDL_GIVEN(event, queue);
+  if (status == KDL_OK)
+    status = check_same(event, queue->runtime);
   if (status != KDL_OK)
     return status;
+  const kdl_runtime *runtime = event->runtime;
   return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
 }
 
 kdl_status kdl_event_sync(kdl_event *event) {
+  kdl_status status = KDL_GIVEN(event);
+  if (status != KDL_OK)
+    return status;
   const kdl_runtime *runtime = event->runtime;
-  kdl_status status = kdl_runtime_usable(runtime);
+  status = kdl_runtime_usable(runtime);
   return status == KDL_OK ? runtime->table->event_sync(runtime->handle, event->handle) : status;
 }
 
 /* Queues of another device wait here: there is no order between two drivers. */
 kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
+  kdl_status status = KDL_GIVEN(event, queue);
+  if (status != KDL_OK)
+    return status;
   const kdl_runtime *runtime = event->runtime;
   if (runtime != queue->runtime)
     return kdl_event_sync(event);
-  kdl_status status = kdl_runtime_usable(runtime);
+  status = kdl_runtime_usable(runtime);
   if (status != KDL_OK)
     return status;
   return runtime->table->event_wait(runtime->handle, event->handle, queue->head.queue);
 }
 
 kdl_status kdl_event_elapsed(kdl_event *start, kdl_event *end, double *out_ns) {
-  const kdl_runtime *runtime = start->runtime;
-  kdl_status status = check_same(end, runtime);
+  kdl_status status = KDL_GIVEN(start, end, out_ns);
+  if (status == KDL_OK)
+    status = check_same(end, start->runtime);
   if (status != KDL_OK)
     return status;
+  const kdl_runtime *runtime = start->runtime;
   return runtime->table->event_elapsed(runtime->handle, start->handle, end->handle, out_ns);
 }
 
 kdl_status kdl_event_native(kdl_event *event, void **out_handle) {
-  kdl_status status = kdl_runtime_usable(event->runtime);
+  kdl_status status = KDL_GIVEN(event, out_handle);
+  if (status == KDL_OK)
+    status = kdl_runtime_usable(event->runtime);
   if (status == KDL_OK)
     *out_handle = event->runtime->table->event_native(event->runtime->handle, event->handle);
   return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The launches that are not inline. */
 #include "base/error.h"
-#include "launch/queue.h"
 #include "link/kernel.h"
 #include "trace/trace.h"
 
@@ -14,10 +13,16 @@ static void *where(const kdl_kernel *kernel, const kdl_queue *queue) {
   return queue ? queue->head.queue : __atomic_load_n(&kernel->head.queue, __ATOMIC_RELAXED);
 }
 
-kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
-                           const kdl_args *args) {
+static kdl_status launch(kdl_kernel *kernel, const kdl_queue *queue, const kdl_launch_desc *desc,
+                         const kdl_args *args) {
   kdl_launch_entry *entry = __atomic_load_n(&kernel->head.entry, __ATOMIC_ACQUIRE);
   return entry(&kernel->head, desc, args, where(kernel, queue));
+}
+
+kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
+                           const kdl_args *args) {
+  kdl_status status = KDL_GIVEN(kernel, desc, args);
+  return status == KDL_OK ? launch(kernel, queue, desc, args) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -84,20 +89,22 @@ static __attribute__((noinline, cold)) kdl_status launch_checked_otherwise(
   if (status != KDL_OK)
     return status;
   end_arguments(kernel, begin);
-  return kdl_launch_call(kernel, queue, desc, args);
+  return launch(kernel, queue, desc, args);
 }
 
 /* What is to be checked against is known once the kernel is bound; until then the resolver has its
  * own say, about captures. */
 kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                               const kdl_args *args) {
-  kdl_status status = check_queue(kernel, queue);
+  kdl_status status = KDL_GIVEN(kernel, desc, args);
+  if (status == KDL_OK)
+    status = check_queue(kernel, queue);
   if (status != KDL_OK)
     return status;
   if (!is_untraced(kernel))
     return launch_checked_otherwise(kernel, queue, desc, args);
   status = check_launch(kernel, desc, args);
-  return status == KDL_OK ? kdl_launch_call(kernel, queue, desc, args) : status;
+  return status == KDL_OK ? launch(kernel, queue, desc, args) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -172,6 +179,9 @@ static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_ker
 
 kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                  const kdl_args *args) {
+  kdl_status status = KDL_GIVEN(kernel, items, args);
+  if (status != KDL_OK)
+    return status;
   if (!is_untraced(kernel))
     return launch_items_otherwise(kernel, queue, items, args);
   return launch_items(kernel, queue, items, args, 0);
@@ -198,14 +208,22 @@ kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_lau
                              const void *packed, size_t size) {
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
-  kdl_status status = unpack(kernel, queue, packed, size, pointers, &args);
-  return status == KDL_OK ? kdl_launch_call(kernel, queue, desc, &args) : status;
+  kdl_status status = KDL_GIVEN(kernel, desc);
+  if (status == KDL_OK && size)
+    status = KDL_GIVEN(packed);
+  if (status == KDL_OK)
+    status = unpack(kernel, queue, packed, size, pointers, &args);
+  return status == KDL_OK ? launch(kernel, queue, desc, &args) : status;
 }
 
 kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                    const void *packed, size_t size) {
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
-  kdl_status status = unpack(kernel, queue, packed, size, pointers, &args);
+  kdl_status status = KDL_GIVEN(kernel, items);
+  if (status == KDL_OK && size)
+    status = KDL_GIVEN(packed);
+  if (status == KDL_OK)
+    status = unpack(kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "launch/queue.h"
+#include "link/runtime.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) {
   const kdl_runtime *runtime;
   kdl_buffer buffer = {.size = size, .device = device};
-  kdl_status status = kdl_runtime_open(device, &runtime);
+  kdl_status status = KDL_GIVEN(device, out_buffer);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
     status = runtime->table->alloc(runtime->handle, size, &buffer.address);
   if (status == KDL_OK)
@@ -22,11 +25,22 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
   return status;
 }
 
+/* The device of a buffer that is to be used. */
+static kdl_status open_device(const char *call, const kdl_buffer *buffer,
+                              const kdl_runtime **out_runtime) {
+  if (buffer->device)
+    return kdl_runtime_open(buffer->device, out_runtime);
+  return kdl_fail(KDL_BAD_CALL, "%s: found a buffer of no device, expected one that kdl_alloc gave",
+                  call);
+}
+
 kdl_status kdl_free(kdl_buffer *buffer) {
   const kdl_runtime *runtime;
   kdl_status status = KDL_OK;
+  if (!buffer)
+    return KDL_OK;
   if (buffer->address) {
-    status = kdl_runtime_open(buffer->device, &runtime);
+    status = open_device("kdl_free", buffer, &runtime);
     if (status == KDL_OK)
       status = runtime->table->free(runtime->handle, buffer->address);
   }
@@ -62,28 +76,39 @@ static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buff
 
 kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, const void *data,
                      uint64_t size) {
-  const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = check("kdl_write", queue, buffer, offset, size);
+  kdl_status status = KDL_GIVEN(queue, buffer);
+  if (status == KDL_OK && size)
+    status = KDL_GIVEN(data);
+  if (status == KDL_OK)
+    status = check("kdl_write", queue, buffer, offset, size);
   if (status != KDL_OK || size == 0)
     return status;
+  const kdl_runtime *runtime = queue->runtime;
   return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
                                size);
 }
 
 kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
                     uint64_t size) {
-  const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = check("kdl_read", queue, buffer, offset, size);
+  kdl_status status = KDL_GIVEN(queue, buffer);
+  if (status == KDL_OK && size)
+    status = KDL_GIVEN(data);
+  if (status == KDL_OK)
+    status = check("kdl_read", queue, buffer, offset, size);
   if (status != KDL_OK || size == 0)
     return status;
+  const kdl_runtime *runtime = queue->runtime;
   return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
                               size);
 }
 
 kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, uint64_t size,
                     const void *pattern, size_t pattern_size) {
-  const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = check("kdl_fill", queue, buffer, offset, size);
+  kdl_status status = KDL_GIVEN(queue, buffer);
+  if (status == KDL_OK && size)
+    status = KDL_GIVEN(pattern);
+  if (status == KDL_OK)
+    status = check("kdl_fill", queue, buffer, offset, size);
   bool is_power = pattern_size && pattern_size <= 16 && !(pattern_size & (pattern_size - 1));
   if (status == KDL_OK && (!is_power || offset % pattern_size || size % pattern_size))
     status = kdl_fail(KDL_BAD_CALL,
@@ -92,6 +117,7 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                       pattern_size, size, offset);
   if (status != KDL_OK || size == 0)
     return status;
+  const kdl_runtime *runtime = queue->runtime;
   return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
                               pattern, pattern_size);
 }
@@ -104,10 +130,10 @@ static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint
   if (!between)
     return kdl_fail(KDL_NO_MEMORY, "kdl_copy: out of memory for %" PRIu64 " bytes on the way",
                     size);
-  kdl_status status =
-      source->table->read(source->handle, source->queue, between, from->address, from_offset, size);
+  kdl_status status = source->table->read(source->handle, source->queue.head.queue, between,
+                                          from->address, from_offset, size);
   if (status == KDL_OK)
-    status = source->table->queue_sync(source->handle, source->queue);
+    status = source->table->queue_sync(source->handle, source->queue.head.queue);
   if (status == KDL_OK)
     status = kdl_write(queue, to, to_offset, between, size);
   if (status == KDL_OK)
@@ -118,16 +144,18 @@ static kdl_status copy_through_host(kdl_queue *queue, const kdl_buffer *to, uint
 
 kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
                     const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
-  const kdl_runtime *runtime = queue->runtime;
   const kdl_runtime *source;
-  kdl_status status = check("kdl_copy", queue, to, to_offset, size);
+  kdl_status status = KDL_GIVEN(queue, to, from);
+  if (status == KDL_OK)
+    status = check("kdl_copy", queue, to, to_offset, size);
   if (status == KDL_OK)
     status = check_range("kdl_copy", from, from_offset, size);
   if (status != KDL_OK || size == 0)
     return status;
-  status = kdl_runtime_open(from->device, &source);
+  status = open_device("kdl_copy", from, &source);
   if (status != KDL_OK)
     return status;
+  const kdl_runtime *runtime = queue->runtime;
   if (source == runtime)
     return runtime->table->copy(runtime->handle, queue->head.queue, to->address, to_offset,
                                 from->address, from_offset, size);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "launch/queue.h"
-
 #include "base/error.h"
+#include "link/runtime.h"
 
 #include <stdlib.h>
 
@@ -31,10 +30,13 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
 
 kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
   kdl_queue *queue;
+  kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status != KDL_OK)
+    return status;
   if (opts && opts->size != sizeof *opts)
     return kdl_fail(KDL_BAD_CALL, "kdl_queue_create: opts.size is %zu, expected %zu", opts->size,
                     sizeof *opts);
-  kdl_status status = make(device, &queue);
+  status = make(device, &queue);
   if (status != KDL_OK)
     return status;
   status = queue->runtime->table->queue_create(queue->runtime->handle, opts ? opts->priority : 0,
@@ -44,7 +46,9 @@ kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_
 
 kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_queue) {
   kdl_queue *queue;
-  kdl_status status = make(device, &queue);
+  kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status == KDL_OK)
+    status = make(device, &queue);
   if (status != KDL_OK)
     return status;
   queue->is_adopted = true;
@@ -52,8 +56,18 @@ kdl_status kdl_queue_adopt(kdl_device *device, void *native, kdl_queue **out_que
   return finish(status, queue, out_queue);
 }
 
+kdl_status kdl_device_queue(kdl_device *device, kdl_queue **out_queue) {
+  const kdl_runtime *runtime;
+  kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status == KDL_OK)
+    status = kdl_runtime_open(device, &runtime);
+  if (status == KDL_OK)
+    *out_queue = (kdl_queue *)(uintptr_t)&runtime->queue;
+  return status;
+}
+
 void kdl_queue_destroy(kdl_queue *queue) {
-  if (!queue)
+  if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
   if (kdl_runtime_usable(runtime) == KDL_OK) {
@@ -65,8 +79,11 @@ void kdl_queue_destroy(kdl_queue *queue) {
 }
 
 kdl_status kdl_sync(kdl_queue *queue) {
+  kdl_status status = KDL_GIVEN(queue);
+  if (status != KDL_OK)
+    return status;
   const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = kdl_runtime_usable(runtime);
+  status = kdl_runtime_usable(runtime);
   if (status != KDL_OK)
     return status;
   status = runtime->table->queue_sync(runtime->handle, queue->head.queue);
@@ -76,16 +93,19 @@ kdl_status kdl_sync(kdl_queue *queue) {
 }
 
 kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
-  const kdl_runtime *runtime = queue->runtime;
-  kdl_status status = kdl_runtime_usable(runtime);
+  kdl_status status = KDL_GIVEN(queue, out_handle);
   if (status == KDL_OK)
-    *out_handle = runtime->table->queue_native(runtime->handle, queue->head.queue);
+    status = kdl_runtime_usable(queue->runtime);
+  if (status == KDL_OK)
+    *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
   return status;
 }
 
 kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_handle) {
   const kdl_runtime *runtime;
-  kdl_status status = kdl_runtime_open(device, &runtime);
+  kdl_status status = KDL_GIVEN(device, out_handle);
+  if (status == KDL_OK)
+    status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && (unsigned)which > KDL_NATIVE_CONTEXT)
     status =
         kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);

@@ -59,9 +59,21 @@ kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
 }
 
 /* A buffer stands for its first word. */
+static bool is_buffer(uint32_t expected, size_t found) {
+  return expected == address_size && found == sizeof(kdl_buffer);
+}
+
 static bool is_size_right(uint32_t expected, size_t found) {
-  return expected == 0 || expected == found ||
-         (expected == address_size && found == sizeof(kdl_buffer));
+  return expected == 0 || expected == found || is_buffer(expected, found);
+}
+
+/* A buffer without memory is a null pointer, and no device's. */
+static kdl_status check_device(const kdl_kernel *kernel, size_t index, const kdl_buffer *buffer) {
+  if (buffer->address == 0 || buffer->device == kernel->runtime->device)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found a buffer of %s, expected one of %s",
+                  kernel->name, index, buffer->device ? buffer->device->lines[0] : "no device",
+                  kernel->runtime->label);
 }
 
 kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
@@ -73,6 +85,9 @@ kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu arguments, expected %" PRId64 "%s%.*s%s",
                     kernel->name, args->count, kernel->param_count, sig_length ? " (" : "",
                     sig_length, sig, sig_length ? ")" : "");
+  if (args->count && !args->pointers)
+    return kdl_fail(KDL_BAD_CALL, "%s: found NULL for args.pointers, expected %zu pointers",
+                    kernel->name, args->count);
   for (size_t i = 0; i < args->count; ++i) {
     if (!args->pointers[i])
       return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found NULL, expected a pointer to its value",
@@ -81,6 +96,11 @@ kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
       return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %zu bytes, expected %u%s%.*s%s",
                       kernel->name, i, args->sizes[i], (unsigned)kernel->param_sizes[i],
                       sig_length ? " (" : "", sig_length, sig, sig_length ? ")" : "");
+    if (args->sizes && is_buffer(kernel->param_sizes[i], args->sizes[i])) {
+      kdl_status status = check_device(kernel, i, args->pointers[i]);
+      if (status != KDL_OK)
+        return status;
+    }
   }
   return KDL_OK;
 }

@@ -75,7 +75,7 @@ static void destroy(kdl_device *device) {
 }
 
 const char *kdl_device_spec_text(const kdl_device *device) {
-  return device->lines[0];
+  return KDL_GIVEN(device) == KDL_OK ? device->lines[0] : "";
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -219,9 +219,12 @@ static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out
 
 kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
   place_text place;
+  kdl_status status = KDL_GIVEN(text, out_device);
+  if (status != KDL_OK)
+    return status;
   if (parse_place(kdl_text_of(text), &place))
     return find_here(text, &place, out_device);
   kdl_device_spec spec;
-  kdl_status status = kdl_device_spec_resolve(text, &spec);
+  status = kdl_device_spec_resolve(text, &spec);
   return status == KDL_OK ? intern_described(&spec, out_device) : status;
 }

@@ -84,15 +84,18 @@ static kdl_status nothing_fits(const char *kernel, unsigned backends) {
 kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                           kdl_device **out_device) {
   const char *wanted = kdl_environment("KDL_DEVICE");
+  kdl_status status = KDL_GIVEN(lib, out_device);
+  if (status != KDL_OK)
+    return status;
   if (wanted) {
-    kdl_status status = kdl_device_find(wanted, out_device);
+    status = kdl_device_find(wanted, out_device);
     if (status != KDL_OK)
       kdl_error_prefix("KDL_DEVICE");
     return status;
   }
   unsigned backends;
   kdl_device *device = NULL;
-  kdl_status status = find_backends(lib, kernel, &backends);
+  status = find_backends(lib, kernel, &backends);
   bool patient = status == KDL_OK && is_single(backends & ~(1u << KDL_BACKEND_HOST));
   for (size_t i = 0; i < sizeof preferred / sizeof *preferred && status == KDL_OK; ++i) {
     unsigned backend = 1u << preferred[i];

@@ -42,7 +42,7 @@ kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc 
   if (status != KDL_OK)
     return status;
   kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
-  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);
 }
 
 kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
@@ -52,7 +52,7 @@ kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_laun
   if (status != KDL_OK)
     return status;
   kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
-  return entry(head, desc, args, queue ? queue : kernel->runtime->queue);
+  return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -187,7 +187,7 @@ void kdl_entry_publish(kdl_kernel *kernel) {
   if (kernel->runtime->traced)
     begin_tracing(kernel);
   kernel->head.context = kernel->loaded.context;
-  __atomic_store_n(&kernel->head.queue, kernel->runtime->queue, __ATOMIC_RELAXED);
+  __atomic_store_n(&kernel->head.queue, kernel->runtime->queue.head.queue, __ATOMIC_RELAXED);
   if (kernel->loaded.launched)
     set_entries(kernel, launch_first, launch_first_counted);
   else

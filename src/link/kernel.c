@@ -157,9 +157,11 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
                    const kdl_select_opts *opts, kdl_kernel **out_kernel) {
   kdl_select_opts whole;
   char *constants = NULL;
-  if (!name || !*name)
-    return kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
-  kdl_status status = kdl_runtime_check_here(device);
+  kdl_status status = KDL_GIVEN(device, name, out_kernel);
+  if (status == KDL_OK && !*name)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
+  if (status == KDL_OK)
+    status = kdl_runtime_check_here(device);
   if (status == KDL_OK)
     status = kdl_select_opts_read(opts, &whole);
   if (status == KDL_OK)
@@ -173,6 +175,8 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
 }
 
 kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {
+  if (KDL_GIVEN(kernel) != KDL_OK)
+    return NULL;
   kdl_retain(kernel->lib);
   return kernel;
 }
@@ -192,14 +196,18 @@ void kdl_kernels_free(kdl_library *lib) {
 }
 
 kdl_status kdl_prefetch(kdl_kernel *kernel) {
-  return kdl_kernel_bind(kernel);
+  kdl_status status = KDL_GIVEN(kernel);
+  return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
 }
 
 kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
+  kdl_status status = KDL_GIVEN(kernel, out_info);
+  if (status != KDL_OK)
+    return status;
   if (out_info->size != sizeof *out_info)
     return kdl_fail(KDL_BAD_CALL, "kdl_kernel_get: info.size is %zu, expected %zu", out_info->size,
                     sizeof *out_info);
-  kdl_status status = kdl_kernel_bind(kernel);
+  status = kdl_kernel_bind(kernel);
   if (status != KDL_OK)
     return status;
   const kdl_runtime *runtime = kernel->runtime;
@@ -225,12 +233,14 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
 }
 
 kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buffer) {
-  kdl_buffer buffer = {.device = kernel->runtime->device};
-  kdl_status status = kdl_kernel_bind(kernel);
+  kdl_status status = KDL_GIVEN(kernel, name, out_buffer);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
   if (status == KDL_OK)
     status = kdl_runtime_usable(kernel->runtime);
   if (status != KDL_OK)
     return status;
+  kdl_buffer buffer = {.device = kernel->runtime->device};
   status = kernel->runtime->table->global_find(kernel->runtime->handle, kernel->module->handle,
                                                name, &buffer.address, &buffer.size);
   if (status == KDL_OK)
@@ -242,7 +252,9 @@ kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buff
 }
 
 kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
-  kdl_status status = kdl_kernel_bind(kernel);
+  kdl_status status = KDL_GIVEN(kernel, out_handle);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
   if (status == KDL_OK)
     *out_handle =
         kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);

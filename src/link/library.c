@@ -79,8 +79,11 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   kdl_open_opts opts;
   kdl_container *container;
   char *found = NULL;
+  kdl_status status = KDL_GIVEN(out_lib);
+  if (status != KDL_OK)
+    return status;
   kdl_layer_enter(KDL_LAYER_OPEN);
-  kdl_status status = read_opts(given, &opts);
+  status = read_opts(given, &opts);
   if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
     status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
   if (status == KDL_OK && !path) {
@@ -103,8 +106,11 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
                            kdl_library **out_lib) {
   kdl_open_opts opts;
   kdl_container *container;
+  kdl_status status = KDL_GIVEN(data, out_lib);
+  if (status != KDL_OK)
+    return status;
   kdl_layer_enter(KDL_LAYER_OPEN);
-  kdl_status status = read_opts(given, &opts);
+  status = read_opts(given, &opts);
   if (status == KDL_OK)
     status = kdl_container_open_memory(data, size, opts.name, &container);
   leave_open(status, status == KDL_OK ? container->name : NULL);
@@ -112,6 +118,8 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
 }
 
 kdl_library *kdl_retain(kdl_library *lib) {
+  if (KDL_GIVEN(lib) != KDL_OK)
+    return NULL;
   atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
   return lib;
 }
@@ -212,7 +220,7 @@ kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
 }
 
 size_t kdl_image_count(const kdl_library *lib) {
-  return lib->container->count;
+  return KDL_GIVEN(lib) == KDL_OK ? lib->container->count : 0;
 }
 
 static kdl_status check_index(const kdl_library *lib, size_t index) {
@@ -223,7 +231,9 @@ static kdl_status check_index(const kdl_library *lib, size_t index) {
 }
 
 kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
-  kdl_status status = check_index(lib, index);
+  kdl_status status = KDL_GIVEN(lib, out_info);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
   if (status != KDL_OK)
     return status;
   const size_t size = out_info->size; /* callers may be older than `module` */
@@ -254,7 +264,7 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
 }
 
 const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key) {
-  if (check_index(lib, index) != KDL_OK)
+  if (KDL_GIVEN(lib, key) != KDL_OK || check_index(lib, index) != KDL_OK)
     return NULL;
   const kdl_image *image = &lib->container->images[index];
   return kdl_find_value(image->pairs, image->pair_count, key);
@@ -262,7 +272,9 @@ const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const ch
 
 kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
                            size_t *out_size) {
-  kdl_status status = check_index(lib, index);
+  kdl_status status = KDL_GIVEN(lib, out_data, out_size);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
   return status == KDL_OK ? kdl_container_bytes(lib->container, (uint32_t)index, out_data, out_size)
                           : status;
 }
@@ -312,7 +324,9 @@ static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
 
 kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
                              int (*visit)(void *user, const kdl_string *name), void *user) {
-  kdl_status status = check_index(lib, index);
+  kdl_status status = KDL_GIVEN(lib, visit);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
   if (status != KDL_OK)
     return status;
   const kdl_image *image = &lib->container->images[index];

@@ -37,7 +37,7 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
   kdl_layer_enter(KDL_LAYER_CONTEXT);
   kdl_status status = table->device_open(&desc, &made.handle);
   if (status == KDL_OK)
-    status = table->queue_create(made.handle, 0, &made.queue);
+    status = table->queue_create(made.handle, 0, &made.queue.head.queue);
   kdl_layer_leave(KDL_LAYER_CONTEXT,
                   &(kdl_layer_about){.device = made.name, .failed = status != KDL_OK});
   if (status != KDL_OK) {
@@ -47,6 +47,7 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
   if (kdl_trace_on)
     trace(&made);
   *out_runtime = made;
+  out_runtime->queue.runtime = out_runtime;
   return KDL_OK;
 }
 
@@ -141,7 +142,9 @@ kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
 }
 
 kdl_status kdl_device_adopt(kdl_device *device, void *native_context) {
-  kdl_status status = KDL_OK;
+  kdl_status status = KDL_GIVEN(device);
+  if (status != KDL_OK)
+    return status;
   while (kdl_work_begin(&device->opening) == KDL_WORK_WAITED)
     ;
   if (atomic_load(&device->runtime))

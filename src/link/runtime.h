@@ -13,17 +13,25 @@
 #include "link/device.h"
 #include "trace/device.h"
 
-typedef struct kdl_runtime {
+typedef struct kdl_runtime kdl_runtime;
+
+struct kdl_queue {
+  kdl_queue_head head;
+  const kdl_runtime *runtime;
+  bool is_adopted;
+};
+
+struct kdl_runtime {
   const kdl_backend_table *table;
   kdl_device *device;
   size_t route;
   void *handle;                   /* the backend's device */
-  void *queue;                    /* the backend's: for launches that name none */
+  kdl_queue queue;                /* the device's own: for launches that name none */
   unsigned forks;                 /* kdl_fork_count when it was opened */
   char label[192];                /* the route's spec in a few words */
   char name[208];                 /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
   const kdl_trace_device *traced; /* NULL: not */
-} kdl_runtime;
+};
 
 /* Opens the device where that has not happened yet, once however many threads ask. A failure is not
  * remembered. */

@@ -255,10 +255,13 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   request asked;
   size_t route = 0;
   const kdl_selection *selection;
+  kdl_status status = KDL_GIVEN(lib, device, out_choice);
+  if (status != KDL_OK)
+    return status;
   if (out_choice->size != sizeof *out_choice)
     return kdl_fail(KDL_BAD_CALL, "kdl_select: choice.size is %zu, expected %zu", out_choice->size,
                     sizeof *out_choice);
-  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  status = make_request(lib, device, kernel, opts, &asked);
   if (status == KDL_OK)
     status = remembered(lib, &asked, &route, &selection);
   if (status == KDL_OK && (!selection || kdl_debug_on(KDL_DEBUG_SELECT)))
@@ -310,7 +313,9 @@ kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
                        int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
   request asked;
   ranking made;
-  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  kdl_status status = KDL_GIVEN(lib, device, visit);
+  if (status == KDL_OK)
+    status = make_request(lib, device, kernel, opts, &asked);
   if (status == KDL_OK)
     status = rank(&asked, &made);
   if (status != KDL_OK)
@@ -327,7 +332,9 @@ kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
 kdl_status kdl_variants(kdl_library *lib, const char *kernel,
                         int (*visit)(void *user, size_t image), void *user) {
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(lib, &catalog);
+  kdl_status status = KDL_GIVEN(lib, kernel, visit);
+  if (status == KDL_OK)
+    status = kdl_library_catalog(lib, &catalog);
   if (status != KDL_OK)
     return status;
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {

@@ -148,9 +148,41 @@ static inline void keep_line(void *user, const char *topic, const char *line) {
 static inline void test_launches_without_a_queue(void **state) {
   (void)state;
   session s = begin(LAUNCH_GOOD, LAUNCH_GOOD);
+  kdl_queue *own, *again;
+  float y[items];
   assert_ok(run(&s, NULL));
-  assert_ok(check(&s, 1));
+  assert_ok(kdl_device_queue(s.device, &own));
+  assert_ok(kdl_read(own, y, &s.y, 0, sizeof y));
+  assert_ok(kdl_sync(own));
+  assert_true(y[0] == 1 && y[items - 1] == 1 + 2 * (float)(items - 1));
+  kdl_queue_destroy(own);
+  assert_ok(kdl_device_queue(s.device, &again));
+  assert_ptr_equal(own, again);
+  assert_ok(run(&s, own));
+  assert_ok(run(&s, NULL));
+  assert_ok(kdl_sync(own));
+  assert_ok(check(&s, 3));
   end(&s);
+}
+
+/* As KDL_ARGS gives them in a program with checks. */
+static inline void check_foreign_buffers(kdl_kernel *saxpy, kdl_queue *queue,
+                                         const void *const pointers[4], int foreign) {
+  static const size_t sizes[] = {sizeof(float), sizeof(kdl_buffer), sizeof(kdl_buffer),
+                                 sizeof(uint32_t)};
+  kdl_extent extent = kdl_extent1(items);
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  desc.block[0] = 128, desc.block[1] = 1, desc.block[2] = 1;
+  kdl_args args = {4, pointers, sizes};
+  char words[80];
+  snprintf(words, sizeof words, "saxpy: argument %d: found a buffer of %s:", foreign,
+           LAUNCH_BACKEND);
+  assert_int_equal(kdl_launch_items_call(saxpy, queue, &extent, &args), KDL_BAD_CALL);
+  if (!strstr(kdl_error_message(), words))
+    fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);
+  assert_int_equal(kdl_launch_checked(saxpy, queue, &desc, &args), KDL_BAD_CALL);
+  if (!strstr(kdl_error_message(), words))
+    fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);
 }
 
 static inline void test_two_devices(void **state) {
@@ -175,6 +207,8 @@ static inline void test_two_devices(void **state) {
   assert_ok(kdl_sync(queue));
   for (int i = 0; i < items; ++i)
     assert_true(host[i] == 3 * (float)i);
+  check_foreign_buffers(saxpy, queue, (const void *[]){&a, &x, &s.y, &n}, 2);
+  check_foreign_buffers(saxpy, queue, (const void *[]){&a, &s.x, &y, &n}, 1);
   assert_ok(run(&s, s.queue));
   assert_ok(check(&s, 1));
   assert_ok(kdl_free(&x));

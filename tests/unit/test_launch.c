@@ -117,6 +117,47 @@ static void environment_turns_checks_on(void **state) {
   free_rows(&own);
 }
 
+static void launches_without_a_queue_are_waited_for(void **state) {
+  (void)state;
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  uint32_t n = 1, out[1] = {0}, *to = out;
+  kdl_queue *own, *again;
+  assert_ok(kdl_launch_items(mark, NULL, kdl_extent1(1), KDL_ARGS(&to, &n)));
+  assert_ok(kdl_device_queue(the_host(), &own));
+  assert_ok(kdl_sync(own));
+  assert_int_equal(out[0], 1000000);
+  kdl_queue_destroy(own);
+  assert_ok(kdl_device_queue(the_host(), &again));
+  assert_ptr_equal(own, again);
+  assert_ok(kdl_launch_items(mark, own, kdl_extent1(1), KDL_ARGS(&to, &n)));
+  kdl_device *described;
+  assert_ok(kdl_device_find("h100", &described));
+  assert_int_equal(kdl_device_queue(described, &own), KDL_BAD_CALL);
+}
+
+/* A buffer that has no memory is a null pointer, of no device. */
+static void buffers_of_other_devices_are_refused(void **state) {
+  (void)state;
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  kdl_device *other;
+  uint32_t n = 0, out[1] = {0};
+  assert_ok(kdl_device_find("cuda:sm_90", &other));
+  kdl_buffer buffer = kdl_buffer_adopt(other, (uint64_t)(uintptr_t)out, sizeof out);
+  const void *pointers[] = {&buffer, &n};
+  const size_t sizes[] = {sizeof buffer, sizeof n};
+  kdl_args args = {2, pointers, sizes};
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  assert_int_equal(kdl_launch_checked(mark, NULL, &desc, &args), KDL_BAD_CALL);
+  const char *words = "mark: argument 0: found a buffer of cuda:sm_90, expected one of host";
+  assert_memory_equal(kdl_error_message(), words, strlen(words));
+  buffer.device = NULL;
+  assert_int_equal(kdl_launch_checked(mark, NULL, &desc, &args), KDL_BAD_CALL);
+  words = "mark: argument 0: found a buffer of no device, expected one of host";
+  assert_memory_equal(kdl_error_message(), words, strlen(words));
+  buffer.address = 0;
+  assert_ok(kdl_launch_checked(mark, NULL, &desc, &args));
+}
+
 /* `mark` with its n hidden: a scratch pointer that is NULL, read as 0 elements. */
 static void hidden_parameters_are_appended(void **state) {
   (void)state;
@@ -290,6 +331,8 @@ int main(void) {
       cmocka_unit_test(packed_arguments_lie_as_in_a_struct),
       cmocka_unit_test(wrong_arguments_are_told_before_the_launch),
       cmocka_unit_test(environment_turns_checks_on),
+      cmocka_unit_test(launches_without_a_queue_are_waited_for),
+      cmocka_unit_test(buffers_of_other_devices_are_refused),
       cmocka_unit_test(hidden_parameters_are_appended),
       cmocka_unit_test(wrong_shapes_are_told),
       cmocka_unit_test(every_group_runs_once),

@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-typedef void discover_function(const kdl_driver_resolver *resolver, kdl_found_list *list);
+static const kdl_discoverer discover_host = {.ask = kdl_discover_host};
 
-static discover_function *const functions[KDL_BACKEND_COUNT] = {
-    [KDL_BACKEND_HOST] = kdl_discover_host,     [KDL_BACKEND_CUDA] = kdl_discover_cuda,
-    [KDL_BACKEND_HIP] = kdl_discover_hip,       [KDL_BACKEND_LEVEL_ZERO] = kdl_discover_level_zero,
-    [KDL_BACKEND_OPENCL] = kdl_discover_opencl,
+static const kdl_discoverer *const discoverers[KDL_BACKEND_COUNT] = {
+    [KDL_BACKEND_HOST] = &discover_host,
+    [KDL_BACKEND_CUDA] = &kdl_discover_cuda,
+    [KDL_BACKEND_HIP] = &kdl_discover_hip,
+    [KDL_BACKEND_LEVEL_ZERO] = &kdl_discover_level_zero,
+    [KDL_BACKEND_OPENCL] = &kdl_discover_opencl,
 };
 
 /* What vendors read to limit, reorder or divide what a process sees. Read before any driver is
@@ -66,7 +68,8 @@ typedef struct {
   pthread_cond_t changed;
   atomic_int holders;
   bool done;
-  kdl_driver_resolver resolver;
+  const kdl_discoverer *how;
+  void *table; /* the driver's functions */
   kdl_found_list list;
 } job;
 
@@ -76,18 +79,46 @@ static void let_go(job *task) {
   pthread_cond_destroy(&task->changed);
   pthread_mutex_destroy(&task->lock);
   free(task->list.specs);
+  free(task->table);
   free(task);
 }
 
 /* LLVM, which is in some drivers, puts an alternate signal stack of its own under the thread that
- * loads it. Who put one there before, as AddressSanitizer does, expects it back at the thread's
- * end. */
+ * loads or starts it. Who put one there before, as AddressSanitizer does, expects it back. */
+typedef struct {
+  stack_t stack;
+  bool is_known;
+} signal_stack;
+
+static signal_stack keep_signal_stack(void) {
+  signal_stack kept;
+  kept.is_known = sigaltstack(NULL, &kept.stack) == 0;
+  return kept;
+}
+
+static void restore_signal_stack(const signal_stack *kept) {
+  if (kept->is_known)
+    sigaltstack(&kept->stack, NULL);
+}
+
 static void ask(job *task) {
-  stack_t signal_stack;
-  bool has_stack = sigaltstack(NULL, &signal_stack) == 0;
-  functions[task->list.report.backend](&task->resolver, &task->list);
-  if (has_stack)
-    sigaltstack(&signal_stack, NULL);
+  signal_stack kept = keep_signal_stack();
+  task->how->ask(task->table, &task->list);
+  restore_signal_stack(&kept);
+}
+
+/* In the thread that wants to know: see kdl_discoverer. */
+static bool open_driver(job *task, const kdl_driver_resolver *resolver) {
+  const kdl_discoverer *how = task->how;
+  if (!how->libraries)
+    return true;
+  signal_stack kept = keep_signal_stack();
+  bool opened = kdl_driver_load(resolver, how->libraries, how->symbols, how->symbol_count,
+                                task->table, &task->list.report);
+  if (opened && how->open_behind)
+    how->open_behind(task->table);
+  restore_signal_stack(&kept);
+  return opened;
 }
 
 static void *run_job(void *argument) {
@@ -102,10 +133,14 @@ static void *run_job(void *argument) {
 }
 
 /* Waits on the clock that nobody sets. */
-static job *create_job(const kdl_driver_resolver *resolver, kdl_backend backend) {
+static job *create_job(kdl_backend backend) {
+  const kdl_discoverer *how = discoverers[backend];
   job *task = calloc(1, sizeof *task);
-  if (!task)
+  void *table = task ? calloc(1, how->table_size ? how->table_size : 1) : NULL;
+  if (!table) {
+    free(task);
     return NULL;
+  }
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -113,7 +148,8 @@ static job *create_job(const kdl_driver_resolver *resolver, kdl_backend backend)
   pthread_condattr_destroy(&attributes);
   pthread_mutex_init(&task->lock, NULL);
   atomic_init(&task->holders, 1);
-  task->resolver = *resolver;
+  task->how = how;
+  task->table = table;
   task->list.report.backend = backend;
   note_variables(&task->list.report);
   return task;
@@ -134,10 +170,12 @@ static bool start_thread(job *task) {
 }
 
 /* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
-static void start_job(job *task, bool alone) {
-  if (!alone && task->list.report.backend != KDL_BACKEND_HOST && start_thread(task))
+static void start_job(job *task, const kdl_driver_resolver *resolver, bool alone) {
+  bool opened = open_driver(task, resolver);
+  if (opened && !alone && task->how->libraries && start_thread(task))
     return;
-  ask(task);
+  if (opened)
+    ask(task);
   task->done = true;
 }
 
@@ -241,12 +279,11 @@ static void collect(job *task, const struct timespec *deadline, unsigned timeout
   }
 }
 
-static kdl_status create_jobs(const kdl_driver_resolver *resolver, unsigned backends,
-                              job *out_jobs[KDL_BACKEND_COUNT]) {
+static kdl_status create_jobs(unsigned backends, job *out_jobs[KDL_BACKEND_COUNT]) {
   bool whole = true;
   for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
     bool wanted = backends >> i & 1;
-    out_jobs[i] = wanted ? create_job(resolver, (kdl_backend)i) : NULL;
+    out_jobs[i] = wanted ? create_job((kdl_backend)i) : NULL;
     whole &= out_jobs[i] || !wanted;
   }
   for (unsigned i = 0; !whole && i < KDL_BACKEND_COUNT; ++i) {
@@ -258,16 +295,16 @@ static kdl_status create_jobs(const kdl_driver_resolver *resolver, unsigned back
 
 /* PoCL, behind OpenCL, calls setenv when it is loaded, and other drivers read the environment while
  * they start: so OpenCL is asked when the others have answered. */
-static bool ask_jobs(job **jobs, bool alone, unsigned timeout_ms, kdl_discovery *found,
-                     kdl_found_list *all) {
+static bool ask_jobs(job **jobs, const kdl_driver_resolver *resolver, bool alone,
+                     unsigned timeout_ms, kdl_discovery *found, kdl_found_list *all) {
   static const unsigned turns[] = {~(1u << KDL_BACKEND_OPENCL), 1u << KDL_BACKEND_OPENCL};
   bool whole = true;
   for (size_t turn = 0; turn < sizeof turns / sizeof *turns; ++turn) {
-    struct timespec deadline = deadline_in(timeout_ms);
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
       if (jobs[i] && turns[turn] >> i & 1)
-        start_job(jobs[i], alone);
+        start_job(jobs[i], resolver, alone);
     }
+    struct timespec deadline = deadline_in(timeout_ms);
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
       if (!jobs[i] || !(turns[turn] >> i & 1))
         continue;
@@ -288,11 +325,10 @@ kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found
   kdl_discovery *found = calloc(1, sizeof *found);
   if (!found)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
-  kdl_status status =
-      create_jobs(opts->resolver ? opts->resolver : &kdl_driver_system, backends, jobs);
+  kdl_status status = create_jobs(backends, jobs);
   if (status == KDL_OK &&
-      !ask_jobs(jobs, alone, opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found,
-                &all))
+      !ask_jobs(jobs, opts->resolver ? opts->resolver : &kdl_driver_system, alone,
+                opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found, &all))
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
   if (status == KDL_OK)
     status = arrange(found, all.specs, all.count);

@@ -45,10 +45,11 @@ typedef struct kdl_discover_opts {
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */
 enum { KDL_DISCOVER_TIMEOUT_MS = 30000 };
 
-/* Asks the drivers at the same time, each in a thread of its own, and OpenCL behind the others; a
- * driver that does not answer within the timeout, by default KDL_DISCOVER_TIMEOUT_MS, is left
- * behind in its thread. One driver without a timeout is asked by the calling thread. `opts` may be
- * NULL. Fails only when out of memory. */
+/* Opens the drivers' libraries in the calling thread, asks the drivers at the same time, each in a
+ * thread of its own, and does the same with OpenCL behind the others; a driver that does not answer
+ * within the timeout, by default KDL_DISCOVER_TIMEOUT_MS, is left behind in its thread. One driver
+ * without a timeout is asked by the calling thread. `opts` may be NULL. Fails only when out of
+ * memory. */
 kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found);
 
 /* NULL is allowed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One function for each driver, which adds the devices it finds; and what they are made of. */
+/* How each driver is opened and asked for its devices, and what they are made of. */
 #ifndef KDL_DEVICE_DISCOVER_BACKENDS_H
 #define KDL_DEVICE_DISCOVER_BACKENDS_H
 
@@ -26,11 +26,24 @@ void kdl_found_drop(kdl_found_list *list, const char *format, ...)
  * that works has shown none. */
 void kdl_found_finish(kdl_found_list *list);
 
-void kdl_discover_host(const kdl_driver_resolver *resolver, kdl_found_list *list);
-void kdl_discover_cuda(const kdl_driver_resolver *resolver, kdl_found_list *list);
-void kdl_discover_hip(const kdl_driver_resolver *resolver, kdl_found_list *list);
-void kdl_discover_level_zero(const kdl_driver_resolver *resolver, kdl_found_list *list);
-void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *list);
+/* One driver. Its library is opened by the thread that wants to know the devices, and it is asked
+ * by that one or another: ROCm's HIP runtime keeps things of the thread that loads it, and crashes
+ * at exit where that thread has ended. */
+typedef struct kdl_discoverer {
+  const char *const *libraries; /* NULL where there is none to open */
+  const kdl_driver_symbol *symbols;
+  size_t symbol_count;
+  size_t table_size;
+  /* Opens what the library opens in turn, where a call of its own does that; may be NULL. */
+  void (*open_behind)(void *table);
+  /* Adds the devices. */
+  void (*ask)(void *table, kdl_found_list *list);
+} kdl_discoverer;
+
+extern const kdl_discoverer kdl_discover_cuda, kdl_discover_hip, kdl_discover_level_zero,
+    kdl_discover_opencl;
+
+void kdl_discover_host(void *no_table, kdl_found_list *list);
 
 /* How an x86-64 CPU is asked; a test answers in its place. */
 typedef struct kdl_x86_source {

@@ -281,8 +281,8 @@ static void describe_machine(kdl_device_spec *spec) {
   describe_caches(spec);
 }
 
-void kdl_discover_host(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  (void)resolver;
+void kdl_discover_host(void *no_table, kdl_found_list *list) {
+  (void)no_table;
   kdl_device_spec *spec = kdl_found_add(list);
   if (!spec)
     return;

@@ -91,31 +91,36 @@ static void add_device(const cuda_api *cuda, int ordinal, const char *driver,
   describe(cuda, device, driver, spec);
 }
 
-void kdl_discover_cuda(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  cuda_api cuda;
+static void ask(void *table, kdl_found_list *list) {
+  const cuda_api *cuda = table;
   kdl_driver_report *report = &list->report;
-  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &cuda,
-                       report))
-    return;
   kdl_layer_enter(KDL_LAYER_INIT);
-  int error = cuda.init(0);
+  int error = cuda->init(0);
   kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = report->library,
                                                      .failed = error != KDL_CUDA_SUCCESS});
   if (error != KDL_CUDA_SUCCESS) {
-    say_error(&cuda, report, "cuInit", error);
+    say_error(cuda, report, "cuInit", error);
     return;
   }
   int version = 0;
   char driver[KDL_SPEC_DRIVER] = "";
-  if (cuda.driver_version(&version) == KDL_CUDA_SUCCESS && version > 0)
+  if (cuda->driver_version(&version) == KDL_CUDA_SUCCESS && version > 0)
     snprintf(driver, sizeof driver, "%d.%d", version / 1000, version % 1000 / 10);
   int count = 0;
-  error = cuda.device_count(&count);
+  error = cuda->device_count(&count);
   if (error != KDL_CUDA_SUCCESS) {
-    say_error(&cuda, report, "cuDeviceGetCount", error);
+    say_error(cuda, report, "cuDeviceGetCount", error);
     return;
   }
   for (int i = 0; i < count; ++i)
-    add_device(&cuda, i, driver, list);
+    add_device(cuda, i, driver, list);
   kdl_found_finish(list);
 }
+
+const kdl_discoverer kdl_discover_cuda = {
+    .libraries = libraries,
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table_size = sizeof(cuda_api),
+    .ask = ask,
+};

@@ -86,13 +86,10 @@ static void add_device(const hip_api *hip, int device, const char *driver, kdl_f
   describe(hip, device, spec);
 }
 
-void kdl_discover_hip(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  hip_api hip;
+static void ask(void *table, kdl_found_list *list) {
+  const hip_api *hip = table;
   kdl_driver_report *report = &list->report;
-  if (!kdl_driver_load(resolver, libraries, symbols, sizeof symbols / sizeof *symbols, &hip,
-                       report))
-    return;
-  if (!hip.properties_r0600 && !hip.properties_r0000) {
+  if (!hip->properties_r0600 && !hip->properties_r0000) {
     kdl_driver_say(report, KDL_DRIVER_INCOMPLETE,
                    "too old or damaged: it has no hipGetDevicePropertiesR0600");
     return;
@@ -100,24 +97,32 @@ void kdl_discover_hip(const kdl_driver_resolver *resolver, kdl_found_list *list)
   int count = 0;
   const char *call = "hipInit";
   kdl_layer_enter(KDL_LAYER_INIT);
-  int error = hip.init(0);
+  int error = hip->init(0);
   kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = report->library,
                                                      .failed = error != KDL_HIP_SUCCESS});
   if (error == KDL_HIP_SUCCESS) {
     call = "hipGetDeviceCount";
-    error = hip.device_count(&count);
+    error = hip->device_count(&count);
   }
   if (error != KDL_HIP_SUCCESS) {
-    say_error(&hip, report, call, error);
+    say_error(hip, report, call, error);
     return;
   }
   /* HIP_VERSION: 6.4.43482 is 60443482. */
   int version = 0;
   char driver[KDL_SPEC_DRIVER] = "";
-  if (hip.runtime_version(&version) == KDL_HIP_SUCCESS && version >= 10000000)
+  if (hip->runtime_version(&version) == KDL_HIP_SUCCESS && version >= 10000000)
     snprintf(driver, sizeof driver, "%d.%d.%d", version / 10000000, version / 100000 % 100,
              version % 100000);
   for (int i = 0; i < count; ++i)
-    add_device(&hip, i, driver, list);
+    add_device(hip, i, driver, list);
   kdl_found_finish(list);
 }
+
+const kdl_discoverer kdl_discover_hip = {
+    .libraries = libraries,
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table_size = sizeof(hip_api),
+    .ask = ask,
+};

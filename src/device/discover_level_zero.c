@@ -160,16 +160,20 @@ static bool take_device(void *user, uint32_t ordinal, void *driver, void *device
   return true;
 }
 
-void kdl_discover_level_zero(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  kdl_ze_lister ze;
-  if (!kdl_driver_load(resolver, kdl_ze_libraries, symbols, sizeof symbols / sizeof *symbols, &ze,
-                       &list->report))
-    return;
-  finding f = {&ze, list};
+static void ask(void *table, kdl_found_list *list) {
+  finding f = {table, list};
   const char *call;
-  int error = kdl_ze_list(&ze, take_device, &f, &call);
+  int error = kdl_ze_list(f.ze, take_device, &f, &call);
   if (error != KDL_ZE_SUCCESS)
     say_error(&list->report, call, error);
   else
     kdl_found_finish(list);
 }
+
+const kdl_discoverer kdl_discover_level_zero = {
+    .libraries = kdl_ze_libraries,
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table_size = sizeof(kdl_ze_lister),
+    .ask = ask,
+};

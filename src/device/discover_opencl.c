@@ -250,18 +250,25 @@ static void leave_out(void *user, const char *platform, const char *why) {
   kdl_driver_say(&to->list->report, KDL_DRIVER_FAILED, "%s was not asked: %s", platform, why);
 }
 
+typedef struct {
+  kdl_opencl_lister cl; /* first: the table of functions */
+  kdl_opencl_platforms platforms;
+} opened;
+
+static void open_behind(void *table) {
+  opened *open = table;
+  kdl_opencl_open_platforms(&open->cl, &open->platforms);
+}
+
 /* A platform that fails or was not asked leaves the others usable. */
-void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *list) {
-  kdl_opencl_lister cl;
+static void ask(void *table, kdl_found_list *list) {
+  const opened *open = table;
   kdl_driver_report *report = &list->report;
-  if (!kdl_driver_load(resolver, kdl_opencl_libraries, symbols, sizeof symbols / sizeof *symbols,
-                       &cl, report))
-    return;
   char *text = malloc(most_text);
   if (!text)
     return;
-  listing to = {{&cl, NULL, text}, list};
-  int32_t error = kdl_opencl_list(&cl, add_device, leave_out, &to);
+  listing to = {{&open->cl, NULL, text}, list};
+  int32_t error = kdl_opencl_list_of(&open->cl, &open->platforms, add_device, leave_out, &to);
   free(text);
   if (error == KDL_CL_PLATFORM_NOT_FOUND) {
     kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "no OpenCL platform is installed");
@@ -275,3 +282,12 @@ void kdl_discover_opencl(const kdl_driver_resolver *resolver, kdl_found_list *li
     report->state = KDL_DRIVER_USABLE;
   kdl_found_finish(list);
 }
+
+const kdl_discoverer kdl_discover_opencl = {
+    .libraries = kdl_opencl_libraries,
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table_size = sizeof(opened),
+    .open_behind = open_behind,
+    .ask = ask,
+};

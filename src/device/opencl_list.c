@@ -10,7 +10,7 @@
 
 const char *const kdl_opencl_libraries[] = {"libOpenCL.so.1", NULL};
 
-enum { most_platforms = 32, most_devices = 256 };
+enum { most_devices = 256 };
 
 /* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
  * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
@@ -22,7 +22,7 @@ static bool would_abort(const char *platform) {
 typedef struct {
   const kdl_opencl_lister *cl;
   kdl_opencl_visit_device *visit;
-  void (*leave_out)(void *user, const char *platform, const char *why);
+  kdl_opencl_leave_out *leave_out;
   void *user;
   uint32_t ordinal;
   void *devices[most_devices];
@@ -52,25 +52,37 @@ static bool walk_platform(walk *w, void *platform) {
   return true;
 }
 
-int32_t kdl_opencl_list(const kdl_opencl_lister *cl, kdl_opencl_visit_device *visit,
-                        void (*leave_out)(void *user, const char *platform, const char *why),
-                        void *user) {
-  void *platforms[most_platforms];
-  uint32_t count = 0;
-  kdl_layer_enter(KDL_LAYER_INIT); /* the loader opens the platforms in its first call */
-  int32_t error = cl->platforms(most_platforms, platforms, &count);
+void kdl_opencl_open_platforms(const kdl_opencl_lister *cl, kdl_opencl_platforms *out_platforms) {
+  kdl_opencl_platforms *to = out_platforms;
+  to->count = 0;
+  kdl_layer_enter(KDL_LAYER_INIT);
+  to->error = cl->platforms(KDL_OPENCL_MOST_PLATFORMS, to->items, &to->count);
   kdl_layer_leave(KDL_LAYER_INIT, &(kdl_layer_about){.driver = kdl_opencl_libraries[0],
-                                                     .failed = error != KDL_CL_SUCCESS});
-  if (error == KDL_CL_SUCCESS && count == 0)
-    return KDL_CL_PLATFORM_NOT_FOUND;
-  if (error != KDL_CL_SUCCESS)
-    return error;
+                                                     .failed = to->error != KDL_CL_SUCCESS});
+  if (to->error == KDL_CL_SUCCESS && to->count == 0)
+    to->error = KDL_CL_PLATFORM_NOT_FOUND;
+  if (to->count > KDL_OPENCL_MOST_PLATFORMS)
+    to->count = KDL_OPENCL_MOST_PLATFORMS;
+}
+
+int32_t kdl_opencl_list_of(const kdl_opencl_lister *cl, const kdl_opencl_platforms *platforms,
+                           kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out,
+                           void *user) {
+  if (platforms->error != KDL_CL_SUCCESS)
+    return platforms->error;
   walk *w = calloc(1, sizeof *w);
   if (!w)
     return KDL_CL_SUCCESS;
   *w = (walk){.cl = cl, .visit = visit, .leave_out = leave_out, .user = user};
-  for (uint32_t i = 0; i < count && i < most_platforms && walk_platform(w, platforms[i]); ++i)
+  for (uint32_t i = 0; i < platforms->count && walk_platform(w, platforms->items[i]); ++i)
     ;
   free(w);
   return KDL_CL_SUCCESS;
+}
+
+int32_t kdl_opencl_list(const kdl_opencl_lister *cl, kdl_opencl_visit_device *visit,
+                        kdl_opencl_leave_out *leave_out, void *user) {
+  kdl_opencl_platforms platforms;
+  kdl_opencl_open_platforms(cl, &platforms);
+  return kdl_opencl_list_of(cl, &platforms, visit, leave_out, user);
 }

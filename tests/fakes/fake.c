@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The value of a variable, or of the file that "@FILE" names: a file can change while other threads
  * read the environment. Read into `text`; too long is a mistake in a test. */
@@ -39,7 +40,10 @@ void fake_call(const char *function) {
   fclose(log);
 }
 
+int fake_loaded_by, fake_started_by;
+
 __attribute__((constructor)) static void open_slowly(void) {
+  fake_loaded_by = gettid();
   const char *text = getenv("KDL_FAKE_OPEN_MS");
   int delay = text ? (int)strtol(text, NULL, 10) : 0;
   if (delay)
@@ -213,6 +217,8 @@ int fake_init(kdl_backend backend, const char *function) {
   fake_call(function);
   read_variable("KDL_FAKE_DEVICES", text, sizeof text);
   pthread_mutex_lock(&lock);
+  if (!fake_started_by)
+    fake_started_by = gettid();
   shown = backend;
   const machine *now = present;
   if (!now || strcmp(now->text, text) != 0)

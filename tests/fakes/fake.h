@@ -24,6 +24,9 @@ int fake_fault(const char *function);
  */
 FAKE_EXPORT unsigned fake_faults(void);
 
+/* The thread that loaded the library, and the one that first initialised it, by their numbers. */
+extern FAKE_EXPORT int fake_loaded_by, fake_started_by;
+
 /* The devices of the backend that was initialised last. */
 size_t fake_device_count(void);
 

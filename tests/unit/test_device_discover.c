@@ -336,6 +336,28 @@ static void test_opencl_is_asked_behind_the_others(void **state) {
   fclose(log);
 }
 
+static int thread_of(const char *library, const char *what) {
+  void *handle = open_fake((void *)(uintptr_t)"whole", library);
+  const int *thread = dlsym(handle, what);
+  assert_non_null(thread);
+  dlclose(handle);
+  return *thread;
+}
+
+/* A runtime may keep things of the thread that loads it, and that thread must not end before the
+ * process: ROCm 6.4.3 crashes at exit. OpenCL's loader opens the platforms' libraries when it is
+ * asked for them first. */
+static void test_drivers_are_loaded_by_the_thread_that_asks(void **state) {
+  (void)state;
+  static const char *const drivers[] = {"libcuda.so.1", "libamdhip64.so.7", "libze_loader.so.1",
+                                        "libOpenCL.so.1"};
+  kdl_discovery_free(discover("whole", ONE_OF_EACH, ""));
+  for (size_t i = 0; i < sizeof drivers / sizeof *drivers; ++i)
+    assert_int_equal(thread_of(drivers[i], "fake_loaded_by"), gettid());
+  assert_int_equal(thread_of("libOpenCL.so.1", "fake_started_by"), gettid());
+  assert_int_not_equal(thread_of("libamdhip64.so.7", "fake_started_by"), gettid());
+}
+
 static void test_variables_of_the_vendors_are_named(void **state) {
   (void)state;
   setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
@@ -381,6 +403,7 @@ int main(void) {
       cmocka_unit_test(test_nothing_is_called_but_questions),
       cmocka_unit_test(test_only_the_backends_asked_for),
       cmocka_unit_test(test_opencl_is_asked_behind_the_others),
+      cmocka_unit_test(test_drivers_are_loaded_by_the_thread_that_asks),
       cmocka_unit_test(test_variables_of_the_vendors_are_named),
       cmocka_unit_test(test_what_a_driver_says_is_cleaned),
   };

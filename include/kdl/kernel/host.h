@@ -4,9 +4,11 @@
  * one thread, and a subgroup is one work-item.
  *
  * `kdl cc` writes the loop: for each kernel a function as <kdl/host_abi.h> wants it, which calls
- * the kernel for every work-item of a group. Work-items know who they are by kdl_item below. It
- * belongs to the thread and its address is never taken, so that in a kernel that was inlined into
- * the loop it is the loop's counter, and the loop is the compiler's to vectorise.
+ * the kernel for every work-item of a group. kdl_item below says which one that is. It and what
+ * KDL_LOCAL declares are the group's: `kdl cc` makes them local variables of the loop's function,
+ * and parameters of those that it calls. In a kernel that was inlined into the loop the index is
+ * the loop's counter, and the loop is the compiler's to vectorise; an image has no thread-local
+ * variables.
  */
 #ifndef KDL_KERNEL_HOST_H
 #define KDL_KERNEL_HOST_H
@@ -22,10 +24,18 @@
 
 #define KDL_BLOCK_IS(...)
 
-/* Of the thread, and so of the group that runs on it. */
-#define KDL_LOCAL(type, declarator) static _Thread_local type declarator
+/* `kdl cc` knows the group's variables by their section. Other compilers make kernels of one call a
+ * group alone (KDL_KERNEL): there group memory is a local variable, and a kernel that asks for
+ * work-items does not link. */
+#ifdef KDL_CC
+#define KDL_OF_GROUP static _Thread_local __attribute__((unused, section("kdl.group")))
+#define KDL_LOCAL(type, declarator) KDL_OF_GROUP type declarator
+#else
+#define KDL_OF_GROUP extern __attribute__((visibility("hidden")))
+#define KDL_LOCAL(type, declarator) type declarator
+#endif
 
-static _Thread_local __attribute__((unused)) struct {
+KDL_OF_GROUP struct {
   uint32_t group[3];
   uint32_t group_count[3];
   uint32_t block[3];

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "examine.h"
+#include "group_variables.h"
 #include "image/limits.h"
 #include "signature.h"
 #include "wrapper.h"
@@ -120,8 +121,9 @@ static void add_target(cc_words *words, const cc_job *job) {
     cc_words_format(words, "-march=%s", target->cpu);
     cc_words_add(words, "-fPIC");
     cc_words_add(words, "-fvisibility=hidden");
-    if (target->features == KDL_CLASS_X86)
-      cc_words_add(words, "-mtls-dialect=gnu2"); /* needs no __tls_get_addr of the program's */
+    cc_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
+    cc_words_add(words, "-Wframe-larger-than=262144");
+    cc_words_add(words, "-Werror=frame-larger-than");
     add_features(words, job);
     break;
   case CC_SPIRV:
@@ -147,6 +149,8 @@ static void add_language(cc_words *words, const cc_job *job) {
     cc_words_add(words, "-include");
     cc_words_add(words, job->names);
   }
+  if (job->target->family == CC_HOST)
+    cc_words_add(words, "-DKDL_CC"); /* group_variables.h */
   cc_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
   cc_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i)
@@ -432,52 +436,95 @@ static kdl_status make_opencl(cc_job *job) {
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
 }
 
-/* From IR that was optimised. */
-static kdl_status link_host(cc_job *job, const char *code, const char *image) {
-  static const char *const more[] = {
-      "-Xclang",      "-disable-llvm-passes", "-ffunction-sections", "-shared", "-nostdlib",
-      "-fuse-ld=lld", "-Wl,-z,defs",          "-Wl,--gc-sections",   "-xir"};
+/* The options of the source's own count here too: some are those of the passes. */
+static cc_words start_ir(cc_job *job) {
   cc_words words = {.arena = &job->arena};
-  if (!image)
-    return no_memory(job);
   cc_words_add(&words, job->plan->tools.clang);
   add_target(&words, job);
   cc_words_format(&words, "-O%s", job->plan->optimization);
-  for (size_t i = 0; i < sizeof more / sizeof *more; ++i)
-    cc_words_add(&words, more[i]);
+  for (size_t i = 0; i < job->plan->flag_count; ++i)
+    cc_words_add(&words, job->plan->flags[i]);
+  cc_words_add(&words, "-Qunused-arguments");
+  cc_words_add(&words, "-fno-crash-diagnostics");
+  return words;
+}
+
+static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
+                             const char *out_path) {
+  if (!code || !out_path)
+    return no_memory(job);
+  cc_words words = start_ir(job);
+  for (; *more; ++more)
+    cc_words_add(&words, *more);
+  cc_words_add(&words, "-xir");
   cc_words_add(&words, code);
   cc_words_add(&words, "-o");
-  cc_words_add(&words, image);
+  cc_words_add(&words, out_path);
   return step(job, &words, NULL);
 }
 
+static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
+  FILE *out = path ? fopen(path, "we") : NULL;
+  if (!out)
+    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno)) : no_memory(job);
+  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out);
+  int failed = ferror(out);
+  if ((fclose(out) != 0 || failed) && status == KDL_OK)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  return status == KDL_BAD_FILE ? refuse(job, "%s: %s", job->source->path,
+                                         kdl_arena_format(&job->arena, "%s", kdl_error_message()))
+                                : status;
+}
+
+/* IR of the source and what `write` puts behind it, before it is optimised and with the group's
+ * variables where they belong. */
+static kdl_status make_host_ir(cc_job *job, const char *source,
+                               void (*write)(FILE *out, const cc_job *job), kdl_string *out_ir,
+                               const char *out_path) {
+  const char *plain = file_of(job, "plain.ll");
+  kdl_status status = write_file(job, source, true, write);
+  if (status == KDL_OK)
+    status =
+        compile(job, source, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
+  if (status == KDL_OK)
+    status = read_file(job, plain, out_ir);
+  return status == KDL_OK ? write_ir(job, *out_ir, out_path) : status;
+}
+
 static kdl_status make_host_bitcode(cc_job *job) {
-  const char *source = file_of(job, "bitcode.c");
-  kdl_status status = write_file(job, source, true, write_bitcode_wrapper);
-  return status == KDL_OK ? make_bitcode(job, source) : status;
+  const char *code = file_of(job, "bitcode.ll");
+  const char *image = file_of(job, "bc");
+  kdl_string ir = {"", 0};
+  kdl_status status =
+      make_host_ir(job, file_of(job, "bitcode.c"), write_bitcode_wrapper, &ir, code);
+  if (status == KDL_OK)
+    status =
+        compile_ir(job, code, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
+  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
+}
+
+/* References to what the image itself defines are bound while it is linked. */
+static kdl_status link_host(cc_job *job, const char *code) {
+  const char *image = file_of(job, "so");
+  kdl_status status = compile_ir(job, code,
+                                 WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
+                                      "-Wl,-z,defs", "-Wl,--gc-sections", "-Wl,-Bsymbolic"),
+                                 image);
+  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_OBJECT) : status;
 }
 
 /* IR first: it tells which features the functions may use. */
 static kdl_status make_host(cc_job *job) {
-  const char *source = file_of(job, "host.c");
   const char *code = file_of(job, "ll");
-  const char *image = file_of(job, "so");
   kdl_string ir = {"", 0};
   job->names = file_of(job, "names.h");
   kdl_status status = write_file(job, job->names, false, write_names);
   if (status == KDL_OK)
-    status = write_file(job, source, true, write_wrapper);
-  if (status == KDL_OK)
-    status = compile(job, source, WITH("-S", "-emit-llvm"), code);
-  if (status == KDL_OK)
-    status = read_file(job, code, &ir);
+    status = make_host_ir(job, file_of(job, "host.c"), write_wrapper, &ir, code);
   if (status != KDL_OK)
     return status;
   cc_examine_functions(ir, job->target, &job->needs);
-  if (job->plan->bitcode)
-    return make_host_bitcode(job);
-  status = link_host(job, code, image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_OBJECT) : status;
+  return job->plan->bitcode ? make_host_bitcode(job) : link_host(job, code);
 }
 
 static kdl_status make_image(cc_job *job) {

@@ -4,10 +4,11 @@
  * cuobjdump 13.4, on files from ptxas 12.8 and 13.0 and on those in CUDA 13's own libraries.
  *
  * The SM number is in e_flags: in the low byte up to ABI version 7, in the second byte from 8 on.
- * The suffix `a` is a flag beside it, until CUDA 13 moved it into the section .nv.compat, whose
- * attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) is what cuobjdump goes by. The suffix `f` is
- * in neither, but in the note that keeps the options ptxas was called with. (Attribute 2, the ISA
- * class, is no help: plain sm_120 code has the family's class too.)
+ * The suffix `a` is a flag beside it from sm_90 on (the bit means something else before: NVIDIA's
+ * libcublas has it in code for sm_50 and sm_60), until CUDA 13 moved it into the section
+ * .nv.compat, whose attribute 9 (EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET) is what cuobjdump goes by.
+ * The suffix `f` is in neither, but in the note that keeps the options ptxas was called with.
+ * (Attribute 2, the ISA class, is no help: plain sm_120 code has the family's class too.)
  */
 #include "base/bytes.h"
 #include "image/elf_file.h"
@@ -20,6 +21,7 @@
 enum {
   newest_abi_with_low_sm = 7,
   newest_abi = 8,
+  first_accelerated_sm = 90,
   flag_accelerator_v7 = 0x800,
   flag_accelerator_v8 = 0x8,
   symbol_is_entry = 0x10, /* STO_CUDA_ENTRY, in st_other */
@@ -140,7 +142,8 @@ kdl_status kdl_cubin_read_target(const uint8_t *data, size_t size, kdl_image_tar
     return kdl_image_malformed(elf.is_64 ? 48 : 36, "e_flags",
                                "found 0x%" PRIx32 ", expected an SM number in bits %s", elf.flags,
                                sm_is_low ? "0 to 7" : "8 to 15");
-  bool is_accelerated = elf.flags & (sm_is_low ? flag_accelerator_v7 : flag_accelerator_v8);
+  bool is_accelerated = sm >= first_accelerated_sm &&
+                        elf.flags & (sm_is_low ? flag_accelerator_v7 : flag_accelerator_v8);
   bool is_family = false;
   status = read_compat(&elf, &is_accelerated);
   if (status == KDL_OK)

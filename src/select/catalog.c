@@ -50,9 +50,8 @@ static bool has_index(const kdl_image *image) {
   return false;
 }
 
-/* "kdl.version=1.2", which writers of an index put beside it. Of repeated keys the last counts. */
-static image_version said_version(const kdl_image *image) {
-  static const char key[] = "kdl.version";
+/* "1.2" under a key. Of repeated keys the last counts. */
+static image_version said_under(const kdl_image *image, const char *key) {
   for (uint32_t i = image->pair_count; i-- > 0;) {
     kdl_string text = image->pairs[i].value;
     uint32_t major, minor = 0;
@@ -70,8 +69,14 @@ static image_version said_version(const kdl_image *image) {
   return (image_version){0};
 }
 
+/* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
+static image_version said_version(const kdl_image *image) {
+  image_version version = said_under(image, "kdl.version");
+  return version.major || image->kind != KDL_IMAGE_PTX ? version : said_under(image, "kdl.ptx_isa");
+}
+
 /* Versions stand in the image's own header. They are looked up where that costs one look: not in
- * compressed images, and not where an index promises that the image is left alone; there a key may
+ * compressed images, and not where an index promises that the image is left alone; there keys may
  * say it. An image that contradicts its format keeps version 0, and fails when it is loaded. */
 static image_version read_version(kdl_container *container, uint32_t index, bool indexed) {
   const kdl_image *image = &container->images[index];
@@ -80,10 +85,11 @@ static image_version read_version(kdl_container *container, uint32_t index, bool
   const void *data;
   size_t size;
   kdl_image_target target;
-  if (indexed)
-    return tells ? said_version(image) : (image_version){0};
-  if (!tells || image->codec != KDL_CODEC_NONE ||
-      kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
+  if (!tells)
+    return (image_version){0};
+  if (indexed || image->codec != KDL_CODEC_NONE)
+    return said_version(image);
+  if (kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
       kdl_image_read_target(image->kind, data, size, &target) != KDL_OK)
     return (image_version){0};
   return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor,

@@ -204,7 +204,7 @@ static uint32_t line_number(const kdl_amdgcn_processor *processor) {
   return processor->line[0] == 'g' ? 0 : processor->line[0] == 'c' ? 1 : processor->line[0] ? 2 : 3;
 }
 
-static uint32_t arch_of(const kdl_amdgcn_processor *processor) {
+uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor) {
   return KDL_ARCH(KDL_FAMILY_AMDGCN, line_number(processor) << 20 | processor->version);
 }
 
@@ -231,7 +231,7 @@ bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_proc
 
 void kdl_amdgcn_min_range(const kdl_amdgcn_processor *processor, uint32_t *out_lo,
                           uint32_t *out_hi) {
-  *out_lo = arch_of(processor);
+  *out_lo = kdl_amdgcn_arch(processor);
   *out_hi = KDL_ARCH(KDL_FAMILY_AMDGCN, line_number(processor) << 20 | 0xfffff);
 }
 
@@ -299,7 +299,7 @@ void kdl_amdgcn_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
   if (generic)
     compile_generic(desc, &id, rule);
   else
-    kdl_rule_arch(rule, arch_of(id.processor), arch_of(id.processor));
+    kdl_rule_arch(rule, kdl_amdgcn_arch(id.processor), kdl_amdgcn_arch(id.processor));
   if (rule->kind == KDL_IMAGE_BITCODE) {
     rule->form = KDL_FORM_BITCODE;
     kdl_rule_rank(rule, KDL_TIER_BITCODE, (generic ? 0 : 4) + named);
@@ -320,7 +320,7 @@ bool kdl_amdgcn_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_f
   const kdl_amdgcn_processor *processor = id.processor;
   if (kdl_amdgcn_is_generic(processor))
     return kdl_parse_fail(out_error, 0, "a device's own processor, not a generic one");
-  rule->arch = arch_of(processor);
+  rule->arch = kdl_amdgcn_arch(processor);
   has->word[0] |= processor->tokens;
   /* A device always has a definite setting. Where the description does not say, it is the one a
    * driver reports unless told otherwise: xnack off, sramecc on. */

@@ -53,6 +53,9 @@ bool kdl_amdgcn_parse(kdl_string text, kdl_amdgcn_id *out_id, kdl_parse_error *o
 /* The canonical form: features in alphabetical order. */
 void kdl_out_amdgcn(kdl_out *out, const kdl_amdgcn_id *id);
 
+/* As a number: the line, then the version, so that neighbours are near. Not for generics. */
+uint32_t kdl_amdgcn_arch(const kdl_amdgcn_processor *processor);
+
 /* min_gfx: a processor, and its family tag behind a colon: gfx90a:cdna2. The tag may be left out;
  * if it is there it must be the processor's own. */
 bool kdl_amdgcn_parse_min(kdl_string text, const kdl_amdgcn_processor **out_processor,

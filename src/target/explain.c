@@ -201,6 +201,10 @@ static void words_tegra(in m, kdl_out *out) {
   }
   the_device_is(m, out);
   kdl_out_format(out, ", a Tegra part, which runs cubins built for it only");
+  if (kdl_nvptx_desktop_driver(m->device_rule->arch & 0xffff)) {
+    kdl_out_format(out, " before CUDA ");
+    kdl_say_version(out, kdl_nvptx_desktop_driver(m->device_rule->arch & 0xffff));
+  }
 }
 
 static void words_ptx_arch(in m, kdl_out *out) {

@@ -30,6 +30,16 @@ static void fix_nvptx(in m, kdl_out *out) {
                  number);
 }
 
+static void fix_tegra(in m, kdl_out *out) {
+  uint32_t arch = m->device_rule->arch;
+  uint32_t since = kdl_nvptx_desktop_driver(arch & 0xffff);
+  fix_nvptx(m, out);
+  if (since && arch >= m->image_rule->arch_lo) {
+    kdl_out_format(out, ", or update the driver to CUDA ");
+    kdl_say_version(out, since);
+  }
+}
+
 static void fix_amdgcn(in m, kdl_out *out) {
   kdl_amdgcn_id device;
   if (!kdl_amdgcn_parse(m->device->arch, &device, NULL))
@@ -66,7 +76,7 @@ static void fix_tokens(in m, kdl_out *out) {
 static void (*const fixes[KDL_REASON_COUNT])(in, kdl_out *) = {
     [KDL_REASON_WRONG_ARCH] = fix_arch,         [KDL_REASON_OTHER_MAJOR] = fix_nvptx,
     [KDL_REASON_NEWER_MINOR] = fix_nvptx,       [KDL_REASON_ARCH_SPECIFIC_EXACT] = fix_nvptx,
-    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,   [KDL_REASON_TEGRA_EXACT] = fix_nvptx,
+    [KDL_REASON_FAMILY_MISMATCH] = fix_nvptx,   [KDL_REASON_TEGRA_EXACT] = fix_tegra,
     [KDL_REASON_PTX_TOO_NEW_ARCH] = fix_nvptx,  [KDL_REASON_PTX_ISA_UNKNOWN] = fix_ptx_isa,
     [KDL_REASON_NOT_IN_GENERIC] = fix_amdgcn,   [KDL_REASON_GENERIC_VERSION_OLD] = fix_amdgcn,
     [KDL_REASON_XNACK_MISMATCH] = fix_xnack,    [KDL_REASON_IP_VERSION] = fix_ip,

@@ -28,6 +28,11 @@ static const uint16_t tegra[] = {
     CC(11, 0), /* Thor */
 };
 
+/* Since CUDA 13.2 Orin's driver takes the binaries of Arm servers: PyTorch's table of which code
+ * runs where (torch/cuda/__init__.py, pytorch/pytorch#186285). */
+static const uint16_t orin = CC(8, 7);
+static const uint32_t orin_is_desktop = KDL_VERSION_OF(13, 2);
+
 /* The first PTX ISA version with the plain target, with 'a' and with 'f' (PTX ISA, ".target";
  * LLVM, NVPTX.td). */
 static const struct {
@@ -132,6 +137,10 @@ bool kdl_nvptx_is_tegra(unsigned major, unsigned minor) {
       return true;
   }
   return false;
+}
+
+uint32_t kdl_nvptx_desktop_driver(uint32_t capability) {
+  return capability == orin ? orin_is_desktop : 0;
 }
 
 bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error *out_error) {
@@ -270,7 +279,8 @@ bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_fe
     if (capability >= tokens[i].from && capability <= tokens[i].to)
       kdl_feature_add(has, tokens[i].feature);
   }
-  if (!arch.is_tegra)
+  uint32_t desktop_since = kdl_nvptx_desktop_driver(capability);
+  if (!arch.is_tegra || (desktop_since && desc->driver >= desktop_since))
     kdl_feature_add(has, KDL_NEED_DESKTOP);
   rule->ptx = desc->ptx ? desc->ptx : desc->driver ? kdl_nvptx_ptx_of_cuda(desc->driver) : 0;
   unsigned newest = desc->ptx || desc->driver ? ptx_bit(rule->ptx) : (unsigned)KDL_NEED_PTX_LAST;

@@ -22,6 +22,10 @@ bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_mino
 /* Whether binary compatibility stops at this part: it runs cubins built for it and no others. */
 bool kdl_nvptx_is_tegra(unsigned major, unsigned minor);
 
+/* The CUDA version from which a Tegra part's driver takes cubins of desktop parts too, or 0. The
+ * capability as 0x0807. */
+uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
+
 /* The first PTX ISA version that knows the target; 0 where none is known. Versions as
  * KDL_VERSION_OF. */
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);

@@ -25,8 +25,7 @@ typedef struct kdl_reason_row {
 /* NULL where the bit is none. */
 const kdl_reason_row *kdl_reason_get(unsigned bit);
 
-/* The sum of the distances: of several images that do not run, the one with the least is nearest.
- */
+/* The sum of the distances. kdl_match_distance tells apart what is refused for the same reasons. */
 unsigned kdl_reasons_distance(uint64_t reasons);
 
 #endif

@@ -171,6 +171,12 @@ static inline size_t kdl_match_first(const kdl_image_rule *images, size_t count,
 /* Why kdl_match_admits says no; never 0 then. */
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device);
 
+/* How far an image is from running on the device, for these reasons of kdl_match_reasons: of several
+ * that do not run, the one with the least is nearest. First the reasons count, then how far apart
+ * the architectures are, or how many features are missing. */
+uint64_t kdl_match_distance(const kdl_image_rule *image, const kdl_device_rule *device,
+                            uint64_t reasons);
+
 typedef struct kdl_match_result {
   uint64_t reasons; /* KDL_REASON bits; 0 = may run */
   uint64_t rank;    /* 0 where it may not */

@@ -58,6 +58,19 @@ static void either_mark_makes_it_arch_specific(void **state) {
   free(data);
 }
 
+/* Suffixes begin with sm_90; code of libcublas 12.9 for sm_50 has the bit. */
+static void the_flag_means_nothing_before_sm_90(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_cubin("sm_90a_cuda12.cubin", &size);
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_90a", KDL_OFFLOAD_CUDA);
+  kdl_store_u32(data + at_flags, 0x3c0d32);
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_50", KDL_OFFLOAD_CUDA);
+  kdl_store_u32(data + at_flags, 0x3c0d59);
+  assert_target(KDL_IMAGE_CUBIN, data, size, CUDA, "sm_89", KDL_OFFLOAD_CUDA);
+  free(data);
+}
+
 /* The options count for the SM that e_flags name, and for no other. */
 static void family_is_read_from_the_options(void **state) {
   (void)state;
@@ -174,6 +187,7 @@ int main(void) {
       cmocka_unit_test(the_walk_stops_when_told),
       cmocka_unit_test(an_unknown_abi_leaves_the_arch_open),
       cmocka_unit_test(either_mark_makes_it_arch_specific),
+      cmocka_unit_test(the_flag_means_nothing_before_sm_90),
       cmocka_unit_test(family_is_read_from_the_options),
       cmocka_unit_test(a_sized_attribute_must_fit),
       cmocka_unit_test(no_sm_number_is_refused),

@@ -68,8 +68,16 @@ static const struct {
      "is 10.0",
      "add a cubin for sm_100 or plain PTX for compute_100 or earlier"},
     {"cubin sm_80", "cuda sm_87", "tegra_exact",
-     "built for sm_80; the device is 8.7, a Tegra part, which runs cubins built for it only",
-     "add a cubin for sm_87 or plain PTX for compute_87 or earlier"},
+     "built for sm_80; the device is 8.7, a Tegra part, which runs cubins built for it only before "
+     "CUDA 13.2",
+     "add a cubin for sm_87 or plain PTX for compute_87 or earlier, or update the driver to CUDA "
+     "13.2"},
+    {"cubin sm_72", "cuda sm_75", "tegra_exact",
+     "built for sm_72, a Tegra part, whose cubins run nowhere else; the device is 7.5",
+     "add a cubin for sm_75 or plain PTX for compute_75 or earlier"},
+    {"cubin sm_70", "cuda sm_72", "tegra_exact",
+     "built for sm_70; the device is 7.2, a Tegra part, which runs cubins built for it only",
+     "add a cubin for sm_72 or plain PTX for compute_72 or earlier"},
     {"cubin sm_87", "cuda sm_89", "tegra_exact",
      "built for sm_87, a Tegra part, whose cubins run nowhere else; the device is 8.9",
      "add a cubin for sm_89 or plain PTX for compute_89 or earlier"},

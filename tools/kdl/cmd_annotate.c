@@ -151,7 +151,8 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
   kdl_pair *pairs = calloc(count + change->set_count + 1, sizeof *pairs);
   if (!pairs)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
-  memcpy(pairs, image.pairs, count * sizeof *pairs);
+  if (count)
+    memcpy(pairs, image.pairs, count * sizeof *pairs);
   size_t cursor = 0;
   const char *key;
   while ((key = cli_args_next(change->args, "remove", &cursor))) {

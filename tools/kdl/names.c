@@ -73,6 +73,7 @@ void cli_names_free(cli_names *names) {
   free(names->items);
   free(names->sorted);
   kdl_arena_free(&names->arena);
+  *names = (cli_names){.count = 0};
 }
 
 /* ------------------------------------------------------------------------------------------ */

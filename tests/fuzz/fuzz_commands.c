@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Whole commands of the tool, from the command line to the file they write. The last byte of the
+ * input says which one; the bytes before it are the file. What a command reports to be written must
+ * open again.
+ */
+#include "command.h"
+#include "report.h"
+
+#include <kdl/kdl.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { most_words = 12, longest_word = 128 };
+
+/* The input, a file that may be written, and a folder for many; '@' stands for where they lie. */
+#define IN "@/in"
+#define OUT "@/out"
+#define IMAGES "@/images"
+
+static const struct {
+  const cli_command *command;
+  const char *words[most_words];
+  bool makes_library;
+} calls[] = {
+    {&cli_command_ls, {"--kernels", "--long", IN}, false},
+    {&cli_command_ls, {"--json", "--kernels", IN, IN}, false},
+    {&cli_command_ls, {"--archs", IN}, false},
+    {&cli_command_verify, {"--verbose", IN}, false},
+    {&cli_command_explain, {IN, "--matrix"}, false},
+    {&cli_command_explain, {IN, "--matrix", "--json", "--policy=first"}, false},
+    {&cli_command_explain, {IN, "fill", "--device=h200", "--device=mi300x"}, false},
+    {&cli_command_explain, {IN, "--device=zen4", "--json", "--variant-tag=fast"}, false},
+    {&cli_command_which, {IN, "fill", "--device=h200"}, false},
+    {&cli_command_which, {IN, "k", "--device=pvc", "--policy=capability"}, false},
+    {&cli_command_thin, {IN, "--for=h200,mi300x,zen4", "--verbose", "-o", OUT}, true},
+    {&cli_command_thin, {IN, "--keep=0", "--format=v2", "-o", OUT}, true},
+    {&cli_command_merge, {IN, IN, "-o", OUT}, true},
+    {&cli_command_merge, {"--format=v2", IN, "-o", OUT}, true},
+    {&cli_command_annotate, {IN, "--image=0", "--remove=arch", "tag=x", "-o", OUT}, true},
+    {&cli_command_annotate, {IN, "--image=kind=cuda", "kind=hip", "triple=t", "-o", OUT}, true},
+    {&cli_command_embed, {IN, "--verbose", "-o", OUT}, false},
+    {&cli_command_extract, {IN, "--image=0", "-o", OUT}, false},
+    {&cli_command_extract, {IN, "-o", IMAGES "/"}, false},
+    {&cli_command_extract, {IN, "--for=h200", "-o", OUT}, false},
+    {&cli_command_pack, {"--image=file=" IN, "--index", "-o", OUT}, true},
+    {&cli_command_trace, {"report", IN, "--json=" OUT}, false},
+    {&cli_command_trace, {"report", IN, "--html=" OUT}, false},
+    {&cli_command_trace, {"fold", IN, "-o", OUT}, false},
+};
+enum { call_count = sizeof calls / sizeof *calls };
+
+static char folder[] = "/tmp/kdl-fuzz-commands-XXXXXX";
+
+static char *expand(const char *word, char out[longest_word]) {
+  const char *at = strchr(word, '@');
+  int before = at ? (int)(at - word) : 0;
+  int used = at ? snprintf(out, longest_word, "%.*s%s%s", before, word, folder, at + 1)
+                : snprintf(out, longest_word, "%s", word);
+  if (used < 0 || used >= longest_word)
+    abort();
+  return out;
+}
+
+static void clear_images(void) {
+  char path[longest_word];
+  DIR *images = opendir(expand(IMAGES, path));
+  const struct dirent *entry;
+  while (images && (entry = readdir(images)))
+    unlinkat(dirfd(images), entry->d_name, 0);
+  if (images)
+    closedir(images);
+  rmdir(path);
+}
+
+static void leave(void) {
+  char path[longest_word];
+  clear_images();
+  unlink(expand(IN, path));
+  unlink(expand(OUT, path));
+  rmdir(folder);
+}
+
+/* Commands print; libFuzzer has kept the stream that it prints to. No program is started, and no
+ * driver asked. */
+static void start(void) {
+  FILE *nowhere = fopen("/dev/null", "we");
+  if (!nowhere || !mkdtemp(folder))
+    abort();
+  stdout = stderr = nowhere;
+  setenv("KDL_LD", "/nonexistent", 1);
+  setenv("KDL_DEVICE", "zen4", 1);
+  atexit(leave);
+}
+
+static void write_input(const uint8_t *data, size_t size) {
+  char path[longest_word];
+  int fd = open(expand(IN, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd) != 0)
+    abort();
+}
+
+static int run(const cli_command *command, const char *const *given) {
+  char room[most_words][longest_word];
+  char *words[most_words + 1] = {NULL};
+  int count = 0;
+  for (; count < most_words && given[count]; ++count)
+    words[count] = expand(given[count], room[count]);
+  cli_args args;
+  cli_report_set_name("kdl", command->name);
+  if (cli_args_parse(command, count, words, &args) != KDL_OK)
+    abort(); /* the calls above are right */
+  int code = command->run(&args);
+  cli_args_free(&args);
+  return code;
+}
+
+static void check_output(void) {
+  char path[longest_word];
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
+  if (kdl_open(expand(OUT, path), &opts, &lib) != KDL_OK)
+    abort();
+  kdl_close(lib);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static bool started;
+  char path[longest_word];
+  if (size == 0)
+    return 0;
+  if (!started)
+    start();
+  started = true;
+  size_t call = data[size - 1] % call_count;
+  write_input(data, size - 1);
+  int code = run(calls[call].command, calls[call].words);
+  if (code < CLI_EXIT_FINE || code > CLI_EXIT_DEVICE)
+    abort();
+  if (code == CLI_EXIT_FINE && calls[call].makes_library)
+    check_output();
+  unlink(expand(OUT, path));
+  clear_images();
+  return 0;
+}

@@ -88,6 +88,8 @@ static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacit
   size_t left = zstd.ZSTD_decompressStream(inflater->state, &to, &from);
   inflater->used = from.pos;
   *out_made = to.pos;
+  if (zstd.ZSTD_isError(left) && zstd.ZSTD_getErrorCode(left) == KDL_ZSTD_OUT_OF_MEMORY)
+    return kdl_fail(KDL_NO_MEMORY, "zstd stream: out of memory");
   if (zstd.ZSTD_isError(left))
     return damaged(inflater, *out_made, zstd.ZSTD_getErrorName(left));
   inflater->ended = left == 0;
@@ -289,6 +291,10 @@ void kdl_inflater_destroy(kdl_inflater *inflater) {
     return;
   inflater->method->stop(inflater);
   free(inflater);
+}
+
+void kdl_inflater_move(kdl_inflater *inflater, const void *packed) {
+  inflater->packed = packed;
 }
 
 static kdl_status cut_short(const kdl_inflater *inflater, uint64_t expected) {

@@ -39,6 +39,9 @@ kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packe
                                kdl_inflater **out_inflater);
 void kdl_inflater_destroy(kdl_inflater *inflater);
 
+/* The packed bytes lie at another address now. */
+void kdl_inflater_move(kdl_inflater *inflater, const void *packed);
+
 /* Inflates until at least `want` more bytes are at `out` (at most `capacity`). Returns the count in
  * *out_count; fewer than `want` only on failure. */
 kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, size_t capacity,

@@ -21,7 +21,10 @@ typedef struct {
   size_t pos;
 } kdl_zstd_output;
 
-enum { KDL_ZSTD_WINDOW_LOG_MAX = 100 }; /* ZSTD_d_windowLogMax */
+enum {
+  KDL_ZSTD_WINDOW_LOG_MAX = 100, /* ZSTD_d_windowLogMax */
+  KDL_ZSTD_OUT_OF_MEMORY = 64,   /* ZSTD_error_memory_allocation */
+};
 
 /* X(result, function, parameters) */
 #define KDL_ZSTD_FUNCTIONS(X)                                                                      \
@@ -30,6 +33,7 @@ enum { KDL_ZSTD_WINDOW_LOG_MAX = 100 }; /* ZSTD_d_windowLogMax */
   X(size_t, ZSTD_DCtx_setParameter, (void *stream, int parameter, int value))                      \
   X(size_t, ZSTD_decompressStream, (void *stream, kdl_zstd_output *out, kdl_zstd_input *in))       \
   X(unsigned, ZSTD_isError, (size_t result))                                                       \
+  X(int, ZSTD_getErrorCode, (size_t result))                                                       \
   X(const char *, ZSTD_getErrorName, (size_t result))
 
 /* z_stream */

@@ -3,14 +3,12 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
-#include "base/lock.h"
 #include "image/image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { longest_comment = 64 * 1024 };
 
@@ -299,6 +297,7 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   container->arena.limit = KDL_LIMIT_METADATA;
   container->name = name;
+  pthread_mutex_init(&container->lock, NULL);
   *out_container = container;
   return KDL_OK;
 }
@@ -366,73 +365,14 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
 void kdl_container_close(kdl_container *container) {
   if (!container)
     return;
-  for (uint32_t i = 0; i < container->count; ++i) {
-    if (container->images[i].inflated)
-      munmap((void *)(uintptr_t)container->images[i].inflated,
-             container->images[i].size + container->images[i].trailer);
-  }
+  kdl_container_forget(container);
   while (container->sources) {
     kdl_source *source = container->sources;
     container->sources = source->next;
     kdl_source_close(source);
   }
+  pthread_mutex_destroy(&container->lock);
   free(container->images);
   kdl_arena_free(&container->arena);
   free(container);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Bytes                                                                                        */
-
-static kdl_status inflate_image(kdl_image *image, const void *packed) {
-  if (image->size > KDL_LIMIT_INFLATED)
-    return kdl_fail(KDL_BAD_FILE,
-                    "found an image of %" PRIu64 " bytes inflated, expected at most %" PRIu64,
-                    image->size, KDL_LIMIT_INFLATED);
-  size_t total = (size_t)image->size + image->trailer;
-  uint8_t *memory =
-      mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %zu bytes to inflate into", total);
-  kdl_status status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
-  for (size_t i = (size_t)image->size; i < total && status == KDL_OK; ++i) {
-    if (memory[i] != 0)
-      status = kdl_fail(KDL_BAD_FILE,
-                        "found 0x%02x as inflated byte %zu, expected a NUL after %" PRIu64 " bytes",
-                        memory[i], i, image->size);
-  }
-  if (status == KDL_OK)
-    image->inflated = memory;
-  else
-    munmap(memory, total);
-  return status;
-}
-
-kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
-                               size_t *out_size) {
-  kdl_image *image = &container->images[index];
-  const void *stored = "";
-  if (image->size == 0) {
-    *out_data = stored;
-    *out_size = 0;
-    return KDL_OK;
-  }
-  kdl_status status = kdl_source_view(image->source, image->offset, image->stored_size, &stored);
-  if (status != KDL_OK)
-    return status;
-  if (image->codec != KDL_CODEC_NONE) {
-    kdl_lock(&image->source->lock);
-    if (!image->inflated)
-      status = inflate_image(image, stored);
-    stored = image->inflated;
-    kdl_unlock(&image->source->lock);
-    if (status != KDL_OK) {
-      kdl_error_prefix("%s: offset 0x%" PRIx64 ": image %" PRIu32, image->source->name,
-                       image->offset, index);
-      return status;
-    }
-  }
-  *out_data = stored;
-  *out_size = (size_t)image->size;
-  return KDL_OK;
 }

@@ -53,8 +53,8 @@ typedef struct kdl_image {
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
-  const char *label;       /* format and place, for people */
-  const uint8_t *inflated; /* once asked for; guarded by source->lock */
+  const char *label; /* format and place, for people */
+  kdl_loan *loan;    /* of the bytes inflated for this image alone, once somebody asked */
 } kdl_image;
 
 typedef struct kdl_container {
@@ -65,6 +65,10 @@ typedef struct kdl_container {
   uint32_t capacity;
   uint32_t module_count;
   const char *name;
+  pthread_mutex_t lock; /* guards the loans once the container is open */
+  kdl_loan *oldest;     /* of the loans that rest */
+  kdl_loan *newest;
+  uint64_t resting; /* their bytes */
 } kdl_container;
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
@@ -76,9 +80,20 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
                                      kdl_container **out_container);
 void kdl_container_close(kdl_container *container);
 
-/* The image's bytes, inflated where needed; see kdl_image_bytes. */
+/* The image's bytes, inflated where needed, for as long as the container is open; see
+ * kdl_image_bytes. */
 kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
                                size_t *out_size);
+
+/* The same for readers that are done soon: the bytes are valid until kdl_container_release, which
+ * is called once for each hold that succeeded. Of what was inflated and is held no more, a little
+ * is kept for the next reader; the rest is given back. */
+kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const void **out_data,
+                              size_t *out_size);
+void kdl_container_release(kdl_container *container, uint32_t index);
+
+/* Gives back what was inflated for single images, whoever holds it: for closing. */
+void kdl_container_forget(kdl_container *container);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);

@@ -19,6 +19,10 @@
  * closely, copying what lies between them is cheaper than a system call each. */
 enum { smallest_window = 512, largest_window = 64 * 1024, dense_gap = 8 * 1024 };
 
+/* Pages of a mapped file that were read stay in memory as long as there is room, and count as the
+ * process's own. */
+enum { most_mapped = 32 * 1024 * 1024 };
+
 static kdl_status new_source(const char *name, kdl_source **out_source) {
   size_t name_size = strlen(name) + 1;
   kdl_source *source = calloc(1, sizeof *source + name_size);
@@ -115,6 +119,8 @@ void kdl_source_rest(kdl_source *source) {
   source->inflated = NULL;
   source->ready = NULL;
   source->ready_size = 0;
+  if (source->failure != KDL_BAD_FILE)
+    source->failure = KDL_OK; /* there may be memory the next time */
 }
 
 static kdl_status start_stream(kdl_source *source, const void *packed) {
@@ -144,9 +150,9 @@ static kdl_status continue_stream(kdl_source *source, uint64_t end) {
 }
 
 static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
-  if (source->has_failed)
-    return kdl_fail(KDL_BAD_FILE, "%s: the compressed data could not be inflated before",
-                    source->name);
+  if (source->failure != KDL_OK)
+    return kdl_fail(source->failure, "%s: the compressed data could not be inflated before%s",
+                    source->name, source->failure == KDL_NO_MEMORY ? ", for lack of memory" : "");
   if (end <= source->ready_size)
     return KDL_OK;
   /* Asked for again each time: it may lie in a file that has been truncated since. */
@@ -157,11 +163,13 @@ static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
     return status;
   if (!source->inflated)
     status = start_stream(source, packed);
+  else
+    kdl_inflater_move(source->inflater, packed);
   if (status == KDL_OK)
     status = continue_stream(source, end);
   if (status == KDL_OK)
     return KDL_OK;
-  source->has_failed = true;
+  source->failure = status;
   kdl_error_prefix("%s", source->name);
   return status;
 }
@@ -239,11 +247,13 @@ static kdl_status view_file(kdl_source *source, uint64_t offset, uint64_t length
   if (!source->mapping) {
     void *mapping = mmap(NULL, source->size, PROT_READ, MAP_PRIVATE, source->fd, 0);
     if (mapping == MAP_FAILED)
-      return kdl_fail(KDL_IO, "%s: cannot map %" PRIu64 " bytes: %s", source->name, source->size,
+      return kdl_fail(errno == ENOMEM ? KDL_NO_MEMORY : KDL_IO,
+                      "%s: cannot map %" PRIu64 " bytes: %s", source->name, source->size,
                       strerror(errno));
     source->mapping = mapping;
     source->mapping_size = source->size;
   }
+  source->mapping_seen += length;
   *out_data = source->mapping + offset;
   return KDL_OK;
 }
@@ -274,6 +284,17 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
   }
   kdl_unlock(&source->lock);
   return status;
+}
+
+void kdl_source_relax(kdl_source *source) {
+  if (source->fd < 0)
+    return;
+  kdl_lock(&source->lock);
+  if (source->mapping && source->mapping_seen > most_mapped) {
+    madvise((void *)(uintptr_t)source->mapping, source->mapping_size, MADV_DONTNEED);
+    source->mapping_seen = 0;
+  }
+  kdl_unlock(&source->lock);
 }
 
 kdl_status kdl_region_skip_zeros(const kdl_region *region, uint64_t offset, uint64_t *out_offset) {

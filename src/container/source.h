@@ -30,6 +30,19 @@ typedef struct kdl_region {
   uint64_t size;
 } kdl_region;
 
+/* Inflated bytes that are lent, to readers that hold them or for as long as the container is open:
+ * a stream's, or those of one image. */
+typedef struct kdl_loan {
+  struct kdl_loan *older; /* of those that nobody holds, in the order of their return */
+  struct kdl_loan *newer;
+  kdl_source *stream; /* NULL: an image's */
+  uint8_t *inflated;  /* an image's */
+  uint64_t size;      /* of the memory, while nobody holds it */
+  uint32_t holders;
+  bool kept;
+  bool rests;
+} kdl_loan;
+
 struct kdl_source {
   kdl_source *next; /* the container's list, for freeing */
   const char *name; /* for messages */
@@ -48,13 +61,15 @@ struct kdl_source {
   size_t window_capacity;
   const uint8_t *mapping;
   uint64_t mapping_size;
+  uint64_t mapping_seen; /* bytes asked for since the mapping's pages were last given back */
 
   kdl_codec codec; /* stream sources; KDL_CODEC_NONE otherwise */
-  bool has_failed;
+  kdl_status failure; /* of the stream, which is then not tried again */
   kdl_region packed;
   kdl_inflater *inflater; /* while the stream is inflated in part */
   uint8_t *inflated;      /* NULL until something is read */
   pthread_mutex_t lock;   /* guards the mapping and the inflater after the container is open */
+  kdl_loan loan;          /* of a stream; guarded by the container's lock */
 };
 
 kdl_status kdl_source_open_file(const char *path, const char *name, kdl_source **out_source);
@@ -76,6 +91,15 @@ void kdl_source_close(kdl_source *source);
  * over. For parsers that have read a table and leave the images for later: what they have peeked at
  * is gone. */
 void kdl_source_rest(kdl_source *source);
+
+/* The memory that kdl_source_rest would give back. */
+static inline uint64_t kdl_source_held(const kdl_source *source) {
+  return source->inflated ? source->ready_size : 0;
+}
+
+/* Tells that views of a file's bytes are no longer needed: now and then the mapping's pages are
+ * given back. Views stay valid; what is read through them again is read from the file again. */
+void kdl_source_relax(kdl_source *source);
 
 /* The slow half of kdl_source_peek. */
 const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t length);

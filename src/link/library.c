@@ -279,6 +279,17 @@ kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data
                           : status;
 }
 
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size) {
+  kdl_status status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_hold(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+void kdl_library_release(kdl_library *lib, size_t index) {
+  kdl_container_release(lib->container, (uint32_t)index);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Kernel names                                                                                 */
 
@@ -335,10 +346,11 @@ kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
     return KDL_OK;
   const void *data;
   size_t size;
-  status = kdl_container_bytes(lib->container, (uint32_t)index, &data, &size);
+  status = kdl_library_hold(lib, index, &data, &size);
   if (status != KDL_OK)
     return status;
   status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
+  kdl_library_release(lib, index);
   free(visitor.buffer);
   if (status == KDL_OK && visitor.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");

@@ -39,4 +39,10 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
                                kdl_selector **out_selector);
 
+/* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
+ * for each hold that succeeded. */
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size);
+void kdl_library_release(kdl_library *lib, size_t index);
+
 #endif

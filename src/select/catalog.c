@@ -89,8 +89,11 @@ static image_version read_version(kdl_container *container, uint32_t index, bool
     return (image_version){0};
   if (indexed || image->codec != KDL_CODEC_NONE)
     return said_version(image);
-  if (kdl_container_bytes(container, index, &data, &size) != KDL_OK ||
-      kdl_image_read_target(image->kind, data, size, &target) != KDL_OK)
+  if (kdl_container_hold(container, index, &data, &size) != KDL_OK)
+    return (image_version){0};
+  kdl_status status = kdl_image_read_target(image->kind, data, size, &target);
+  kdl_container_release(container, index);
+  if (status != KDL_OK)
     return (image_version){0};
   return (image_version){(uint16_t)target.version_major, (uint16_t)target.version_minor,
                          (uint8_t)target.generic_version};
@@ -232,9 +235,11 @@ static void read_names(kdl_catalog *catalog, size_t index) {
   } else {
     const void *data;
     size_t size;
-    status = kdl_container_bytes(catalog->container, (uint32_t)index, &data, &size);
-    if (status == KDL_OK)
+    status = kdl_container_hold(catalog->container, (uint32_t)index, &data, &size);
+    if (status == KDL_OK) {
       status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
+      kdl_container_release(catalog->container, (uint32_t)index);
+    }
   }
   if (collector.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");

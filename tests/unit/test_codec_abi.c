@@ -9,6 +9,7 @@
 #include <lz4.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 #define SAME_FIELD(ours, theirs, field)                                                            \
@@ -17,6 +18,8 @@
                  #theirs "." #field)
 
 SAME(KDL_ZSTD_WINDOW_LOG_MAX, ZSTD_d_windowLogMax);
+SAME(KDL_ZSTD_OUT_OF_MEMORY, ZSTD_error_memory_allocation);
+SAME(sizeof(ZSTD_ErrorCode), sizeof(int));
 SAME(sizeof(kdl_zstd_input), sizeof(ZSTD_inBuffer));
 SAME_FIELD(kdl_zstd_input, ZSTD_inBuffer, src);
 SAME_FIELD(kdl_zstd_input, ZSTD_inBuffer, size);

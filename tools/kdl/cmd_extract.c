@@ -5,6 +5,7 @@
 #include "input.h"
 #include "keep_for.h"
 #include "kinds.h"
+#include "link/library.h"
 #include "output.h"
 #include "report.h"
 #include "select.h"
@@ -39,8 +40,12 @@ static void sanitise(const char *name, char *out, size_t room) {
 static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_image_bytes(lib, index, &data, &size);
-  return status == KDL_OK ? cli_output_save(path, data, size) : status;
+  kdl_status status = kdl_library_hold(lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = cli_output_save(path, data, size);
+  kdl_library_release(lib, index);
+  return status;
 }
 
 static kdl_status save_into(const char *directory, kdl_library *lib, size_t index) {

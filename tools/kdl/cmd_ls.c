@@ -97,9 +97,30 @@ static void add_pairs(cli_table *table, const kdl_image_info *image) {
   free(joined);
 }
 
-static int add_kernel(void *table, const kdl_string *name) {
-  cli_table_add_line(table, "kernel", *name);
-  return 0;
+typedef struct {
+  kdl_library *lib;
+  cli_table *table;
+  kdl_status status;
+} kernel_printer;
+
+static int print_kernel(void *user, const kdl_string *name) {
+  kernel_printer *printer = user;
+  printer->status = cli_table_say(printer->table, "kernel", *name);
+  return printer->status != KDL_OK;
+}
+
+/* Lack of memory ends the listing: it says nothing of the file. */
+static kdl_status print_kernels(void *user, cli_table *table, size_t index) {
+  kernel_printer *printer = user;
+  kdl_image_info image = {.size = sizeof image};
+  printer->table = table;
+  kdl_image_get(printer->lib, index, &image);
+  kdl_status status = kdl_image_kernels(printer->lib, index, print_kernel, printer);
+  if (status == KDL_OK || status == KDL_NO_MEMORY)
+    return status == KDL_OK ? printer->status : status;
+  return cli_image_kind_is_container(image.kind)
+             ? KDL_OK
+             : cli_table_say(table, "no kernel names:", text(kdl_error_message()));
 }
 
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
@@ -119,9 +140,6 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
     cli_table_add(table, image->container);
   }
   add_pairs(table, image);
-  if (what->kernels && kdl_image_kernels(lib, image->index, add_kernel, table) != KDL_OK &&
-      !cli_image_kind_is_container(image->kind))
-    cli_table_add_line(table, "no kernel names:", text(kdl_error_message()));
 }
 
 static kdl_status print_table(const listing *what, kdl_library *lib) {
@@ -140,8 +158,9 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
     add_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
+  kernel_printer kernels = {.lib = lib};
   if (kdl_image_count(lib))
-    status = cli_table_print(table);
+    status = cli_table_print_with(table, what->kernels ? print_kernels : NULL, &kernels);
   else
     puts("no images");
   cli_table_destroy(table);

@@ -7,6 +7,7 @@
 #include "image/limits.h"
 #include "input.h"
 #include "kinds.h"
+#include "link/library.h"
 #include "names.h"
 #include "report.h"
 #include "rewrite.h"
@@ -139,16 +140,7 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
                       "it has no triple: no loader can tell its device");
 }
 
-static void check_image(cli_verification *verify, cli_subject *image) {
-  check_pairs(verify, image);
-  cli_verify_vocabulary(verify, image);
-  kdl_status status =
-      kdl_image_bytes(verify->input->lib, image->info.index, &image->data, &image->size);
-  if (status != KDL_OK) { /* what is valid but cannot be read here is no fault of the file */
-    cli_verify_report(verify, status == KDL_UNSUPPORTED ? CLI_LEVEL_WARNING : CLI_LEVEL_ERROR,
-                      image->info.index, "its bytes cannot be had: %s", kdl_error_message());
-    return;
-  }
+static void check_bytes(cli_verification *verify, cli_subject *image) {
   bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
   if (image->size == 0) {
     if (!metadata_only)
@@ -164,6 +156,26 @@ static void check_image(cli_verification *verify, cli_subject *image) {
   cli_verify_signatures(verify, image);
 }
 
+/* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
+ * no fault of the file, and lack of memory says nothing of it. */
+static kdl_status check_image(cli_verification *verify, cli_subject *image) {
+  check_pairs(verify, image);
+  cli_verify_vocabulary(verify, image);
+  kdl_library *lib = verify->input->lib;
+  kdl_status status = kdl_library_hold(lib, image->info.index, &image->data, &image->size);
+  if (status == KDL_NO_MEMORY)
+    return status;
+  if (status != KDL_OK) {
+    cli_verify_report(verify, status == KDL_UNSUPPORTED ? CLI_LEVEL_WARNING : CLI_LEVEL_ERROR,
+                      image->info.index, "its bytes cannot be had: %s", kdl_error_message());
+    return KDL_OK;
+  }
+  check_bytes(verify, image);
+  kdl_library_release(lib, image->info.index);
+  image->data = NULL;
+  return KDL_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
@@ -176,9 +188,10 @@ static kdl_status check_all(cli_verification *verify) {
     cli_subject *image = &verify->images[i];
     image->info.size = sizeof image->info;
     kdl_status status = kdl_image_get(verify->input->lib, i, &image->info);
+    if (status == KDL_OK)
+      status = check_image(verify, image);
     if (status != KDL_OK)
       return status;
-    check_image(verify, image);
   }
   kdl_status status = cli_verify_rivals(verify);
   if (status == KDL_OK)

@@ -61,7 +61,8 @@ static int put_kernel(void *json, const kdl_string *name) {
   return 0;
 }
 
-static void put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image) {
+/* Lack of memory ends the listing: it says nothing of the file. */
+static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image) {
   cli_json_key(json, "kernels");
   cli_json_begin_array(json);
   kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
@@ -70,6 +71,7 @@ static void put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *
     cli_json_key(json, "kernels_error");
     cli_json_text(json, kdl_error_message());
   }
+  return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
 
 static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels) {
@@ -111,7 +113,7 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
   cli_json_key(json, "metadata");
   status = put_metadata(json, &image);
   if (kernels && status == KDL_OK)
-    put_kernels(json, lib, &image);
+    status = put_kernels(json, lib, &image);
   cli_json_end_object(json);
   return status;
 }

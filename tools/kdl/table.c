@@ -29,6 +29,9 @@ struct cli_table {
   size_t capacity;
   size_t next_column;
   bool out_of_memory;
+  size_t *widths; /* while it is printed */
+  size_t limit;
+  bool coloured;
 };
 
 cli_table *cli_table_create(const cli_column *columns, size_t count) {
@@ -168,38 +171,61 @@ static void print_words(const char *text, size_t at, size_t indent, size_t limit
   putchar('\n');
 }
 
-static void print_line(const cli_table *table, const size_t *widths, const item *line, size_t limit,
-                       bool coloured) {
-  size_t indent = (table->columns[0].right ? widths[0] : 0) + gap;
+static void print_line(const cli_table *table, const char *label, const char *text) {
+  size_t indent = (table->columns[0].right ? table->widths[0] : 0) + gap;
   pad(indent);
-  printf("%s%s%s ", coloured ? "\033[2m" : "", line->label, coloured ? "\033[0m" : "");
-  print_words(line->text, indent + strlen(line->label) + 1, indent + gap, limit);
+  printf("%s%s%s ", table->coloured ? "\033[2m" : "", label, table->coloured ? "\033[0m" : "");
+  print_words(text, indent + strlen(label) + 1, indent + gap, table->limit);
 }
 
-kdl_status cli_table_print(const cli_table *table) {
-  if (table->out_of_memory)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells", table->count);
-  size_t *widths = calloc(table->column_count, sizeof *widths);
-  if (!widths)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
-  bool coloured = cli_stream_has_colour(stdout);
-  size_t limit = cli_terminal_width();
-  measure(table, widths);
-  if (limit)
-    shrink(table, widths, limit);
-  for (size_t i = 0; i < table->column_count; ++i)
-    print_cell(table->columns[i].title, widths[i], table->columns[i].right,
-               i + 1 == table->column_count, coloured ? "1" : NULL);
-  for (size_t i = 0; i < table->count; ++i) {
+kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
+  char *printable = cli_text_printable(text);
+  if (!printable)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a text of %zu bytes", text.length);
+  print_line(table, label, printable);
+  free(printable);
+  return KDL_OK;
+}
+
+static kdl_status print_items(cli_table *table, cli_table_below *below, void *user) {
+  kdl_status status = KDL_OK;
+  size_t row = 0;
+  for (size_t i = 0; i < table->count && status == KDL_OK; ++i) {
     const item *cell = &table->items[i];
     if (cell->column == SIZE_MAX) {
-      print_line(table, widths, cell, limit, coloured);
+      print_line(table, cell->label, cell->text);
       continue;
     }
     const cli_column *column = &table->columns[cell->column];
-    print_cell(cell->text, widths[cell->column], column->right,
-               cell->column + 1 == table->column_count, coloured ? column->tint : NULL);
+    bool is_last = cell->column + 1 == table->column_count;
+    print_cell(cell->text, table->widths[cell->column], column->right, is_last,
+               table->coloured ? column->tint : NULL);
+    if (is_last && below)
+      status = below(user, table, row++);
   }
-  free(widths);
-  return KDL_OK;
+  return status;
+}
+
+kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {
+  if (table->out_of_memory)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells", table->count);
+  table->widths = calloc(table->column_count, sizeof *table->widths);
+  if (!table->widths)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
+  table->coloured = cli_stream_has_colour(stdout);
+  table->limit = cli_terminal_width();
+  measure(table, table->widths);
+  if (table->limit)
+    shrink(table, table->widths, table->limit);
+  for (size_t i = 0; i < table->column_count; ++i)
+    print_cell(table->columns[i].title, table->widths[i], table->columns[i].right,
+               i + 1 == table->column_count, table->coloured ? "1" : NULL);
+  kdl_status status = print_items(table, below, user);
+  free(table->widths);
+  table->widths = NULL;
+  return status;
+}
+
+kdl_status cli_table_print(cli_table *table) {
+  return cli_table_print_with(table, NULL, NULL);
 }

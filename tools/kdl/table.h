@@ -32,7 +32,15 @@ void cli_table_add(cli_table *table, kdl_string text);
  * label must outlive the table. */
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
 
-kdl_status cli_table_print(const cli_table *table);
+kdl_status cli_table_print(cli_table *table);
+
+/* The same for lines too many to be kept until all widths are known: `below` is called after each
+ * row, with its number, and prints what belongs below it by cli_table_say. A failure ends the
+ * table.
+ */
+typedef kdl_status cli_table_below(void *user, cli_table *table, size_t row);
+kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user);
+kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text);
 
 /* Columns of the terminal on standard output; 0 where there is none and nothing is to be cut. */
 size_t cli_terminal_width(void);

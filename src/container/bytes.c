@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The bytes of images. Where they are compressed they are inflated into memory of their own, which
+ * is lent: to whoever holds an image, and for as long as the container is open to whoever asks for
+ * its bytes without saying when they are no longer needed. Loans that nobody holds rest, the newest
+ * of them within a budget, since the next image often lies in the same stream; so reading every
+ * image of a file takes the memory of a few.
+ */
+#include "base/error.h"
+#include "base/lock.h"
+#include "container/container.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const uint64_t most_resting = 64 * 1024 * 1024;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Loans: called with the container's lock held                                                 */
+
+static void free_loan(kdl_loan *loan, uint64_t size) {
+  if (loan->stream)
+    kdl_source_rest(loan->stream);
+  else if (loan->inflated)
+    munmap(loan->inflated, size);
+  loan->inflated = NULL;
+}
+
+static void wake(kdl_container *container, kdl_loan *loan) {
+  *(loan->older ? &loan->older->newer : &container->oldest) = loan->newer;
+  *(loan->newer ? &loan->newer->older : &container->newest) = loan->older;
+  container->resting -= loan->size;
+  loan->rests = false;
+}
+
+static void rest(kdl_container *container, kdl_loan *loan, uint64_t size) {
+  loan->size = size;
+  loan->older = container->newest;
+  loan->newer = NULL;
+  *(container->newest ? &container->newest->newer : &container->oldest) = loan;
+  container->newest = loan;
+  container->resting += size;
+  loan->rests = true;
+  while (container->resting > most_resting && container->oldest != container->newest) {
+    kdl_loan *oldest = container->oldest;
+    wake(container, oldest);
+    free_loan(oldest, oldest->size);
+  }
+}
+
+static void take(kdl_container *container, kdl_loan *loan) {
+  if (loan->rests)
+    wake(container, loan);
+  ++loan->holders;
+}
+
+/* What could not be inflated is of no use to anyone. */
+static void give_back(kdl_container *container, kdl_loan *loan, uint64_t size) {
+  if (--loan->holders || loan->kept)
+    return;
+  if (size == 0 || (loan->stream && loan->stream->failure != KDL_OK))
+    free_loan(loan, size);
+  else
+    rest(container, loan, size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What an image lies in: its own bytes, if compressed, and streams within streams              */
+
+static uint64_t own_size(const kdl_image *image) {
+  return image->size + image->trailer;
+}
+
+static bool is_lent(const kdl_image *image) {
+  return image->codec != KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE;
+}
+
+static kdl_status take_all(kdl_container *container, kdl_image *image) {
+  if (image->codec != KDL_CODEC_NONE && !image->loan) {
+    image->loan = calloc(1, sizeof *image->loan);
+    if (!image->loan)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", container->name);
+  }
+  if (image->loan)
+    take(container, image->loan);
+  for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
+    at->loan.stream = at;
+    take(container, &at->loan);
+  }
+  return KDL_OK;
+}
+
+/* The streams first: an image's own bytes are what is asked for again. */
+static void give_all_back(kdl_container *container, kdl_image *image, bool keep) {
+  for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
+    at->loan.kept |= keep && image->codec == KDL_CODEC_NONE && at == image->source;
+    give_back(container, &at->loan, kdl_source_held(at));
+  }
+  if (image->loan) {
+    image->loan->kept |= keep;
+    give_back(container, image->loan, image->loan->inflated ? own_size(image) : 0);
+  }
+}
+
+static void release(kdl_container *container, kdl_image *image, bool keep) {
+  if (is_lent(image)) {
+    kdl_lock(&container->lock);
+    give_all_back(container, image, keep);
+    kdl_unlock(&container->lock);
+  }
+  kdl_source *root = image->source;
+  while (root->codec != KDL_CODEC_NONE)
+    root = root->packed.source;
+  kdl_source_relax(root);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Inflating                                                                                    */
+
+/* Called with the source's lock held. */
+static kdl_status inflate_image(kdl_image *image, const void *packed) {
+  size_t total = (size_t)own_size(image);
+  uint8_t *memory =
+      mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %zu bytes to inflate into: %s", total,
+                    strerror(errno));
+  kdl_status status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
+  for (size_t i = (size_t)image->size; i < total && status == KDL_OK; ++i) {
+    if (memory[i] != 0)
+      status = kdl_fail(KDL_BAD_FILE,
+                        "found 0x%02x as inflated byte %zu, expected a NUL after %" PRIu64 " bytes",
+                        memory[i], i, image->size);
+  }
+  if (status == KDL_OK)
+    image->loan->inflated = memory;
+  else
+    munmap(memory, total);
+  return status;
+}
+
+static kdl_status look_at(kdl_image *image, uint32_t index, const void **out_data) {
+  const void *stored;
+  kdl_status status = kdl_source_view(image->source, image->offset, image->stored_size, &stored);
+  if (status == KDL_OK && image->codec != KDL_CODEC_NONE) {
+    kdl_lock(&image->source->lock);
+    if (!image->loan->inflated)
+      status = inflate_image(image, stored);
+    stored = image->loan->inflated;
+    kdl_unlock(&image->source->lock);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s: offset 0x%" PRIx64 ": image %" PRIu32, image->source->name,
+                       image->offset, index);
+  }
+  if (status == KDL_OK)
+    *out_data = stored;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The functions                                                                                */
+
+kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const void **out_data,
+                              size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  kdl_status status = KDL_OK;
+  if (image->size == 0) {
+    *out_data = "";
+    *out_size = 0;
+    return KDL_OK;
+  }
+  if (is_lent(image)) {
+    kdl_lock(&container->lock);
+    status = take_all(container, image);
+    kdl_unlock(&container->lock);
+  }
+  if (status != KDL_OK)
+    return status;
+  status = look_at(image, index, out_data);
+  if (status == KDL_OK)
+    *out_size = (size_t)image->size;
+  else
+    release(container, image, false);
+  return status;
+}
+
+void kdl_container_release(kdl_container *container, uint32_t index) {
+  if (container->images[index].size)
+    release(container, &container->images[index], false);
+}
+
+kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                               size_t *out_size) {
+  kdl_status status = kdl_container_hold(container, index, out_data, out_size);
+  if (status == KDL_OK && container->images[index].size)
+    release(container, &container->images[index], true);
+  return status;
+}
+
+void kdl_container_forget(kdl_container *container) {
+  for (uint32_t i = 0; i < container->count; ++i) {
+    kdl_image *image = &container->images[i];
+    if (image->loan)
+      free_loan(image->loan, own_size(image));
+    free(image->loan);
+  }
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The front door. CMake and Ninja do the work; CMakePresets.json names the builds. The products are
 # build/bin/kdl and build/lib/libkdl.{so,a}; the builds with sanitizers lie below build/ too.
+# Targets may come in any order: each configures what this machine has now (scripts/configure.sh).
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -9,14 +10,18 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 300
 LAUNCH_SECONDS ?= 60
 
-packages = $(if $(filter no,$(SETUP)),:,scripts/setup.sh $(1))
-opencl_runtime = $(if $(filter no,$(SETUP)),:,scripts/opencl-runtime.sh build/opencl-runtime)
+timed = scripts/timed.sh
+packages = $(timed) packages $(if $(filter no,$(SETUP)),true,scripts/setup.sh $(1))
+opencl_runtime = $(if $(filter no,$(SETUP)),true,scripts/opencl-runtime.sh build/opencl-runtime)
+# $(call compile,preset[,target]): configured and built.
+compile = $(timed) '$(if $(2),$(2),build$(if $(filter-out default,$(1)), $(1)))' \
+  sh -c 'scripts/configure.sh $(1) && cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))'
 ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build build-minimal build-asan build-tsan build-fuzz test test-long demo bench \
-        lint format install clean build-kdl packages packages-bench packages-demo packages-lint opencl-runtime
+.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install clean \
+        build-kdl build-product begin packages packages-bench packages-demo packages-lint opencl-runtime
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -24,16 +29,15 @@ help:  ## show this list
 	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
-setup:  ## install the Debian 12 packages that building and testing need, and Intel's OpenCL into build/
+setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL into build/
 	@scripts/setup.sh build test
 	@scripts/opencl-runtime.sh build/opencl-runtime
 
-build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a
-	@cmake --preset default --log-level=WARNING >/dev/null
-	@cmake --build --preset default --parallel $(JOBS)
+build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a, the tests and benchmarks
+	@$(call compile,default)
 
-test: packages opencl-runtime build build-minimal build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
-	@$(call ctest,build/ci) -L '^ci$$'
+test: begin packages opencl-runtime build build-asan build-fuzz  ## the suite, plain and under ASan and UBSan, and seconds of fuzzing
+	@code=0; $(timed) tests $(call ctest,build/ci) -L '^ci$$' || code=1; $(timed) --show; exit $$code
 
 test-long: test build-tsan  ## soak, ThreadSanitizer, and FUZZ_SECONDS of fuzzing per target
 	@KDL_SOAK_SECONDS=$(SOAK_SECONDS) $(call ctest,build/ci) -L '^long$$'
@@ -55,27 +59,27 @@ lint: packages-lint build  ## clang-format, clang-tidy, shellcheck
 format:  ## let clang-format write the layout
 	@scripts/lint.sh --format
 
-install: build  ## into PREFIX, below DESTDIR if set
+install: build-product  ## into PREFIX, below DESTDIR if set; builds what it installs
 	@cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove build/
 	@rm -rf build
 
-# Clang is what the demo installs, and it compiles libkdl too where there is no other compiler; what
-# it has to remark is for those who work on libkdl.
-build-kdl:
-	@options=; command -v cc >/dev/null || { export CC=clang-22; options=-DKDL_WERROR=OFF; }; \
-	cmake --preset default $$options --log-level=WARNING >/dev/null
-	@cmake --build --preset default --parallel $(JOBS) --target kdl
+begin:
+	@$(timed) --begin
 
-build-minimal build-asan build-tsan: build-%:
-	@cmake --preset $* --log-level=WARNING >/dev/null
-	@cmake --build --preset $* --parallel $(JOBS)
+build-kdl:
+	@$(call compile,default,kdl)
+
+build-product:
+	@$(call compile,default,product)
+
+build-asan build-tsan: build-%:
+	@$(call compile,$*)
 
 build-fuzz:
 	@if { command -v clang-22 || command -v clang; } >/dev/null; then \
-	  cmake --preset fuzz --log-level=WARNING >/dev/null && \
-	  cmake --build --preset fuzz --parallel $(JOBS); \
+	  $(call compile,fuzz); \
 	else \
 	  rm -rf build/fuzz; \
 	  echo 'clang not found: the fuzz targets will be reported as skipped'; \
@@ -88,7 +92,7 @@ packages-demo:
 	@$(call packages,demo)
 
 opencl-runtime: packages
-	@$(opencl_runtime)
+	@$(timed) "Intel's OpenCL" $(opencl_runtime)
 
 packages-bench:
 	@$(call packages,build test bench)

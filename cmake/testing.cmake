@@ -2,7 +2,6 @@
 # How every test is registered, so that one ctest run can hold several builds of the suite: each
 # build puts KDL_TEST_PREFIX before its test names ("asan." in the asan preset).
 set(KDL_TEST_PREFIX "" CACHE STRING "Put before every test name of this build")
-set(KDL_TEST_ONLY "" CACHE STRING "Register only the tests whose name matches this")
 # OpenCL's real drivers are left out of sanitized runs: LLVM inside PoCL replaces the signal stack of
 # the thread that loads it, which AddressSanitizer now and then does not survive.
 set(KDL_SANITIZER_OPTIONS
@@ -35,9 +34,6 @@ endif()
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
 function(kdl_add_test)
   cmake_parse_arguments(arg "SERIAL" "NAME;LABEL;TIMEOUT;SKIP_REGEX" "COMMAND;ENVIRONMENT" ${ARGN})
-  if(KDL_TEST_ONLY AND NOT arg_NAME MATCHES "${KDL_TEST_ONLY}")
-    return()
-  endif()
   if(NOT arg_LABEL)
     set(arg_LABEL ci)
   endif()

@@ -56,7 +56,7 @@ saxpy() {
 }
 
 for tool in clang-22 ld.lld-22; do
-  command -v "$tool" >/dev/null || die "$tool not found (make setup installs it on Debian 12)"
+  command -v "$tool" >/dev/null || die "$tool not found (make setup installs it on Debian, and names the package elsewhere)"
 done
 rm -rf "$work"
 mkdir -p "$work"

@@ -40,7 +40,8 @@ std::string kdl::findROCmBitcode(StringRef given) {
   if (!given.empty())
     return exists(given, "ockl.bc") ? given.str() : "";
   return findFolder({"/opt/rocm/amdgcn/bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
-                     "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode"},
+                     "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode",
+                     "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"}, // Debian 13's
                     "ockl.bc");
 }
 

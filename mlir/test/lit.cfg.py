@@ -63,7 +63,8 @@ for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-dis spirv-va
         config.available_features.add(program)
 if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):
     config.available_features.add("ukernels")
-bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc"]
+bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc",
+           "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode/ockl.bc"]
 found = [path for pattern in bitcode for path in glob.glob(pattern)]
 if found:
     config.available_features.add("rocm")

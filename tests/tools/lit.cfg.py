@@ -88,6 +88,8 @@ config.substitutions.append(("%libdevice", libdevice))
 if os.path.exists(libdevice):
     config.available_features.add("libdevice")
 rocm = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+if not os.path.exists(rocm):
+    rocm = "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"  # Debian 13's
 config.substitutions.append(("%rocm", rocm))
 if os.path.exists(os.path.join(rocm, "ocml.bc")):
     config.available_features.add("rocm-device-libs")

@@ -15,6 +15,26 @@
 #define KDL_BLOCK_IS(...)
 #endif
 
+#ifdef __AMDGPU__
+/* Clang 22 has the barrier and then a fence: what a work-item wrote before may still be on its way
+ * when the others go on. What was written is waited for before the barrier, and nothing is read
+ * ahead of it. */
+static inline __attribute__((always_inline)) void kdl_sync_threads(void) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+#define __gpu_sync_threads() kdl_sync_threads()
+#elif defined(__SPIRV__)
+/* Clang 22's says "sequentially consistent" and of no memory, which by SPIR-V's rules orders none.
+ * This one is OpenCL's barrier for group and global memory: the scope of a group twice, and
+ * SequentiallyConsistent | WorkgroupMemory | CrossWorkgroupMemory. */
+__attribute__((overloadable, convergent)) void __spirv_ControlBarrier(unsigned execution,
+                                                                      unsigned memory,
+                                                                      unsigned semantics);
+#define __gpu_sync_threads() __spirv_ControlBarrier(2, 2, 0x310)
+#endif
+
 /* Group memory has no initial contents; without the attribute it would be zero, which AMD's and
  * NVIDIA's linkers refuse. */
 #define KDL_LOCAL(type, declarator)                                                                \

@@ -78,14 +78,16 @@ kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
 /* ------------------------------------------------------------------------------------------ */
 /* LLVM IR                                                                                      */
 
-/* Intrinsics are the backend's, mangled names OpenCL's own functions; those for the CPU are in the
- * wrapper. */
+/* Intrinsics are the backend's, mangled names OpenCL's own functions; the barrier is an instruction
+ * of SPIR-V (<kdl/kernel/gpu.h>); those for the CPU are in the wrapper. */
 static bool is_given(kdl_string name, const cc_target *target) {
   static const char *const memory[] = {"memcpy", "memmove", "memset"};
   if (kdl_text_starts(name, "llvm."))
     return true;
   if (target->family == CC_OPENCL)
     return kdl_text_starts(name, "_Z");
+  if (target->family == CC_SPIRV)
+    return kdl_text_is(name, "_Z22__spirv_ControlBarrierjjj");
   for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
     if (target->family == CC_HOST && kdl_text_is(name, memory[i]))
       return true;

@@ -152,6 +152,8 @@ typedef struct kdl_image_info {
   size_t pair_count;
   size_t module; /* images of one module are variants of the same code: those of one fatbin, one
                     bundle, one section of OffloadBinaries; numbered from 0 */
+  kdl_string problem; /* why what is nested in it cannot be listed, or where its bytes are cannot
+                         be told; "" where all is well. Other images are not affected */
 } kdl_image_info;
 
 typedef struct kdl_open_opts {

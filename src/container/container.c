@@ -158,7 +158,12 @@ static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, 
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region region = {image->source, image->offset, image->size};
-  return kdl_container_walk(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
+  kdl_status status = kdl_container_walk(container, &inner, &region, KDL_UNKNOWN_IS_IGNORED);
+  if (status != KDL_BAD_FILE)
+    return status;
+  /* What was listed before the damage stays, and the image says what is wrong with it. */
+  container->images[index].problem = kdl_arena_format(&container->arena, "%s", kdl_error_message());
+  return container->images[index].problem ? KDL_OK : kdl_container_no_memory(container);
 }
 
 /* Whether the image's first bytes can be seen without inflating what lies before them. */
@@ -180,7 +185,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
   size_t look = image.size < KDL_SNIFF_SIZE ? (size_t)image.size : KDL_SNIFF_SIZE;
   bool is_plain = image.kind != KDL_IMAGE_UNKNOWN && !is_container(image.kind);
   bool is_settled = indexed || image.kind == KDL_IMAGE_CL;
-  if (!is_settled && look && image.codec == KDL_CODEC_NONE &&
+  if (!is_settled && look && !image.problem && image.codec == KDL_CODEC_NONE &&
       (is_near(&image, look) || !is_plain)) {
     const uint8_t *head = kdl_source_peek(image.source, image.offset, look);
     if (!head)
@@ -192,7 +197,8 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
       image.kind = KDL_IMAGE_UNKNOWN;
   }
   kdl_status status = append(container, &image);
-  if (status == KDL_OK && !indexed && image.codec == KDL_CODEC_NONE && is_container(image.kind))
+  if (status == KDL_OK && !indexed && !image.problem && image.codec == KDL_CODEC_NONE &&
+      is_container(image.kind))
     status = walk_nested(container, scope, container->count - 1);
   return status;
 }

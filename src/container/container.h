@@ -53,8 +53,9 @@ typedef struct kdl_image {
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
-  const char *label; /* format and place, for people */
-  kdl_loan *loan;    /* of the bytes inflated for this image alone, once somebody asked */
+  const char *label;   /* format and place, for people */
+  const char *problem; /* why what lies in it cannot be listed; NULL where it can */
+  kdl_loan *loan;      /* of the bytes inflated for this image alone, once somebody asked */
 } kdl_image;
 
 typedef struct kdl_container {
@@ -156,8 +157,14 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
 #define KDL_CLANG_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
                                     const kdl_region *region, kdl_string id);
+/* Adds the image that a bundle ID names; `image` says where it lies, `id` is in the arena. */
+kdl_status kdl_add_bundled(kdl_container *container, const kdl_scope *scope, kdl_string id,
+                           kdl_image *image);
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
                                  const kdl_region *region);
+/* The length of the fatbin at the start of `region`, or 0 where what is there only looks like one.
+ * Each entry costs a step of *budget; where none is left the answer is 0. */
+kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, uint64_t *out_size);
 kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
                              const kdl_region *region);
 /* An ELF file's offload sections; *out_found says whether there were any. */

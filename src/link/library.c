@@ -236,8 +236,9 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
     status = check_index(lib, index);
   if (status != KDL_OK)
     return status;
-  const size_t size = out_info->size; /* callers may be older than `module` */
-  if (size != offsetof(kdl_image_info, module) && size != sizeof *out_info)
+  const size_t size = out_info->size; /* callers may be older than the last fields */
+  if (size != offsetof(kdl_image_info, module) && size != offsetof(kdl_image_info, problem) &&
+      size != sizeof *out_info)
     return kdl_fail(KDL_BAD_CALL, "kdl_image_get: info.size is %zu, expected %zu", out_info->size,
                     sizeof *out_info);
   const kdl_image *image = &lib->container->images[index];
@@ -258,6 +259,8 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
       .pairs = image->pairs,
       .pair_count = image->pair_count,
       .module = image->module,
+      .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
+                                : (kdl_string){"", 0},
   };
   memcpy(out_info, &info, size);
   return KDL_OK;

@@ -100,21 +100,26 @@ static void add_pairs(cli_table *table, const kdl_image_info *image) {
 typedef struct {
   kdl_library *lib;
   cli_table *table;
+  bool kernels; /* are wanted */
   kdl_status status;
-} kernel_printer;
+} detail_printer;
 
 static int print_kernel(void *user, const kdl_string *name) {
-  kernel_printer *printer = user;
+  detail_printer *printer = user;
   printer->status = cli_table_say(printer->table, "kernel", *name);
   return printer->status != KDL_OK;
 }
 
 /* Lack of memory ends the listing: it says nothing of the file. */
-static kdl_status print_kernels(void *user, cli_table *table, size_t index) {
-  kernel_printer *printer = user;
+static kdl_status print_details(void *user, cli_table *table, size_t index) {
+  detail_printer *printer = user;
   kdl_image_info image = {.size = sizeof image};
   printer->table = table;
   kdl_image_get(printer->lib, index, &image);
+  if (image.problem.length)
+    return cli_table_say(table, "damaged:", image.problem);
+  if (!printer->kernels)
+    return KDL_OK;
   kdl_status status = kdl_image_kernels(printer->lib, index, print_kernel, printer);
   if (status == KDL_OK || status == KDL_NO_MEMORY)
     return status == KDL_OK ? printer->status : status;
@@ -158,9 +163,9 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
     add_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
-  kernel_printer kernels = {.lib = lib};
+  detail_printer details = {.lib = lib, .kernels = what->kernels};
   if (kdl_image_count(lib))
-    status = cli_table_print_with(table, what->kernels ? print_kernels : NULL, &kernels);
+    status = cli_table_print_with(table, print_details, &details);
   else
     puts("no images");
   cli_table_destroy(table);

@@ -159,6 +159,11 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
 /* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
  * no fault of the file, and lack of memory says nothing of it. */
 static kdl_status check_image(cli_verification *verify, cli_subject *image) {
+  if (image->info.problem.length) {
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it is damaged: %s",
+                      image->info.problem.data);
+    return KDL_OK;
+  }
   check_pairs(verify, image);
   cli_verify_vocabulary(verify, image);
   kdl_library *lib = verify->input->lib;

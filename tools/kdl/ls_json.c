@@ -90,6 +90,10 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
     cli_json_number(json, image.parent);
   cli_json_key(json, "module");
   cli_json_number(json, image.module);
+  if (image.problem.length) {
+    cli_json_key(json, "problem");
+    cli_json_bytes(json, image.problem);
+  }
   cli_json_key(json, "image_kind");
   cli_json_text(json, kdl_image_kind_name(image.kind));
   cli_json_key(json, "declared_kind");

@@ -410,6 +410,12 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
   return KDL_OK;
 }
 
+kdl_status kdl_add_bundled(kdl_container *container, const kdl_scope *scope, kdl_string id,
+                           kdl_image *image) {
+  bundle_id parts = split_id(id);
+  return add_image(container, scope, id, &parts, image);
+}
+
 kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
                                     const kdl_region *region, kdl_string id) {
   bundle_id parts = split_id(id);

@@ -318,6 +318,54 @@ static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *o
   return KDL_OK;
 }
 
+static bool is_known_kind(uint16_t number) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    if (kinds[i].number == number)
+      return true;
+  }
+  return false;
+}
+
+/* What every entry that a compiler made has. */
+static bool is_plausible(const fatbin_entry *entry, uint64_t room) {
+  enum { largest_header = 1 << 20, largest_arch = 999 };
+  return is_known_kind(entry->kind) && entry->header_size >= entry_size &&
+         entry->header_size <= largest_header && entry->header_size <= room &&
+         entry->payload_size <= room - entry->header_size && entry->arch &&
+         entry->arch <= largest_arch &&
+         (!is_packed(entry) || (entry->packed_size && entry->packed_size <= entry->payload_size &&
+                                entry->inflated_size));
+}
+
+kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, uint64_t *out_size) {
+  *out_size = 0;
+  if (region->size < header_size + entry_size)
+    return KDL_OK;
+  const uint8_t *raw = kdl_region_peek(region, 0, header_size);
+  if (!raw)
+    return kdl_error_status();
+  uint64_t body = kdl_load_u64(raw + 8);
+  if (kdl_load_u32(raw) != magic || kdl_load_u16(raw + 4) != known_version ||
+      kdl_load_u16(raw + 6) != header_size || body < entry_size ||
+      body > region->size - header_size)
+    return KDL_OK;
+  uint64_t end = header_size + body;
+  for (uint64_t at = header_size; at != end;) {
+    if (end - at < entry_size || *budget == 0)
+      return KDL_OK;
+    --*budget;
+    raw = kdl_region_peek(region, at, entry_size);
+    if (!raw)
+      return kdl_error_status();
+    fatbin_entry entry = load_entry(raw, at);
+    if (!is_plausible(&entry, end - at))
+      return KDL_OK;
+    at += entry.header_size + entry.payload_size;
+  }
+  *out_size = end;
+  return KDL_OK;
+}
+
 kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
                                  const kdl_region *region) {
   reader walk = {container, *scope, region,

@@ -2,46 +2,16 @@
 /*
  * The offload sections of a host ELF file: LLVM's by their section type, whatever their name, as
  * LLVM itself goes by the type alone; NVIDIA's and AMD's by name, since theirs are PROGBITS; and
- * those of clang-offload-bundler, whose names go on with what the bytes are for.
+ * those of clang-offload-bundler, whose names go on with what the bytes are for. What a SYCL
+ * program's table describes comes before them, what a search of the other sections finds after.
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "container/container.h"
+#include "container/elf_sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  class_32 = 1,
-  class_64 = 2,
-  data_little = 1,
-  section_progbits = 1,
-  section_llvm_offloading = 0x6fff4c0b,
-  flag_alloc = 0x2,
-  flag_exec = 0x4,
-  limit_sections = 1 << 20,
-};
-static const uint64_t flag_exclude = 0x80000000;
-
-typedef struct {
-  uint32_t name;
-  uint32_t type;
-  uint64_t flags;
-  uint64_t offset;
-  uint64_t size;
-  uint32_t link;
-  uint64_t header; /* offset of the section header, for messages */
-} section;
-
-typedef struct {
-  const kdl_region *file;
-  bool is_64;
-  uint64_t table;
-  uint64_t stride;
-  uint64_t count;
-  section names;
-} elf_file;
 
 typedef kdl_status parse_fn(kdl_container *, const kdl_scope *, const kdl_region *);
 
@@ -52,125 +22,31 @@ static const struct {
     {".nv_fatbin", kdl_parse_cuda_fatbin},
     {"__nv_relfatbin", kdl_parse_cuda_fatbin},
     {".hip_fatbin", kdl_parse_clang_bundle},
+    {".kdl.offloading", kdl_parse_offload_binary},
 };
 
 typedef struct {
-  section section;
+  kdl_section section;
   parse_fn *parse;
-  const char *name;     /* NULL: not ours */
+  const char *name;     /* NULL: not ours by type or name */
   kdl_string bundle_id; /* in place of a parser; the rest of the name */
+  bool is_quiet;        /* known to hold none: not searched */
 } candidate;
 
+/* First those that are ours by type or name, then those that may hold device code all the same. */
 typedef struct {
   candidate *items;
   size_t count;
+  size_t known;
   size_t capacity;
 } candidate_list;
 
-/* ------------------------------------------------------------------------------------------ */
-/* Headers                                                                                      */
-
-static kdl_status read_section(const elf_file *elf, uint64_t index, section *out_section) {
-  uint64_t at = elf->table + index * elf->stride;
-  const uint8_t *raw = kdl_region_peek(elf->file, at, elf->is_64 ? 64 : 40);
-  if (!raw)
-    return kdl_error_status();
-  section header = {.name = kdl_load_u32(raw), .type = kdl_load_u32(raw + 4), .header = at};
-  if (elf->is_64) {
-    header.flags = kdl_load_u64(raw + 8);
-    header.offset = kdl_load_u64(raw + 24);
-    header.size = kdl_load_u64(raw + 32);
-    header.link = kdl_load_u32(raw + 40);
-  } else {
-    header.flags = kdl_load_u32(raw + 8);
-    header.offset = kdl_load_u32(raw + 16);
-    header.size = kdl_load_u32(raw + 20);
-    header.link = kdl_load_u32(raw + 24);
-  }
-  *out_section = header;
-  return KDL_OK;
-}
-
-static kdl_status check_extent(const elf_file *elf, const section *header, const char *what) {
-  if (kdl_in_range(header->offset, header->size, elf->file->size))
-    return KDL_OK;
-  return kdl_malformed(elf->file, header->header + (elf->is_64 ? 24 : 16), what,
-                       "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                       ", expected them to end within the file's 0x%" PRIx64,
-                       header->size, header->offset, elf->file->size);
-}
-
-/* Counts too large for the ELF header stand in section 0. */
-static kdl_status resolve_extended_counts(elf_file *elf, uint32_t *names_index) {
-  if (elf->table == 0 || (elf->count != 0 && *names_index != 0xffff))
-    return KDL_OK;
-  section first;
-  kdl_status status = read_section(elf, 0, &first);
-  if (status != KDL_OK)
-    return status;
-  if (elf->count == 0)
-    elf->count = first.size;
-  if (*names_index == 0xffff)
-    *names_index = first.link;
-  return KDL_OK;
-}
-
-/* Leaves count at 0 where there is no section table. */
-static kdl_status open_elf(const kdl_region *file, elf_file *out_elf) {
-  *out_elf = (elf_file){.file = file};
-  const uint8_t *ident = kdl_region_peek(file, 0, file->size < 64 ? (size_t)file->size : 64);
-  if (!ident)
-    return kdl_error_status();
-  size_t header_size = file->size > 4 && ident[4] == class_32 ? 52 : 64;
-  if (file->size < header_size)
-    return kdl_malformed(file, 0, "ELF header", "found %" PRIu64 " bytes, expected at least %zu",
-                         file->size, header_size);
-  if (ident[4] != class_32 && ident[4] != class_64)
-    return kdl_malformed(file, 4, "EI_CLASS", "found %u, expected 1 or 2", ident[4]);
-  if (ident[5] != data_little)
-    return KDL_OK; /* no big-endian producer of these sections is known */
-  bool is_64 = ident[4] == class_64;
-  uint32_t names_index = kdl_load_u16(ident + (is_64 ? 62 : 50));
-  out_elf->is_64 = is_64;
-  out_elf->table = is_64 ? kdl_load_u64(ident + 40) : kdl_load_u32(ident + 32);
-  out_elf->stride = kdl_load_u16(ident + (is_64 ? 58 : 46));
-  out_elf->count = kdl_load_u16(ident + (is_64 ? 60 : 48));
-  if (out_elf->table == 0) {
-    out_elf->count = 0;
-    return KDL_OK;
-  }
-  uint64_t smallest = is_64 ? 64 : 40;
-  if (out_elf->stride < smallest)
-    return kdl_malformed(file, is_64 ? 58 : 46, "e_shentsize",
-                         "found %" PRIu64 ", expected at least %" PRIu64, out_elf->stride,
-                         smallest);
-  if (!kdl_in_range(out_elf->table, smallest, file->size))
-    return kdl_malformed(file, is_64 ? 40 : 32, "e_shoff",
-                         "found 0x%" PRIx64 ", expected a section header before 0x%" PRIx64,
-                         out_elf->table, file->size);
-  kdl_status status = resolve_extended_counts(out_elf, &names_index);
-  if (status != KDL_OK)
-    return status;
-  uint64_t room = (file->size - out_elf->table) / out_elf->stride;
-  if (out_elf->count > room || out_elf->count > limit_sections)
-    return kdl_malformed(file, is_64 ? 60 : 48, "e_shnum",
-                         "found %" PRIu64 ", expected at most %" PRIu64, out_elf->count,
-                         room < limit_sections ? room : (uint64_t)limit_sections);
-  if (names_index == 0 || out_elf->count == 0)
-    return KDL_OK;
-  if (names_index >= out_elf->count)
-    return kdl_malformed(file, is_64 ? 62 : 50, "e_shstrndx",
-                         "found %" PRIu32 ", expected less than e_shnum %" PRIu64, names_index,
-                         out_elf->count);
-  status = read_section(out_elf, names_index, &out_elf->names);
-  return status == KDL_OK ? check_extent(out_elf, &out_elf->names, "section names") : status;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Sections                                                                                     */
+/* The linker's and the compiler's tables: never anything else. */
+static const char *const quiet_names[] = {".eh_frame", ".eh_frame_hdr", ".gcc_except_table",
+                                          ".got",      ".got.plt",      ".interp"};
 
 /* Compares in place; a name that runs out of the table is no name of ours. */
-static kdl_status name_is(const elf_file *elf, const section *header, const char *name,
+static kdl_status name_is(const kdl_section_table *elf, const kdl_section *header, const char *name,
                           bool *out_same) {
   size_t length = strlen(name) + 1;
   *out_same = false;
@@ -183,21 +59,8 @@ static kdl_status name_is(const elf_file *elf, const section *header, const char
   return KDL_OK;
 }
 
-/* The name of a section that ends within the table, or one of length 0. */
-static kdl_status read_name(kdl_container *container, const elf_file *elf, const section *header,
-                            kdl_string *out_name) {
-  uint64_t room = elf->names.size - header->name;
-  if (room > KDL_LIMIT_KEY)
-    room = KDL_LIMIT_KEY;
-  const uint8_t *text = kdl_region_peek(elf->file, elf->names.offset + header->name, (size_t)room);
-  if (!text)
-    return kdl_error_status();
-  const uint8_t *end = memchr(text, '\0', (size_t)room);
-  *out_name = kdl_arena_string(&container->arena, text, end ? (size_t)(end - text) : 0);
-  return out_name->data ? KDL_OK : kdl_container_no_memory(container);
-}
-
-static kdl_status identify_bundled(kdl_container *container, const elf_file *elf, candidate *item) {
+static kdl_status identify_bundled(kdl_container *container, const kdl_section_table *elf,
+                                   candidate *item) {
   static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
   enum { magic_size = sizeof magic - 1 };
   if (!kdl_in_range(item->section.name, magic_size, elf->names.size))
@@ -209,7 +72,7 @@ static kdl_status identify_bundled(kdl_container *container, const elf_file *elf
   if (memcmp(text, magic, magic_size) != 0)
     return KDL_OK;
   kdl_string name;
-  kdl_status status = read_name(container, elf, &item->section, &name);
+  kdl_status status = kdl_sections_name(container, elf, &item->section, &name);
   if (status != KDL_OK || name.length <= magic_size)
     return status;
   item->name = name.data;
@@ -217,13 +80,14 @@ static kdl_status identify_bundled(kdl_container *container, const elf_file *elf
   return KDL_OK;
 }
 
-static kdl_status identify(kdl_container *container, const elf_file *elf, candidate *item) {
-  if (item->section.type == section_llvm_offloading) {
+static kdl_status identify(kdl_container *container, const kdl_section_table *elf,
+                           candidate *item) {
+  if (item->section.type == KDL_SECTION_LLVM_OFFLOADING) {
     item->parse = kdl_parse_offload_binary;
     item->name = ".llvm.offloading";
     return KDL_OK;
   }
-  if (item->section.flags & flag_exclude)
+  if (item->section.flags & KDL_SECTION_EXCLUDE)
     return identify_bundled(container, elf, item);
   for (size_t i = 0; i < sizeof sections_by_name / sizeof *sections_by_name; ++i) {
     bool same;
@@ -236,21 +100,27 @@ static kdl_status identify(kdl_container *container, const elf_file *elf, candid
       return KDL_OK;
     }
   }
+  for (size_t i = 0; i < sizeof quiet_names / sizeof *quiet_names && !item->is_quiet; ++i) {
+    kdl_status status = name_is(elf, &item->section, quiet_names[i], &item->is_quiet);
+    if (status != KDL_OK)
+      return status;
+  }
   return KDL_OK;
 }
 
 /* Sections that may be ours by their type and flags. Names are looked at afterwards, since they lie
  * elsewhere in the file and each look would move the read window. */
-static kdl_status collect(kdl_container *container, const elf_file *elf, candidate_list *list) {
+static kdl_status collect(kdl_container *container, const kdl_section_table *elf,
+                          candidate_list *list) {
   for (uint64_t i = 1; i < elf->count; ++i) {
-    section header;
-    kdl_status status = read_section(elf, i, &header);
+    kdl_section header;
+    kdl_status status = kdl_sections_read(elf, i, &header);
     if (status != KDL_OK)
       return status;
-    bool by_type = header.type == section_llvm_offloading;
-    bool by_name = header.type == section_progbits &&
-                   (header.flags & (flag_alloc | flag_exclude)) && !(header.flags & flag_exec) &&
-                   elf->names.size;
+    bool by_type = header.type == KDL_SECTION_LLVM_OFFLOADING;
+    bool by_name = header.type == KDL_SECTION_PROGBITS &&
+                   (header.flags & (KDL_SECTION_ALLOC | KDL_SECTION_EXCLUDE)) &&
+                   !(header.flags & KDL_SECTION_EXEC) && elf->names.size;
     if (header.size == 0 || (!by_type && !by_name))
       continue;
     if (list->count == list->capacity) {
@@ -263,17 +133,19 @@ static kdl_status collect(kdl_container *container, const elf_file *elf, candida
     }
     list->items[list->count++] = (candidate){.section = header};
   }
-  size_t kept = 0;
   for (size_t i = 0; i < list->count; ++i) {
-    kdl_status status = identify(container, elf, &list->items[i]);
-    if (status == KDL_OK && list->items[i].name)
-      status = check_extent(elf, &list->items[i].section, list->items[i].name);
+    candidate *item = &list->items[i];
+    kdl_status status = identify(container, elf, item);
+    if (status == KDL_OK && item->name)
+      status = kdl_sections_check(elf, &item->section, item->name);
     if (status != KDL_OK)
       return status;
-    if (list->items[i].name)
-      list->items[kept++] = list->items[i];
+    if (item->name) {
+      candidate known = *item;
+      *item = list->items[list->known];
+      list->items[list->known++] = known;
+    }
   }
-  list->count = kept;
   return KDL_OK;
 }
 
@@ -284,18 +156,18 @@ static int compare_offsets(const void *left, const void *right) {
 }
 
 /* Sections on top of one another would list the same bytes many times over. */
-static kdl_status check_apart(kdl_container *container, const elf_file *elf,
+static kdl_status check_apart(kdl_container *container, const kdl_section_table *elf,
                               const candidate_list *list) {
-  if (list->count < 2)
+  if (list->known < 2)
     return KDL_OK;
-  candidate *sorted = malloc(list->count * sizeof *sorted);
+  candidate *sorted = malloc(list->known * sizeof *sorted);
   if (!sorted)
     return kdl_container_no_memory(container);
-  memcpy(sorted, list->items, list->count * sizeof *sorted);
-  qsort(sorted, list->count, sizeof *sorted, compare_offsets);
+  memcpy(sorted, list->items, list->known * sizeof *sorted);
+  qsort(sorted, list->known, sizeof *sorted, compare_offsets);
   kdl_status status = KDL_OK;
-  for (size_t i = 1; i < list->count && status == KDL_OK; ++i) {
-    const section *before = &sorted[i - 1].section;
+  for (size_t i = 1; i < list->known && status == KDL_OK; ++i) {
+    const kdl_section *before = &sorted[i - 1].section;
     if (sorted[i].section.offset < before->offset + before->size)
       status = kdl_malformed(elf->file, sorted[i].section.header, sorted[i].name,
                              "found a section at 0x%" PRIx64 " inside the one at 0x%" PRIx64
@@ -320,10 +192,12 @@ static kdl_status walk_bundled(kdl_container *container, const kdl_scope *scope,
 }
 
 static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope,
-                                const elf_file *elf, const candidate_list *list) {
+                                const kdl_section_table *elf, const candidate_list *list) {
   uint32_t bundled = scope->module;
-  for (size_t i = 0; i < list->count; ++i) {
+  for (size_t i = 0; i < list->known; ++i) {
     const candidate *item = &list->items[i];
+    if (item->section.is_described)
+      continue;
     kdl_scope inner = *scope;
     inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
     if (!inner.place)
@@ -338,19 +212,81 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
   return KDL_OK;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Sections that a table or a search tells of                                                   */
+
+static kdl_status walk_described(kdl_container *container, const kdl_scope *scope,
+                                 const kdl_section_table *elf, candidate_list *list) {
+  bool is_table = false;
+  size_t at = list->known;
+  for (; at < list->count && !is_table && elf->is_64 && elf->is_linked; ++at) {
+    kdl_status status = name_is(elf, &list->items[at].section, ".tgtimg", &is_table);
+    if (status != KDL_OK)
+      return status;
+  }
+  if (!is_table)
+    return KDL_OK;
+  kdl_section **sections = malloc(list->count * sizeof(kdl_section *));
+  if (!sections)
+    return kdl_container_no_memory(container);
+  size_t count = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    kdl_section *section = &list->items[i].section;
+    if (section->flags & KDL_SECTION_ALLOC &&
+        kdl_in_range(section->offset, section->size, elf->file->size) &&
+        section->size <= UINT64_MAX - section->address)
+      sections[count++] = section;
+  }
+  kdl_section *table = &list->items[at - 1].section;
+  kdl_status status = kdl_sections_check(elf, table, ".tgtimg");
+  if (status == KDL_OK)
+    status = kdl_parse_sycl(container, scope, elf, table, sections, count);
+  free(sections);
+  return status;
+}
+
+/* Sections that were not read yet, each byte once. */
+static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
+                            const kdl_section_table *elf, candidate_list *list) {
+  qsort(list->items, list->count, sizeof *list->items, compare_offsets);
+  uint64_t done = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {
+    const candidate *item = &list->items[i];
+    kdl_section part = item->section;
+    if (!kdl_in_range(part.offset, part.size, elf->file->size) || part.offset + part.size <= done)
+      continue;
+    if (part.offset < done) {
+      part.address += done - part.offset;
+      part.size -= done - part.offset;
+      part.offset = done;
+    }
+    done = part.offset + part.size;
+    bool is_open = part.flags & KDL_SECTION_ALLOC && !(part.flags & KDL_SECTION_EXCLUDE);
+    if (!item->name && !item->is_quiet && !part.is_described && is_open)
+      status = kdl_parse_scanned(container, scope, elf, &part);
+  }
+  return status;
+}
+
 kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const kdl_region *region,
                          bool *out_found) {
-  elf_file elf;
-  kdl_status status = open_elf(region, &elf);
+  kdl_section_table elf;
+  kdl_status status = kdl_sections_open(region, &elf);
   if (status != KDL_OK)
     return status;
   candidate_list list = {0};
+  uint32_t before = container->count;
   status = collect(container, &elf, &list);
   if (status == KDL_OK)
     status = check_apart(container, &elf, &list);
   if (status == KDL_OK)
+    status = walk_described(container, scope, &elf, &list);
+  if (status == KDL_OK)
     status = walk_sections(container, scope, &elf, &list);
-  *out_found = list.count != 0;
+  if (status == KDL_OK)
+    status = walk_rest(container, scope, &elf, &list);
+  *out_found = list.known != 0 || container->count != before;
   free(list.items);
   return status;
 }

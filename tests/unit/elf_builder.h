@@ -69,4 +69,9 @@ static inline elf_image build_elf(uint16_t machine, const elf_section *sections,
   return image;
 }
 
+/* Gives a section, counted from 0 as in build_elf, the address it is loaded at. */
+static inline void place_section(elf_image *image, size_t index, uint64_t address) {
+  kdl_store_u64(image->data + image->table + (index + 1) * 64 + 16, address);
+}
+
 #endif

@@ -143,16 +143,16 @@ _kdl() {
     extract) options='--image= --for= --output' ;;
     annotate) options='--image= --remove= --force --output' ;;
     merge) options='--output --format=' ;;
-    thin) options='--keep= --for= --output --format= --verbose' ;;
+    thin) options='--keep= --for= --output --format= --verbose --json' ;;
     link)
       options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'
       options+=' --format= --verbose'
       ;;
-    verify) options='--verbose' ;;
+    verify) options='--verbose --json' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
-    which) options='--device= --policy= --variant-tag=' ;;
+    which) options='--device= --policy= --variant-tag= --json' ;;
     run)
       options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --repeat= --time'
       options+=' --policy= --variant-tag='

@@ -72,7 +72,7 @@ def main():
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, text=True,
                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             failed = done.returncode != 0
-            if not is_as_shown(expected, done.stdout) or failed != ("error:" in expected):
+            if not is_as_shown(expected, done.stdout) or failed != bool(re.search(r'\berror:|: "error"', expected)):
                 print(f"examples: exit code {done.returncode} of: {command}", file=sys.stderr)
                 sys.stderr.writelines(difflib.unified_diff(
                     expected.splitlines(True), done.stdout.splitlines(True), "page", "command"))

@@ -150,9 +150,10 @@ const cli_bench_form cli_bench_forms[] = {
     {"folded", false, cli_bench_write_folded}, {"trace", false, cli_bench_write_trace},
     {"lnt", false, cli_bench_write_lnt},       {NULL, false, NULL}};
 
-/* Found out before minutes are spent on measuring. */
-static kdl_status check_outputs(const cli_args *args) {
-  kdl_status status = KDL_OK;
+/* Found out before minutes are spent on measuring. *out_on_stdout: the text stays away. */
+static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout) {
+  static const char *const options[] = {"json", "html", "folded", "trace", "lnt", NULL};
+  kdl_status status = cli_output_on_stdout(args, options, out_on_stdout);
   for (const cli_bench_form *form = cli_bench_forms; form->option && status == KDL_OK; ++form) {
     const char *path = cli_args_value(args, form->option);
     if (path && strcmp(path, "-") != 0)
@@ -299,7 +300,8 @@ static int run_child(const cli_args *args) {
 static int run_suite(const cli_args *args, const suite *what) {
   bench_results results = {.note_count = 0};
   snprintf(results.suite, sizeof results.suite, "%s", what->name);
-  kdl_status status = check_outputs(args);
+  const char *on_stdout = NULL;
+  kdl_status status = check_outputs(args, &on_stdout);
   if (status == KDL_OK) {
     bench_catch_interrupts();
     process_keep_environment();
@@ -315,7 +317,7 @@ static int run_suite(const cli_args *args, const suite *what) {
   }
   if (status == KDL_OK && results.no_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the results");
-  if (status == KDL_OK)
+  if (status == KDL_OK && !on_stdout)
     status = cli_bench_print(&results);
   if (status == KDL_OK)
     status = write_forms(args, &results);

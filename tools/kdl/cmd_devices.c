@@ -16,16 +16,18 @@ static kdl_string text(const char *data) {
   return (kdl_string){data, strlen(data)};
 }
 
+/* Where a terminal is too narrow for all of them, the last two go below the device. Names are cut
+ * last. */
 static const cli_column columns[] = {
     {.title = "#", .right = true},
-    {.title = "NAME", .shrinks = true},
+    {.title = "NAME", .shrinks = 1},
     {.title = "BACKEND"},
-    {.title = "ARCH", .shrinks = true, .tint = "36"},
+    {.title = "ARCH", .shrinks = 2, .tint = "36"},
     {.title = "MEMORY", .right = true},
-    {.title = "DRIVER", .shrinks = true},
-    {.title = "FEATURES", .shrinks = true},
+    {.title = "DRIVER"},
+    {.title = "FEATURES"},
 };
-enum { column_count = sizeof columns / sizeof *columns };
+enum { column_count = sizeof columns / sizeof *columns, narrow_count = column_count - 2 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Cells                                                                                        */
@@ -45,33 +47,63 @@ static void add_memory(cli_table *table, uint64_t bytes) {
   cli_table_add(table, text(size));
 }
 
-/* A CPU's arch carries its features behind a '+'; they have a column of their own. An IP version is
- * better known by its product. */
-static void add_arch(cli_table *table, const kdl_device_spec *spec) {
+/* Where the base of an arch ends: a CPU's carries its features behind a '+', which have a column of
+ * their own; an AMD GPU's two flags go below where there is no room for them. */
+static size_t arch_base(const kdl_device_spec *spec, bool narrow) {
+  bool is_host = spec->backend == KDL_BACKEND_HOST;
+  return strcspn(spec->arch, is_host ? "+" : narrow ? ":" : "");
+}
+
+/* An IP version is better known by its product. */
+static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow) {
   char arch[64];
   kdl_out out = {arch, sizeof arch, 0};
   kdl_intel_ip ip;
-  size_t base = strcspn(spec->arch, spec->backend == KDL_BACKEND_HOST ? "+" : "");
   if (spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_intel_parse(text(spec->arch), &ip, NULL))
     kdl_out_intel(&out, ip);
   else
-    kdl_out_format(&out, "%.*s", (int)base, spec->arch);
+    kdl_out_format(&out, "%.*s", (int)arch_base(spec, narrow), spec->arch);
   cli_table_add(table, (kdl_string){arch, out.used});
 }
 
 /* Of a CPU, what it has beyond its level; of a GPU, everything it is known to have. */
-static void add_features(cli_table *table, const kdl_device_spec *spec) {
-  char list[KDL_SPEC_LINE] = "";
-  kdl_out out = {list, sizeof list, 0};
+static void list_features(const kdl_device_spec *spec, kdl_out *out) {
   kdl_device_rule rule;
   if (spec->backend == KDL_BACKEND_HOST) {
     const char *plus = strchr(spec->arch, '+');
-    kdl_out_format(&out, "%s", plus ? plus + 1 : "");
+    kdl_out_format(out, "%s", plus ? plus + 1 : "");
   } else if (kdl_device_spec_compile(spec, &rule) == KDL_OK) {
     kdl_feature_set has = {{~rule.lacks.word[0], ~rule.lacks.word[1]}};
     kdl_feature_class which = kdl_family_class(kdl_device_spec_family(spec));
-    kdl_out_features(&out, which, kdl_feature_tokens(which, has));
+    kdl_out_features(out, which, kdl_feature_tokens(which, has));
   }
+}
+
+/* Words that a terminal can break between: "13.0, features fp16 bf16". */
+static void add_below(cli_table *table, const kdl_device_spec *spec) {
+  char list[KDL_SPEC_LINE] = "";
+  char line[2 * KDL_SPEC_LINE];
+  char flags[64] = "";
+  list_features(spec, &(kdl_out){list, sizeof list, 0});
+  for (char *at = list; *at; ++at)
+    *at = *at == '+' ? ' ' : *at;
+  if (spec->backend == KDL_BACKEND_HIP)
+    snprintf(flags, sizeof flags, "%s", spec->arch + arch_base(spec, true));
+  for (char *at = flags; (at = strchr(at, ':'));)
+    *at = ' ';
+  kdl_out out = {line, sizeof line, 0};
+  if (spec->driver[0])
+    kdl_out_format(&out, "%s%s", spec->driver, list[0] || flags[0] ? ", features " : "");
+  kdl_out_format(&out, "%s%s%s", flags[0] ? flags + 1 : "", flags[0] && list[0] ? " " : "", list);
+  if (out.used)
+    cli_table_add_line(table, spec->driver[0] ? "driver" : "features",
+                       (kdl_string){line, out.used});
+}
+
+static void add_driver_and_features(cli_table *table, const kdl_device_spec *spec) {
+  char list[KDL_SPEC_LINE] = "";
+  list_features(spec, &(kdl_out){list, sizeof list, 0});
+  cli_table_add(table, text(spec->driver));
   cli_table_add(table, text(list));
 }
 
@@ -85,35 +117,49 @@ static void add_line(cli_table *table, const char *label, const kdl_device_spec 
 /* ------------------------------------------------------------------------------------------ */
 /* Tables                                                                                       */
 
+typedef struct {
+  bool narrow;
+  bool all;
+} layout;
+
 static void add_device(cli_table *table, size_t index, const kdl_device_spec *routes, size_t count,
-                       bool all) {
+                       const layout *form) {
   add_number(table, index);
   cli_table_add(table, text(routes[0].name));
   cli_table_add(table, text(kdl_backend_name(routes[0].backend)));
-  add_arch(table, &routes[0]);
+  add_arch(table, &routes[0], form->narrow);
   add_memory(table, routes[0].memory);
-  cli_table_add(table, text(routes[0].driver));
-  add_features(table, &routes[0]);
+  (form->narrow ? add_below : add_driver_and_features)(table, &routes[0]);
   if (routes[0].os_off[0])
     cli_table_add_line(table, "not enabled by the system:", text(routes[0].os_off));
-  if (all)
+  if (form->all)
     add_line(table, "spec", &routes[0]);
   for (size_t i = 1; i < count; ++i) {
-    if (all)
+    if (form->all)
       add_line(table, "also", &routes[i]);
     else
       cli_table_add_line(table, "also", text(kdl_backend_name(routes[i].backend)));
   }
 }
 
+static cli_table *make_table(const kdl_discovery *found, const layout *form) {
+  cli_table *table = cli_table_create(columns, form->narrow ? narrow_count : column_count);
+  for (size_t i = 0; table && i < found->device_count; ++i) {
+    const kdl_found_device *device = &found->devices[i];
+    add_device(table, i, &found->routes[device->first], device->count, form);
+  }
+  return table;
+}
+
 static kdl_status print_devices(const kdl_discovery *found, bool all) {
-  cli_table *table = cli_table_create(columns, column_count);
+  cli_table *table = make_table(found, &(layout){.all = all});
+  size_t limit = cli_terminal_width();
+  if (table && limit && cli_table_width(table) > limit) {
+    cli_table_destroy(table);
+    table = make_table(found, &(layout){.narrow = true, .all = all});
+  }
   if (!table)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
-  for (size_t i = 0; i < found->device_count; ++i) {
-    const kdl_found_device *device = &found->devices[i];
-    add_device(table, i, &found->routes[device->first], device->count, all);
-  }
   kdl_status status = cli_table_print(table);
   cli_table_destroy(table);
   return status;

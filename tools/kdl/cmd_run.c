@@ -5,6 +5,7 @@
 #include "choose_for.h"
 #include "command.h"
 #include "device/spec_label.h"
+#include "explain.h"
 #include "extent.h"
 #include "input.h"
 #include "report.h"
@@ -291,8 +292,19 @@ static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opt
   return status;
 }
 
-static kdl_status run_job(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
-  kdl_status status = find_kernel(asked, lib, opts);
+/* Where nothing fits, a name that no image holds is said before what devices make of it: not at
+ * once, since the kernel may be one of KDL_PRELOAD. */
+static kdl_status check_name(const job *asked, const cli_input *input) {
+  char story[2048];
+  snprintf(story, sizeof story, "%s", kdl_error_message());
+  kdl_status status = cli_kernel_check(input, asked->args->operands[1]);
+  return status == KDL_OK ? kdl_fail(KDL_NO_MATCH, "%s", story) : status;
+}
+
+static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
+  kdl_status status = find_kernel(asked, input->lib, opts);
+  if (status == KDL_NO_MATCH)
+    status = check_name(asked, input);
   if (status == KDL_OK)
     status = print_image(asked);
   if (status == KDL_OK)
@@ -323,7 +335,7 @@ static int run(const cli_args *args) {
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status == KDL_OK)
-    status = run_job(&asked, input.lib, &opts);
+    status = run_job(&asked, &input, &opts);
   int code = cli_finish(status);
   for (size_t i = 0; i < asked.value_count; ++i)
     cli_run_arg_free(&asked.values[i]);

@@ -3,13 +3,24 @@
 #include "base/error.h"
 #include "command.h"
 #include "input.h"
+#include "json.h"
 #include "keep_for.h"
 #include "output.h"
 #include "report.h"
 #include "rewrite.h"
 #include "select.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* What is to stay, and what there is to say of it. */
+typedef struct {
+  const cli_input *input;
+  bool *chosen;
+  char **why; /* of each image, NULL where nothing is said; NULL where it is not wanted */
+  bool verbose;
+} thinning;
 
 /* An outermost image stays where it fits, or where one inside it does. */
 static void keep_outermost(const kdl_library *lib, bool *chosen) {
@@ -39,33 +50,100 @@ static kdl_status write_chosen(const cli_input *input, const bool *chosen, int f
   return status;
 }
 
+static void take_why(void *user, size_t index, const char *why) {
+  thinning *work = user;
+  kdl_image_info image = {.size = sizeof image};
+  if (work->why)
+    work->why[index] = strdup(why);
+  if (!work->verbose || kdl_image_get(work->input->lib, index, &image) != KDL_OK)
+    return;
+  cli_note("image %zu (%s%s%.64s): %s: %s", index, kdl_image_kind_name(image.kind),
+           image.arch.length ? " " : "", image.arch.data, work->chosen[index] ? "kept" : "dropped",
+           why);
+}
+
 /* What --keep names and what --for needs, both where both are given. */
-static kdl_status choose(const cli_args *args, const cli_input *input, bool **out_chosen) {
+static kdl_status choose(const cli_args *args, thinning *work) {
+  const cli_input *input = work->input;
   kdl_status status = KDL_OK;
   if (cli_args_has(args, "keep")) {
-    status = cli_select_images(args, "keep", input->lib, input->name, out_chosen);
+    status = cli_select_images(args, "keep", input->lib, input->name, &work->chosen);
   } else {
-    *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
-    if (!*out_chosen)
+    work->chosen = calloc(kdl_image_count(input->lib) + 1, sizeof *work->chosen);
+    if (!work->chosen)
       status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   }
   if (status == KDL_OK && cli_args_has(args, "for"))
-    status = cli_keep_for(args, input, cli_args_has(args, "verbose"), *out_chosen);
+    status =
+        cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work, work->chosen);
   return status;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* JSON                                                                                         */
+
+static void put_image(cli_json *json, const thinning *work, size_t index) {
+  kdl_image_info image = {.size = sizeof image}, outer = image;
+  kdl_image_get(work->input->lib, index, &image);
+  for (outer = image; outer.parent != KDL_NO_PARENT;)
+    kdl_image_get(work->input->lib, outer.parent, &outer);
+  cli_json_begin_object(json);
+  cli_json_key(json, "index");
+  cli_json_number(json, index);
+  cli_json_key(json, "image_kind");
+  cli_json_text(json, kdl_image_kind_name(image.kind));
+  cli_json_key(json, "arch");
+  cli_json_bytes(json, image.arch);
+  cli_json_key(json, "size");
+  cli_json_number(json, image.byte_count);
+  cli_json_key(json, "kept");
+  cli_json_bool(json, work->chosen[outer.index]);
+  if (work->why[index]) {
+    cli_json_key(json, "why");
+    cli_json_text(json, work->why[index]);
+  }
+  cli_json_end_object(json);
+}
+
+static kdl_status print_json(const thinning *work, const char *output) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_key(&json, "file");
+  cli_json_text(&json, work->input->name);
+  cli_json_key(&json, "output");
+  cli_json_text(&json, output);
+  cli_json_key(&json, "images");
+  cli_json_begin_array(&json);
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)
+    put_image(&json, work, i);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 static kdl_status thin(const cli_args *args, const cli_input *input, const char *output) {
   int format;
+  bool as_json = cli_args_has(args, "json");
+  size_t count = kdl_image_count(input->lib);
+  thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
   kdl_status status =
       cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
-  bool *chosen = NULL;
+  if (as_json && !(work.why = calloc(count + 1, sizeof *work.why)))
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   if (status == KDL_OK)
-    status = choose(args, input, &chosen);
+    status = choose(args, &work);
   if (status == KDL_OK) {
-    keep_outermost(input->lib, chosen);
-    status = write_chosen(input, chosen, format, output);
+    keep_outermost(input->lib, work.chosen);
+    status = write_chosen(input, work.chosen, format, output);
   }
-  free(chosen);
+  if (status == KDL_OK && as_json)
+    status = print_json(&work, output);
+  for (size_t i = 0; work.why && i < count; ++i)
+    free(work.why[i]);
+  free(work.why);
+  free(work.chosen);
   return status;
 }
 
@@ -76,6 +154,9 @@ static int run(const cli_args *args) {
   if (!cli_args_has(args, "keep") && !cli_args_has(args, "for"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT and no --for=DEVICE, expected "
                                              "which images to keep"));
+  if (cli_args_has(args, "json") && strcmp(output, "-") == 0)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
+                                             "write to standard output"));
   cli_input input;
   kdl_status status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
@@ -93,12 +174,13 @@ static const cli_option options[] = {
     {"format", 0, CLI_ONCE, "v1|v2",
      "the OffloadBinary version; default: that of the input, v1 for other containers"},
     {"verbose", 'v', CLI_FLAG, NULL, "with --for, say why each image is kept or dropped"},
+    {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
     {.name = NULL},
 };
 
 const cli_command cli_command_thin = {
     .name = "thin",
-    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=v1|v2]",
+    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=v1|v2] [--json]",
     .summary = "keep some of a file's images",
     .details = "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
                "mark as chosen and behind it the best one of each other form: machine code behind "

@@ -72,11 +72,14 @@ static int look(const cli_args *args, bool is_fold) {
   static const char *const of_others[] = {"html", "json", "folded", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
+  const char *on_stdout = NULL; /* then the text stays away */
   cli_trace trace = {.text_count = 0};
   cli_trace_sums sums = {.layer_count = 0};
   kdl_status status = refuse(args, of_run, word);
   if (status == KDL_OK)
     status = refuse(args, is_fold ? of_others : of_fold, word);
+  if (status == KDL_OK)
+    status = cli_output_on_stdout(args, of_others, &on_stdout);
   if (status == KDL_OK && args->operand_count != 2)
     status = kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
   if (status == KDL_OK)
@@ -85,7 +88,8 @@ static int look(const cli_args *args, bool is_fold) {
     const char *path = cli_args_value(args, "output");
     status = save(path ? path : "-", false, cli_trace_write_folded, &trace, &sums);
   } else if (status == KDL_OK) {
-    status = cli_trace_print(&trace, &sums);
+    if (!on_stdout)
+      status = cli_trace_print(&trace, &sums);
     if (status == KDL_OK)
       status = save_forms(args, &trace, &sums);
   }

@@ -8,6 +8,7 @@
 #include "input.h"
 #include "kinds.h"
 #include "link/library.h"
+#include "ls_json.h"
 #include "names.h"
 #include "report.h"
 #include "rewrite.h"
@@ -23,6 +24,17 @@
 
 enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
+static void put_finding(cli_json *json, const char *level, size_t index, kdl_string story) {
+  cli_json_begin_object(json);
+  cli_json_key(json, "image");
+  cli_json_number(json, index);
+  cli_json_key(json, "level");
+  cli_json_text(json, level);
+  cli_json_key(json, "message");
+  cli_json_bytes(json, story);
+  cli_json_end_object(json);
+}
+
 void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
                        ...) {
   static const struct {
@@ -35,13 +47,17 @@ void cli_verify_report(cli_verification *verify, cli_level level, size_t index, 
   va_start(args, format);
   int length = vsnprintf(story, sizeof story, format, args);
   va_end(args);
+  size_t shown = length < 0                       ? 0
+                 : (size_t)length >= sizeof story ? sizeof story - 1
+                                                  : (size_t)length;
+  if (verify->json) {
+    put_finding(verify->json, levels[level].name, index, (kdl_string){story, shown});
+    return;
+  }
   bool coloured = cli_stream_has_colour(stdout);
   cli_text_print((kdl_string){verify->input->name, strlen(verify->input->name)}, "");
   printf(": image %zu: %s%s:%s ", index, coloured ? levels[level].colour : "", levels[level].name,
          coloured ? "\033[0m" : "");
-  size_t shown = length < 0                       ? 0
-                 : (size_t)length >= sizeof story ? sizeof story - 1
-                                                  : (size_t)length;
   cli_text_print((kdl_string){story, shown}, "\n");
 }
 
@@ -204,19 +220,56 @@ static kdl_status check_all(cli_verification *verify) {
   return status == KDL_OK ? cli_verify_choices(verify) : status;
 }
 
-static int verify_file(const char *path, bool verbose) {
+static void print_sum(const cli_verification *verify) {
+  const char *name = verify->input->name;
+  cli_text_print((kdl_string){name, strlen(name)}, "");
+  printf(": %zu image%s, %zu error%s, %zu warning%s\n", verify->count,
+         verify->count == 1 ? "" : "s", verify->errors, verify->errors == 1 ? "" : "s",
+         verify->warnings, verify->warnings == 1 ? "" : "s");
+}
+
+static void put_number(cli_json *json, const char *key, size_t number) {
+  cli_json_key(json, key);
+  cli_json_number(json, number);
+}
+
+/* The findings as they are made, then their sum; `error` where there was no end to it. */
+static kdl_status check_json(cli_verification *verify) {
+  cli_json *json = verify->json;
+  cli_json_begin_object(json);
+  cli_json_key(json, "file");
+  cli_json_text(json, verify->input->name);
+  cli_json_key(json, "findings");
+  cli_json_begin_array(json);
+  kdl_status status = check_all(verify);
+  cli_json_end_array(json);
+  put_number(json, "images", verify->count);
+  put_number(json, "errors", verify->errors);
+  put_number(json, "warnings", verify->warnings);
+  if (status != KDL_OK) {
+    cli_json_key(json, "error");
+    cli_json_text(json, kdl_error_message());
+  }
+  cli_json_end_object(json);
+  return status;
+}
+
+static kdl_status check_text(cli_verification *verify) {
+  kdl_status status = check_all(verify);
+  if (status == KDL_OK)
+    print_sum(verify);
+  return status;
+}
+
+static int verify_file(const char *path, bool verbose, cli_json *json) {
   cli_input input;
   kdl_status status = cli_input_open(path, &input);
+  if (status != KDL_OK && json)
+    cli_ls_json_error(json, path, kdl_error_message());
   if (status != KDL_OK)
     return cli_finish(status);
-  cli_verification verify = {.input = &input, .verbose = verbose};
-  status = check_all(&verify);
-  if (status == KDL_OK) {
-    cli_text_print((kdl_string){input.name, strlen(input.name)}, "");
-    printf(": %zu image%s, %zu error%s, %zu warning%s\n", verify.count,
-           verify.count == 1 ? "" : "s", verify.errors, verify.errors == 1 ? "" : "s",
-           verify.warnings, verify.warnings == 1 ? "" : "s");
-  }
+  cli_verification verify = {.input = &input, .verbose = verbose, .json = json};
+  status = json ? check_json(&verify) : check_text(&verify);
   for (size_t i = 0; verify.images && i < verify.count; ++i)
     cli_names_free(&verify.images[i].kernels);
   free(verify.images);
@@ -227,21 +280,29 @@ static int verify_file(const char *path, bool verbose) {
 
 static int run(const cli_args *args) {
   int worst = CLI_EXIT_FINE;
+  cli_json json = {.file = stdout};
+  bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
+  if (as_json && several)
+    cli_json_begin_array(&json);
   for (size_t i = 0; i < args->operand_count; ++i) {
-    int code = verify_file(args->operands[i], cli_args_has(args, "verbose"));
+    int code =
+        verify_file(args->operands[i], cli_args_has(args, "verbose"), as_json ? &json : NULL);
     worst = code > worst ? code : worst;
   }
+  if (as_json && several)
+    cli_json_end_array(&json);
   return worst;
 }
 
 static const cli_option options[] = {
     {"verbose", 'v', CLI_FLAG, NULL, "also print notes"},
+    {"json", 0, CLI_FLAG, NULL, "print JSON"},
     {.name = NULL},
 };
 
 const cli_command cli_command_verify = {
     .name = "verify",
-    .usage = "kdl verify [--verbose] FILE...",
+    .usage = "kdl verify [--verbose] [--json] FILE...",
     .summary = "check every image of a file against its metadata",
     .details = "Errors: a damaged image or stream, a stripped AMD code object, triple or arch that "
                "contradict the image, an "

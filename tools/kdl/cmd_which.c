@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "command.h"
 #include "explain.h"
+#include "json.h"
+#include "output.h"
 #include "report.h"
 #include "text.h"
 
@@ -18,6 +20,44 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
   status = cli_text_print(image.arch.length ? image.arch : unknown, " ");
   puts(kdl_image_kind_name(image.kind));
   return status;
+}
+
+/* `choice` is NULL where nothing fits; the reason is the recorded failure then. */
+static kdl_status print_json(const cli_question *question, const kdl_choice *choice) {
+  cli_json json = {.file = stdout};
+  kdl_image_info image = {.size = sizeof image};
+  kdl_status status = choice ? kdl_image_get(question->input->lib, choice->image, &image) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
+  cli_json_begin_object(&json);
+  cli_json_key(&json, "file");
+  cli_json_text(&json, question->input->name);
+  cli_json_key(&json, "kernel");
+  cli_json_text(&json, question->kernel);
+  if (choice) {
+    cli_json_key(&json, "device");
+    cli_json_text(&json, choice->device);
+  }
+  cli_json_key(&json, "image");
+  if (choice)
+    cli_json_number(&json, choice->image);
+  else
+    cli_json_null(&json);
+  if (choice) {
+    cli_json_key(&json, "image_kind");
+    cli_json_text(&json, kdl_image_kind_name(choice->kind));
+    cli_json_key(&json, "triple");
+    cli_json_bytes(&json, image.triple);
+    cli_json_key(&json, "arch");
+    cli_json_bytes(&json, image.arch);
+    cli_json_key(&json, "fit");
+    cli_json_text(&json, choice->fit);
+  } else {
+    cli_json_key(&json, "error");
+    cli_json_text(&json, kdl_error_message());
+  }
+  cli_json_end_object(&json);
+  return cli_output_flush();
 }
 
 static kdl_status find_device(const cli_args *args, const cli_question *question,
@@ -39,8 +79,12 @@ static kdl_status which(const cli_args *args, const cli_question *question) {
     if (status != KDL_OK)
       kdl_error_prefix("%s", question->input->name);
   }
+  bool as_json = cli_args_has(args, "json");
   if (status == KDL_OK)
-    status = print_image(question->input->lib, choice.image);
+    status =
+        as_json ? print_json(question, &choice) : print_image(question->input->lib, choice.image);
+  else if (status == KDL_NO_MATCH && as_json)
+    (void)print_json(question, NULL);
   cli_devices_free(&devices);
   return status;
 }
@@ -62,12 +106,13 @@ static const cli_option options[] = {
     {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
     {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
     {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
+    {"json", 0, CLI_FLAG, NULL, "print JSON"},
     {.name = NULL},
 };
 
 const cli_command cli_command_which = {
     .name = "which",
-    .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY]",
+    .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY] [--json]",
     .summary = "print the image that a device would take",
     .details = "One line: the image's index, architecture and kind. Where nothing fits, the exit "
                "code is 3 and the message says why; 'kdl explain' says more.",

@@ -7,6 +7,7 @@
 #include "link/library.h"
 #include "names.h"
 #include "report.h"
+#include "target/text.h"
 #include "target/x86.h"
 
 #include <stdio.h>
@@ -109,35 +110,32 @@ static int note_refusal(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-static void tell(const keeper *k, size_t index) {
+static void say_why(const keeper *k, size_t index, kdl_out *out) {
   const account *entry = &k->accounts[index];
-  kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(k->input->lib, index, &image);
-  char what[128];
-  snprintf(what, sizeof what, "image %zu (%s%s%.64s)", index, kdl_image_kind_name(image.kind),
-           image.arch.length ? " " : "", image.arch.data);
   if (entry->standing == chosen)
-    cli_note("%s: kept: %s chooses it", what, entry->device);
+    kdl_out_format(out, "%s chooses it", entry->device);
   else if (entry->standing == fallback)
-    cli_note("%s: kept: %s may fall back on it", what, entry->device);
+    kdl_out_format(out, "%s may fall back on it", entry->device);
   else if (k->kept[index])
-    cli_note("%s: kept: --keep asks for it", what);
+    kdl_out_format(out, "--keep asks for it");
   else if (entry->standing == passed_over)
-    cli_note("%s: dropped: %s prefers image %zu, of the same form", what, entry->device,
-             entry->preferred);
+    kdl_out_format(out, "%s prefers image %zu, of the same form", entry->device, entry->preferred);
   else
-    cli_note("%s: dropped: nothing asked for takes it: %s", what, entry->refusal);
+    kdl_out_format(out, "nothing asked for takes it: %s", entry->refusal);
 }
 
-static kdl_status tell_all(keeper *k, const cli_devices *devices) {
+static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell *tell, void *user) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i)
     status = kdl_explain(k->input->lib, devices->items[i].device, NULL, NULL, note_refusal, k);
   for (size_t i = 0; i < kdl_image_count(k->input->lib) && status == KDL_OK; ++i) {
     kdl_image_info image = {.size = sizeof image};
     status = kdl_image_get(k->input->lib, i, &image);
-    if (status == KDL_OK && !cli_image_kind_is_container(image.kind))
-      tell(k, i);
+    if (status != KDL_OK || cli_image_kind_is_container(image.kind))
+      continue;
+    char why[512] = "";
+    say_why(k, i, &(kdl_out){why, sizeof why, 0});
+    tell(user, i, why);
   }
   return status;
 }
@@ -155,7 +153,8 @@ static void collect_kernels(keeper *k) {
     (void)kdl_image_kernels(k->input->lib, i, collect_kernel, &k->kernels);
 }
 
-kdl_status cli_keep_for(const cli_args *args, const cli_input *input, bool verbose, bool *kept) {
+kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
+                        void *user, bool *kept) {
   keeper k = {.input = input,
               .kept = kept,
               .accounts = calloc(kdl_image_count(input->lib) + 1, sizeof *k.accounts)};
@@ -172,8 +171,8 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, bool verbo
     k.device = &devices.items[i];
     status = keep_for_device(&k);
   }
-  if (status == KDL_OK && verbose)
-    status = tell_all(&k, &devices);
+  if (status == KDL_OK && tell)
+    status = tell_all(&k, &devices, tell, user);
   cli_devices_free(&devices);
   cli_names_free(&k.kernels);
   free(k.accounts);

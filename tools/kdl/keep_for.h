@@ -17,9 +17,11 @@
  * architecture, PTX behind machine code, SPIR-V behind that; and for a CPU with AMX, whose use the
  * system may refuse, the first image that does without.
  *
- * Fails with KDL_NO_MATCH where a device takes none of the images. With `verbose`, notes say of
- * each image why it is kept or dropped. */
-kdl_status cli_keep_for(const cli_args *args, const cli_input *input, bool verbose, bool *kept);
+ * Fails with KDL_NO_MATCH where a device takes none of the images. `tell`, which may be NULL, is
+ * called with each image and why it is kept or dropped. */
+typedef void cli_keep_tell(void *user, size_t index, const char *why);
+kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
+                        void *user, bool *kept);
 
 /* The image that the one device of --for would choose; `kernel` may be NULL. */
 kdl_status cli_choose_for(const cli_args *args, const cli_input *input, const char *kernel,

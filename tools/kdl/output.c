@@ -66,6 +66,23 @@ kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
   return status;
 }
 
+kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
+                                const char **out_option) {
+  const char *found = NULL;
+  for (; *options; ++options) {
+    const char *path = cli_args_value(args, *options);
+    if (!path || strcmp(path, "-") != 0)
+      continue;
+    if (found)
+      return kdl_fail(KDL_BAD_CALL,
+                      "found --%s=- and --%s=-, expected one of them: standard output is one file",
+                      found, *options);
+    found = *options;
+  }
+  *out_option = found;
+  return KDL_OK;
+}
+
 kdl_status cli_output_flush(void) {
   bool failed = ferror(stdout);
   if (fflush(stdout) != 0)

@@ -109,6 +109,18 @@ static void measure(const cli_table *table, size_t *widths) {
   }
 }
 
+size_t cli_table_width(const cli_table *table) {
+  size_t total = (table->column_count - 1) * gap;
+  size_t *widths = calloc(table->column_count, sizeof *widths);
+  if (!widths)
+    return 0;
+  measure(table, widths);
+  for (size_t i = 0; i < table->column_count; ++i)
+    total += widths[i];
+  free(widths);
+  return total;
+}
+
 static void shrink(const cli_table *table, size_t *widths, size_t limit) {
   size_t total = (table->column_count - 1) * gap;
   int rank = 0;

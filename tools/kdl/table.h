@@ -42,6 +42,9 @@ typedef kdl_status cli_table_below(void *user, cli_table *table, size_t row);
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user);
 kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text);
 
+/* Columns that its rows take where nothing is cut; 0 when out of memory. */
+size_t cli_table_width(const cli_table *table);
+
 /* Columns of the terminal on standard output; 0 where there is none and nothing is to be cut. */
 size_t cli_terminal_width(void);
 

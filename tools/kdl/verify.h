@@ -4,6 +4,7 @@
 #define KDL_TOOL_VERIFY_H
 
 #include "input.h"
+#include "json.h"
 #include "names.h"
 
 #include <kdl/kdl.h>
@@ -27,11 +28,12 @@ typedef struct cli_verification {
   size_t errors;
   size_t warnings;
   bool verbose;
+  cli_json *json; /* NULL: lines of text */
 } cli_verification;
 
 typedef enum cli_level { CLI_LEVEL_ERROR, CLI_LEVEL_WARNING, CLI_LEVEL_NOTE } cli_level;
 
-/* One line, "FILE: image N: warning: ...", which is counted. */
+/* One line, "FILE: image N: warning: ...", or one object; counted. */
 void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 

@@ -17,13 +17,38 @@ enum { longest_comment = 64 * 1024 };
 
 kdl_status(kdl_container_no_memory)(const kdl_container *container) {
   return kdl_fail(KDL_NO_MEMORY,
-                  "%s: out of memory, or more than %d MiB of metadata: found %zu bytes so far",
-                  container->name, KDL_LIMIT_METADATA >> 20, container->arena.used);
+                  "%s: out of memory, or more than %zu MiB of metadata: found %zu bytes so far",
+                  container->name, container->arena.limit >> 20, container->arena.used);
 }
 
 void kdl_container_adopt(kdl_container *container, kdl_source *source) {
   source->next = container->sources;
   container->sources = source;
+}
+
+static uint64_t inflated_limit(uint64_t packed) {
+  return packed < KDL_LIMIT_INFLATED ? KDL_INFLATED_BASE + packed * KDL_INFLATED_RATIO : UINT64_MAX;
+}
+
+/* Checks before anything is inflated that no more comes out than went in allows. */
+static kdl_status admit_inflated(kdl_container *container, const kdl_region *packed,
+                                 uint64_t inflated_size) {
+  uint64_t limit = inflated_limit(packed->size);
+  if (inflated_size > limit)
+    return kdl_malformed(packed, 0, "compressed data",
+                         "found %" PRIu64 " bytes that inflate to %" PRIu64
+                         ", expected at most %" PRIu64,
+                         packed->size, inflated_size, limit);
+  limit = inflated_limit(container->stored);
+  if (inflated_size > limit - container->inflated)
+    return kdl_malformed(packed, 0, "compressed data",
+                         "found %" PRIu64 " bytes inflated, %" PRIu64
+                         " with what lies before, expected at most %" PRIu64 " from the %" PRIu64
+                         " bytes of the file",
+                         inflated_size, container->inflated + inflated_size, limit,
+                         container->stored);
+  container->inflated += inflated_size;
+  return KDL_OK;
 }
 
 kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *packed,
@@ -33,7 +58,11 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
   if (!name)
     return kdl_container_no_memory(container);
   kdl_source *stream;
-  kdl_status status = kdl_source_open_stream(codec, packed, inflated_size, name, &stream);
+  kdl_status status = kdl_codec_check(codec);
+  if (status == KDL_OK)
+    status = admit_inflated(container, packed, inflated_size);
+  if (status == KDL_OK)
+    status = kdl_source_open_stream(codec, packed, inflated_size, name, &stream);
   if (status != KDL_OK)
     return status;
   kdl_container_adopt(container, stream);
@@ -175,6 +204,12 @@ static bool is_near(const kdl_image *image, size_t look) {
 kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
                              const kdl_image *proto) {
   kdl_image image = *proto;
+  if (image.codec != KDL_CODEC_NONE && image.codec != KDL_CODEC_VENDOR) {
+    kdl_region packed = {image.source, image.offset, image.stored_size};
+    kdl_status status = admit_inflated(container, &packed, image.size + image.trailer);
+    if (status != KDL_OK)
+      return status;
+  }
   image.parent = scope->parent;
   image.module = scope->module;
   if (image.module == container->module_count)
@@ -301,7 +336,6 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
   kdl_container *container = calloc(1, sizeof *container);
   if (!container)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  container->arena.limit = KDL_LIMIT_METADATA;
   container->name = name;
   pthread_mutex_init(&container->lock, NULL);
   *out_container = container;
@@ -310,6 +344,10 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
 
 static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   kdl_container_adopt(container, source);
+  container->stored += source->size;
+  container->arena.limit = KDL_LIMIT_METADATA;
+  if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
+    container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
   kdl_scope top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE};
   kdl_region whole = {source, 0, source->size};
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);

@@ -31,6 +31,16 @@ enum {
 };
 #define KDL_LIMIT_INFLATED ((uint64_t)1 << 36)
 
+/* What a file may cost beyond its own size. Compressed parts may inflate, each from its packed
+ * bytes and all together from the file's, to so many bytes and so many times as much; metadata may
+ * take so many, within its limit above. */
+enum {
+  KDL_INFLATED_BASE = 64 * 1024 * 1024,
+  KDL_INFLATED_RATIO = 1024,
+  KDL_METADATA_BASE = 16 * 1024 * 1024,
+  KDL_METADATA_RATIO = 64,
+};
+
 #define KDL_PARENT_NONE UINT32_MAX
 #define KDL_MODULE_NONE UINT32_MAX
 
@@ -66,6 +76,8 @@ typedef struct kdl_container {
   uint32_t capacity;
   uint32_t module_count;
   const char *name;
+  uint64_t stored;      /* bytes of the files */
+  uint64_t inflated;    /* what their compressed parts inflate to, by their own word */
   pthread_mutex_t lock; /* guards the loans once the container is open */
   kdl_loan *oldest;     /* of the loans that rest */
   kdl_loan *newest;

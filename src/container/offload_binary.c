@@ -33,6 +33,7 @@ typedef struct {
   kdl_region bytes;
   uint64_t shift; /* position p of the binary is at p - shift in `bytes` */
   kdl_codec codec;
+  uint64_t pairs_left; /* room for string maps, which no two entries share */
 } layout;
 
 typedef struct {
@@ -172,8 +173,8 @@ static bool copy_table(kdl_container *container, const layout *binary, uint64_t 
   return true;
 }
 
-static kdl_status read_pairs(kdl_container *container, const layout *binary,
-                             uint64_t entry_position, kdl_image *image) {
+static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t entry_position,
+                             kdl_image *image) {
   const uint8_t *entry = peek(binary, entry_position, entry_size);
   if (!entry)
     return kdl_error_status();
@@ -191,6 +192,12 @@ static kdl_status read_pairs(kdl_container *container, const layout *binary,
   if (count > KDL_LIMIT_PAIRS)
     return malformed(binary, entry_position + 16, "NumStrings",
                      "found %" PRIu64 ", expected at most %d", count, KDL_LIMIT_PAIRS);
+  if (count > binary->pairs_left)
+    return malformed(binary, entry_position + 16, "NumStrings",
+                     "found %" PRIu64 ", expected at most %" PRIu64
+                     ": the maps of all entries lie apart within the binary",
+                     count, binary->pairs_left);
+  binary->pairs_left -= count;
   if (count == 0)
     return KDL_OK;
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, (size_t)count * sizeof *pairs);
@@ -282,8 +289,15 @@ static kdl_status check_overlap(const kdl_container *container, const layout *bi
   return status;
 }
 
-static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, const layout *binary,
-                             uint64_t index, const char *label, range *out_range) {
+/* Where the image of the entry at `raw` lies. */
+static range image_range(const layout *binary, const uint8_t *raw) {
+  if (binary->version >= 2 && (kdl_load_u32(raw + 4) & flag_metadata_only))
+    return (range){binary->entries_offset, 0};
+  return (range){kdl_load_u64(raw + 24), kdl_load_u64(raw + 32)};
+}
+
+static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, layout *binary,
+                             uint64_t index, const char *label) {
   uint64_t position = binary->entries_offset + index * entry_size;
   const uint8_t *entry = peek(binary, position, entry_size);
   if (!entry)
@@ -296,9 +310,7 @@ static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, c
       .label = label,
   };
   uint64_t map = kdl_load_u64(entry + 8);
-  range where = {kdl_load_u64(entry + 24), kdl_load_u64(entry + 32)};
-  if (binary->version >= 2 && (image.flags & flag_metadata_only))
-    where = (range){binary->entries_offset, 0};
+  range where = image_range(binary, entry);
   kdl_status status = read_pairs(container, binary, position, &image);
   if (status == KDL_OK)
     status =
@@ -308,8 +320,27 @@ static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, c
   image.source = binary->bytes.source;
   image.offset = where.size ? binary->bytes.base + where.offset - binary->shift : 0;
   image.size = image.stored_size = where.size;
-  *out_range = where;
   return kdl_container_add(container, scope, &image);
+}
+
+/* Before any image is looked into: one that lies in many places would be walked as often. */
+static kdl_status check_apart(const kdl_container *container, const layout *binary) {
+  range *seen = calloc(binary->entries_count, sizeof *seen);
+  kdl_status status = seen ? KDL_OK : kdl_container_no_memory(container);
+  for (uint64_t i = 0; i < binary->entries_count && status == KDL_OK; ++i) {
+    uint64_t position = binary->entries_offset + i * entry_size;
+    const uint8_t *entry = peek(binary, position, entry_size);
+    if (!entry) {
+      status = kdl_error_status();
+      break;
+    }
+    seen[i] = image_range(binary, entry);
+    status = check_image_range(binary, position, 0, 0, seen[i]);
+  }
+  if (status == KDL_OK)
+    status = check_overlap(container, binary, seen, binary->entries_count);
+  free(seen);
+  return status;
 }
 
 /* Binaries that follow one another share their labels: making one costs more than reading a
@@ -334,24 +365,15 @@ static const char *label_for(kdl_container *container, const kdl_scope *scope, c
   return *label;
 }
 
-static kdl_status read_entries(kdl_container *container, const kdl_scope *scope,
-                               const layout *binary, label_cache *labels) {
+static kdl_status read_entries(kdl_container *container, const kdl_scope *scope, layout *binary,
+                               label_cache *labels) {
   const char *label = label_for(container, scope, binary, labels);
   if (!label)
     return kdl_container_no_memory(container);
-  if (binary->entries_count == 1) {
-    range only;
-    return read_entry(container, scope, binary, 0, label, &only);
-  }
-  range *seen = calloc(binary->entries_count ? binary->entries_count : 1, sizeof *seen);
-  if (!seen)
-    return kdl_container_no_memory(container);
-  kdl_status status = KDL_OK;
+  kdl_status status = binary->entries_count > 1 ? check_apart(container, binary) : KDL_OK;
+  binary->pairs_left = binary->size / pair_stride(binary);
   for (uint64_t i = 0; i < binary->entries_count && status == KDL_OK; ++i)
-    status = read_entry(container, scope, binary, i, label, &seen[i]);
-  if (status == KDL_OK)
-    status = check_overlap(container, binary, seen, binary->entries_count);
-  free(seen);
+    status = read_entry(container, scope, binary, i, label);
   return status;
 }
 

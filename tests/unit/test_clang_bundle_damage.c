@@ -7,7 +7,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Bombs                                                                                        */
 
-enum { gigabyte = 1 << 30, table_size = 4096 };
+enum { gigabyte = 1 << 30, most = 64 << 20, table_size = 4096 };
 
 /* A table with one image of `image_size` zeros, as zstd that inflates to `real` bytes and says
  * `declared`. */
@@ -33,15 +33,15 @@ static kdl_library *open_small(const uint8_t *data, size_t size) {
   return lib;
 }
 
-static void opens_a_gigabyte_in_little_memory(void **state) {
+static void opens_much_in_little_memory(void **state) {
   (void)state;
   skip_without(KDL_CODEC_ZSTD);
   size_t size;
-  uint8_t *data = make_bomb(gigabyte - table_size, gigabyte, gigabyte, &size);
+  uint8_t *data = make_bomb(most - table_size, most, most, &size);
   assert_in_range(size, 0, 64 * 1024);
   kdl_library *lib = open_small(data, size);
   assert_int_equal(kdl_image_count(lib), 1);
-  assert_int_equal(image_at(lib, 0).byte_count, gigabyte - table_size);
+  assert_int_equal(image_at(lib, 0).byte_count, most - table_size);
   kdl_close(lib);
   free(data);
 }
@@ -77,13 +77,13 @@ static void refuses_a_bomb_declared_larger(void **state) {
   (void)state;
   skip_without(KDL_CODEC_ZSTD);
   size_t size;
-  uint8_t *data = make_bomb(gigabyte - table_size, 2 * table_size, gigabyte, &size);
+  uint8_t *data = make_bomb(most - table_size, 2 * table_size, most, &size);
   kdl_library *lib = open_small(data, size);
   const void *bytes;
   size_t count;
   assert_fails(kdl_image_bytes(lib, 0, &bytes, &count), KDL_BAD_FILE,
                "t (inflated from 0x20): zstd stream: found its end after 8192 inflated bytes, "
-               "expected at least 1073741824");
+               "expected at least 67108864");
   kdl_close(lib);
   free(data);
 }
@@ -252,7 +252,7 @@ static void survives_extreme_fields(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(opens_a_gigabyte_in_little_memory),
+      cmocka_unit_test(opens_much_in_little_memory),
       cmocka_unit_test(refuses_a_bomb_declared_smaller),
       cmocka_unit_test(refuses_a_bomb_declared_larger),
       cmocka_unit_test(keeps_nothing_of_many_bundles),

@@ -310,6 +310,8 @@ static void stops_a_bomb_at_the_declared_size(void **state) {
   assert_fails(kdl_inflate(KDL_CODEC_LZ4, bomb, size, out, sizeof out), KDL_BAD_FILE,
                "lz4 block: damaged, or it inflates to more than the 4096 bytes expected");
   free(bomb);
+  assert_fails(kdl_inflate(KDL_CODEC_LZ4, "x", 1, out, (size_t)1 << 36), KDL_BAD_FILE,
+               "lz4 block: found 1 bytes that inflate to 68719476736, expected at most 2113929216");
   assert_in_range(resident_bytes(), 0, before + 16 * 1024 * 1024); /* the bombs alone have 4 MiB */
 }
 

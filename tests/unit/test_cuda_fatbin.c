@@ -374,7 +374,7 @@ static void lists_without_the_codec(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Bombs                                                                                        */
 
-enum { gigabyte = 1 << 30 };
+enum { gigabyte = 1 << 30, most = 64 << 20 };
 
 static void open_bomb(uint32_t flag, const uint8_t *packed, size_t packed_size, uint64_t declared,
                       const char *message) {
@@ -401,7 +401,7 @@ static void holds_a_zstd_bomb(void **state) {
   uint8_t *bomb = zstd_bomb("\x7f"
                             "ELF",
                             4, gigabyte, &size);
-  open_bomb(flag_zstd, bomb, size, gigabyte, NULL);
+  open_bomb(flag_zstd, bomb, size, most, NULL);
   open_bomb(flag_zstd, bomb, size, 4096,
             "t: offset 0x50: image 0: zstd stream: found more than 4096 inflated bytes, expected "
             "that");
@@ -409,9 +409,9 @@ static void holds_a_zstd_bomb(void **state) {
   bomb = zstd_bomb("\x7f"
                    "ELF",
                    4, 4096, &size);
-  open_bomb(flag_zstd, bomb, size, gigabyte,
+  open_bomb(flag_zstd, bomb, size, most,
             "t: offset 0x50: image 0: zstd stream: found its end after 4096 inflated bytes, "
-            "expected at least 1073741824");
+            "expected at least 67108864");
   free(bomb);
 }
 
@@ -420,17 +420,14 @@ static void holds_an_lz4_bomb(void **state) {
   skip_without(KDL_CODEC_LZ4);
   size_t size;
   uint8_t *bomb = lz4_bomb(gigabyte, &size);
-  open_bomb(flag_lz4, bomb, size, gigabyte, NULL);
+  open_bomb(flag_lz4, bomb, size, most, NULL);
   open_bomb(flag_lz4, bomb, size, 4096,
             "t: offset 0x50: image 0: lz4 block: damaged, or it inflates to more than the 4096 "
             "bytes expected");
   free(bomb);
   bomb = lz4_bomb(4096, &size);
-  open_bomb(flag_lz4, bomb, size, gigabyte,
-            "t: offset 0x50: image 0: lz4 block: found 4096 inflated bytes, expected 1073741824");
-  open_bomb(flag_lz4, bomb, size, (uint64_t)1 << 36,
-            "t: offset 0x50: image 0: lz4 block: found 26 bytes that inflate to 68719476736, "
-            "expected at most 2113929216");
+  open_bomb(flag_lz4, bomb, size, most,
+            "t: offset 0x50: image 0: lz4 block: found 4096 inflated bytes, expected 67108864");
   free(bomb);
 }
 

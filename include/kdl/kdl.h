@@ -165,8 +165,10 @@ typedef struct kdl_open_opts {
 enum {
   KDL_OPEN_FILE = 1,    /* the path is a file's as it stands: nothing is searched           */
   KDL_OPEN_GLOBAL = 2,  /* kdl_sym without a library looks here too                         */
-  KDL_OPEN_NO_HOST = 4, /* never run host images of this library: they are code of its own
-                           choosing in this process */
+  KDL_OPEN_NO_HOST = 4, /* no code of this library runs in this process: nothing of it is loaded on
+                           the host, nor on CPUs and other devices that are no GPU behind OpenCL,
+                           whose drivers compile it and run it here. What GPUs' drivers read of it
+                           to load it, they still read in this process */
 };
 
 /* Opens a library. What is opened:

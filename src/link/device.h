@@ -73,4 +73,11 @@ static inline const kdl_select_device *kdl_device_route(const kdl_device *device
   return device->routes[index];
 }
 
+/* Whether what runs on the device runs in this process, as far as is known: on its CPUs, or behind
+ * OpenCL on what is no GPU, as emulators of FPGAs are. */
+static inline bool kdl_device_is_process(const kdl_device *device, size_t route) {
+  kdl_device_class kind = kdl_device_spec_class(&device->routes[route]->spec);
+  return kind != KDL_DEVICE_DISCRETE && kind != KDL_DEVICE_INTEGRATED;
+}
+
 #endif

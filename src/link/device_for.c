@@ -34,6 +34,11 @@ static kdl_status find_backends(kdl_library *lib, const char *kernel, unsigned *
   return KDL_OK;
 }
 
+static bool is_candidate(const kdl_library *lib, const kdl_device *device, unsigned backends) {
+  return backends >> device->routes[0]->spec.backend & 1 && !kdl_device_is_gone(device) &&
+         !(lib->flags & KDL_OPEN_NO_HOST && kdl_device_is_process(device, 0));
+}
+
 /* A device is looked at through its own driver alone: where another driver shows the same GPU, that
  * one's device comes at its own place. *out_device is NULL where nothing fits. */
 static kdl_status find_known(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
@@ -41,7 +46,7 @@ static kdl_status find_known(kdl_library *lib, const char *kernel, const kdl_sel
   *out_device = NULL;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     kdl_ranked ranked;
-    if (!(backends >> device->routes[0]->spec.backend & 1) || kdl_device_is_gone(device))
+    if (!is_candidate(lib, device, backends))
       continue;
     kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranked);
     if (status != KDL_OK)
@@ -64,7 +69,7 @@ static bool is_single(unsigned backends) {
   return !(backends & (backends - 1));
 }
 
-static kdl_status nothing_fits(const char *kernel, unsigned backends) {
+static kdl_status nothing_fits(const kdl_library *lib, const char *kernel, unsigned backends) {
   char names[64];
   kdl_out out = {names, sizeof names, 0};
   size_t count = 0;
@@ -73,7 +78,7 @@ static kdl_status nothing_fits(const char *kernel, unsigned backends) {
       kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(preferred[i]));
   }
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device))
-    count += backends >> device->routes[0]->spec.backend & 1 && !kdl_device_is_gone(device);
+    count += is_candidate(lib, device, backends);
   return kdl_fail(KDL_NO_MATCH,
                   "%s: there are images for %s, and none fits one of the %zu devices found there; "
                   "`kdl explain` says why, device by device",
@@ -108,7 +113,7 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
   if (status != KDL_OK)
     return status;
   if (!device)
-    return nothing_fits(kernel, backends);
+    return nothing_fits(lib, kernel, backends);
   *out_device = device;
   return KDL_OK;
 }

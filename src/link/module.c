@@ -157,8 +157,10 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
   char name[512];
   write_name(lib, module->image, lib->container->name, name, sizeof name);
-  if (lib->flags & KDL_OPEN_NO_HOST && strcmp(module->runtime->table->name, "host") == 0)
-    return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST");
+  if (lib->flags & KDL_OPEN_NO_HOST &&
+      kdl_device_is_process(module->runtime->device, module->runtime->route))
+    return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST, and what runs "
+                                     "on this device runs in this process");
   kdl_backend_image image = {.size = sizeof image,
                              .arch = source->arch.data,
                              .name = name,

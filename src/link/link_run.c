@@ -211,6 +211,7 @@ static void make_line(const kdl_link_task *task, const kdl_question *question, b
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
   *line = (words){.is_whole = true};
   add_word(line, "kdl-ld");
+  add_word(line, kdl_arena_format(&line->arena, "--parent=%d", (int)getpid()));
   add_option(line, "protocol", "1");
   add_option(line, "caller", file_paths[file_caller]);
   add_option(line, "output", file_paths[file_output]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "emit.h"
 
+#include "assembly.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "image_programs.h"
@@ -87,6 +88,12 @@ static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const cha
                           ld_output *output) {
   char *problem = NULL;
   LLVMMemoryBufferRef buffer;
+  /* For NVIDIA's GPUs it is passed on as it is: PTX names no files. */
+  if (linker->target.family != KDL_FAMILY_NVPTX) {
+    kdl_status status = ld_assembly_check(linker);
+    if (status != KDL_OK)
+      return status;
+  }
   if (LLVMTargetMachineEmitToMemoryBuffer(linker->target.machine, linker->module, type, &problem,
                                           &buffer)) {
     kdl_status status = kdl_fail(KDL_UNSUPPORTED, "%s: LLVM: %s", linker->request->caller, problem);

@@ -11,6 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+int ld_program_find_lld(ld_program *out_program) {
+  static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
+  return ld_program_find("KDL_LLD", names, LD_LLVM_BIN, out_program);
+}
+
+int ld_program_find_ptxas(ld_program *out_program) {
+  static const char *const names[] = {"ptxas", NULL};
+  return ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, out_program);
+}
+
 /* Puts a file that a program made in the place of what the output holds. */
 static kdl_status take_file(ld_linker *linker, const ld_file *file, const ld_program *program,
                             const char *kind, ld_output *output) {
@@ -99,10 +109,9 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
 }
 
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
-  static const char *const names[] = {"ld.lld", "ld.lld-22", NULL};
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
   ld_program lld;
-  if (!ld_program_find("KDL_LLD", names, LD_LLVM_BIN, &lld))
+  if (!ld_program_find_lld(&lld))
     return kdl_fail(
         KDL_UNSUPPORTED,
         "found no ld.lld, expected one in PATH or in KDL_LLD, to link the image (Debian: "
@@ -167,9 +176,8 @@ static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
 }
 
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
-  static const char *const names[] = {"ptxas", NULL};
   ld_program ptxas;
-  bool is_found = ld_program_find("KDL_PTXAS", names, LD_CUDA_BIN, &ptxas);
+  bool is_found = ld_program_find_ptxas(&ptxas);
   if (!is_found || !is_usable(linker, &ptxas)) /* may be another's tomorrow */
     return ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
   ld_file ptx, cubin;

@@ -4,6 +4,11 @@
 #define KDL_LD_IMAGE_PROGRAMS_H
 
 #include "emit.h"
+#include "program.h"
+
+/* Where they are; false where they are not. */
+int ld_program_find_lld(ld_program *out_program);
+int ld_program_find_ptxas(ld_program *out_program);
 
 /* A shared object in the place of the object file: a host image or an AMD code object. */
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output);

@@ -3,6 +3,7 @@
  * describes what it promises to those who start it. */
 #include "base/environment.h"
 #include "base/error.h"
+#include "confine.h"
 #include "emit.h"
 #include "link_report.h"
 #include "tools/kdl/command.h"
@@ -21,33 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { exit_done = 0, exit_refused = 1 };
-
-/* ------------------------------------------------------------------------------------------ */
-/* Limits                                                                                       */
-
-/* Damaged bitcode makes LLVM loop, allocate without end, or die. Whoever starts this program may
- * set less; nobody should have to. */
-static void limit(int resource, rlim_t most) {
-  struct rlimit now;
-  if (getrlimit((__rlimit_resource_t)resource, &now) != 0 ||
-      (now.rlim_cur != RLIM_INFINITY && now.rlim_cur <= most))
-    return;
-  now.rlim_cur = now.rlim_max != RLIM_INFINITY && now.rlim_max < most ? now.rlim_max : most;
-  setrlimit((__rlimit_resource_t)resource, &now);
-}
-
-static void limit_all(void) {
-  enum { seconds = 120 };
-  limit(RLIMIT_CPU, seconds);
-  limit(RLIMIT_CORE, 0);
-#ifndef LD_SANITIZED /* a sanitizer's shadow memory alone is larger */
-  limit(RLIMIT_AS, (rlim_t)16 << 30);
-#endif
-}
 
 static void give_up(const char *reason) {
   fprintf(stderr, "kdl-ld: error: LLVM: %s\n", reason);
@@ -91,24 +68,36 @@ static bool place_builtin(char place[PATH_MAX]) {
 
 /* Built-in microkernels that are not there may be there tomorrow: the result depends on that too.
  */
+static kdl_status find_builtin(ld_linker *linker) {
+  char place[PATH_MAX];
+  if (!linker->request->has_builtin || !place_builtin(place))
+    return KDL_OK;
+  linker->builtin = realpath(place, NULL);
+  if (!linker->builtin)
+    kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
+  return ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
+}
+
 static kdl_status open_libraries(ld_linker *linker) {
   const ld_request *request = linker->request;
-  char place[PATH_MAX];
-  if (request->has_builtin && place_builtin(place)) {
-    linker->builtin = realpath(place, NULL);
-    if (!linker->builtin)
-      kdl_debug(KDL_DEBUG_LINK, "%s: there are no built-in microkernels", place);
-    kdl_status status = ld_words_add(&linker->depends, linker->builtin ? linker->builtin : place);
-    if (status != KDL_OK)
-      return status;
-  }
   return ld_libraries_open(request->libraries.items, request->libraries.count, linker->builtin,
                            &request->device, &linker->libraries);
 }
 
-static kdl_status link_and_emit(ld_linker *linker, const cli_bytes *caller, ld_output *output) {
+/* Nothing that this program was not told of by its command line is read before. */
+static kdl_status confine(ld_linker *linker) {
+  ld_confinement confinement;
+  kdl_status status = find_builtin(linker);
+  return status == KDL_OK ? ld_confine(linker->request, linker->builtin, &confinement) : status;
+}
+
+static kdl_status link_and_emit(ld_linker *linker, cli_bytes *caller, ld_output *output) {
   const ld_request *request = linker->request;
-  kdl_status status = ld_target_init(request, &linker->target);
+  kdl_status status = confine(linker);
+  if (status == KDL_OK)
+    status = cli_bytes_read(request->path, caller);
+  if (status == KDL_OK)
+    status = ld_target_init(request, &linker->target);
   ld_stages_count(&linker->stages, LD_STAGE_START);
   if (status == KDL_OK)
     status = ld_module_read(linker->context, caller->data, caller->size, request->caller,
@@ -188,8 +177,6 @@ static int run(const cli_args *args) {
   ld_request request;
   cli_bytes caller = {.data = NULL};
   kdl_status status = ld_request_read(args, &request);
-  if (status == KDL_OK)
-    status = cli_bytes_read(request.path, &caller);
   int code = exit_refused;
   if (status == KDL_OK) {
     ld_context context;
@@ -208,6 +195,13 @@ static int run(const cli_args *args) {
   return code;
 }
 
+/* Nobody would want the image any more. A parent that died before that was said sends nothing. */
+static void end_with_parent(const char *parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (parent && strtol(parent, NULL, 10) != (long)getppid())
+    _exit(exit_refused);
+}
+
 static const cli_option options[] = {
     {"protocol", 0, CLI_ONCE, "1", "what the caller of this program expects of it"},
     {"caller", 0, CLI_ONCE, "FILE", "the bitcode to complete"},
@@ -221,6 +215,7 @@ static const cli_option options[] = {
     {"emit", 0, CLI_ONCE, "KIND", "image (the default), ir, bitcode, asm, or choice: the report"},
     {"output", 'o', CLI_ONCE, "FILE", "where to write"},
     {"report", 0, CLI_ONCE, "FILE", "where to write what was done, as JSON"},
+    {"parent", 0, CLI_ONCE, "PID", "the process that wants it, and with which this one ends"},
     {.name = NULL},
 };
 
@@ -243,8 +238,12 @@ int main(int argc, char **argv) {
     printf("kdl-ld %s LLVM %s build %s\n", kdl_version(), llvm, build);
     return exit_done;
   }
-  limit_all();
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would want the image any more */
+  ld_confine_limits();
+  if (argc == 2 && strcmp(argv[1], "--rights") == 0) {
+    kdl_status status = ld_confine_print();
+    cli_finish(status);
+    return status == KDL_OK ? exit_done : exit_refused;
+  }
   LLVMInstallFatalErrorHandler(give_up);
   cli_args args;
   kdl_status status = cli_args_parse(&command, argc - 1, argv + 1, &args);
@@ -255,6 +254,7 @@ int main(int argc, char **argv) {
   } else if (args.help) {
     cli_command_help(&command);
   } else {
+    end_with_parent(cli_args_value(&args, "parent"));
     code = run(&args);
   }
   cli_args_free(&args);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "link/link_run.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "link.h"
@@ -7,6 +8,7 @@
 #include "target/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ enum { file_caller, file_output, file_report, file_library, file_count };
 static const char *const file_paths[file_count] = {"/proc/self/fd/3", "/proc/self/fd/4",
                                                    "/proc/self/fd/5", "/proc/self/fd/6"};
 
-enum { patience_ms = 120 * 1000, largest_output = 1 << 30 };
+enum { largest_output = 1 << 30 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
@@ -126,10 +128,11 @@ static size_t count_colons(const char *list) {
 
 static kdl_status write_command(const cli_link_job *job, size_t image, const char *linker,
                                 const char *device, command_line *line) {
-  char name[512];
+  char name[512], parent[16];
   snprintf(name, sizeof name, "%.400s: image %zu", job->input->name, image);
+  snprintf(parent, sizeof parent, "%d", (int)getpid());
   const char *path = kdl_environment("KDL_UKERNEL_PATH");
-  line->room = job->args->setting_count + count_colons(path) + 16;
+  line->room = job->args->setting_count + count_colons(path) + 17;
   line->words = calloc(line->room, sizeof *line->words);
   if (!line->words)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's command line");
@@ -139,6 +142,7 @@ static kdl_status write_command(const cli_link_job *job, size_t image, const cha
   add(line, "name", name);
   add(line, "output", file_paths[file_output]);
   add(line, "report", file_paths[file_report]);
+  add(line, "parent", parent);
   add(line, "for", device);
   add(line, "emit", job->emit);
   add(line, "unused-constants", "ignore");
@@ -174,7 +178,7 @@ static void tell_rest(char *words, kdl_out *errors) {
   }
 }
 
-static kdl_status judge(kdl_helper_outcome *outcome, const char *linker) {
+static kdl_status judge(kdl_helper_outcome *outcome, const char *linker, int64_t milliseconds) {
   char story[1800] = "";
   kdl_out errors = {story, sizeof story, 0};
   tell_rest(outcome->words, &errors);
@@ -183,8 +187,10 @@ static kdl_status judge(kdl_helper_outcome *outcome, const char *linker) {
   if (outcome->end == KDL_HELPER_EXITED && outcome->code == 1 && story[0])
     return kdl_fail(KDL_BAD_FILE, "%s", story);
   if (outcome->end == KDL_HELPER_OVERRAN)
-    return kdl_fail(KDL_BAD_FILE, "%s took longer than %d s: the bitcode may be damaged", linker,
-                    patience_ms / 1000);
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s took longer than %" PRId64
+                    " s (KDL_LD_TIMEOUT): the bitcode may be damaged",
+                    linker, milliseconds / 1000);
   return kdl_fail(KDL_BAD_FILE, "%s died of %s %d: the bitcode may be damaged%s%s", linker,
                   outcome->end == KDL_HELPER_KILLED ? "signal" : "status", outcome->code,
                   story[0] ? ": " : "", story);
@@ -194,7 +200,10 @@ static kdl_status call(const cli_link_job *job, size_t image, const char *linker
                        const char *device, const int *files) {
   command_line line = {.count = 0};
   kdl_helper_outcome *outcome = malloc(sizeof *outcome);
-  kdl_status status = write_command(job, image, linker, device, &line);
+  kdl_link_limits limits;
+  kdl_status status = kdl_link_limits_read(&limits);
+  if (status == KDL_OK)
+    status = write_command(job, image, linker, device, &line);
   if (status == KDL_OK && !outcome)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK) {
@@ -203,11 +212,12 @@ static kdl_status call(const cli_link_job *job, size_t image, const char *linker
                          .environment = (const char *const *)environ,
                          .files = files,
                          .file_count = file_count,
-                         .milliseconds = patience_ms,
+                         .milliseconds = limits.milliseconds,
+                         .memory = limits.memory,
                          .largest_file = largest_output};
     status = kdl_helper_run(&helper, outcome);
     if (status == KDL_OK)
-      status = judge(outcome, linker);
+      status = judge(outcome, linker, limits.milliseconds);
   }
   free(outcome);
   free(line.words);

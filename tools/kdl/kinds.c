@@ -76,6 +76,14 @@ bool cli_offload_kind_parse(const char *text, uint16_t *out_kind) {
   return cli_number_parse(text, out_kind);
 }
 
+uint16_t cli_offload_kind_as_llvm(const char *text) {
+  uint16_t number;
+  uint16_t kind = KDL_OFFLOAD_NONE;
+  if (!cli_number_parse(text, &number))
+    (void)cli_offload_kind_parse(text, &kind);
+  return kind;
+}
+
 bool cli_image_kind_parse(const char *text, kdl_image_kind *out_kind) {
   for (size_t i = 0; i < COUNT(image_kinds); ++i) {
     if (strcmp(kdl_image_kind_name(image_kinds[i].kind), text) == 0) {

@@ -18,6 +18,9 @@ const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]);
 /* A name as above, or a number. */
 bool cli_offload_kind_parse(const char *text, uint16_t *out_kind);
 
+/* As LLVM's tool reads it: none where it is no name of its own. */
+uint16_t cli_offload_kind_as_llvm(const char *text);
+
 /* A number below 65536, decimal or 0x. */
 bool cli_number_parse(const char *text, uint16_t *out_number);
 

@@ -5,12 +5,14 @@
 #include "container/codec.h"
 #include "output.h"
 #include "report.h"
+#include "response.h"
 
 #include <kdl/kdl.h>
 
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -129,6 +131,17 @@ static bool is_llvm_name(const char *program) {
   return false;
 }
 
+/* With LLVM's exit codes, of which there are two. */
+static int run_as_llvm(int count, char **words) {
+  cli_words expanded;
+  kdl_status status = cli_words_expand(count, words, &expanded);
+  int code = status == KDL_OK ? run_command(&cli_command_llvm_offload_binary, (int)expanded.count,
+                                            expanded.items)
+                              : cli_finish(status);
+  cli_words_free(&expanded);
+  return code ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 /* Image bytes are mapped: if another process truncates the file meanwhile, touching them raises
  * SIGBUS. The library cannot own a signal; the tool can. */
 static void on_sigbus(int signal_number) {
@@ -150,7 +163,7 @@ int main(int argc, char **argv) {
   int code;
   if (is_llvm_name(program)) {
     cli_report_set_name(program, NULL);
-    code = run_command(&cli_command_llvm_offload_binary, argc - 1, argv + 1);
+    code = run_as_llvm(argc - 1, argv + 1);
   } else {
     code = run(argc, argv);
   }

@@ -50,10 +50,13 @@ static kdl_status no_memory(const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 /* Kinds                                                                                        */
 
-static kdl_status parse_offload_kind(const cli_terms *terms, uint16_t *out_kind) {
+static kdl_status parse_offload_kind(const packer *pack, const cli_terms *terms,
+                                     uint16_t *out_kind) {
   const cli_term *term = cli_terms_find(terms, "kind");
   *out_kind = KDL_OFFLOAD_NONE;
-  if (!term || cli_offload_kind_parse(term->value.data, out_kind))
+  if (term && pack->rules->as_llvm)
+    *out_kind = cli_offload_kind_as_llvm(term->value.data);
+  if (!term || pack->rules->as_llvm || cli_offload_kind_parse(term->value.data, out_kind))
     return KDL_OK;
   return cli_terms_fail(terms, value_position(term), "found the offload kind '%s', expected %s",
                         term->value.data, cli_offload_kind_names);
@@ -87,9 +90,9 @@ static bool is_indexed(const packer *pack, const cli_terms *terms) {
  * LLVM has no name for the extension. */
 static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
                                    const cli_bytes *bytes, uint16_t *out_kind) {
-  const cli_term *term = cli_terms_find(terms, "image_kind");
+  const cli_term *term = pack->rules->as_llvm ? NULL : cli_terms_find(terms, "image_kind");
   kdl_image_kind kind = kind_of(pack, terms, path, bytes);
-  if (!term && is_indexed(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
+  if (!term && !pack->rules->as_llvm && is_indexed(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
     *out_kind = kdl_llvm_image_kind(kind);
   else if (!term)
     *out_kind = cli_declared_kind(path, bytes->data, bytes->size);
@@ -243,7 +246,8 @@ static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, c
     status = no_memory(path);
   for (size_t i = 0; i < terms->count && status == KDL_OK; ++i) {
     const cli_term *term = &terms->items[i];
-    if (!is_key(term, "file") && !is_key(term, "kind") && !is_key(term, "image_kind"))
+    if (!is_key(term, "file") && !is_key(term, "kind") &&
+        (pack->rules->as_llvm || !is_key(term, "image_kind")))
       out->pairs[out->count++] = (kdl_pair){term->key, term->value};
   }
   if (status == KDL_OK && pack->rules->fill_target)
@@ -280,7 +284,7 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
   metadata pairs = {.count = 0};
   status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
   if (status == KDL_OK)
-    status = parse_offload_kind(terms, &image.offload_kind);
+    status = parse_offload_kind(pack, terms, &image.offload_kind);
   if (status == KDL_OK)
     status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
   if (status == KDL_OK)
@@ -300,9 +304,11 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
 /* As in LLVM, one --image may name several files: all get the same metadata. */
 static kdl_status pack_image(packer *pack, const char *text) {
   cli_terms terms;
-  kdl_status status = cli_terms_parse("image", grammar, text, &terms);
+  kdl_status status = cli_terms_parse("image", pack->rules->as_llvm ? NULL : grammar, text, &terms);
   const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
-  if (status == KDL_OK && (!file || !file->value.length))
+  if (status == KDL_OK && pack->rules->as_llvm && !file)
+    status = kdl_fail(KDL_BAD_CALL, "--image=%s: found no file=F, expected one", text);
+  else if (status == KDL_OK && !pack->rules->as_llvm && (!file || !file->value.length))
     status = cli_terms_fail(&terms, 0, "found no file=F");
   for (char *names = file ? (char *)file->value.data : NULL; names && status == KDL_OK;) {
     char *path = strsep(&names, ",");
@@ -322,7 +328,8 @@ kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const cha
   if (status == KDL_OK)
     status = cli_variants_check(&pack.variants);
   if (status == KDL_OK)
-    status = cli_output_save_writer(output, pack.writer);
+    status = pack.file_count || !rules->as_llvm ? cli_output_save_writer(output, pack.writer)
+                                                : cli_output_save(output, "", 0);
   cli_variants_free(&pack.variants);
   kdl_arena_free(&pack.arena);
   kdl_writer_destroy(pack.writer);

@@ -15,6 +15,7 @@ typedef struct cli_pack_rules {
   bool index;       /* add a kdl.kernel.NAME key per kernel */
   bool check;       /* hold keys to the vocabulary, and variants of a kernel to one another */
   bool verbose;
+  bool as_llvm; /* take every --image as LLVM's tool does, also none */
 } cli_pack_rules;
 
 /* Packs every --image of the command line and saves the result. */

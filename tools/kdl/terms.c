@@ -41,6 +41,13 @@ static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *o
   const char *start = terms->text + position;
   size_t length = strcspn(start, ",");
   size_t key_length = strcspn(start, "=,");
+  size_t value_start = key_length + (key_length < length);
+  *out_term = (cli_term){.key = {start, key_length},
+                         .value = {start + value_start, length - value_start},
+                         .position = position};
+  *out_end = position + length;
+  if (!terms->grammar)
+    return KDL_OK;
   if (length == 0)
     return cli_terms_fail(terms, position, "found nothing, expected key=value");
   if (key_length == 0)
@@ -53,10 +60,6 @@ static kdl_status read_term(const cli_terms *terms, size_t position, cli_term *o
   if (key_length == length)
     return cli_terms_fail(terms, position + length, "found no '=' after '%.*s'", (int)key_length,
                           start);
-  *out_term = (cli_term){.key = {start, key_length},
-                         .value = {start + key_length + 1, length - key_length - 1},
-                         .position = position};
-  *out_end = position + length;
   return KDL_OK;
 }
 

@@ -26,7 +26,8 @@ typedef struct cli_terms {
 } cli_terms;
 
 /* `option` names the option and `grammar` says what it takes; both outlive the terms, as `text`
- * does. The caller frees *out_terms, also after a failure. */
+ * does. Without a grammar everything is taken as LLVM's tool takes it: a term without '=' is a key
+ * with an empty value, and so is nothing. The caller frees *out_terms, also after a failure. */
 kdl_status cli_terms_parse(const char *option, const char *grammar, const char *text,
                            cli_terms *out_terms);
 void cli_terms_free(cli_terms *terms);

@@ -81,6 +81,15 @@ static kdl_status zstd_start(kdl_inflater *inflater) {
   return KDL_OK;
 }
 
+/* Frames may follow one another, also such as hold no data; zero padding is none. */
+static bool zstd_goes_on(const kdl_inflater *inflater) {
+  const uint32_t frame = 0xfd2fb528, skippable = 0x184d2a50;
+  if (inflater->packed_size - inflater->used < 4)
+    return false;
+  uint32_t word = kdl_load_u32(inflater->packed + inflater->used);
+  return word == frame || (word & 0xfffffff0) == skippable;
+}
+
 static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacity,
                             size_t *out_made) {
   kdl_zstd_input from = {inflater->packed, inflater->packed_size, inflater->used};
@@ -92,7 +101,7 @@ static kdl_status zstd_step(kdl_inflater *inflater, uint8_t *out, size_t capacit
     return kdl_fail(KDL_NO_MEMORY, "zstd stream: out of memory");
   if (zstd.ZSTD_isError(left))
     return damaged(inflater, *out_made, zstd.ZSTD_getErrorName(left));
-  inflater->ended = left == 0;
+  inflater->ended = left == 0 && !zstd_goes_on(inflater);
   return KDL_OK;
 }
 

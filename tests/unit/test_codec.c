@@ -177,6 +177,34 @@ static void accepts_zeros_after_the_end(void **state) {
   free(text);
 }
 
+/* Frames follow one another, one of them of no data and one of another's (skippable), and zeros. */
+static void goes_on_to_the_next_frame(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  static const uint8_t skippable[] = {0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'x', 'y', 'z'};
+  uint8_t *text = make_text(1000);
+  uint8_t packed[4096] = {0};
+  size_t used = 0;
+  static const size_t parts[] = {400, 0, 600};
+  for (size_t i = 0, from = 0; i < COUNT(parts); from += parts[i++]) {
+    size_t size;
+    uint8_t *frame = pack(KDL_CODEC_ZSTD, text + from, parts[i], &size);
+    memcpy(packed + used, frame, size);
+    used += size;
+    free(frame);
+    memcpy(packed + used, skippable, sizeof skippable);
+    used += sizeof skippable;
+  }
+  uint8_t out[1000];
+  assert_ok(kdl_inflate(KDL_CODEC_ZSTD, packed, used + 7, out, sizeof out));
+  assert_memory_equal(out, text, sizeof out);
+  assert_fails(kdl_inflate(KDL_CODEC_ZSTD, packed, used, out, 400), KDL_BAD_FILE,
+               "zstd stream: found more than 400 inflated bytes, expected that");
+  packed[used] = 1;
+  assert_int_equal(kdl_inflate(KDL_CODEC_ZSTD, packed, used + 7, out, sizeof out), KDL_BAD_FILE);
+  free(text);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Refusals                                                                                     */
 
@@ -390,6 +418,7 @@ int main(void) {
       cmocka_unit_test(inflates_step_by_step),
       cmocka_unit_test(has_no_steps_for_lz4),
       cmocka_unit_test(accepts_zeros_after_the_end),
+      cmocka_unit_test(goes_on_to_the_next_frame),
       cmocka_unit_test(refuses_a_stream_that_ends_early),
       cmocka_unit_test(refuses_a_stream_that_goes_on),
       cmocka_unit_test(refuses_a_stream_cut_short),

@@ -289,11 +289,13 @@ static kdl_status check_overlap(const kdl_container *container, const layout *bi
   return status;
 }
 
-/* Where the image of the entry at `raw` lies. */
+/* Where the image of the entry at `raw` lies. One that is flagged as having none may have any
+ * offset; LLVM's readers go by the size, not the flag. */
 static range image_range(const layout *binary, const uint8_t *raw) {
-  if (binary->version >= 2 && (kdl_load_u32(raw + 4) & flag_metadata_only))
+  uint64_t size = kdl_load_u64(raw + 32);
+  if (binary->version >= 2 && (kdl_load_u32(raw + 4) & flag_metadata_only) && size == 0)
     return (range){binary->entries_offset, 0};
-  return (range){kdl_load_u64(raw + 24), kdl_load_u64(raw + 32)};
+  return (range){kdl_load_u64(raw + 24), size};
 }
 
 static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, layout *binary,

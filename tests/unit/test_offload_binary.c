@@ -94,6 +94,29 @@ static void reads_values_with_nuls(void **state) {
   kdl_close(lib);
 }
 
+/* The flag that says "no image" does not make one that is there go away: LLVM gives it too. */
+static void an_image_is_there_whatever_its_flag(void **state) {
+  (void)state;
+  kdl_writer *writer;
+  assert_ok(kdl_writer_create(KDL_FORMAT_V2, &writer));
+  kdl_writer_image image = {.size = sizeof image, .flags = 1, .data = "image", .data_size = 5};
+  assert_ok(kdl_writer_add(writer, &image));
+  void *data;
+  size_t size;
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  kdl_writer_destroy(writer);
+  kdl_library *lib;
+  assert_ok(try_open(data, size, &lib));
+  assert_int_equal(image_at(lib, 0).flags, 1);
+  const void *bytes;
+  size_t count;
+  assert_ok(kdl_image_bytes(lib, 0, &bytes, &count));
+  assert_int_equal(count, 5);
+  assert_memory_equal(bytes, "image", 5);
+  kdl_close(lib);
+  free(data);
+}
+
 static void accepts_an_empty_table(void **state) {
   (void)state;
   kdl_library *lib = open_golden("offload/v2_none.offload");
@@ -261,6 +284,7 @@ int main(void) {
       cmocka_unit_test(skips_padding),
       cmocka_unit_test(keeps_what_it_does_not_know),
       cmocka_unit_test(reads_values_with_nuls),
+      cmocka_unit_test(an_image_is_there_whatever_its_flag),
       cmocka_unit_test(accepts_an_empty_table),
       cmocka_unit_test(lists_nested_images),
       cmocka_unit_test(names_each_damaged_field),

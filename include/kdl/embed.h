@@ -5,14 +5,14 @@
  *     KDL_EMBED(my_kernels, "saxpy.offload");
  *     kdl_open_memory(my_kernels, KDL_EMBED_SIZE(my_kernels), NULL, &lib);
  *
- * The bytes go into an allocated section `.llvm.offloading` of LLVM's own section type, so they
- * survive the final link, strip and --gc-sections, and `llvm-objdump --offloading` and `kdl ls`
- * list them. Clang's -fembed-offload-object marks its section as excluded instead, and linkers drop
- * it; `kdl embed` mends such an object.
+ * The bytes go into an allocated section `.kdl.offloading`, so they survive the final link, strip
+ * and --gc-sections, and `kdl ls` lists them. It is not `.llvm.offloading`: what lies there,
+ * clang-linker-wrapper takes for device code that it is to link, and fails over libraries that are
+ * linked already. Clang's -fembed-offload-object puts it there and marks the section as excluded,
+ * so that linkers drop it; `kdl embed` makes one of this kind of it.
  *
- * The section is written in assembly because gcc's section attribute can only make PROGBITS, which
- * readers that go by section type overlook. The trailing alignment keeps libraries that several
- * objects contribute back to back: LLVM 22 does not skip padding between them.
+ * The section is written in assembly since C has no way to include a file. The trailing alignment
+ * keeps libraries that several objects contribute back to back.
  */
 #ifndef KDL_EMBED_H
 #define KDL_EMBED_H
@@ -24,7 +24,7 @@
 #endif
 
 #define KDL_EMBED(symbol, file)                                                                    \
-  __asm__(".pushsection .llvm.offloading,\"aR\",@0x6fff4c0b\n"                                     \
+  __asm__(".pushsection .kdl.offloading,\"aR\",@progbits\n"                                        \
           ".p2align 3\n"                                                                           \
           ".globl " #symbol "\n"                                                                   \
           ".type " #symbol ",@object\n" #symbol ":\n"                                              \

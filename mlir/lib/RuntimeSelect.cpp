@@ -84,14 +84,15 @@ llvm::GlobalVariable *getLibrary(llvm::Module &module, const Types &types, Strin
                                   llvm::ConstantAggregateZero::get(types.library), name);
 }
 
-/// The bytes stand in a section that linkers keep and that llvm-objdump and kdl list; its size is
-/// a multiple of 8, so that several libraries follow one another without gaps.
+/// The bytes stand in a section that linkers keep and that kdl lists; its size is a multiple of 8,
+/// so that several libraries follow one another without gaps. In `.llvm.offloading` they would be
+/// device code that clang-linker-wrapper is to link.
 llvm::GlobalVariable *embed(llvm::Module &module, ArrayRef<char> bytes, StringRef binary) {
   llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
   auto *made =
       new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
                                llvm::GlobalValue::InternalLinkage, data, symbol(binary, "data"));
-  made->setSection(".llvm.offloading");
+  made->setSection(".kdl.offloading");
   made->setAlignment(llvm::Align(8));
   return made;
 }

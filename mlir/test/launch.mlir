@@ -7,7 +7,7 @@ module attributes {gpu.container_module} {
 
   // CHECK: @kernels_kdl_library = internal global {{.*}} { i32 1, i32 2, i32 1, i32 0, ptr @kernels_kdl_name, ptr @kernels_kdl_data, i64 [[SIZE:[0-9]+]], ptr null }
   // CHECK: @kernels_kdl_name = private unnamed_addr constant [9 x i8] c"@kernels\00"
-  // CHECK: @kernels_kdl_data = internal constant [[[SIZE]] x i8] c"\10\FF\10\AD{{.*}}", section ".llvm.offloading", align 8
+  // CHECK: @kernels_kdl_data = internal constant [[[SIZE]] x i8] c"\10\FF\10\AD{{.*}}", section ".kdl.offloading", align 8
   // CHECK: @llvm.global_ctors = {{.*}} { i32 123, ptr @kernels_kdl_register, ptr null }
   // CHECK: @llvm.global_dtors = {{.*}} { i32 123, ptr @kernels_kdl_unregister, ptr null }
 

@@ -3,7 +3,9 @@
  * kdl embed: make the images in an object survive the final link.
  *
  * Clang's -fembed-offload-object marks its section SHF_EXCLUDE: linkers drop it from executables
- * and shared libraries. Without that flag, allocated, and retained under --gc-sections, it stays.
+ * and shared libraries, and clang-linker-wrapper links what is in it. As .kdl.offloading, allocated
+ * and retained under --gc-sections, it stays and is left alone. The new name goes into a table of
+ * names at the file's end, a copy of the old one with one more.
  */
 #include "base/bytes.h"
 #include "base/error.h"
@@ -22,6 +24,7 @@
 #endif
 
 static const uint32_t section_type_offloading = 0x6fff4c0b; /* SHT_LLVM_OFFLOADING */
+static const char section_name[] = ".kdl.offloading";
 
 typedef struct {
   const char *name;
@@ -76,33 +79,85 @@ static kdl_status find_sections(const object *file, uint8_t **out_table, uint64_
   return KDL_OK;
 }
 
+/* Where the names of the sections are; the table's header comes back too. */
+static kdl_status find_names(const object *file, uint8_t *table, uint64_t count,
+                             uint8_t **out_header) {
+  uint64_t index = kdl_load_u16(file->data + offsetof(Elf64_Ehdr, e_shstrndx));
+  if (index == SHN_XINDEX)
+    index = kdl_load_u32(table + offsetof(Elf64_Shdr, sh_link));
+  if (index >= count)
+    return malformed(file, offsetof(Elf64_Ehdr, e_shstrndx), "e_shstrndx", "a section", index);
+  uint8_t *header = table + index * sizeof(Elf64_Shdr);
+  uint64_t offset = kdl_load_u64(header + offsetof(Elf64_Shdr, sh_offset));
+  uint64_t size = kdl_load_u64(header + offsetof(Elf64_Shdr, sh_size));
+  if (!kdl_in_range(offset, size, file->size) || size > UINT32_MAX - sizeof section_name)
+    return malformed(file, (size_t)(header - file->data) + offsetof(Elf64_Shdr, sh_size),
+                     "sh_size of the section names", "names within the file", size);
+  *out_header = header;
+  return KDL_OK;
+}
+
+static bool is_kept(const object *file, const uint8_t *names, const uint8_t *section) {
+  uint64_t offset = kdl_load_u64(names + offsetof(Elf64_Shdr, sh_offset));
+  uint64_t size = kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
+  uint32_t name = kdl_load_u32(section + offsetof(Elf64_Shdr, sh_name));
+  return kdl_in_range(name, sizeof section_name, size) &&
+         memcmp(file->data + offset + name, section_name, sizeof section_name) == 0;
+}
+
+static void keep(uint8_t *section, uint32_t name) {
+  uint8_t *flags = section + offsetof(Elf64_Shdr, sh_flags);
+  uint64_t kept = kdl_load_u64(flags) & ~(uint64_t)SHF_EXCLUDE;
+  kdl_store_u32(section + offsetof(Elf64_Shdr, sh_name), name);
+  kdl_store_u32(section + offsetof(Elf64_Shdr, sh_type), SHT_PROGBITS);
+  kdl_store_u64(flags, kept | SHF_ALLOC | SHF_GNU_RETAIN);
+}
+
+/* file->data has room for what append_names adds. */
+static void append_names(object *file, uint8_t *names) {
+  uint64_t offset = kdl_load_u64(names + offsetof(Elf64_Shdr, sh_offset));
+  size_t size = (size_t)kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
+  memcpy(file->data + file->size, file->data + offset, size);
+  memcpy(file->data + file->size + size, section_name, sizeof section_name);
+  kdl_store_u64(names + offsetof(Elf64_Shdr, sh_offset), file->size);
+  kdl_store_u64(names + offsetof(Elf64_Shdr, sh_size), size + sizeof section_name);
+  file->size += size + sizeof section_name;
+}
+
 static kdl_status keep_sections(object *file, size_t *out_changed) {
   uint8_t *table;
+  uint8_t *names;
   uint64_t count;
   kdl_status status = check_header(file);
   if (status == KDL_OK)
     status = find_sections(file, &table, &count);
+  if (status == KDL_OK)
+    status = find_names(file, table, count, &names);
   if (status != KDL_OK)
     return status;
+  uint32_t name = (uint32_t)kdl_load_u64(names + offsetof(Elf64_Shdr, sh_size));
   size_t changed = 0;
+  size_t kept = 0;
   for (uint64_t i = 0; i < count; ++i) {
     uint8_t *section = table + i * sizeof(Elf64_Shdr);
-    uint8_t *flags = section + offsetof(Elf64_Shdr, sh_flags);
-    if (kdl_load_u32(section + offsetof(Elf64_Shdr, sh_type)) != section_type_offloading)
-      continue;
-    uint64_t kept = kdl_load_u64(flags) & ~(uint64_t)SHF_EXCLUDE;
-    kdl_store_u64(flags, kept | SHF_ALLOC | SHF_GNU_RETAIN);
-    ++changed;
+    if (kdl_load_u32(section + offsetof(Elf64_Shdr, sh_type)) == section_type_offloading) {
+      keep(section, name);
+      ++changed;
+    } else if (is_kept(file, names, section)) {
+      ++kept;
+    }
   }
-  if (changed == 0)
+  if (changed + kept == 0)
     return kdl_fail(KDL_BAD_FILE,
                     "%s: found %" PRIu64 " sections, none of type 0x%" PRIx32
                     "; expected an object made with clang -fembed-offload-object or the like",
                     file->name, count, section_type_offloading);
+  if (changed)
+    append_names(file, names);
   /* SHF_GNU_RETAIN has its meaning only under this ABI; GNU ld looks. */
   if (file->data[EI_OSABI] == ELFOSABI_NONE)
     file->data[EI_OSABI] = ELFOSABI_GNU;
-  *out_changed = changed;
+  *out_changed = changed + kept;
   return KDL_OK;
 }
 
@@ -111,7 +166,10 @@ static kdl_status embed(const cli_args *args, const char *output) {
   kdl_status status = cli_bytes_read(args->operands[0], &bytes);
   if (status != KDL_OK)
     return status;
-  object file = {.name = args->operands[0], .data = malloc(bytes.size + 1), .size = bytes.size};
+  /* A copy of the names is as long as the file at most. */
+  object file = {.name = args->operands[0],
+                 .data = malloc(2 * bytes.size + sizeof section_name),
+                 .size = bytes.size};
   if (file.data) {
     size_t changed;
     memcpy(file.data, bytes.data, bytes.size);
@@ -146,7 +204,8 @@ const cli_command cli_command_embed = {
     .usage = "kdl embed IN.o -o OUT.o",
     .summary = "make the images in an object survive the final link",
     .details = "For objects made with clang -fembed-offload-object, whose section linkers drop. In "
-               "the output it is allocated and retained, also under --gc-sections and strip.",
+               "the output it is called .kdl.offloading, allocated and retained, also under "
+               "--gc-sections and strip, and clang-linker-wrapper leaves it alone.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

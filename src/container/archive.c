@@ -43,8 +43,8 @@ static kdl_status intern_name(kdl_container *container, const kdl_region *archiv
   return out_name->data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-/* GNU: the member's name field is "/N", an offset into the "//" member, where names end in "/\n".
- */
+/* GNU and Windows: the member's name field is "/N", an offset into the "//" member, where GNU's
+ * names end in "/\n" and Windows' in a NUL. */
 static kdl_status read_gnu_name(kdl_container *container, const kdl_region *archive,
                                 const member *names, uint64_t position, member *out_member) {
   if (position >= names->size)
@@ -56,11 +56,12 @@ static kdl_status read_gnu_name(kdl_container *container, const kdl_region *arch
   const uint8_t *text = kdl_region_peek(archive, names->offset + position, left);
   if (!text)
     return kdl_error_status();
-  const uint8_t *end = memchr(text, '\n', left);
-  if (!end)
+  size_t length = 0;
+  while (length < left && text[length] != '\n' && text[length] != '\0')
+    ++length;
+  if (length == left)
     return kdl_malformed(archive, names->offset + position, "member name",
                          "found no end of line within %zu bytes", left);
-  size_t length = (size_t)(end - text);
   if (length && text[length - 1] == '/')
     --length;
   return intern_name(container, archive, names->offset + position, length, &out_member->name);

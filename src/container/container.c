@@ -298,6 +298,14 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
   }
   bool found = false;
   kdl_status status = KDL_OK;
+  bool is_kpack = look >= 4 && memcmp(head, "HIPK", 4) == 0;
+  const char *known = look ? "unknown first bytes" : "an empty file";
+  if (kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look)) {
+    status = kdl_parse_coff(container, scope, region, what_if_unknown, &found);
+    if (status != KDL_OK || found)
+      return status;
+    known = "a COFF file without device code";
+  }
   switch (kind) {
   case KDL_IMAGE_OFFLOAD:
     return kdl_parse_offload_binary(container, scope, region);
@@ -314,13 +322,11 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
   case KDL_IMAGE_UNKNOWN:
     if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
       return KDL_OK;
-    return kdl_malformed(region, 0, "format",
-                         "found %s%s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
-                         "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
-                         look ? "unknown first bytes" : "an empty file",
-                         look >= 4 && memcmp(head, "HIPK", 4) == 0
-                             ? " (a marker of rocm-kpack: the code is in a .kpack file beside)"
-                             : "");
+    return kdl_malformed(
+        region, 0, "format",
+        "found %s%s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
+        "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
+        known, is_kpack ? " (a marker of rocm-kpack: the code is in a .kpack file beside)" : "");
   default:
     break;
   }

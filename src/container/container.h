@@ -182,6 +182,12 @@ kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
 /* An ELF file's offload sections; *out_found says whether there were any. */
 kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const kdl_region *region,
                          bool *out_found);
+/* Whether a file begins as a COFF object or a Windows program may; and its offload sections. Other
+ * files may begin so too: where the headers do not fit and `what_if_unknown` lets it, nothing is
+ * found. */
+bool kdl_coff_begins(const uint8_t *head, size_t size);
+kdl_status kdl_parse_coff(kdl_container *container, const kdl_scope *scope,
+                          const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found);
 /* A bitcode host module's embedded objects; *out_found likewise. */
 kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_scope *scope,
                              const kdl_region *region, bool *out_found);

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "container/elf_sections.h"
+#include "container/scan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -245,6 +246,24 @@ static kdl_status walk_described(kdl_container *container, const kdl_scope *scop
   return status;
 }
 
+typedef struct {
+  kdl_container *container;
+  const kdl_section_table *elf;
+  const kdl_section *section;
+} named_section;
+
+static kdl_status read_name(void *user, kdl_string *out_name) {
+  const named_section *one = user;
+  return kdl_sections_name(one->container, one->elf, one->section, out_name);
+}
+
+static kdl_status scan_section(kdl_container *container, const kdl_scope *scope,
+                               const kdl_section_table *elf, const kdl_section *section) {
+  kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
+  named_section named = {container, elf, section};
+  return kdl_scan_region(container, scope, &(kdl_scan){&body, section->address, read_name, &named});
+}
+
 /* Sections that were not read yet, each byte once. */
 static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
                             const kdl_section_table *elf, candidate_list *list) {
@@ -264,7 +283,7 @@ static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
     done = part.offset + part.size;
     bool is_open = part.flags & KDL_SECTION_ALLOC && !(part.flags & KDL_SECTION_EXCLUDE);
     if (!item->name && !item->is_quiet && !part.is_described && is_open)
-      status = kdl_parse_scanned(container, scope, elf, &part);
+      status = scan_section(container, scope, elf, &part);
   }
   return status;
 }

@@ -57,9 +57,4 @@ kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope,
                           const kdl_section_table *elf, const kdl_section *table,
                           kdl_section **sections, size_t section_count);
 
-/* Fatbins and device code that lie in a section of any name. What only looks like one is passed
- * over. */
-kdl_status kdl_parse_scanned(kdl_container *container, const kdl_scope *scope,
-                             const kdl_section_table *elf, const kdl_section *section);
-
 #endif

@@ -9,9 +9,9 @@
  * within the section) was chance and is passed over. Checking costs steps from a budget in
  * proportion to the section, so that no section can be made to take more than linear time.
  */
+#include "container/scan.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "container/elf_sections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,10 +120,9 @@ static kdl_status add_hit(kdl_container *container, const kdl_scope *scope,
                                       : kdl_container_no_memory(container);
 }
 
-static kdl_status name_place(kdl_container *container, const kdl_section_table *elf,
-                             const kdl_section *section, kdl_scope *scope) {
+static kdl_status name_place(kdl_container *container, const kdl_scan *scan, kdl_scope *scope) {
   kdl_string name;
-  kdl_status status = kdl_sections_name(container, elf, section, &name);
+  kdl_status status = scan->name(scan->user, &name);
   if (status != KDL_OK)
     return status;
   scope->place =
@@ -131,17 +130,16 @@ static kdl_status name_place(kdl_container *container, const kdl_section_table *
   return scope->place ? KDL_OK : kdl_container_no_memory(container);
 }
 
-kdl_status kdl_parse_scanned(kdl_container *container, const kdl_scope *scope,
-                             const kdl_section_table *elf, const kdl_section *section) {
-  kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
+kdl_status kdl_scan_region(kdl_container *container, const kdl_scope *scope, const kdl_scan *scan) {
+  const kdl_region *body = scan->region;
   kdl_scope inner = *scope;
   bool named = false;
-  uint64_t budget = section->size / 256 + 65536;
-  uint64_t at = -section->address & 7;
+  uint64_t budget = body->size / 256 + 65536;
+  uint64_t at = -scan->address & 7;
   size_t stretch = smallest_look;
-  while (at < body.size && budget) {
-    size_t look = body.size - at < stretch ? (size_t)(body.size - at) : stretch;
-    const uint8_t *bytes = kdl_region_peek(&body, at, look);
+  while (at < body->size && budget) {
+    size_t look = body->size - at < stretch ? (size_t)(body->size - at) : stretch;
+    const uint8_t *bytes = kdl_region_peek(body, at, look);
     if (!bytes)
       return kdl_error_status();
     size_t hit = find_hit(bytes, look);
@@ -152,12 +150,12 @@ kdl_status kdl_parse_scanned(kdl_container *container, const kdl_scope *scope,
     }
     stretch = smallest_look;
     bool is_fatbin = kdl_load_u64(bytes + hit) == fatbin_word;
-    kdl_region rest = kdl_region_slice(&body, at, body.size - at);
+    kdl_region rest = kdl_region_slice(body, at, body->size - at);
     uint64_t size = 0;
     kdl_status status = is_fatbin ? kdl_cuda_fatbin_measure(&rest, &budget, &size)
                                   : measure_elf(&rest, &budget, &size);
     if (status == KDL_OK && size && !named) {
-      status = name_place(container, elf, section, &inner);
+      status = name_place(container, scan, &inner);
       named = true;
     }
     kdl_region found = kdl_region_slice(&rest, 0, size);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The offload sections of a COFF object, with 16 or 32 bits for the count of its sections, and of a
+ * Windows program or DLL. COFF has no section types, so names decide: Clang's .llvm.offloading and
+ * libkdl's, NVIDIA's and AMD's. Names longer than 8 bytes stand in a table after the symbols;
+ * linkers cut them instead. Other sections of initialised data are searched, as in ELF files.
+ */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "container/container.h"
+#include "container/scan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  header_size = 20,
+  big_header_size = 56,
+  section_size = 40,
+  symbol_size = 18,
+  big_symbol_size = 20,
+  short_name = 8,
+  dos_header_size = 64,
+  limit_sections = 1 << 20,
+  flag_initialised = 0x40,
+};
+
+static const uint8_t big_id[16] = {0xc7, 0xa1, 0xba, 0xd1, 0xee, 0xba, 0xa9, 0x4b,
+                                   0xaf, 0x20, 0xfa, 0xf6, 0x6a, 0xa4, 0xdc, 0xb8};
+
+typedef struct {
+  const kdl_region *file;
+  uint64_t sections; /* where their headers begin */
+  uint64_t count;
+  uint64_t strings; /* where the table of long names begins; 0: there is none */
+} coff_file;
+
+typedef struct {
+  char name[32]; /* of those that are looked for, the longest has 16 */
+  uint64_t header;
+  uint64_t address;
+  uint64_t offset;
+  uint64_t size;
+  uint32_t flags;
+} section;
+
+typedef kdl_status parse_fn(kdl_container *, const kdl_scope *, const kdl_region *);
+
+/* Clang appends to the first one what makes it unique; linkers cut names at 8 bytes. */
+static const struct {
+  const char *name;
+  bool is_prefix;
+  parse_fn *parse;
+} known_sections[] = {
+    {".llvm.offloading", true, kdl_parse_offload_binary},
+    {".kdl.offloading", false, kdl_parse_offload_binary},
+    {".nv_fatbin", false, kdl_parse_cuda_fatbin},
+    {".nv_fatb", false, kdl_parse_cuda_fatbin},
+    {"__nv_relfatbin", false, kdl_parse_cuda_fatbin},
+    {".hip_fatbin", false, kdl_parse_clang_bundle},
+    {".hip_fat", false, kdl_parse_clang_bundle},
+};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Headers                                                                                      */
+
+static bool is_machine(uint16_t machine) {
+  static const uint16_t machines[] = {0x8664, 0xaa64, 0xa641, 0xa64e, 0x14c, 0x1c4, 0x1c0};
+  for (size_t i = 0; i < sizeof machines / sizeof *machines; ++i) {
+    if (machines[i] == machine)
+      return true;
+  }
+  return false;
+}
+
+static bool is_big(const uint8_t *head, size_t size) {
+  return size >= big_header_size && kdl_load_u16(head) == 0 && kdl_load_u16(head + 2) == 0xffff &&
+         kdl_load_u16(head + 4) >= 2 && memcmp(head + 12, big_id, sizeof big_id) == 0;
+}
+
+bool kdl_coff_begins(const uint8_t *head, size_t size) {
+  if (size >= dos_header_size && head[0] == 'M' && head[1] == 'Z')
+    return true;
+  return is_big(head, size) || (size >= header_size && is_machine(kdl_load_u16(head)) &&
+                                kdl_load_u16(head + 2) != 0 && kdl_load_u16(head + 16) == 0);
+}
+
+static void set_strings(coff_file *coff, uint64_t symbols, uint64_t count, uint64_t each) {
+  uint64_t end = symbols + count * each; /* 32 bits each: this cannot wrap */
+  if (symbols && end < coff->file->size)
+    coff->strings = end;
+}
+
+static kdl_status open_image(coff_file *coff, uint64_t dos_pointer) {
+  const uint8_t *raw = kdl_in_range(dos_pointer, 4 + header_size, coff->file->size)
+                           ? kdl_region_peek(coff->file, dos_pointer, 4 + header_size)
+                           : NULL;
+  if (!raw || memcmp(raw, "PE\0", 4) != 0)
+    return kdl_malformed(coff->file, 60, "e_lfanew",
+                         "found 0x%" PRIx64 ", expected where a PE header is in the 0x%" PRIx64
+                         " bytes of the file",
+                         dos_pointer, coff->file->size);
+  coff->count = kdl_load_u16(raw + 4 + 2);
+  coff->sections = dos_pointer + 4 + header_size + kdl_load_u16(raw + 4 + 16);
+  set_strings(coff, kdl_load_u32(raw + 4 + 8), kdl_load_u32(raw + 4 + 12), symbol_size);
+  return KDL_OK;
+}
+
+static kdl_status open_coff(const kdl_region *file, coff_file *out_coff) {
+  *out_coff = (coff_file){.file = file};
+  size_t look = file->size < dos_header_size ? (size_t)file->size : dos_header_size;
+  const uint8_t *raw = kdl_region_peek(file, 0, look);
+  if (!raw)
+    return kdl_error_status();
+  kdl_status status = KDL_OK;
+  if (raw[0] == 'M' && raw[1] == 'Z') {
+    status = open_image(out_coff, kdl_load_u32(raw + 60));
+  } else if (is_big(raw, look)) {
+    out_coff->count = kdl_load_u32(raw + 44);
+    out_coff->sections = big_header_size;
+    set_strings(out_coff, kdl_load_u32(raw + 48), kdl_load_u32(raw + 52), big_symbol_size);
+  } else {
+    out_coff->count = kdl_load_u16(raw + 2);
+    out_coff->sections = header_size;
+    set_strings(out_coff, kdl_load_u32(raw + 8), kdl_load_u32(raw + 12), symbol_size);
+  }
+  if (status != KDL_OK)
+    return status;
+  uint64_t room =
+      out_coff->sections < file->size ? (file->size - out_coff->sections) / section_size : 0;
+  if (out_coff->count > room || out_coff->count > limit_sections)
+    return kdl_malformed(file, 0, "NumberOfSections",
+                         "found %" PRIu64 ", expected at most %" PRIu64, out_coff->count,
+                         room < limit_sections ? room : (uint64_t)limit_sections);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sections                                                                                     */
+
+/* "/123" is a place in the table of strings, "//AAAAAA" the same in base 64; false for other
+ * names. */
+static bool long_name_at(const uint8_t *name, uint64_t *out_offset) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  uint64_t value = 0;
+  size_t i = 1;
+  if (name[0] != '/')
+    return false;
+  if (name[1] == '/') {
+    for (i = 2; i < short_name; ++i) {
+      const char *digit = name[i] ? strchr(digits, name[i]) : NULL;
+      if (!digit)
+        return false;
+      value = value * 64 + (uint64_t)(digit - digits);
+    }
+  } else {
+    for (; i < short_name && name[i] >= '0' && name[i] <= '9'; ++i)
+      value = value * 10 + (uint64_t)(name[i] - '0');
+    if (i == 1 || (i < short_name && name[i]))
+      return false;
+  }
+  *out_offset = value;
+  return true;
+}
+
+/* Cut at what fits: no name that is looked for is longer. */
+static kdl_status read_long_name(const coff_file *coff, uint64_t offset, section *out) {
+  uint64_t at = coff->strings + offset;
+  if (!coff->strings || at >= coff->file->size)
+    return KDL_OK;
+  uint64_t room = coff->file->size - at;
+  size_t look = room < sizeof out->name - 1 ? (size_t)room : sizeof out->name - 1;
+  const uint8_t *text = kdl_region_peek(coff->file, at, look);
+  if (!text)
+    return kdl_error_status();
+  memcpy(out->name, text, look);
+  return KDL_OK;
+}
+
+static kdl_status read_section(const coff_file *coff, uint64_t index, section *out) {
+  uint64_t at = coff->sections + index * section_size;
+  const uint8_t *raw = kdl_region_peek(coff->file, at, section_size);
+  if (!raw)
+    return kdl_error_status();
+  *out = (section){
+      .header = at,
+      .address = kdl_load_u32(raw + 12),
+      .offset = kdl_load_u32(raw + 20),
+      .size = kdl_load_u32(raw + 16),
+      .flags = kdl_load_u32(raw + 36),
+  };
+  uint64_t offset;
+  if (long_name_at(raw, &offset))
+    return read_long_name(coff, offset, out);
+  memcpy(out->name, raw, short_name);
+  return KDL_OK;
+}
+
+static parse_fn *parser_of(const section *item) {
+  for (size_t i = 0; i < sizeof known_sections / sizeof *known_sections; ++i) {
+    const char *name = known_sections[i].name;
+    if (known_sections[i].is_prefix ? strncmp(item->name, name, strlen(name)) == 0
+                                    : strcmp(item->name, name) == 0)
+      return known_sections[i].parse;
+  }
+  return NULL;
+}
+
+static kdl_status read_name(void *user, kdl_string *out_name) {
+  const section *item = user;
+  *out_name = (kdl_string){item->name, strlen(item->name)};
+  return KDL_OK;
+}
+
+static kdl_status walk_section(kdl_container *container, const kdl_scope *scope,
+                               const coff_file *coff, section *item) {
+  parse_fn *parse = parser_of(item);
+  bool is_inside = kdl_in_range(item->offset, item->size, coff->file->size);
+  if (parse && !is_inside)
+    return kdl_malformed(coff->file, item->header + 16, item->name,
+                         "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                         ", expected them to end within the file's 0x%" PRIx64,
+                         item->size, item->offset, coff->file->size);
+  kdl_region body = kdl_region_slice(coff->file, item->offset, is_inside ? item->size : 0);
+  if (!parse)
+    return kdl_scan_region(container, scope, &(kdl_scan){&body, item->address, read_name, item});
+  kdl_scope inner = *scope;
+  inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
+  return inner.place ? parse(container, &inner, &body) : kdl_container_no_memory(container);
+}
+
+static int compare_offsets(const void *left, const void *right) {
+  const section *a = left;
+  const section *b = right;
+  if (a->offset != b->offset)
+    return a->offset < b->offset ? -1 : 1;
+  return (a->header > b->header) - (a->header < b->header);
+}
+
+/* Each byte once: what lies on top of the section before it is left out. */
+static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope,
+                                const coff_file *coff, section *sections) {
+  size_t kept = 0;
+  for (uint64_t i = 0; i < coff->count; ++i) {
+    kdl_status status = read_section(coff, i, &sections[kept]);
+    if (status != KDL_OK)
+      return status;
+    kept += sections[kept].size != 0 &&
+            (sections[kept].flags & flag_initialised || parser_of(&sections[kept]));
+  }
+  qsort(sections, kept, sizeof *sections, compare_offsets);
+  uint64_t done = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kept && status == KDL_OK; ++i) {
+    if (sections[i].offset < done)
+      continue;
+    done = sections[i].offset + sections[i].size;
+    status = walk_section(container, scope, coff, &sections[i]);
+  }
+  return status;
+}
+
+kdl_status kdl_parse_coff(kdl_container *container, const kdl_scope *scope,
+                          const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found) {
+  coff_file coff;
+  *out_found = false;
+  kdl_status status = open_coff(region, &coff);
+  if (status == KDL_BAD_FILE && what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
+    return KDL_OK;
+  if (status != KDL_OK || coff.count == 0)
+    return status;
+  section *sections = malloc((size_t)coff.count * sizeof *sections);
+  if (!sections)
+    return kdl_container_no_memory(container);
+  uint32_t before = container->count;
+  status = walk_sections(container, scope, &coff, sections);
+  *out_found = container->count != before;
+  free(sections);
+  return status;
+}

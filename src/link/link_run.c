@@ -211,12 +211,12 @@ static void make_line(const kdl_link_task *task, const kdl_question *question, b
   const char *list = kdl_environment("KDL_UKERNEL_PATH");
   *line = (words){.is_whole = true};
   add_word(line, "kdl-ld");
-  add_word(line, kdl_arena_format(&line->arena, "--parent=%d", (int)getpid()));
   add_option(line, "protocol", "1");
   add_option(line, "caller", file_paths[file_caller]);
   add_option(line, "output", file_paths[file_output]);
   add_option(line, "report", file_paths[file_report]);
   add_option(line, "for", question->device);
+  add_word(line, kdl_arena_format(&line->arena, "--parent=%d", (int)getpid()));
   if (task->kernel)
     add_option(line, "kernel", task->kernel);
   if (has_library)

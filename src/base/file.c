@@ -19,15 +19,86 @@ static kdl_status failed(const char *path, const char *step) {
   return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
 }
 
-char *kdl_file_target(const char *path) {
-  char *resolved = realpath(path, NULL);
-  if (resolved || errno != ENOENT)
-    return resolved;
-  struct stat info;
-  if (lstat(path, &info) == 0) /* a link to nowhere: writing "through" it would surprise */
-    return NULL;
-  return strdup(path);
+/* ------------------------------------------------------------------------------------------ */
+/* Links                                                                                        */
+
+enum { limit_links = 40 };
+
+/* The part of a path before its last '/', or "."; false where it is too long. */
+static bool folder_of(const char *path, char out_folder[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  int length = slash ? (int)(slash - path) + 1 : 1;
+  return snprintf(out_folder, PATH_MAX, "%.*s", length, slash ? path : ".") < PATH_MAX;
 }
+
+/* What anybody may have put there goes only as far as Linux lets it with fs.protected_symlinks,
+ * which may be off, and does not know that a file is going to be renamed to the end of a link. */
+static bool is_own(const char *path, const struct stat *found) {
+  char folder[PATH_MAX];
+  struct stat info;
+  if (!folder_of(path, folder) || stat(folder, &info) != 0)
+    return false;
+  return !(info.st_mode & S_IWOTH) || found->st_uid == geteuid() || found->st_uid == info.st_uid;
+}
+
+/* Takes one step along a link. */
+static kdl_status follow(const char *shown, char path[PATH_MAX]) {
+  char next[PATH_MAX], folder[PATH_MAX] = "";
+  ssize_t length = readlink(path, next, sizeof next - 1);
+  if (length < 0)
+    return failed(shown, "write there");
+  next[length] = '\0';
+  bool fits = next[0] == '/' || !strchr(path, '/') || folder_of(path, folder);
+  if (!fits || strlen(folder) + (size_t)length >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return failed(shown, "write there");
+  }
+  stpcpy(stpcpy(path, folder), next);
+  return KDL_OK;
+}
+
+kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
+  struct stat info;
+  if (snprintf(out_end, PATH_MAX, "%s", path) >= PATH_MAX) {
+    errno = ENAMETOOLONG;
+    return failed(path, "write there");
+  }
+  for (int links = 0; lstat(out_end, &info) == 0; ++links) {
+    if (!S_ISREG(info.st_mode) && !is_own(out_end, &info))
+      return kdl_fail(KDL_IO,
+                      "%s: cannot write there: found a link, pipe or the like of another user "
+                      "(number %ju) in a folder that anybody may write to: %s",
+                      path, (uintmax_t)info.st_uid, out_end);
+    if (!S_ISLNK(info.st_mode))
+      return KDL_OK;
+    if (links == limit_links) {
+      errno = ELOOP;
+      return failed(path, "write there");
+    }
+    kdl_status status = follow(path, out_end);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_file_target(const char *path, char **out_target) {
+  char end[PATH_MAX];
+  struct stat info;
+  kdl_status status = kdl_file_follow(path, end);
+  if (status != KDL_OK)
+    return status;
+  /* A link to nowhere: writing "through" it would surprise. */
+  bool is_nowhere = strcmp(end, path) != 0 && lstat(end, &info) != 0;
+  char *target = is_nowhere ? NULL : strdup(end);
+  if (!target)
+    return failed(path, "write there");
+  *out_target = target;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Descriptors                                                                                  */
 
 /* Whether a write would raise SIGXFSZ, whose default is to kill. */
 static bool is_over_limit(int fd, size_t size) {
@@ -71,6 +142,9 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
   return true;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Drafts                                                                                       */
+
 /* A new file under a name nobody else has, made as open() would have made `target`. */
 static int create_beside(const char *target, char **out_path) {
   size_t room = strlen(target) + 32;
@@ -97,12 +171,12 @@ static int create_beside(const char *target, char **out_path) {
   return fd;
 }
 
-/* Changing the owner clears set-id bits, so the mode comes second. An ordinary user cannot give a
+/* Set-id bits are not kept: they were given to what the file held. An ordinary user cannot give a
  * file away; the group alone is then worth a try. */
 static void copy_ownership(int fd, const struct stat *old) {
   if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
     errno = 0;
-  fchmod(fd, old->st_mode & 07777);
+  fchmod(fd, old->st_mode & 0777);
 }
 
 kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
@@ -133,13 +207,13 @@ kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name) {
 }
 
 kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
-  char *target = kdl_file_target(path);
-  if (!target)
-    return failed(path, "write there");
+  char *target;
+  kdl_status status = kdl_file_target(path, &target);
+  if (status != KDL_OK)
+    return status;
   struct stat old;
-  bool replaces = stat(target, &old) == 0;
+  bool replaces = lstat(target, &old) == 0;
   kdl_file_draft draft;
-  kdl_status status;
   if (replaces && !S_ISREG(old.st_mode))
     status = kdl_fail(KDL_IO,
                       "%s: cannot write: found a directory, device, pipe or socket, expected a "
@@ -147,7 +221,7 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
                       path);
   else
     status = kdl_file_draft_begin(target, path, &draft);
-  if (status == KDL_OK && replaces)
+  if (status == KDL_OK && replaces && is_own(target, &old)) /* what others planted is not theirs */
     copy_ownership(draft.fd, &old);
   if (status == KDL_OK && kdl_fd_write(draft.fd, data, size)) {
     status = kdl_file_draft_keep(&draft, target);

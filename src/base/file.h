@@ -5,18 +5,23 @@
 
 #include <kdl/kdl.h>
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Writes `size` bytes beside `path`, flushes them and renames the result over it. After any
  * failure, a full disk included, the old file is whole and nothing is left beside it. A symbolic
- * link is followed, so that the link stays; an existing file keeps its mode, and its owner and
- * group where the caller may set them. */
+ * link is followed as kdl_file_follow does, so that the link stays; an existing file keeps its mode
+ * without set-id bits, and its owner and group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 
-/* The file that a path leads to: the end of a chain of links, or the path itself where nothing is
- * there yet. malloc'ed; NULL with errno for a link to nowhere, or out of memory. */
-char *kdl_file_target(const char *path);
+/* The end of a chain of links, or the path itself, whether it is there or not. Links, pipes and the
+ * like in a folder that anybody may write to are refused unless they are the user's own or of the
+ * folder's owner: somebody may have planted them. */
+kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]);
+
+/* The same, malloc'ed, for a file that is to be written: KDL_IO for a link to nowhere. */
+kdl_status kdl_file_target(const char *path, char **out_target);
 
 /* A file that is being written beside the one that it shall become. */
 typedef struct kdl_file_draft {

@@ -81,9 +81,12 @@ static kdl_status set_path(const char *given) {
   char name[PATH_MAX];
   if (!expand(given, name))
     return kdl_fail(KDL_IO, "%.40s...: the name is too long", given);
-  char *target = kdl_file_target(name);
+  char *target;
+  kdl_status status = kdl_file_target(name, &target);
+  if (status != KDL_OK)
+    return status;
   char folder[PATH_MAX] = "";
-  bool is_whole = target && (target[0] == '/' || getcwd(folder, sizeof folder));
+  bool is_whole = target[0] == '/' || getcwd(folder, sizeof folder);
   int length =
       is_whole ? snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", target) : -1;
   free(target);

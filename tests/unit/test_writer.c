@@ -147,6 +147,71 @@ static void keeps_mode_and_link(void **state) {
   expect_content("f", "new!");
 }
 
+static void set_id_bits_are_not_kept(void **state) {
+  (void)state;
+  assert_ok(kdl_file_save("f", "old", 3));
+  assert_int_equal(chmod("f", 07755), 0);
+  assert_ok(kdl_file_save("f", "new", 3));
+  struct stat info;
+  assert_int_equal(stat("f", &info), 0);
+  assert_int_equal(info.st_mode & 07777, 0755);
+}
+
+enum { somebody = 12345 };
+
+/* A folder that anybody may write to, and in it links and files of somebody else. */
+static void what_others_planted_leads_nowhere(void **state) {
+  (void)state;
+  if (geteuid() != 0) {
+    print_message("skipped: only root can make files of another user\n");
+    skip();
+  }
+  assert_int_equal(mkdir("all", 0700), 0);
+  assert_int_equal(chmod("all", 01777), 0);
+  assert_ok(kdl_file_save("precious", "old", 3));
+  assert_int_equal(symlink("../precious", "all/planted"), 0);
+  assert_int_equal(lchown("all/planted", somebody, somebody), 0);
+  assert_int_equal(symlink("all/planted", "own"), 0);
+  assert_int_equal(mkfifo("all/pipe", 0666), 0);
+  assert_int_equal(chown("all/pipe", somebody, somebody), 0);
+  assert_fails(kdl_file_save("all/planted", "new", 3), KDL_IO,
+               "all/planted: cannot write there: found a link, pipe or the like of another user "
+               "(number 12345) in a folder that anybody may write to: all/planted");
+  assert_int_equal(kdl_file_save("own", "new", 3), KDL_IO);
+  assert_int_equal(kdl_file_save("all/pipe", "new", 3), KDL_IO);
+  expect_content("precious", "old");
+  /* One's own are followed, and so are those of the folder's owner. */
+  assert_int_equal(symlink("../precious", "all/own"), 0);
+  assert_ok(kdl_file_save("all/own", "own", 3));
+  expect_content("precious", "own");
+  assert_int_equal(chown("all", somebody, somebody), 0);
+  assert_ok(kdl_file_save("all/planted", "its", 3));
+  expect_content("precious", "its");
+  assert_int_equal(chown("all", 0, 0), 0);
+  /* A file that is replaced does not stay another's. */
+  assert_ok(kdl_file_save("all/f", "old", 3));
+  assert_int_equal(chown("all/f", somebody, somebody), 0);
+  assert_ok(kdl_file_save("all/f", "new", 3));
+  struct stat info;
+  assert_int_equal(stat("all/f", &info), 0);
+  assert_int_equal(info.st_uid, 0);
+  assert_int_equal(system("rm -r all precious own"), 0);
+}
+
+static void links_in_circles_end(void **state) {
+  (void)state;
+  assert_int_equal(symlink("a", "b"), 0);
+  assert_int_equal(symlink("b", "a"), 0);
+  assert_fails(kdl_file_save("a", "x", 1), KDL_IO,
+               "a: cannot write there: Too many levels of symbolic links");
+  assert_int_equal(mkdir("d", 0700), 0);
+  assert_int_equal(symlink("../f", "d/up"), 0);
+  assert_ok(kdl_file_save("f", "x", 1));
+  assert_ok(kdl_file_save("d/up", "y", 1));
+  expect_content("f", "y");
+  assert_int_equal(system("rm -r a b d f"), 0);
+}
+
 static void new_files_follow_the_umask(void **state) {
   (void)state;
   mode_t old = umask(027);
@@ -173,6 +238,9 @@ int main(void) {
       cmocka_unit_test(writes_what_others_write),
       cmocka_unit_test(refuses_what_the_format_cannot_carry),
       in_folder(a_full_disk_loses_nothing),
+      in_folder(set_id_bits_are_not_kept),
+      in_folder(what_others_planted_leads_nowhere),
+      in_folder(links_in_circles_end),
       in_folder(keeps_mode_and_link),
       in_folder(new_files_follow_the_umask),
       in_folder(refuses_bad_places),

@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +18,36 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
+/* The end of the links, which may be nothing that has a name: /dev/stdout leads to "pipe:[7]". What
+ * has become a regular file in between is another one than was meant. */
+static int open_special(const char *path, const char *end) {
+  struct stat info;
+  bool is_named = lstat(end, &info) == 0;
+  int fd = open(is_named ? end : path, O_WRONLY | O_CLOEXEC | (is_named ? O_NOFOLLOW : 0));
+  if (fd >= 0 && (fstat(fd, &info) != 0 || S_ISREG(info.st_mode))) {
+    close(fd);
+    errno = EEXIST;
+    return -1;
+  }
+  return fd;
+}
+
 /* A device or pipe cannot be replaced by a renamed file, only written to. */
 static kdl_status write_through(const char *path, const void *data, size_t size) {
-  FILE *file = fopen(path, "w");
-  if (!file)
+  char end[PATH_MAX];
+  kdl_status status = kdl_file_follow(path, end);
+  if (status != KDL_OK)
+    return status;
+  int fd = open_special(path, end);
+  if (fd < 0)
     return kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
-  errno = 0;
-  fwrite(data, 1, size, file);
-  int failed = ferror(file);
-  if (fclose(file) != 0 || failed)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
-  return KDL_OK;
+  bool is_whole = kdl_fd_write(fd, data, size);
+  int reason = errno;
+  if (close(fd) != 0 && is_whole) {
+    is_whole = false;
+    reason = errno;
+  }
+  return is_whole ? KDL_OK : kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(reason));
 }
 
 kdl_status cli_output_save(const char *path, const void *data, size_t size) {

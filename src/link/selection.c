@@ -24,6 +24,8 @@ typedef struct {
   kdl_policy policy;
   kdl_string kernel;
   kdl_string variant_tag;
+  const uint32_t *among; /* images that take part; NULL: all */
+  size_t among_count;
 } request;
 
 /* The ranking on one route. */
@@ -91,9 +93,13 @@ static kdl_status make_request(kdl_library *lib, kdl_device *device, const char 
 
 static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
   ranking made = {
-      .query = {kdl_device_route(asked->device, route), asked->policy, asked->kernel,
-                asked->variant_tag},
-      .count = kdl_catalog_count(asked->catalog),
+      .query = {.device = kdl_device_route(asked->device, route),
+                .policy = asked->policy,
+                .kernel = asked->kernel,
+                .variant_tag = asked->variant_tag,
+                .among = asked->among,
+                .among_count = asked->among_count},
+      .count = asked->among ? asked->among_count : kdl_catalog_count(asked->catalog),
       .line = asked->device->lines[route],
   };
   made.candidates = calloc(made.count + 1, sizeof *made.candidates);
@@ -308,14 +314,15 @@ static int visit_candidate(const request *asked, const ranking *made, size_t pla
   return visit(user, &verdict);
 }
 
-kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
-                       const kdl_select_opts *opts,
-                       int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                               const kdl_select_opts *opts, const uint32_t *among,
+                               size_t among_count,
+                               int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
   request asked;
   ranking made;
-  kdl_status status = KDL_GIVEN(lib, device, visit);
-  if (status == KDL_OK)
-    status = make_request(lib, device, kernel, opts, &asked);
+  kdl_status status = make_request(lib, device, kernel, opts, &asked);
+  asked.among = among;
+  asked.among_count = among_count;
   if (status == KDL_OK)
     status = rank(&asked, &made);
   if (status != KDL_OK)
@@ -327,6 +334,14 @@ kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
   }
   free(made.candidates);
   return KDL_OK;
+}
+
+kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,
+                       const kdl_select_opts *opts,
+                       int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
+  kdl_status status = KDL_GIVEN(lib, device, visit);
+  return status == KDL_OK ? kdl_library_explain(lib, device, kernel, opts, NULL, 0, visit, user)
+                          : status;
 }
 
 kdl_status kdl_variants(kdl_library *lib, const char *kernel,

@@ -22,6 +22,8 @@ typedef struct {
   kdl_string *names;
   size_t count;
   size_t capacity;
+  const kdl_pair **keys; /* of an index, by name, the last of equal ones last */
+  size_t key_count;
 } kernel_list;
 
 typedef struct {
@@ -149,8 +151,10 @@ kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalo
 void kdl_catalog_destroy(kdl_catalog *catalog) {
   if (!catalog)
     return;
-  for (size_t i = 0; catalog->kernels && i < catalog->container->count; ++i)
+  for (size_t i = 0; catalog->kernels && i < catalog->container->count; ++i) {
     free(catalog->kernels[i].names);
+    free((void *)catalog->kernels[i].keys);
+  }
   kdl_arena_free(&catalog->arena);
   pthread_mutex_destroy(&catalog->lock);
   free(catalog->versions);
@@ -205,23 +209,34 @@ static int collect_name(void *user, const char *name, size_t length) {
   return collector->out_of_memory;
 }
 
-static bool collect_index(const kdl_image *image, kernel_list *list) {
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    kdl_string name;
-    if (!kdl_kernel_name(image->pairs[i].key, &name))
-      continue;
-    if (!append_name(list, name))
-      return false;
-  }
-  return true;
-}
-
 static int compare_names(const void *left, const void *right) {
   const kdl_string *a = left;
   const kdl_string *b = right;
   if (a->length != b->length)
     return a->length < b->length ? -1 : 1;
   return memcmp(a->data, b->data, a->length);
+}
+
+static int compare_keys(const void *left, const void *right) {
+  const kdl_pair *a = *(const kdl_pair *const *)left;
+  const kdl_pair *b = *(const kdl_pair *const *)right;
+  int order = compare_names(&a->key, &b->key); /* both with the same prefix */
+  return order ? order : (a > b) - (a < b);
+}
+
+static bool collect_index(const kdl_image *image, kernel_list *list) {
+  list->keys = calloc(image->pair_count + 1, sizeof *list->keys);
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string name;
+    if (!kdl_kernel_name(image->pairs[i].key, &name))
+      continue;
+    if (!list->keys || !append_name(list, name))
+      return false;
+    list->keys[list->key_count++] = &image->pairs[i];
+  }
+  if (list->key_count > 1)
+    qsort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
+  return true;
 }
 
 /* Called with the lock held. */
@@ -296,13 +311,26 @@ const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t
   return *out_count ? list->names : NULL;
 }
 
-const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t index,
-                                         kdl_string kernel) {
-  const kdl_image *image = &catalog->container->images[index];
-  for (size_t i = image->pair_count; i-- > 0;) {
-    kdl_string name;
-    if (kdl_kernel_name(image->pairs[i].key, &name) && compare_names(&name, &kernel) == 0)
-      return &image->pairs[i].value;
+static kdl_string key_name(const kdl_pair *pair) {
+  kdl_string name = {"", 0};
+  kdl_kernel_name(pair->key, &name);
+  return name;
+}
+
+const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  if (!catalog->kernels[index].indexed)
+    return NULL;
+  const kernel_list *list = kernels_of(catalog, index);
+  size_t low = 0;
+  size_t high = list->key_count;
+  while (low < high) { /* to the first key of a greater name */
+    size_t middle = low + (high - low) / 2;
+    kdl_string name = key_name(list->keys[middle]);
+    if (compare_names(&name, &kernel) <= 0)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  return NULL;
+  kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
+  return low && compare_names(&last, &kernel) == 0 ? &list->keys[low - 1]->value : NULL;
 }

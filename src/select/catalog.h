@@ -56,7 +56,6 @@ const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
 /* The value of an image's `kdl.kernel.NAME` key, or NULL. */
-const kdl_string *kdl_catalog_kernel_key(const kdl_catalog *catalog, size_t index,
-                                         kdl_string kernel);
+const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
 
 #endif

@@ -56,12 +56,13 @@ bool kdl_preference_create(const kdl_image_rule *rules, size_t count, kdl_policy
                            kdl_preference *out_preference) {
   enum { few = 16 };
   place some[few], *places = some;
-  kdl_image_rule *ordered = malloc(count * (sizeof *ordered + sizeof(uint32_t)) + 1);
+  kdl_image_rule *ordered = malloc(count * (sizeof *ordered + 2 * sizeof(uint32_t)) + 1);
   if (count > few)
     places = malloc(count * sizeof *places);
   bool fits = ordered && places;
   if (fits) {
     uint32_t *images = (uint32_t *)(ordered + count);
+    uint32_t *at = images + count;
     for (size_t i = 0; i < count; ++i)
       places[i] = place_of(&rules[i], (uint32_t)i, policy);
     if (count > 1)
@@ -69,8 +70,9 @@ bool kdl_preference_create(const kdl_image_rule *rules, size_t count, kdl_policy
     for (size_t i = 0; i < count; ++i) {
       ordered[i] = rules[places[i].image];
       images[i] = places[i].image;
+      at[images[i]] = (uint32_t)i;
     }
-    *out_preference = (kdl_preference){ordered, images, count};
+    *out_preference = (kdl_preference){ordered, images, at, count};
   } else {
     free(ordered);
   }

@@ -29,6 +29,7 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 typedef struct kdl_preference {
   kdl_image_rule *rules;
   uint32_t *images; /* which image each rule is of; behind the rules */
+  uint32_t *places; /* where each image's rule is; behind those */
   size_t count;
 } kdl_preference;
 

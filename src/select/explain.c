@@ -51,7 +51,7 @@ static void explain_key(kdl_string kernel, kdl_string value, kdl_explained_reaso
   kdl_out_parse_error(&out, value, error);
 }
 
-static void explain_reasons(const kdl_catalog *catalog, const kdl_query *query,
+static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
                             const kdl_candidate *candidate, kdl_explanation *explanation) {
   kdl_image_desc image = kdl_catalog_desc(catalog, candidate->image);
   kdl_device_desc device = describe(&query->device->spec);

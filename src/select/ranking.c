@@ -27,7 +27,7 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
 }
 
 /* The launch limits of one kernel, which the image's rule knows nothing of. */
-static uint64_t limit_reasons(const kdl_catalog *catalog, size_t index, const kdl_query *query) {
+static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_query *query) {
   const kdl_string *value = kdl_catalog_kernel_key(catalog, index, query->kernel);
   kdl_kernel_key key;
   if (!value)
@@ -73,12 +73,14 @@ static int compare_candidates(const void *left, const void *right) {
 
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates) {
   const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
+  size_t count = query->among ? query->among_count : order->count;
   size_t eligible = 0;
-  for (size_t i = 0; i < order->count; ++i) {
-    out_candidates[i] = judge(catalog, order, i, query);
+  for (size_t i = 0; i < count; ++i) {
+    size_t place = query->among ? order->places[query->among[i]] : i;
+    out_candidates[i] = judge(catalog, order, place, query);
     eligible += out_candidates[i].eligible;
   }
-  if (order->count > 1)
-    qsort(out_candidates, order->count, sizeof *out_candidates, compare_candidates);
+  if (count > 1)
+    qsort(out_candidates, count, sizeof *out_candidates, compare_candidates);
   return eligible;
 }

@@ -29,6 +29,8 @@ typedef struct kdl_query {
   kdl_policy policy;
   kdl_string kernel;      /* data NULL: any; images need not hold it */
   kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
+  const uint32_t *among;  /* images that take part; NULL: all */
+  size_t among_count;
 } kdl_query;
 
 typedef struct kdl_candidate {
@@ -40,7 +42,7 @@ typedef struct kdl_candidate {
   bool eligible; /* may run, and holds the kernel */
 } kdl_candidate;
 
-/* Fills `out_candidates`, which has room for every image of the catalog: the eligible ones first,
+/* Fills `out_candidates`, which has room for every image that takes part: the eligible ones first,
  * best first; then the others, those nearest to running first. Returns how many are eligible. Reads
  * kernel names of images that may run, and of no others; allocates nothing itself. */
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates);

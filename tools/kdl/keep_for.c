@@ -3,11 +3,10 @@
 
 #include "base/error.h"
 #include "choose_for.h"
+#include "holdings.h"
 #include "kinds.h"
-#include "link/library.h"
-#include "names.h"
+#include "link/selection.h"
 #include "report.h"
-#include "target/text.h"
 #include "target/x86.h"
 
 #include <stdio.h>
@@ -29,7 +28,7 @@ typedef struct {
   const cli_input *input;
   kdl_catalog *catalog;
   const cli_device *device;
-  cli_names kernels;
+  cli_holdings holdings;
   account *accounts;
   bool *kept;
   /* of the ranking at hand: */
@@ -66,25 +65,28 @@ static int keep(void *user, const kdl_verdict *verdict) {
   return 0;
 }
 
-static kdl_status rank(keeper *k, const char *kernel) {
+/* Only the images that hold the kernel, or all where it is NULL. */
+static kdl_status rank(keeper *k, const cli_held *kernel) {
   k->forms = 0;
   k->fitting = 0;
-  return kdl_explain(k->input->lib, k->device->device, kernel, NULL, keep, k);
+  return kdl_library_explain(k->input->lib, k->device->device, kernel ? kernel->kernel.data : NULL,
+                             NULL, kernel ? kernel->images : NULL, kernel ? kernel->count : 0, keep,
+                             k);
 }
 
 static kdl_status keep_for_kernels(keeper *k) {
   size_t missing = 0;
   const char *example = "";
-  for (size_t i = 0; i < k->kernels.count; ++i) {
-    kdl_status status = rank(k, k->kernels.items[i].data);
+  for (size_t i = 0; i < k->holdings.count; ++i) {
+    kdl_status status = rank(k, &k->holdings.kernels[i]);
     if (status != KDL_OK)
       return status;
     if (k->fitting == 0 && missing++ == 0)
-      example = k->kernels.items[i].data;
+      example = k->holdings.kernels[i].kernel.data;
   }
   if (missing)
     cli_warning("%s: %s takes no image for %zu of %zu kernels, such as '%s'", k->input->name,
-                k->device->name, missing, k->kernels.count, example);
+                k->device->name, missing, k->holdings.count, example);
   return KDL_OK;
 }
 
@@ -143,14 +145,18 @@ static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell 
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static int collect_kernel(void *user, const kdl_string *name) {
-  return !cli_names_add(user, name->data, name->length);
-}
-
 /* Images that do not tell their kernels take part where none is asked for. */
-static void collect_kernels(keeper *k) {
-  for (size_t i = 0; i < kdl_image_count(k->input->lib); ++i)
-    (void)kdl_image_kernels(k->input->lib, i, collect_kernel, &k->kernels);
+static kdl_status collect_kernels(keeper *k) {
+  bool fits = true;
+  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
+    size_t count;
+    const kdl_string *names = kdl_catalog_kernels(k->catalog, i, &count);
+    for (size_t n = 0; n < count && fits; ++n)
+      fits = cli_holdings_add(&k->holdings, names[n], i);
+  }
+  return fits && cli_holdings_finish(&k->holdings)
+             ? KDL_OK
+             : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
 }
 
 kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
@@ -166,7 +172,7 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
   if (status == KDL_OK)
     status = cli_devices_given(args, "for", ',', &devices);
   if (status == KDL_OK)
-    collect_kernels(&k);
+    status = collect_kernels(&k);
   for (size_t i = 0; i < devices.count && status == KDL_OK; ++i) {
     k.device = &devices.items[i];
     status = keep_for_device(&k);
@@ -174,7 +180,7 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
   if (status == KDL_OK && tell)
     status = tell_all(&k, &devices, tell, user);
   cli_devices_free(&devices);
-  cli_names_free(&k.kernels);
+  cli_holdings_free(&k.holdings);
   free(k.accounts);
   return status;
 }

@@ -5,73 +5,53 @@
 #include "image/image.h"
 #include "kinds.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(kdl_string a, kdl_string b) {
-  int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
-  return order ? order : (a.length > b.length) - (a.length < b.length);
+static int compare(const void *left, const void *right) {
+  const kdl_string *a = left;
+  const kdl_string *b = right;
+  int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
+  return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Where a name is in the sorted order, or would be. */
-static size_t find(const cli_names *names, kdl_string name, bool *out_found) {
-  size_t low = 0;
-  size_t high = names->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    int order = compare(names->items[names->sorted[middle]], name);
-    if (order == 0) {
-      *out_found = true;
-      return middle;
-    }
-    if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *out_found = false;
-  return low;
-}
-
-static bool reserve(cli_names *names) {
-  if (names->count < names->capacity)
-    return true;
-  size_t capacity = names->capacity ? names->capacity * 2 : 16;
-  kdl_string *items = realloc(names->items, capacity * sizeof *items);
-  if (items)
+static bool append(cli_names *names, kdl_string name) {
+  if (names->count == names->capacity) {
+    size_t capacity = names->capacity ? names->capacity * 2 : 16;
+    kdl_string *items = realloc(names->items, capacity * sizeof *items);
+    if (!items)
+      return false;
     names->items = items;
-  size_t *sorted = realloc(names->sorted, capacity * sizeof *sorted);
-  if (sorted)
-    names->sorted = sorted;
-  if (!items || !sorted)
-    return false;
-  names->capacity = capacity;
+    names->capacity = capacity;
+  }
+  names->items[names->count++] = name;
   return true;
 }
 
 bool cli_names_add(cli_names *names, const char *text, size_t length) {
-  bool found;
-  size_t at = find(names, (kdl_string){text, length}, &found);
-  if (found)
+  kdl_string name = {text, length};
+  if (cli_names_has(names, name))
     return true;
-  kdl_string copy = kdl_arena_string(&names->arena, text, length);
-  if (!copy.data || !reserve(names))
+  kdl_string *copy = kdl_arena_alloc(&names->arena, sizeof *copy);
+  if (!copy)
     return false;
-  memmove(names->sorted + at + 1, names->sorted + at, (names->count - at) * sizeof *names->sorted);
-  names->sorted[at] = names->count;
-  names->items[names->count++] = copy;
-  return true;
+  *copy = kdl_arena_string(&names->arena, text, length);
+  return copy->data && append(names, *copy) && tsearch(copy, &names->tree, compare);
 }
 
 bool cli_names_has(const cli_names *names, kdl_string name) {
-  bool found;
-  find(names, name, &found);
-  return found;
+  return tfind(&name, &names->tree, compare) != NULL;
+}
+
+/* The names lie in the arena. */
+static void free_nothing(void *name) {
+  (void)name;
 }
 
 void cli_names_free(cli_names *names) {
+  tdestroy(names->tree, free_nothing);
   free(names->items);
-  free(names->sorted);
   kdl_arena_free(&names->arena);
   *names = (cli_names){.count = 0};
 }

@@ -12,7 +12,7 @@
 
 typedef struct cli_names {
   kdl_string *items; /* in the order they came */
-  size_t *sorted;    /* indices of items */
+  void *tree;        /* of <search.h> */
   size_t count;
   size_t capacity;
   kdl_arena arena;

@@ -3,6 +3,7 @@
  * What choosing will make of the images: the same rules, asked of every device there could be.
  */
 #include "base/error.h"
+#include "holdings.h"
 #include "kinds.h"
 #include "link/library.h"
 #include "target/amdgcn.h"
@@ -14,11 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is compared with one image at most, so that a file of many takes no longer than its size
+ * allows. */
+enum { most_compared = 1000 };
+
 typedef struct {
   cli_verification *verify;
   kdl_catalog *catalog;
   kdl_device_rule *devices; /* every NVIDIA and AMD device there could be */
   size_t device_count;
+  cli_holdings holdings;
+  size_t natives[most_compared];
+  size_t native_count;
 } examination;
 
 static const kdl_image_rule *rule_of(const examination *e, size_t index) {
@@ -192,16 +200,38 @@ static bool kernels_are_covered(const examination *e, size_t a, size_t b) {
   return true;
 }
 
-static void check_shadowed(examination *e, size_t index) {
+/* Images that may have all kernels of this one: those that hold the one that the fewest hold; all,
+ * and no list of them, where it has none. */
+static cli_held possible_rivals(const examination *e, const cli_subject *image) {
+  cli_held fewest = {.count = e->verify->count + 1};
+  for (size_t i = 0; i < image->kernels.count; ++i) {
+    const cli_held *held = cli_holdings_find(&e->holdings, image->kernels.items[i]);
+    if (held && held->count < fewest.count)
+      fewest = *held;
+  }
+  fewest.count -= !fewest.images;
+  return fewest;
+}
+
+static bool shadows(const examination *e, size_t i, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
-  for (size_t i = 0; i < e->verify->count; ++i) {
-    if (i == index || rule_of(e, i)->faults || !admits_all_of(rule_of(e, i), rule) ||
-        !goes_before(e, i, index) || !cli_verify_is_rival(&e->verify->images[i]) ||
-        !tag_is_covered(e, i, index) || !kernels_are_covered(e, i, index))
+  return i != index && !rule_of(e, i)->faults && admits_all_of(rule_of(e, i), rule) &&
+         goes_before(e, i, index) && cli_verify_is_rival(&e->verify->images[i]) &&
+         tag_is_covered(e, i, index) && kernels_are_covered(e, i, index);
+}
+
+static void check_shadowed(examination *e, size_t index) {
+  const cli_subject *image = &e->verify->images[index];
+  if (!image->kernels_known)
+    return;
+  cli_held rivals = possible_rivals(e, image);
+  for (size_t at = 0; at < rivals.count && at < most_compared; ++at) {
+    size_t i = rivals.images ? rivals.images[at] : at;
+    if (!shadows(e, i, index))
       continue;
     char name[128];
     name_image(e, i, name, sizeof name);
-    if (!cli_verify_are_twins(&e->verify->images[i], &e->verify->images[index]))
+    if (!cli_verify_are_twins(&e->verify->images[i], image))
       cli_verify_report(e->verify, CLI_LEVEL_WARNING, index,
                         "it is never chosen: image %zu (%s) has all its kernels, runs wherever it "
                         "does, and goes before it",
@@ -231,14 +261,21 @@ static bool share_a_kernel(const cli_subject *a, const cli_subject *b) {
   return !a->kernels_known || !b->kernels_known;
 }
 
+/* Machine code, for check_priority: of files with much of it the first alone. */
+static void list_natives(examination *e) {
+  for (size_t i = 0; i < e->verify->count && e->native_count < most_compared; ++i) {
+    if (!rule_of(e, i)->faults && !is_ir(kdl_rank_tier(rule_of(e, i)->rank)))
+      e->natives[e->native_count++] = i;
+  }
+}
+
 static void check_priority(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
   if (!rule->priority || rule->faults || !is_ir(kdl_rank_tier(rule->rank)))
     return;
-  for (size_t i = 0; i < e->verify->count; ++i) {
-    const kdl_image_rule *native = rule_of(e, i);
-    if (native->faults || native->priority >= rule->priority ||
-        is_ir(kdl_rank_tier(native->rank)) || !may_meet(rule, native) ||
+  for (size_t at = 0; at < e->native_count; ++at) {
+    size_t i = e->natives[at];
+    if (rule_of(e, i)->priority >= rule->priority || !may_meet(rule, rule_of(e, i)) ||
         !share_a_kernel(&e->verify->images[index], &e->verify->images[i]))
       continue;
     char name[128];
@@ -251,11 +288,23 @@ static void check_priority(examination *e, size_t index) {
   }
 }
 
+static bool list_kernels(examination *e) {
+  bool fits = true;
+  for (size_t i = 0; i < e->verify->count; ++i) {
+    const cli_names *kernels = &e->verify->images[i].kernels;
+    for (size_t n = 0; n < kernels->count && fits; ++n)
+      fits = cli_holdings_add(&e->holdings, kernels->items[n], i);
+  }
+  return fits && cli_holdings_finish(&e->holdings);
+}
+
 kdl_status cli_verify_choices(cli_verification *verify) {
   examination e = {.verify = verify};
   kdl_status status = kdl_library_catalog(verify->input->lib, &e.catalog);
-  if (status == KDL_OK && !list_devices(&e))
+  if (status == KDL_OK && (!list_devices(&e) || !list_kernels(&e)))
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+  if (status == KDL_OK)
+    list_natives(&e);
   for (size_t i = 0; i < verify->count && status == KDL_OK; ++i) {
     if (cli_image_kind_is_container(verify->images[i].info.kind))
       continue;
@@ -266,5 +315,6 @@ kdl_status cli_verify_choices(cli_verification *verify) {
     check_priority(&e, i);
   }
   free(e.devices);
+  cli_holdings_free(&e.holdings);
   return status;
 }

@@ -100,14 +100,19 @@ static kdl_launch_entry *untraced_entry(const kdl_kernel *kernel) {
 }
 
 /* For KDL_TRACE. */
-static kdl_status trace(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                        const kdl_args *args, void *queue) {
+static inline kdl_status trace_from(uint64_t begin, const kdl_kernel_head *head,
+                                    const kdl_launch_desc *desc, const kdl_args *args,
+                                    void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
-  uint64_t begin = kdl_trace_ticks();
   kdl_status status = kernel->untraced(head, desc, args, queue);
   kdl_trace_launch(kernel->traced, begin, desc->grid, desc->block[0] ? desc->block : kernel->block,
                    queue, status);
   return status;
+}
+
+static kdl_status trace(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                        const kdl_args *args, void *queue) {
+  return trace_from(kdl_trace_ticks(), head, desc, args, queue);
 }
 
 /* The same with the time that the device takes, which on the host is the launch's. */
@@ -118,11 +123,12 @@ static kdl_status trace_with_device(const kdl_kernel_head *head, const kdl_launc
   kdl_trace_timer *timer = kdl_trace_times_devices ? device->timer : NULL;
   kdl_trace_pair *span = timer ? kdl_trace_timer_begin(timer, queue) : NULL;
   uint64_t begin_ns = device->works_here ? kdl_trace_ns() : 0;
-  kdl_status status = trace(head, desc, args, queue);
+  uint64_t begin = kdl_trace_ticks();
+  kdl_status status = trace_from(begin, head, desc, args, queue);
   if (timer)
-    kdl_trace_timer_end(timer, span, kernel->traced, queue, status);
+    kdl_trace_timer_end(timer, span, kernel->traced, queue, begin, status);
   else if (device->works_here && status == KDL_OK)
-    kdl_trace_device_time(kernel->traced, begin_ns, kdl_trace_ns(), queue);
+    kdl_trace_device_time(kernel->traced, begin_ns, kdl_trace_ns(), begin, queue);
   return status;
 }
 

@@ -25,6 +25,7 @@ typedef struct kdl_trace_record {
   const void *queue; /* the backend's; NULL where none is concerned */
   union {
     uint64_t bytes;
+    uint64_t launched; /* of KDL_TRACE_DEVICE_TIME: the ticks at which its launch began */
     struct {
       uint32_t grid[3], block[3]; /* of launches */
     };

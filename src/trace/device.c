@@ -20,18 +20,24 @@ static const kdl_trace_device *device_of(const void *handle) {
   return device;
 }
 
-static void collect(const kdl_trace_device *device) {
-  if (device->timer && kdl_trace_times_devices)
-    kdl_trace_timer_collect(device->timer);
+static bool is_timed(const kdl_trace_device *device) {
+  return device->timer && kdl_trace_times_devices;
+}
+
+static void collect(const kdl_trace_device *device, const kdl_trace_wait *wait) {
+  if (is_timed(device))
+    kdl_trace_timer_collect(device->timer, wait);
 }
 
 static kdl_status queue_sync(void *handle, void *queue) {
   const kdl_trace_device *device = device_of(handle);
+  kdl_trace_wait wait = {.queue = queue, .begin_ns = is_timed(device) ? kdl_trace_ns() : 0};
   uint64_t begin = kdl_trace_ticks();
   kdl_status status = device->table->queue_sync(handle, queue);
+  wait.end_ns = wait.begin_ns ? kdl_trace_ns() : 0;
   kdl_trace_span(KDL_LAYER_SYNC, device->subject, begin, queue, 0, status);
   if (status == KDL_OK)
-    collect(device);
+    collect(device, wait.begin_ns ? &wait : NULL);
   return status;
 }
 
@@ -41,7 +47,7 @@ static kdl_status event_sync(void *handle, void *event) {
   kdl_status status = device->table->event_sync(handle, event);
   kdl_trace_span(KDL_LAYER_SYNC, device->subject, begin, NULL, 0, status);
   if (status == KDL_OK)
-    collect(device);
+    collect(device, NULL);
   return status;
 }
 
@@ -49,7 +55,7 @@ static kdl_status event_sync(void *handle, void *event) {
 static void module_unload(void *handle, void *module) {
   const kdl_trace_device *device = device_of(handle);
   device->table->module_unload(handle, module);
-  collect(device);
+  collect(device, NULL);
 }
 
 static kdl_status alloc(void *handle, uint64_t size, uint64_t *out_address) {

@@ -32,15 +32,23 @@ const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, voi
 /* Events around launches on a device. NULL when out of memory. */
 kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *handle);
 
-/* Before and after a launch of `subject` on a queue of the backend. What begins where events are to
- * be had; `span` is what begin returned, which may be NULL. */
+/* Before and after a launch of `subject` on a queue of the backend, which began at `launched`
+ * (ticks). `span` is what begin returned, which may be NULL: no events were to be had. */
 typedef struct kdl_trace_pair kdl_trace_pair;
 kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue);
 void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
-                         const kdl_trace_subject *subject, void *queue, kdl_status status);
+                         const kdl_trace_subject *subject, void *queue, uint64_t launched,
+                         kdl_status status);
 
-/* Records the device time of launches that have ended. */
-void kdl_trace_timer_collect(kdl_trace_timer *timer);
+/* A wait for a queue, in ns of CLOCK_MONOTONIC. */
+typedef struct kdl_trace_wait {
+  const void *queue;
+  uint64_t begin_ns, end_ns;
+} kdl_trace_wait;
+
+/* Records the device time of launches that have ended. `wait` is the one that has just ended, or
+ * NULL where it was for something else. */
+void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait);
 
 /* Launches whose device time is not known, those included that nobody waited for. */
 uint64_t kdl_trace_device_times_lost(void);

@@ -2,18 +2,19 @@
 /*
  * Device time: an event before a launch, one behind it, and the time between them by the device's
  * clock, asked for when somebody has waited. Nothing here waits, but for the first event of a
- * device, the anchor, which tells what the host's clock said at a moment of the device's.
+ * device, the anchor, from which the device's time is counted. Where that lies on the host's clock
+ * is learnt from all of them (trace/correlation.h).
  *
  * Events are few: where all are under way, a launch goes without, and is counted.
  */
+#include "trace/correlation.h"
 #include "trace/device.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A device's clock and the host's drift apart, and CUDA tells times in a float of milliseconds: so
- * the anchor moves along. */
+/* CUDA tells times in a float of milliseconds: so the anchor moves along. */
 enum { most_pairs = 4096, tries_when_empty = 8 };
 static const double anchor_reach_ns = 1e9;
 
@@ -22,7 +23,9 @@ struct kdl_trace_pair {
   void *start, *end; /* events of the backend */
   const kdl_trace_subject *subject;
   const void *queue;
-  uint64_t given_ns; /* when the launch began: no kernel starts before */
+  uint64_t given_ns, ended_ns; /* before the first event was recorded, behind the second */
+  uint64_t launched;           /* ticks: when the launch began */
+  double start_ns, length_ns;  /* by the device's clock, from the anchor on */
 };
 
 struct kdl_trace_timer {
@@ -34,7 +37,7 @@ struct kdl_trace_timer {
   size_t made;
   pthread_mutex_t clock_lock; /* held while the driver is asked for times */
   void *anchor;
-  double anchor_ns;
+  kdl_trace_correlation clocks; /* from the anchor on */
 };
 
 static _Atomic(uint64_t) lost;    /* were not timed */
@@ -51,6 +54,7 @@ kdl_trace_timer *kdl_trace_timer_create(const kdl_backend_table *table, void *ha
   timer->table = table;
   timer->handle = handle;
   timer->pending_end = &timer->pending;
+  timer->clocks = kdl_trace_correlation_none();
   pthread_mutex_init(&timer->lock, NULL);
   pthread_mutex_init(&timer->clock_lock, NULL);
   return timer;
@@ -118,7 +122,6 @@ static kdl_trace_pair *take_pending(kdl_trace_timer *timer) {
 /* ------------------------------------------------------------------------------------------ */
 /* Times                                                                                        */
 
-/* Somewhere between the two readings of the host's clock the device passed the anchor. */
 static bool set_anchor(kdl_trace_timer *timer, void *queue) {
   const kdl_backend_table *table = timer->table;
   void *event = NULL;
@@ -130,7 +133,8 @@ static bool set_anchor(kdl_trace_timer *timer, void *queue) {
     table->event_destroy(timer->handle, event);
     return false;
   }
-  timer->anchor_ns = ((double)before + (double)kdl_trace_ns()) / 2;
+  kdl_trace_correlation_not_before(&timer->clocks, 0, (double)before);
+  kdl_trace_correlation_not_after(&timer->clocks, 0, (double)kdl_trace_ns());
   timer->anchor = event;
   return true;
 }
@@ -143,41 +147,62 @@ static bool has_anchor(kdl_trace_timer *timer, void *queue) {
 }
 
 /* False where the device has not come so far. The clock's lock is held. */
-static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+static bool read_times(kdl_trace_timer *timer, kdl_trace_pair *pair, const kdl_trace_wait *wait) {
   const kdl_backend_table *table = timer->table;
-  double length, since;
-  if (table->event_elapsed(timer->handle, pair->start, pair->end, &length) != KDL_OK ||
-      table->event_elapsed(timer->handle, timer->anchor, pair->start, &since) != KDL_OK)
+  if (table->event_elapsed(timer->handle, pair->start, pair->end, &pair->length_ns) != KDL_OK ||
+      table->event_elapsed(timer->handle, timer->anchor, pair->start, &pair->start_ns) != KDL_OK)
     return false;
-  double start = timer->anchor_ns + since;
-  if (start < (double)pair->given_ns) {
-    timer->anchor_ns += (double)pair->given_ns - start;
-    start = (double)pair->given_ns;
-  }
-  if (since > anchor_reach_ns) {
-    void *passed = timer->anchor;
-    timer->anchor = pair->start;
-    timer->anchor_ns = start;
-    pair->start = passed;
-  }
-  kdl_trace_device_time(pair->subject, (uint64_t)start,
-                        (uint64_t)(start + (length > 0 ? length : 0)), pair->queue);
+  /* What was recorded before a wait for its queue was passed when that ended. */
+  bool was_waited_for = wait && wait->queue == pair->queue && pair->ended_ns <= wait->begin_ns;
+  double seen = (double)(was_waited_for ? wait->end_ns : kdl_trace_ns());
+  kdl_trace_correlation_not_before(&timer->clocks, pair->start_ns, (double)pair->given_ns);
+  kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns, seen);
+  if (pair->length_ns > 0)
+    kdl_trace_correlation_not_after(&timer->clocks, pair->start_ns + pair->length_ns, seen);
   return true;
 }
 
+/* The device passes the first event before the kernel begins, and on an idle queue before the
+ * kernel is launched: the writer lets none begin before its launch. */
+static void record_times(kdl_trace_timer *timer, kdl_trace_pair *pair) {
+  double length = pair->length_ns > 0 ? pair->length_ns : 0;
+  double start = kdl_trace_correlation_host(&timer->clocks, pair->start_ns);
+  start = start > 0 ? start : 0;
+  kdl_trace_device_time(pair->subject, (uint64_t)start, (uint64_t)(start + length), pair->launched,
+                        pair->queue);
+}
+
+/* Places those that were read, once all that they tell of the clocks is known. */
+static void place(kdl_trace_timer *timer, kdl_trace_pair *done) {
+  kdl_trace_pair *pair, *last = done;
+  for (pair = done; pair; pair = pair->next) {
+    record_times(timer, pair);
+    last = pair->start_ns > last->start_ns ? pair : last;
+  }
+  if (last && last->start_ns > anchor_reach_ns) {
+    void *passed = timer->anchor;
+    timer->anchor = last->start;
+    last->start = passed;
+    kdl_trace_correlation_move(&timer->clocks, last->start_ns);
+  }
+  while ((pair = done)) {
+    done = pair->next;
+    give_idle(timer, pair);
+  }
+}
+
 /* Asks for at most so many of the oldest. */
-static void collect(kdl_trace_timer *timer, size_t most) {
-  kdl_trace_pair *early = NULL, **early_end = &early, *pair;
+static void collect(kdl_trace_timer *timer, size_t most, const kdl_trace_wait *wait) {
+  kdl_trace_pair *early = NULL, **early_end = &early, *done = NULL, **done_end = &done, *pair;
   pthread_mutex_lock(&timer->clock_lock);
   while (most-- && (pair = take_pending(timer))) {
-    if (read_times(timer, pair)) {
-      give_idle(timer, pair);
-    } else {
-      *early_end = pair;
-      early_end = &pair->next;
-    }
+    kdl_trace_pair ***end = read_times(timer, pair, wait) ? &done_end : &early_end;
+    **end = pair;
+    *end = &pair->next;
   }
+  *done_end = NULL;
   *early_end = NULL;
+  place(timer, done);
   while ((pair = early)) {
     early = pair->next;
     give_pending(timer, pair);
@@ -185,15 +210,15 @@ static void collect(kdl_trace_timer *timer, size_t most) {
   pthread_mutex_unlock(&timer->clock_lock);
 }
 
-void kdl_trace_timer_collect(kdl_trace_timer *timer) {
-  collect(timer, most_pairs);
+void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait) {
+  collect(timer, most_pairs, wait);
 }
 
 static kdl_trace_pair *take_pair(kdl_trace_timer *timer) {
   bool may_make;
   kdl_trace_pair *pair = take_idle(timer, &may_make);
   if (!pair && !may_make) {
-    collect(timer, tries_when_empty);
+    collect(timer, tries_when_empty, NULL);
     pair = take_idle(timer, &may_make);
   }
   return pair || !may_make ? pair : make_pair(timer);
@@ -223,12 +248,15 @@ kdl_trace_pair *kdl_trace_timer_begin(kdl_trace_timer *timer, void *queue) {
 }
 
 void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
-                         const kdl_trace_subject *subject, void *queue, kdl_status status) {
+                         const kdl_trace_subject *subject, void *queue, uint64_t launched,
+                         kdl_status status) {
   bool timed = span && status == KDL_OK &&
                timer->table->event_record(timer->handle, span->end, queue) == KDL_OK;
   if (timed) {
     span->subject = subject;
     span->queue = queue;
+    span->launched = launched;
+    span->ended_ns = kdl_trace_ns();
     give_pending(timer, span);
     return;
   }

@@ -80,10 +80,11 @@ static inline void kdl_trace_span(kdl_layer layer, const kdl_trace_subject *subj
   kdl_trace_add(layer, subject, begin, kdl_trace_ticks(), queue, bytes, status != KDL_OK);
 }
 
-/* The time that the device took, in ns of CLOCK_MONOTONIC. */
+/* The time that the device took, in ns of CLOCK_MONOTONIC, for a launch that began at `launched`
+ * (ticks). */
 static inline void kdl_trace_device_time(const kdl_trace_subject *subject, uint64_t begin_ns,
-                                         uint64_t end_ns, const void *queue) {
-  kdl_trace_add(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, 0, false);
+                                         uint64_t end_ns, uint64_t launched, const void *queue) {
+  kdl_trace_add(KDL_TRACE_DEVICE_TIME, subject, begin_ns, end_ns, queue, launched, false);
 }
 
 #endif

@@ -165,7 +165,7 @@ static void put_args(writer *out, const kdl_trace_record *record, const queue_pl
   if (is_launch) {
     put_shape(out, "grid", record->grid);
     put_shape(out, "block", record->block);
-  } else if (record->bytes) {
+  } else if (record->what != KDL_TRACE_DEVICE_TIME && record->bytes) {
     print(out, "%s\"bytes\":%" PRIu64, has_member ? "," : "", record->bytes);
     has_member = true;
   }
@@ -192,6 +192,9 @@ static void put_record(writer *out, const kdl_trace_record *record) {
   /* Whole nanoseconds, so that neighbours do not come to overlap by rounding. */
   uint64_t begin = is_device_time ? record->begin : ns_of(out, record->begin);
   uint64_t end = is_device_time ? record->end : ns_of(out, record->end);
+  /* No kernel begins before it is launched, whatever the clocks say. */
+  if (is_device_time && begin < ns_of(out, record->launched))
+    begin = ns_of(out, record->launched);
   int row = is_device_time && place ? row_of(out, place) : out->thread_ids[record->thread];
   const char *name = is_device_time ? (about->kernel ? about->kernel : "kernel")
                                     : kdl_layer_name((kdl_layer)record->what);

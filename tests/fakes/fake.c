@@ -240,3 +240,18 @@ const kdl_device_spec *fake_device(size_t index) {
   bool is_mute = mute && strtoul(mute, NULL, 10) == index;
   return now && index < now->device_count && !is_mute ? &now->devices[index] : NULL;
 }
+
+double fake_event_time(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static double counted = 1, first;
+  const char *clock = fake_setting("clock");
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double host = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+  pthread_mutex_lock(&lock);
+  first = first > 0 ? first : host;
+  double time = clock && strcmp(clock, "host") == 0 ? 1 + host - first : counted;
+  counted += 0.25;
+  pthread_mutex_unlock(&lock);
+  return time;
+}

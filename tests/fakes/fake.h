@@ -33,6 +33,10 @@ size_t fake_device_count(void);
 /* NULL beyond the last, and for one that is mute. */
 const kdl_device_spec *fake_device(size_t index);
 
+/* What the device's clock says at the next event, in ms: a quarter more than at the last one, or
+ * where the setting is `clock=host`, what has passed since the first one. */
+double fake_event_time(void);
+
 /* The value of "BACKEND.name" among the settings, or NULL; valid until the next call. */
 const char *fake_setting(const char *name);
 

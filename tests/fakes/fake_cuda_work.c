@@ -120,7 +120,6 @@ int cuEventDestroy_v2(void *handle) {
 }
 
 int cuEventRecord(void *handle, void *stream_handle) {
-  static double clock = 1;
   FAKE_ENTER();
   fake_object *stream;
   int error = check_stream(stream_handle, &stream);
@@ -129,8 +128,7 @@ int cuEventRecord(void *handle, void *stream_handle) {
     error = KDL_CUDA_ERROR_INVALID_HANDLE;
   if (error == KDL_CUDA_SUCCESS) {
     event->recorded = true;
-    event->time = clock;
-    clock += 0.25;
+    event->time = fake_event_time();
   }
   return fake_leave(error);
 }

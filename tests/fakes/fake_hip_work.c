@@ -114,7 +114,6 @@ int hipEventDestroy(void *handle) {
 }
 
 int hipEventRecord(void *handle, void *stream_handle) {
-  static double clock = 1;
   HIP_ENTER();
   fake_object *stream;
   fake_object *device = device_of(stream_handle, &stream);
@@ -123,8 +122,7 @@ int hipEventRecord(void *handle, void *stream_handle) {
     return hip_leave(invalid_handle);
   if (!fake_hip_lost(device)) {
     event->recorded = true;
-    event->time = clock;
-    clock += 0.25;
+    event->time = fake_event_time();
   }
   return hip_leave(fake_hip_lost(device));
 }

@@ -284,9 +284,13 @@ int zeCommandListAppendBarrier(void *handle, void *signal, uint32_t wait_count, 
 }
 
 /* 4,800 ticks of a clock of 19.2 MHz are 250 us. It counts in 36 bits, and soon begins anew. */
+static uint64_t ticks_now(void) {
+  static const uint64_t start = ((uint64_t)1 << 36) - 4800 * 3;
+  return (start + (uint64_t)((fake_event_time() - 1) * 19200 + 0.5)) & (((uint64_t)1 << 36) - 1);
+}
+
 int zeCommandListAppendWriteGlobalTimestamp(void *handle, uint64_t *to, void *signal,
                                             uint32_t wait_count, void **waits) {
-  static uint64_t clock = ((uint64_t)1 << 36) - 4800 * 3;
   (void)waits;
   ZE_ENTER_ALONE(handle);
   fake_object *list;
@@ -296,8 +300,7 @@ int zeCommandListAppendWriteGlobalTimestamp(void *handle, uint64_t *to, void *si
   if (!error)
     error = signal_event(list, signal);
   if (!error) {
-    *to = clock & (((uint64_t)1 << 36) - 1);
-    clock += 4800;
+    *to = ticks_now();
     note_command(list);
   }
   return ze_leave_alone(handle, error);

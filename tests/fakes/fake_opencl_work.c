@@ -155,9 +155,7 @@ static int32_t check_events(uint32_t count, void *const *events) {
   return KDL_CL_SUCCESS;
 }
 
-/* The clock goes on by a quarter of a millisecond from event to event. */
 static int32_t mark(void *handle, uint32_t count, void *const *events, void **out_event) {
-  static double clock = 1;
   fake_object *queue;
   int32_t error = fake_opencl_queue(handle, &queue);
   if (error == KDL_CL_SUCCESS)
@@ -167,8 +165,7 @@ static int32_t mark(void *handle, uint32_t count, void *const *events, void **ou
   fake_object *event = fake_new(FAKE_EVENT, queue->context);
   event->retained = 1;
   event->recorded = queue->size & KDL_CL_QUEUE_PROFILING;
-  event->time = clock;
-  clock += 0.25;
+  event->time = fake_event_time();
   *out_event = event;
   return KDL_CL_SUCCESS;
 }

@@ -129,6 +129,7 @@ MAKES(clCreateBuffer, (void *context, uint64_t flags, size_t size, void *host, i
     return KDL_CL_SUCCESS;                                                                         \
   }
 DOES(clRetainContext, (void *context))
+DOES(clReleaseContext, (void *context))
 DOES(clGetContextInfo, (void *context, uint32_t what, size_t room, void *value, size_t *size))
 DOES(clRetainCommandQueue, (void *queue))
 DOES(clReleaseCommandQueue, (void *queue))

@@ -188,6 +188,11 @@ typedef struct kdl_backend_table {
   /* Optional; for KDL_BACKEND_SURVIVES_FORK. Called in the child before anything else: threads are
    * gone, locks that they held are not released. */
   void (*after_fork)(void);
+
+  /* Optional. Gives back the device and the first queue that was created on it, when the process
+   * ends by exit() and nothing else that was made on the device is left. Handlers that the driver
+   * registered before the device was opened have not run yet. */
+  void (*device_close)(void *device, void *queue);
 } kdl_backend_table;
 
 /* The name and the type of what a shared object exports. */

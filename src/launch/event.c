@@ -20,7 +20,12 @@ kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
   if (!event)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for an event");
   event->runtime = runtime;
-  status = runtime->table->event_create(runtime->handle, &event->handle);
+  status = kdl_runtime_hold(runtime);
+  if (status == KDL_OK) {
+    status = runtime->table->event_create(runtime->handle, &event->handle);
+    if (status != KDL_OK)
+      kdl_runtime_drop(runtime);
+  }
   if (status != KDL_OK) {
     free(event);
     return status;
@@ -34,6 +39,7 @@ void kdl_event_destroy(kdl_event *event) {
     return;
   if (kdl_runtime_usable(event->runtime) == KDL_OK)
     event->runtime->table->event_destroy(event->runtime->handle, event->handle);
+  kdl_runtime_drop(event->runtime);
   free(event);
 }
 

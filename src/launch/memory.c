@@ -9,6 +9,16 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Having                                                                                       */
 
+static kdl_status take(const kdl_runtime *runtime, uint64_t size, uint64_t *out_address) {
+  kdl_status status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK)
+    return status;
+  status = runtime->table->alloc(runtime->handle, size, out_address);
+  if (status != KDL_OK)
+    kdl_runtime_drop(runtime);
+  return status;
+}
+
 kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) {
   const kdl_runtime *runtime;
   kdl_buffer buffer = {.size = size, .device = device};
@@ -17,7 +27,7 @@ kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_buffer) 
     return status;
   status = kdl_runtime_open(device, &runtime);
   if (status == KDL_OK && size > 0)
-    status = runtime->table->alloc(runtime->handle, size, &buffer.address);
+    status = take(runtime, size, &buffer.address);
   if (status == KDL_OK)
     *out_buffer = buffer;
   else
@@ -41,8 +51,10 @@ kdl_status kdl_free(kdl_buffer *buffer) {
     return KDL_OK;
   if (buffer->address) {
     status = open_device("kdl_free", buffer, &runtime);
-    if (status == KDL_OK)
+    if (status == KDL_OK) {
       status = runtime->table->free(runtime->handle, buffer->address);
+      kdl_runtime_drop(runtime);
+    }
   }
   *buffer = (kdl_buffer){0};
   return status;

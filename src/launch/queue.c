@@ -12,6 +12,11 @@ static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
   kdl_queue *queue = calloc(1, sizeof *queue);
   if (!queue)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a queue");
+  status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK) {
+    free(queue);
+    return status;
+  }
   queue->runtime = runtime;
   *out_queue = queue;
   return KDL_OK;
@@ -23,6 +28,7 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
     *out_queue = queue;
   } else {
     kdl_error_prefix("%s", queue->runtime->label);
+    kdl_runtime_drop(queue->runtime);
     free(queue);
   }
   return status;
@@ -75,6 +81,7 @@ void kdl_queue_destroy(kdl_queue *queue) {
       (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
     runtime->table->queue_destroy(runtime->handle, queue->head.queue);
   }
+  kdl_runtime_drop(runtime);
   free(queue);
 }
 
@@ -96,6 +103,8 @@ kdl_status kdl_queue_native(kdl_queue *queue, void **out_handle) {
   kdl_status status = KDL_GIVEN(queue, out_handle);
   if (status == KDL_OK)
     status = kdl_runtime_usable(queue->runtime);
+  if (status == KDL_OK && queue == &queue->runtime->queue)
+    status = kdl_runtime_hold(queue->runtime); /* for good */
   if (status == KDL_OK)
     *out_handle = queue->runtime->table->queue_native(queue->runtime->handle, queue->head.queue);
   return status;
@@ -109,6 +118,8 @@ kdl_status kdl_device_native(kdl_device *device, kdl_native which, void **out_ha
   if (status == KDL_OK && (unsigned)which > KDL_NATIVE_CONTEXT)
     status =
         kdl_fail(KDL_BAD_CALL, "kdl_device_native: found %d, expected a kdl_native", (int)which);
+  if (status == KDL_OK)
+    status = kdl_runtime_hold(runtime); /* for good */
   if (status == KDL_OK)
     *out_handle = runtime->table->device_native(runtime->handle, which);
   return status;

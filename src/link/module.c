@@ -71,8 +71,13 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
   const kdl_runtime *runtime = module->runtime;
   int64_t start = now_ns();
   module->kind = image->kind;
+  kdl_status status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK)
+    return status;
   kdl_layer_enter(KDL_LAYER_LOAD);
-  kdl_status status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  if (status != KDL_OK)
+    kdl_runtime_drop(runtime);
   kdl_layer_leave(KDL_LAYER_LOAD,
                   &(kdl_layer_about){.library = lib->container->name,
                                      .device = runtime->name,
@@ -275,6 +280,8 @@ void kdl_modules_unload(kdl_library *lib) {
         kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
       }
     }
+    if (module->handle)
+      kdl_runtime_drop(runtime);
     free_module(module);
   }
 }

@@ -10,6 +10,63 @@
 
 #include <stdlib.h>
 
+/* ------------------------------------------------------------------------------------------ */
+/* The end                                                                                      */
+
+/* What drivers are to give back to: their own handlers run behind those that were registered later,
+ * and a device is opened when its driver has been started. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list grows */
+static _Atomic(kdl_runtime *) open_runtimes;
+
+enum { is_closed = -1 };
+
+kdl_status kdl_runtime_hold(const kdl_runtime *runtime) {
+  _Atomic(int) *users = &((kdl_runtime *)(uintptr_t)runtime)->users;
+  int now = atomic_load_explicit(users, memory_order_relaxed);
+  while (now != is_closed && !atomic_compare_exchange_weak(users, &now, now + 1))
+    ;
+  return now == is_closed ? kdl_runtime_usable(runtime) : KDL_OK;
+}
+
+void kdl_runtime_drop(const kdl_runtime *runtime) {
+  _Atomic(int) *users = &((kdl_runtime *)(uintptr_t)runtime)->users;
+  int now = atomic_load_explicit(users, memory_order_relaxed);
+  while (now > 0 && !atomic_compare_exchange_weak(users, &now, now - 1))
+    ;
+}
+
+/* A program that holds something may use it in a handler of its own that runs later, or in another
+ * thread: then the device stays as it is, and its driver ends it. */
+static void close_unused(kdl_runtime *runtime) {
+  const kdl_backend_table *table = runtime->traced ? runtime->traced->table : runtime->table;
+  int none = 0;
+  if (!table->device_close || kdl_runtime_usable(runtime) != KDL_OK ||
+      kdl_device_is_gone(runtime->device) ||
+      !atomic_compare_exchange_strong(&runtime->users, &none, is_closed))
+    return;
+  if (runtime->traced)
+    kdl_trace_device_close(runtime->traced);
+  table->device_close(runtime->handle, runtime->queue.head.queue);
+}
+
+static void close_all(void) {
+  for (kdl_runtime *runtime = atomic_load(&open_runtimes); runtime; runtime = runtime->next)
+    close_unused(runtime);
+}
+
+/* Registered anew for each, behind what its driver registered. */
+static void close_at_exit(kdl_runtime *runtime) {
+  kdl_lock(&lock);
+  runtime->next = atomic_load(&open_runtimes);
+  atomic_store(&open_runtimes, runtime);
+  kdl_unlock(&lock);
+  if (runtime->table->device_close && atexit(close_all) != 0)
+    kdl_debug(KDL_DEBUG_LOAD, "%s: it will not be closed at the end", runtime->label);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
 /* From here on the device is used through a table that records what is done. */
 static void trace(kdl_runtime *runtime) {
   const kdl_backend_table *around = kdl_trace_table(runtime->table);
@@ -102,6 +159,7 @@ static kdl_status open_once(kdl_device *device, size_t route) {
     return status;
   }
   atomic_store_explicit(&device->runtime, runtime, memory_order_release);
+  close_at_exit(runtime);
   kdl_debug(KDL_DEBUG_LOAD, "opened %s", runtime->label);
   return KDL_OK;
 }
@@ -134,6 +192,8 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
 }
 
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
+  if (atomic_load_explicit(&runtime->users, memory_order_relaxed) == is_closed)
+    return kdl_fail(KDL_DEVICE, "%s: it was closed: the process is ending", runtime->label);
   if (runtime->forks == kdl_fork_count())
     return KDL_OK;
   if (!kdl_backend_survives_fork(runtime->table))

@@ -31,6 +31,8 @@ struct kdl_runtime {
   char label[192];                /* the route's spec in a few words */
   char name[208];                 /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
   const kdl_trace_device *traced; /* NULL: not */
+  kdl_runtime *next;              /* of those that are open */
+  _Atomic(int) users;             /* things that were made on it; -1: it is closed */
 };
 
 /* Opens the device where that has not happened yet, once however many threads ask. A failure is not
@@ -54,7 +56,13 @@ static inline const char *kdl_runtime_line(const kdl_runtime *runtime) {
   return runtime->device->lines[runtime->route];
 }
 
-/* Whether the device may still be used: not in the child of a fork, unless its backend survives. */
+/* Whether the device may still be used: not in the child of a fork, unless its backend survives,
+ * and not once it is closed. */
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
+
+/* Things that are made on the device keep it open until they are gone: queues, events, memory,
+ * modules, and the driver's handles, which are never known to be. */
+kdl_status kdl_runtime_hold(const kdl_runtime *runtime);
+void kdl_runtime_drop(const kdl_runtime *runtime);
 
 #endif

@@ -185,3 +185,8 @@ const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, voi
   kdl_unlock(&lock);
   return made;
 }
+
+void kdl_trace_device_close(const kdl_trace_device *device) {
+  if (device->timer)
+    kdl_trace_timer_close(device->timer);
+}

@@ -26,6 +26,9 @@ const kdl_backend_table *kdl_trace_table(const kdl_backend_table *table);
 const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, void *handle,
                                              const char *name);
 
+/* Destroys the events of a device that is about to be closed. */
+void kdl_trace_device_close(const kdl_trace_device *device);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Device time (trace/timer.c)                                                                  */
 
@@ -49,6 +52,9 @@ typedef struct kdl_trace_wait {
 /* Records the device time of launches that have ended. `wait` is the one that has just ended, or
  * NULL where it was for something else. */
 void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait);
+
+/* Destroys the events of all. Launches that nobody waited for have no time. */
+void kdl_trace_timer_close(kdl_trace_timer *timer);
 
 /* Launches whose device time is not known, those included that nobody waited for. */
 uint64_t kdl_trace_device_times_lost(void);

@@ -265,3 +265,23 @@ void kdl_trace_timer_end(kdl_trace_timer *timer, kdl_trace_pair *span,
   if (status == KDL_OK)
     atomic_fetch_add(&lost, 1);
 }
+
+void kdl_trace_timer_close(kdl_trace_timer *timer) {
+  const kdl_backend_table *table = timer->table;
+  kdl_trace_pair *pair;
+  bool may_make;
+  while ((pair = take_pending(timer))) {
+    atomic_fetch_add(&lost, 1);
+    give_idle(timer, pair);
+  }
+  while ((pair = take_idle(timer, &may_make))) {
+    table->event_destroy(timer->handle, pair->start);
+    table->event_destroy(timer->handle, pair->end);
+    free(pair);
+  }
+  pthread_mutex_lock(&timer->clock_lock);
+  if (timer->anchor)
+    table->event_destroy(timer->handle, timer->anchor);
+  timer->anchor = NULL;
+  pthread_mutex_unlock(&timer->clock_lock);
+}

@@ -112,6 +112,20 @@ int zeContextCreate(void *which, const kdl_ze_context_desc *desc, void **context
   return fake_leave(KDL_ZE_SUCCESS);
 }
 
+int zeContextDestroy(void *handle) {
+  int fault = fake_enter(__func__);
+  pthread_mutex_lock(&fake_lock);
+  fake_object *context = fake_live(handle, FAKE_CONTEXT);
+  if (!context)
+    return fake_leave(invalid_handle);
+  fake_delete(context);
+  return fake_leave(fault);
+}
+
+fake_kind fake_first_to_release(void) {
+  return FAKE_CONTEXT;
+}
+
 int zeContextGetStatus(void *context) {
   ZE_ENTER();
   return fake_leave(fake_live(context, FAKE_CONTEXT) ? KDL_ZE_SUCCESS : invalid_handle);

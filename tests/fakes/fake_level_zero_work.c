@@ -193,6 +193,16 @@ int zeEventCreate(void *handle, const kdl_ze_event_desc *desc, void **event) {
   return fake_leave(KDL_ZE_SUCCESS);
 }
 
+int zeEventDestroy(void *handle) {
+  int fault = fake_enter(__func__);
+  pthread_mutex_lock(&fake_lock);
+  fake_object *event = fake_live(handle, FAKE_POOLED);
+  if (!event)
+    return fake_leave(invalid_handle);
+  fake_delete(event);
+  return fake_leave(fault);
+}
+
 /* Called with an event that may be NULL. */
 static int signal_event(fake_object *list, void *handle) {
   fake_object *event = handle ? fake_live(handle, FAKE_POOLED) : NULL;

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 typedef enum fake_kind {
-  FAKE_CONTEXT, /* those up to here live as long as the process: */
+  FAKE_CONTEXT, /* those up to FAKE_STREAM live as long as the process */
   FAKE_POOL,
   FAKE_POOLED, /* events of a pool */
   FAKE_STREAM,
@@ -124,6 +124,9 @@ fake_object *fake_variable(fake_object *code, fake_object *context, const char *
 
 /* Each vendor's own, where it keeps more: forgets it, for fake_heal and fake_reset. */
 void fake_forget(void);
+
+/* The first kind that a program is to give back before it ends. */
+fake_kind fake_first_to_release(void);
 
 /* For tests that look inside: objects alive but for contexts and what they keep, and launches since
  * the start. */

@@ -47,6 +47,14 @@ int32_t clRetainContext(void *context) {
   return fake_opencl_retain(context, FAKE_CONTEXT, KDL_CL_INVALID_CONTEXT, __func__);
 }
 
+int32_t clReleaseContext(void *context) {
+  return fake_opencl_release(context, FAKE_CONTEXT, KDL_CL_INVALID_CONTEXT, __func__);
+}
+
+fake_kind fake_first_to_release(void) {
+  return FAKE_CONTEXT;
+}
+
 int32_t clGetContextInfo(void *handle, uint32_t what, size_t room, void *value, size_t *size) {
   FAKE_ENTER();
   fake_object *context = fake_live(handle, FAKE_CONTEXT);

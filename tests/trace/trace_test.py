@@ -307,6 +307,56 @@ def held(launches):
     return min(b["ts"] - a["ts"] for a, b in zip(launches, launches[1:])) / 2 + 1000
 
 
+def test_closing(s):
+    """What is alive in the driver when the process ends."""
+    for backend, spec in GPUS.items():
+        for age in ("whole",) if backend == "hip" else ("whole", "old"):
+            log = s.path("calls")
+            fake = {"LD_LIBRARY_PATH": os.path.join(s.fakes, age), "KDL_FAKE_DEVICES": spec, "KDL_FAKE_LOG": log, "OCL_ICD_VENDORS": ""}
+
+            def alive(mode, code=0, **more):
+                if os.path.exists(log):
+                    os.remove(log)
+                said = s.run(mode, count=3, device=backend, library=s.gpu, code=code, **fake, **more)
+                with open(log, encoding="utf-8") as file:
+                    return said, [line.split(": ")[1].strip() for line in file if line.startswith("alive at exit: ")]
+
+            # Everything was given back: so does libkdl.
+            for more in ({"trace": None}, {}, {"KDL_TRACE_GPU": "1"}):
+                expect(f"{backend} {age}: alive", alive("launch", **more), ("", []))
+                expect(f"{backend} {age}: alive behind threads", alive("threads", **more), ("", []))
+            # What the program holds is left alone, and so is what it needs.
+            said, left = alive("leave", trace=None)
+            if said or "2 stream" not in left:
+                fail(f"{backend} {age}: left open: {said}, {left}")
+            # It may be given back behind libkdl's handler; the device's own queue stays then.
+            said, left = alive("late", trace=None)
+            if said or "1 stream" not in left:
+                fail(f"{backend} {age}: closed late: {said}, {left}")
+            said, left = alive("ask_late", trace=None)
+            if not re.fullmatch(rf"late: kdl_alloc: 64 bytes: {backend}.*: it was closed: the process is ending\n", said) or left:
+                fail(f"{backend} {age}: asked late: {said}, {left}")
+        print(f"{backend}: nothing is alive")
+    # The same behind Intel's own loader, whose layer knows what is alive and what is used after its end.
+    driver = os.path.join(s.fakes, "driver", "libze_fake.so.1")
+    if not os.path.exists(driver):
+        print("Level Zero's loader was not tried: its headers are not here (Debian: libze-dev)")
+        return
+    log = s.path("calls")
+    loader = {"ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_HANDLE_LIFETIME": "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1",
+              "ZE_ENABLE_ALT_DRIVERS": driver, "KDL_FAKE_SETTINGS": "level_zero.version=0x10004", "KDL_FAKE_LOG": log,
+              "KDL_FAKE_DEVICES": GPUS["level_zero"]}
+    for mode in ("launch", "leave", "late"):
+        if os.path.exists(log):
+            os.remove(log)
+        expect(f"loader: {mode}", s.run(mode, count=3, device="level_zero", library=s.gpu, KDL_TRACE_GPU="1", **loader), "")
+        with open(log, encoding="utf-8") as file:
+            left = [line for line in file if line.startswith("alive at exit: ")]
+        if bool(left) == (mode == "launch"):
+            fail(f"loader: {mode}: {left}")
+    print("Level Zero's loader: nothing is alive")
+
+
 def test_docs(s):
     """The commands of the page run, and make what it says."""
     page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "tracing.md")

@@ -43,18 +43,45 @@ static void launch_all(kdl_kernel *kernel, kdl_queue *queue, kdl_device *device)
   must(kdl_free(&buffer));
 }
 
-static void work(void) {
+typedef struct {
   kdl_library *lib;
-  kdl_device *device;
   kdl_queue *queue;
+} used;
+
+static used use(void) {
+  used of;
+  kdl_device *device;
   kdl_kernel *kernel;
-  must(kdl_open(library_path, NULL, &lib));
+  must(kdl_open(library_path, NULL, &of.lib));
   must(kdl_device_find(device_text, &device));
-  must(kdl_queue_create(device, NULL, &queue));
-  must(kdl_sym(lib, device, kernel_name, NULL, &kernel));
-  launch_all(kernel, queue, device);
-  kdl_queue_destroy(queue);
-  kdl_close(lib);
+  must(kdl_queue_create(device, NULL, &of.queue));
+  must(kdl_sym(of.lib, device, kernel_name, NULL, &kernel));
+  launch_all(kernel, of.queue, device);
+  return of;
+}
+
+static void give_back(used of) {
+  kdl_queue_destroy(of.queue);
+  kdl_close(of.lib);
+}
+
+static void work(void) {
+  give_back(use());
+}
+
+/* Handlers that were registered before any device was opened run behind libkdl's own. */
+static used left;
+
+static void give_back_late(void) {
+  give_back(left);
+}
+
+static void ask_late(void) {
+  kdl_device *device;
+  kdl_buffer buffer;
+  must(kdl_device_find(device_text, &device));
+  fprintf(stderr, "late: %s\n",
+          kdl_alloc(device, 64, &buffer) == KDL_OK ? "worked" : kdl_error_message());
 }
 
 static void *work_in_thread(void *name) {
@@ -97,7 +124,13 @@ int main(int argc, char **argv) {
   count = (unsigned)strtoul(argv[5], NULL, 10);
   if (strcmp(mode, "nothing") == 0)
     return 0;
-  if (strcmp(mode, "threads") == 0)
+  if (strcmp(mode, "late") == 0)
+    atexit(give_back_late);
+  if (strcmp(mode, "ask_late") == 0)
+    atexit(ask_late);
+  if (strcmp(mode, "leave") == 0 || strcmp(mode, "late") == 0)
+    left = use();
+  else if (strcmp(mode, "threads") == 0)
     work_in_threads();
   else if (strcmp(mode, "turns") == 0)
     work_in_turn();

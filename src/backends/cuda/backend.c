@@ -30,6 +30,7 @@ static const kdl_backend_table table = {
     .copy_peer = kdl_cuda_copy_peer,
     .fill = kdl_cuda_fill,
     .device_native = kdl_cuda_device_native,
+    .device_close = kdl_cuda_device_close,
     .queue_native = kdl_cuda_queue_native,
     .event_native = kdl_cuda_event_native,
     .kernel_native = kdl_cuda_kernel_native,

@@ -28,6 +28,7 @@ struct kdl_cuda_device {
 
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device);
 void *kdl_cuda_device_native(void *device, kdl_native which);
+void kdl_cuda_device_close(void *device, void *queue);
 
 /* A stretch in which one context is current on this thread. */
 typedef struct kdl_cuda_scope {

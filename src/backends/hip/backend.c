@@ -30,6 +30,7 @@ static const kdl_backend_table table = {
     .copy_peer = kdl_hip_copy_peer,
     .fill = kdl_hip_fill,
     .device_native = kdl_hip_device_native,
+    .device_close = kdl_hip_device_close,
     .queue_native = kdl_hip_queue_native,
     .event_native = kdl_hip_event_native,
     .kernel_native = kdl_hip_kernel_native,

@@ -117,3 +117,8 @@ void *kdl_hip_device_native(void *handle, kdl_native which) {
   kdl_hip_device *device = handle;
   return which == KDL_NATIVE_DEVICE ? (void *)(uintptr_t)device->ordinal : NULL;
 }
+
+/* The device's context is everybody's. */
+void kdl_hip_device_close(void *device, void *queue) {
+  kdl_hip_queue_destroy(device, queue);
+}

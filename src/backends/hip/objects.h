@@ -23,6 +23,7 @@ struct kdl_hip_device {
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device);
 void *kdl_hip_device_native(void *device, kdl_native which);
+void kdl_hip_device_close(void *device, void *queue);
 
 /* A stretch in which one device is current on this thread. */
 typedef struct kdl_hip_scope {

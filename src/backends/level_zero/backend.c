@@ -29,6 +29,7 @@ static const kdl_backend_table table = {
     .copy_peer = kdl_ze_copy_peer,
     .fill = kdl_ze_fill,
     .device_native = kdl_ze_device_native,
+    .device_close = kdl_ze_device_close,
     .queue_native = kdl_ze_queue_native,
     .event_native = kdl_ze_event_native,
     .kernel_native = kdl_ze_kernel_native,

@@ -203,3 +203,42 @@ bool kdl_ze_large_buffers(void) {
   const char *asked = kdl_ze_host->environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
   return asked && strcmp(asked, "1") == 0;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Closing                                                                                      */
+
+static bool is_used(const void *context) {
+  const kdl_ze_device *device = open_devices;
+  while (device && device->context != context)
+    device = device->next;
+  return device;
+}
+
+static void destroy_context(kdl_ze_device *device) {
+  shared_context **at = &contexts;
+  while (*at && (*at)->context != device->context)
+    at = &(*at)->next;
+  shared_context *shared = *at;
+  if (!shared || is_used(device->context))
+    return;
+  *at = shared->next;
+  free(shared);
+  int error = kdl_ze.context_destroy(device->context);
+  if (error != KDL_ZE_SUCCESS)
+    kdl_ze_note(device, error, "zeContextDestroy");
+}
+
+/* A context that was adopted is the caller's. */
+void kdl_ze_device_close(void *handle, void *queue) {
+  kdl_ze_device *device = handle;
+  kdl_ze_queue_destroy(device, queue);
+  kdl_ze_stamps_destroy(device);
+  pthread_mutex_lock(&open_lock);
+  kdl_ze_device **at = &open_devices;
+  while (*at != device)
+    at = &(*at)->next;
+  *at = device->next;
+  if (!device->adopted)
+    destroy_context(device);
+  pthread_mutex_unlock(&open_lock);
+}

@@ -47,6 +47,9 @@ kdl_status kdl_ze_stamp_take(kdl_ze_device *device, kdl_ze_stamp **out_stamp);
 void kdl_ze_stamp_hold(kdl_ze_device *device, kdl_ze_stamp *stamp);
 void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp);
 
+/* Destroys all of them, when nobody has one any more. */
+void kdl_ze_stamps_destroy(kdl_ze_device *device);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
@@ -75,6 +78,7 @@ struct kdl_ze_device {
 
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device);
 void *kdl_ze_device_native(void *device, kdl_native which);
+void kdl_ze_device_close(void *device, void *queue);
 
 /* Whether KDL_LEVEL_ZERO_LARGE_BUFFERS asks for buffers that are larger than the driver allows
  * without asking, and for kernels that can reach their end. */

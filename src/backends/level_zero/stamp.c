@@ -137,3 +137,26 @@ void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp) {
   }
   pthread_mutex_unlock(&stamps->lock);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* The end                                                                                      */
+
+static void note(const kdl_ze_device *device, int error, const char *call) {
+  if (error != KDL_ZE_SUCCESS)
+    kdl_ze_note(device, error, call);
+}
+
+void kdl_ze_stamps_destroy(kdl_ze_device *device) {
+  pthread_mutex_lock(&device->stamps.lock);
+  while (device->stamps.pools) {
+    kdl_ze_pool *pool = device->stamps.pools;
+    device->stamps.pools = pool->next;
+    for (unsigned i = 0; i < pool->made; ++i)
+      note(device, kdl_ze.event_destroy(pool->stamps[i].event), "zeEventDestroy");
+    note(device, kdl_ze.pool_destroy(pool->handle), "zeEventPoolDestroy");
+    note(device, kdl_ze.free(device->context, pool->times), "zeMemFree");
+    free(pool);
+  }
+  device->stamps.free = device->stamps.late = NULL;
+  pthread_mutex_unlock(&device->stamps.lock);
+}

@@ -28,6 +28,7 @@ static const kdl_backend_table table = {
     .copy = kdl_opencl_copy,
     .fill = kdl_opencl_fill,
     .device_native = kdl_opencl_device_native,
+    .device_close = kdl_opencl_device_close,
     .queue_native = kdl_opencl_queue_native,
     .event_native = kdl_opencl_event_native,
     .kernel_native = kdl_opencl_kernel_native,

@@ -201,3 +201,18 @@ void *kdl_opencl_device_native(void *handle, kdl_native which) {
   }
   return NULL;
 }
+
+/* A context that was adopted was retained. */
+void kdl_opencl_device_close(void *handle, void *queue) {
+  kdl_opencl_device *device = handle;
+  kdl_opencl_queue_destroy(device, queue);
+  int32_t error = kdl_opencl.context_release(device->context);
+  if (error != KDL_CL_SUCCESS)
+    kdl_opencl_note(device->ordinal, error, "clReleaseContext");
+  pthread_mutex_lock(&open_lock);
+  kdl_opencl_device **at = &open_devices;
+  while (*at != device)
+    at = &(*at)->next;
+  *at = device->next;
+  pthread_mutex_unlock(&open_lock);
+}

@@ -80,6 +80,7 @@ struct kdl_opencl_device {
 
 kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device);
 void *kdl_opencl_device_native(void *device, kdl_native which);
+void kdl_opencl_device_close(void *device, void *queue);
 
 /* A number of 4 or 8 bytes; 0 where the device does not say. */
 uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what);

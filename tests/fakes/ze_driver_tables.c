@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The tables by which Intel's loader knows a driver, so that the fake is one behind the real loader
+ * and its validation layers. What the fake has not stays NULL, which the loader takes for not
+ * supported. */
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+
+#define TABLE(name, type, ...)                                                                     \
+  __attribute__((visibility("default"))) ze_result_t zeGet##name##ProcAddrTable(                   \
+      ze_api_version_t version, type *table) {                                                     \
+    (void)version;                                                                                 \
+    if (!table)                                                                                    \
+      return ZE_RESULT_ERROR_INVALID_NULL_POINTER;                                                 \
+    *table = (type){__VA_ARGS__};                                                                  \
+    return ZE_RESULT_SUCCESS;                                                                      \
+  }
+
+TABLE(Global, ze_global_dditable_t, .pfnInit = zeInit)
+TABLE(Driver, ze_driver_dditable_t, .pfnGet = zeDriverGet,
+      .pfnGetApiVersion = zeDriverGetApiVersion, .pfnGetProperties = zeDriverGetProperties)
+TABLE(Device, ze_device_dditable_t, .pfnGet = zeDeviceGet,
+      .pfnGetProperties = zeDeviceGetProperties,
+      .pfnGetComputeProperties = zeDeviceGetComputeProperties,
+      .pfnGetModuleProperties = zeDeviceGetModuleProperties,
+      .pfnGetCommandQueueGroupProperties = zeDeviceGetCommandQueueGroupProperties,
+      .pfnGetMemoryProperties = zeDeviceGetMemoryProperties,
+      .pfnCanAccessPeer = zeDeviceCanAccessPeer,
+      .pfnPciGetPropertiesExt = zeDevicePciGetPropertiesExt)
+TABLE(Context, ze_context_dditable_t, .pfnCreate = zeContextCreate, .pfnDestroy = zeContextDestroy,
+      .pfnGetStatus = zeContextGetStatus)
+TABLE(CommandList, ze_command_list_dditable_t, .pfnCreateImmediate = zeCommandListCreateImmediate,
+      .pfnDestroy = zeCommandListDestroy, .pfnAppendBarrier = zeCommandListAppendBarrier,
+      .pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy,
+      .pfnAppendMemoryFill = zeCommandListAppendMemoryFill,
+      .pfnAppendWaitOnEvents = zeCommandListAppendWaitOnEvents,
+      .pfnAppendWriteGlobalTimestamp = zeCommandListAppendWriteGlobalTimestamp,
+      .pfnAppendLaunchKernel = zeCommandListAppendLaunchKernel,
+      .pfnAppendLaunchCooperativeKernel = zeCommandListAppendLaunchCooperativeKernel)
+TABLE(EventPool, ze_event_pool_dditable_t, .pfnCreate = zeEventPoolCreate,
+      .pfnDestroy = zeEventPoolDestroy)
+TABLE(Event, ze_event_dditable_t, .pfnCreate = zeEventCreate, .pfnDestroy = zeEventDestroy,
+      .pfnHostSynchronize = zeEventHostSynchronize, .pfnQueryStatus = zeEventQueryStatus,
+      .pfnHostReset = zeEventHostReset)
+TABLE(Module, ze_module_dditable_t, .pfnCreate = zeModuleCreate, .pfnDestroy = zeModuleDestroy,
+      .pfnGetGlobalPointer = zeModuleGetGlobalPointer)
+TABLE(ModuleBuildLog, ze_module_build_log_dditable_t, .pfnDestroy = zeModuleBuildLogDestroy,
+      .pfnGetString = zeModuleBuildLogGetString)
+TABLE(Kernel, ze_kernel_dditable_t, .pfnCreate = zeKernelCreate, .pfnDestroy = zeKernelDestroy,
+      .pfnSetGroupSize = zeKernelSetGroupSize, .pfnSuggestGroupSize = zeKernelSuggestGroupSize,
+      .pfnSetArgumentValue = zeKernelSetArgumentValue,
+      .pfnSetIndirectAccess = zeKernelSetIndirectAccess, .pfnGetProperties = zeKernelGetProperties)
+TABLE(Mem, ze_mem_dditable_t, .pfnAllocHost = zeMemAllocHost, .pfnAllocDevice = zeMemAllocDevice,
+      .pfnFree = zeMemFree)

@@ -52,7 +52,9 @@ enum {
 };
 
 /* What values a word holds, and how they are multiplied:
- *   f32_bf16   2 bf16, 2 bf16 of the other side; added up in f32
+ *   f32_bf16   2 bf16, 2 bf16 of the other side; added up in f32. Subnormal numbers are the
+ *              instruction set's: AVX-512 BF16, AMX and BFMMLA take those of the operands for 0,
+ *              and sums that are subnormal become 0; the others keep both
  *   s32_u8s8   4 u8, 4 s8; added up in s32, without saturation
  *   f32_f32    1 f32, 1 f32
  *   f32_f16    1 f32, 1 f16: the left operand is converted when it is packed; a vector has 32 bytes
@@ -60,15 +62,19 @@ enum {
 typedef uint16_t kdl_bf16;
 typedef uint16_t kdl_f16;
 
+/* The layout above has a mark (<kdl/ukernel.h>), so that a microkernel for another one, as IREE's
+ * with [n][k] in the right operand, is refused instead of computing something else. */
+#define KDL_MMA_UKERNEL KDL_UKERNEL KDL_UKERNEL_LAYOUT(KDL_MMA_LAYOUT)
+
 #define KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)                                           \
   const lhs_type *lhs_base, int64_t lhs_offset, const rhs_type *rhs_base, int64_t rhs_offset,      \
       acc_type *acc_base, int64_t acc_offset, int32_t k_outer, int32_t intrinsics_m,               \
       int32_t intrinsics_n, int32_t intrinsics_k
 
-KDL_UKERNEL void kdl_uk_mma_f32_bf16(KDL_MMA_PARAMETERS(kdl_bf16, kdl_bf16, float));
-KDL_UKERNEL void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t));
-KDL_UKERNEL void kdl_uk_mma_f32_f32(KDL_MMA_PARAMETERS(float, float, float));
-KDL_UKERNEL void kdl_uk_mma_f32_f16(KDL_MMA_PARAMETERS(float, kdl_f16, float));
+KDL_MMA_UKERNEL void kdl_uk_mma_f32_bf16(KDL_MMA_PARAMETERS(kdl_bf16, kdl_bf16, float));
+KDL_MMA_UKERNEL void kdl_uk_mma_s32_u8s8(KDL_MMA_PARAMETERS(uint8_t, int8_t, int32_t));
+KDL_MMA_UKERNEL void kdl_uk_mma_f32_f32(KDL_MMA_PARAMETERS(float, float, float));
+KDL_MMA_UKERNEL void kdl_uk_mma_f32_f16(KDL_MMA_PARAMETERS(float, kdl_f16, float));
 
 /* The largest tile that stays in registers: rows, vectors, and what intrinsics_k must be a multiple
  * of to be fast: 1, 2, or 16, which takes no other, so that zeros must be added. The caller may use
@@ -76,10 +82,10 @@ KDL_UKERNEL void kdl_uk_mma_f32_f16(KDL_MMA_PARAMETERS(float, kdl_f16, float));
 #define KDL_MMA_TILE(rows, vectors, steps)                                                         \
   ((uint32_t)(rows) | (uint32_t)(vectors) << 8 | (uint32_t)(steps) << 16)
 
-KDL_UKERNEL uint32_t kdl_uk_mma_f32_bf16_tile(void);
-KDL_UKERNEL uint32_t kdl_uk_mma_s32_u8s8_tile(void);
-KDL_UKERNEL uint32_t kdl_uk_mma_f32_f32_tile(void);
-KDL_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
+KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_bf16_tile(void);
+KDL_MMA_UKERNEL uint32_t kdl_uk_mma_s32_u8s8_tile(void);
+KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_f32_tile(void);
+KDL_MMA_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
 
 /* A block of a matrix C: C = lhs rhs, or C += lhs rhs where `adds` is not 0. Registers that are
  * tiles are configured, cleared and stored to C where it lies, each of which takes as long as some
@@ -99,8 +105,8 @@ KDL_UKERNEL uint32_t kdl_uk_mma_f32_f16_tile(void);
       int64_t lhs_tile, const element_type *rhs, int64_t rhs_words, int64_t rhs_first,             \
       acc_type *c, int64_t c_row, int32_t adds, int32_t rows, int32_t columns, int32_t lots
 
-KDL_UKERNEL void kdl_uk_mma_f32_bf16_block(KDL_MMA_BLOCK_PARAMETERS(kdl_bf16, float));
-KDL_UKERNEL void kdl_uk_mma_s32_s8_block(KDL_MMA_BLOCK_PARAMETERS(int8_t, int32_t));
+KDL_MMA_UKERNEL void kdl_uk_mma_f32_bf16_block(KDL_MMA_BLOCK_PARAMETERS(kdl_bf16, float));
+KDL_MMA_UKERNEL void kdl_uk_mma_s32_s8_block(KDL_MMA_BLOCK_PARAMETERS(int8_t, int32_t));
 
 enum { kdl_mma_block_rows = 32, kdl_mma_block_vectors = 2 }; /* of a tile, of a panel */
 

@@ -35,6 +35,14 @@
 /* Hidden, so that an image's microkernels are not taken for its kernels. */
 #define KDL_UKERNEL KDL_UKERNEL_C __attribute__((visibility("hidden")))
 
+/* How the operands of a microkernel lie in memory, where its parameters do not tell: of the
+ * declaration that callers and microkernels share. The linker refuses a microkernel whose mark is
+ * not the caller's; it is dropped when the code is linked. (As a section, since that is what a
+ * compiler notes of declarations and definitions alike.) */
+#define KDL_UKERNEL_LAYOUT(name) __attribute__((section(KDL_UKERNEL_LAYOUT_PREFIX name)))
+#define KDL_UKERNEL_LAYOUT_PREFIX "kdl.layout."
+#define KDL_MMA_LAYOUT "mma-kn16" /* of <kdl/mma.h> */
+
 /* Weak, so that no compiler believes in the default before the code is linked. */
 #define KDL_CONSTANT(type, name, value)                                                            \
   KDL_CONSTANT_GIVEN(type, name);                                                                  \

@@ -7,6 +7,8 @@
 #include "inline.h"
 #include "runtime.h"
 
+#include <kdl/ukernel.h>
+
 #include <llvm-c/Comdat.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Linker.h>
@@ -76,6 +78,43 @@ static kdl_status check_signature(const ld_linker *linker, LLVMValueRef declared
                       linker->request->caller, symbol);
   }
   return KDL_OK;
+}
+
+/* The interfaces of the built-in set that have a layout, for callers that a compiler made without
+ * their headers. */
+static const struct {
+  const char *prefix, *layout;
+} layouts[] = {{"kdl_uk_mma_", KDL_UKERNEL_LAYOUT_PREFIX KDL_MMA_LAYOUT}};
+
+static kdl_string layout_of(LLVMValueRef function) {
+  const char *section = LLVMGetSection(function);
+  kdl_string mark = kdl_text_of(section ? section : "");
+  return kdl_text_starts(mark, KDL_UKERNEL_LAYOUT_PREFIX) ? mark : KDL_TEXT("");
+}
+
+/* The same parameters may stand for other operands: a mark says how they lie. */
+static kdl_status check_layout(LLVMValueRef declared, LLVMValueRef defined, const char *name) {
+  const size_t prefix = sizeof KDL_UKERNEL_LAYOUT_PREFIX - 1;
+  kdl_string symbol = ld_value_name(defined);
+  kdl_string wanted = layout_of(declared), found = layout_of(defined);
+  bool is_callers = wanted.length > 0;
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts && !is_callers; ++i) {
+    if (kdl_text_starts(symbol, layouts[i].prefix))
+      wanted = kdl_text_of(layouts[i].layout);
+  }
+  if (kdl_text_equal(wanted, found)) {
+    if (found.length)
+      LLVMSetSection(defined, "");
+    return KDL_OK;
+  }
+  return kdl_fail(
+      KDL_BAD_FILE,
+      "%s: '%.128s' has %s%.64s%s, expected %s%.64s%s%s: its operands may lie otherwise in memory; "
+      "compile it with the header that declares it (KDL_UKERNEL_LAYOUT)",
+      name, symbol.data, found.length ? "the layout '" : "no layout mark",
+      found.length ? found.data + prefix : "", found.length ? "'" : "",
+      wanted.length ? "the layout '" : "none", wanted.length ? wanted.data + prefix : "",
+      wanted.length ? "'" : "", is_callers ? ", as the caller" : "");
 }
 
 /* A GPU's group memory is scratch space and its constant memory constant, whatever else is said of
@@ -206,6 +245,8 @@ static kdl_status prepare(ld_linker *linker, LLVMModuleRef module, kdl_string sy
   bool is_call = LLVMIsAFunction(declared) && LLVMIsAFunction(defined);
   status = is_call ? check_signature(linker, declared, defined, name)
                    : check_constant(linker, declared, defined, name);
+  if (status == KDL_OK && is_call)
+    status = check_layout(declared, defined, name);
   if (status == KDL_OK)
     status = check_state(module, symbol, name);
   if (status == KDL_OK)

@@ -313,8 +313,10 @@ typedef struct kdl_choice {
 } kdl_choice;
 
 /* Chooses an image for a kernel on a device, for programs that keep their own launcher; bitcode is
- * given as it is, unlinked. `kernel` may be NULL: then images need not hold anything. KDL_NO_MATCH
- * where none fits; the message names the nearest one and what would help. */
+ * given as it is, unlinked. `kernel` may be NULL: then images need not hold anything, and must be
+ * variants of one module; KDL_BAD_CALL where images of several modules fit, since none of them
+ * stands for the others. KDL_NO_MATCH where none fits; the message names the nearest one that holds
+ * the kernel and what would help. */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
                               const kdl_select_opts *opts, kdl_choice *out_choice);
 
@@ -328,7 +330,7 @@ typedef struct kdl_verdict {
   size_t size; /* sizeof(kdl_verdict) as the library knows it */
   size_t image;
   size_t place;       /* 0 is the first in rank order */
-  int chosen;         /* 1 for the one that kdl_select gives */
+  int chosen;         /* 1 for the one that kdl_select gives; without a kernel, one per module */
   int eligible;       /* 1 where it may run and holds the kernel */
   uint64_t rank;      /* larger fits better; 0 where it may not run */
   uint32_t priority;  /* variant_priority */

@@ -134,7 +134,7 @@ static kdl_status walk_member(kdl_container *container, const kdl_scope *scope,
                               const kdl_region *archive, const member *item) {
   kdl_scope inner = {scope->parent, scope->depth + 1,
                      kdl_arena_format(&container->arena, " in %s%s", item->name.data, scope->place),
-                     KDL_MODULE_NONE};
+                     KDL_MODULE_NONE, false};
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region body = kdl_region_slice(archive, item->offset, item->size);

@@ -57,7 +57,7 @@ static const struct {
     {".kdl.offloading", false, kdl_parse_offload_binary},
     {".nv_fatbin", false, kdl_parse_cuda_fatbin},
     {".nv_fatb", false, kdl_parse_cuda_fatbin},
-    {"__nv_relfatbin", false, kdl_parse_cuda_fatbin},
+    {"__nv_relfatbin", false, kdl_parse_cuda_relfatbin},
     {".hip_fatbin", false, kdl_parse_clang_bundle},
     {".hip_fat", false, kdl_parse_clang_bundle},
 };

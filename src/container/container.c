@@ -183,7 +183,7 @@ static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, 
   const kdl_image *image = &container->images[index];
   kdl_scope inner = {index, outer->depth + 1,
                      kdl_arena_format(&container->arena, " in image %" PRIu32, index),
-                     image->module};
+                     image->module, image->is_link_input};
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region region = {image->source, image->offset, image->size};
@@ -212,6 +212,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
   }
   image.parent = scope->parent;
   image.module = scope->module;
+  image.is_link_input = scope->is_link_input;
   if (image.module == container->module_count)
     ++container->module_count;
   bool indexed = read_known_keys(&image);
@@ -354,7 +355,7 @@ static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   container->arena.limit = KDL_LIMIT_METADATA;
   if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
     container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
-  kdl_scope top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE};
+  kdl_scope top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
   kdl_region whole = {source, 0, source->size};
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }

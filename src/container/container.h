@@ -53,6 +53,7 @@ typedef struct kdl_image {
                        NUL */
   kdl_codec codec;
   kdl_image_kind kind;
+  bool is_link_input;     /* by the section it lies in: relocatable code that nothing loads */
   uint16_t declared_kind; /* LLVM's ImageKind number, or 0 */
   uint16_t offload_kind;
   uint32_t flags;
@@ -118,8 +119,9 @@ const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char
 typedef struct kdl_scope {
   uint32_t parent; /* image index, or KDL_PARENT_NONE */
   uint32_t depth;
-  const char *place; /* " in a.o .llvm.offloading", or "" at the top of a file */
-  uint32_t module;   /* what the images found are variants of; KDL_MODULE_NONE: not begun */
+  const char *place;  /* " in a.o .llvm.offloading", or "" at the top of a file */
+  uint32_t module;    /* what the images found are variants of; KDL_MODULE_NONE: not begun */
+  bool is_link_input; /* of the images found, likewise */
 } kdl_scope;
 
 /* A scope like `outer` whose images are the next module's. `is_first` says that the caller has
@@ -177,6 +179,9 @@ kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scop
 /* The length of the fatbin at the start of `region`, or 0 where what is there only looks like one.
  * Each entry costs a step of *budget; where none is left the answer is 0. */
 kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, uint64_t *out_size);
+/* The input of the device linker, which nothing loads. */
+kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_scope *scope,
+                                    const kdl_region *region);
 kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
                              const kdl_region *region);
 /* An ELF file's offload sections; *out_found says whether there were any. */

@@ -387,3 +387,10 @@ kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scop
   }
   return KDL_OK;
 }
+
+kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_scope *scope,
+                                    const kdl_region *region) {
+  kdl_scope inner = *scope;
+  inner.is_link_input = true;
+  return kdl_parse_cuda_fatbin(container, &inner, region);
+}

@@ -21,7 +21,7 @@ static const struct {
   parse_fn *parse;
 } sections_by_name[] = {
     {".nv_fatbin", kdl_parse_cuda_fatbin},
-    {"__nv_relfatbin", kdl_parse_cuda_fatbin},
+    {"__nv_relfatbin", kdl_parse_cuda_relfatbin},
     {".hip_fatbin", kdl_parse_clang_bundle},
     {".kdl.offloading", kdl_parse_offload_binary},
 };

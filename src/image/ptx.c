@@ -200,6 +200,33 @@ kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name
   return KDL_OK;
 }
 
+/* After `.extern .func`: the name, behind the result that may stand in parentheses. */
+static token function_name(scanner *s) {
+  token t = next(s);
+  if (!is(t, "("))
+    return t;
+  while (t.length && !is(t, ")"))
+    t = next(s);
+  return next(s);
+}
+
+bool kdl_ptx_lacks_functions(const void *data, size_t size) {
+  scanner s = scan(data, size);
+  if (!memmem(s.text, s.size, ".extern", 7))
+    return false;
+  for (token t = next(&s); t.length; t = next(&s)) {
+    if (!is(t, ".extern"))
+      continue;
+    token space = next(&s); /* .shared is memory that a launch gives */
+    if (is(space, ".global") || is(space, ".const"))
+      return true;
+    token name = is(space, ".func") ? function_name(&s) : space;
+    if (is(space, ".func") && !kdl_nvidia_supplies(name.text, name.length))
+      return true;
+  }
+  return false;
+}
+
 /* Pointers and integers of a pointer's size look alike unless `.ptr` follows. */
 static const struct {
   const char *name;

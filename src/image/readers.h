@@ -54,6 +54,12 @@ kdl_status kdl_no_such_kernel(kdl_string kernel);
 /* Whether text begins with PTX's `.version`, after blanks and whole comments. */
 bool kdl_ptx_begins(const void *head, size_t size);
 
+/* Whether PTX declares a function or a variable `.extern` that the driver does not define. */
+bool kdl_ptx_lacks_functions(const void *data, size_t size);
+
+/* Whether NVIDIA's driver defines a function of that name for every module. */
+bool kdl_nvidia_supplies(const char *name, size_t length);
+
 /* Records "offset 0xN: FIELD: ..." and returns KDL_BAD_FILE. The text after the field says what was
  * found and what was expected. */
 kdl_status kdl_image_malformed(uint64_t offset, const char *field, const char *format, ...)

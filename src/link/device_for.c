@@ -6,6 +6,7 @@
 #include "link/backend.h"
 #include "link/registry.h"
 #include "link/selection.h"
+#include "select/absent.h"
 #include "target/text.h"
 
 /* As their devices are preferred, this process's own CPU last. */
@@ -69,7 +70,13 @@ static bool is_single(unsigned backends) {
   return !(backends & (backends - 1));
 }
 
-static kdl_status nothing_fits(const kdl_library *lib, const char *kernel, unsigned backends) {
+static kdl_status nothing_fits(kdl_library *lib, const char *kernel, unsigned backends) {
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(lib, &catalog);
+  if (status == KDL_OK && kernel)
+    status = kdl_kernel_absent(catalog, kdl_text_of(kernel));
+  if (status != KDL_OK)
+    return status;
   char names[64];
   kdl_out out = {names, sizeof names, 0};
   size_t count = 0;

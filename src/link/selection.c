@@ -9,6 +9,7 @@
 #include "link/device.h"
 #include "link/library.h"
 #include "link/permission.h"
+#include "select/absent.h"
 #include "select/explain.h"
 #include "target/text.h"
 
@@ -26,6 +27,7 @@ typedef struct {
   kdl_string variant_tag;
   const uint32_t *among; /* images that take part; NULL: all */
   size_t among_count;
+  bool all_names; /* of refused images too */
 } request;
 
 /* The ranking on one route. */
@@ -97,6 +99,7 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
                 .policy = asked->policy,
                 .kernel = asked->kernel,
                 .variant_tag = asked->variant_tag,
+                .all_names = asked->all_names,
                 .among = asked->among,
                 .among_count = asked->among_count},
       .count = asked->among ? asked->among_count : kdl_catalog_count(asked->catalog),
@@ -162,12 +165,28 @@ static void debug_ranking(const request *asked, const ranking *made) {
   }
 }
 
-/* The story where nothing fits: the nearest image, what is wrong with it, and what would help. */
+/* The nearest image that holds the kernel, or may: images are read until one is found, and no more.
+ * NULL where none does. */
+static const kdl_candidate *find_nearest(const request *asked, const ranking *made) {
+  for (size_t i = 0; i < made->count; ++i) {
+    const kdl_candidate *candidate = &made->candidates[i];
+    if (candidate->presence == KDL_KERNEL_ABSENT)
+      continue;
+    if (!asked->kernel.data || candidate->presence == KDL_KERNEL_UNREADABLE ||
+        kdl_catalog_holds(asked->catalog, candidate->image, asked->kernel) != KDL_KERNEL_ABSENT)
+      return candidate;
+  }
+  return NULL;
+}
+
+/* Where nothing fits: the nearest image, what is wrong with it, and what would help. */
 static kdl_status nothing_fits(const request *asked, const ranking *made) {
   const char *kernel = made->query.kernel.data ? made->query.kernel.data : "any kernel";
   if (made->count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, made->label);
-  const kdl_candidate *nearest = &made->candidates[0];
+  const kdl_candidate *nearest = find_nearest(asked, made);
+  if (!nearest)
+    return kdl_kernel_absent(asked->catalog, asked->kernel);
   const kdl_image *image = kdl_catalog_image(asked->catalog, nearest->image);
   kdl_explanation why;
   kdl_explain_candidate(asked->catalog, &made->query, nearest, &why);
@@ -274,6 +293,10 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
     status = tell(&asked, any_route, !selection);
   if (status != KDL_OK)
     return status;
+  if (!kernel && !selection->is_one_module)
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_select: found no kernel, and images of several modules that fit; expected "
+                    "a kernel, since no image stands for the others");
   size_t index = selection->images[0];
   kdl_choice choice = {
       .size = sizeof choice,
@@ -289,7 +312,19 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   return status;
 }
 
-static int visit_candidate(const request *asked, const ranking *made, size_t place,
+/* Whether the candidate is what its module would be run by, or the kernel where one is asked for.
+ * `modules` has a flag for each that has a choice. */
+static bool is_chosen(const request *asked, const ranking *made, size_t place, bool *modules) {
+  const kdl_candidate *candidate = &made->candidates[place];
+  if (!candidate->eligible || asked->kernel.data)
+    return candidate->eligible && place == 0;
+  bool *taken = &modules[kdl_catalog_image(asked->catalog, candidate->image)->module];
+  bool chosen = !*taken;
+  *taken = true;
+  return chosen;
+}
+
+static int visit_candidate(const request *asked, const ranking *made, size_t place, bool chosen,
                            int (*visit)(void *user, const kdl_verdict *verdict), void *user) {
   const kdl_candidate *candidate = &made->candidates[place];
   const kdl_image_rule *rule = kdl_catalog_rule(asked->catalog, candidate->image);
@@ -302,7 +337,7 @@ static int visit_candidate(const request *asked, const ranking *made, size_t pla
       .size = sizeof verdict,
       .image = candidate->image,
       .place = place,
-      .chosen = place == 0 && candidate->eligible,
+      .chosen = chosen,
       .eligible = candidate->eligible,
       .rank = candidate->reasons ? 0 : rule->rank,
       .priority = rule->priority,
@@ -323,17 +358,38 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
   kdl_status status = make_request(lib, device, kernel, opts, &asked);
   asked.among = among;
   asked.among_count = among_count;
+  asked.all_names = true;
+  size_t module_count = kernel ? 0 : lib->container->module_count;
+  bool *modules = calloc(module_count + 1, sizeof *modules);
+  if (status == KDL_OK && !modules)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu modules", module_count);
   if (status == KDL_OK)
     status = rank(&asked, &made);
-  if (status != KDL_OK)
-    return status;
-  debug_ranking(&asked, &made);
-  for (size_t i = 0; i < made.count; ++i) {
-    if (visit_candidate(&asked, &made, i, visit, user) != 0)
-      break;
+  if (status == KDL_OK) {
+    debug_ranking(&asked, &made);
+    for (size_t i = 0; i < made.count; ++i) {
+      bool chosen = is_chosen(&asked, &made, i, modules);
+      if (visit_candidate(&asked, &made, i, chosen, visit, user) != 0)
+        break;
+    }
+    free(made.candidates);
   }
-  free(made.candidates);
-  return KDL_OK;
+  free(modules);
+  return status;
+}
+
+kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
+                            kdl_coverage *out_coverage, const char **out_line) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_device_route_count(device) && status == KDL_OK; ++i) {
+    kdl_coverage coverage;
+    status = kdl_inventory_cover(inventory, kdl_device_route(device, i), &coverage);
+    if (status == KDL_OK && (i == 0 || (!out_coverage->modules_run && coverage.modules_run))) {
+      *out_coverage = coverage;
+      *out_line = device->lines[i];
+    }
+  }
+  return status;
 }
 
 kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char *kernel,

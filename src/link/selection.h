@@ -5,6 +5,7 @@
 
 #include "link/device.h"
 #include "link/library.h"
+#include "select/coverage.h"
 
 typedef struct kdl_ranked {
   const kdl_selection *selection; /* lives as long as the library; NULL where no image fits */
@@ -24,6 +25,10 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
                                const kdl_select_opts *opts, const uint32_t *among,
                                size_t among_count,
                                int (*visit)(void *user, const kdl_verdict *verdict), void *user);
+
+/* What runs of a library, through the first route of the device that runs something. */
+kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
+                            kdl_coverage *out_coverage, const char **out_line);
 
 /* Records why no image of the library fits the route, and returns KDL_NO_MATCH. */
 kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,

@@ -18,6 +18,7 @@ typedef enum { kernels_unread, kernels_known, kernels_unreadable } kernel_state;
 typedef struct {
   _Atomic kernel_state state; /* written last, so that a reader who sees it sees the rest */
   bool indexed;
+  kdl_image_linkage linkage;
   const char *trouble;
   kdl_string *names;
   size_t count;
@@ -112,6 +113,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .version_major = catalog->versions[index].major,
       .version_minor = catalog->versions[index].minor,
       .generic_version = catalog->versions[index].generic,
+      .is_link_input = image->is_link_input,
   };
 }
 
@@ -253,6 +255,8 @@ static void read_names(kdl_catalog *catalog, size_t index) {
     status = kdl_container_hold(catalog->container, (uint32_t)index, &data, &size);
     if (status == KDL_OK) {
       status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
+      if (status == KDL_OK)
+        status = kdl_image_read_linkage(image->kind, data, size, &list->linkage);
       kdl_container_release(catalog->container, (uint32_t)index);
     }
   }
@@ -298,6 +302,10 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
       families |= 1u << rule->family;
   }
   return families;
+}
+
+kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index) {
+  return kernels_of(catalog, index)->linkage;
 }
 
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {

@@ -10,6 +10,7 @@
 #define KDL_SELECT_CATALOG_H
 
 #include "container/container.h"
+#include "image/image.h"
 #include "select/choose.h"
 
 #include <kdl/kdl.h>
@@ -51,6 +52,10 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
 
 /* Why the kernels of an image cannot be read; "" where they can. */
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
+
+/* Whether an image can be loaded as it is; read along with its kernels' names. Where an index
+ * spares that, it is taken for whole. */
+kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index);
 
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);

@@ -75,12 +75,14 @@ void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
                            const kdl_candidate *candidate, kdl_explanation *out_explanation) {
   out_explanation->fit = "";
   out_explanation->reason_count = 0;
-  if (candidate->reasons) {
+  if (candidate->reasons)
     explain_reasons(catalog, query, candidate, out_explanation);
+  else
+    out_explanation->fit =
+        kdl_match_fit(kdl_catalog_rule(catalog, candidate->image), &query->device->rule);
+  if (candidate->reasons & KDL_REASON(CONTAINER) ||
+      out_explanation->reason_count == KDL_EXPLAIN_REASONS)
     return;
-  }
-  out_explanation->fit =
-      kdl_match_fit(kdl_catalog_rule(catalog, candidate->image), &query->device->rule);
   if (candidate->presence == KDL_KERNEL_ABSENT) {
     kdl_explained_reason *reason = add(out_explanation, "no_kernel");
     snprintf(reason->words, sizeof reason->words, "does not hold the kernel %.200s",

@@ -37,22 +37,53 @@ static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_quer
   return kdl_kernel_fit(&key, &query->device->rule, &query->device->limits);
 }
 
+/* What the image itself says, once it is read. */
+static void judge_image(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *candidate) {
+  uint32_t index = candidate->image;
+  kdl_image_linkage linkage = kdl_catalog_linkage(catalog, index);
+  candidate->relocatable = linkage == KDL_LINKAGE_RELOCATABLE;
+  if (linkage == KDL_LINKAGE_UNRESOLVED)
+    candidate->reasons |= KDL_REASON(RELOCATABLE);
+  if (!query->kernel.data)
+    return;
+  candidate->presence = kdl_catalog_holds(catalog, index, query->kernel);
+  if (!candidate->reasons)
+    candidate->reasons = limit_reasons(catalog, index, query);
+}
+
 static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, size_t place,
                            const kdl_query *query) {
   uint32_t index = order->images[place];
+  const kdl_image_rule *rule = &order->rules[place];
   kdl_candidate candidate = {
       .image = index,
       .place = (uint32_t)place,
-      .reasons = kdl_match(&order->rules[place], &query->device->rule).reasons,
+      .reasons = kdl_match(rule, &query->device->rule).reasons,
       .presence = KDL_KERNEL_HELD,
       .tagged = has_tag(kdl_catalog_image(catalog, index), query->variant_tag),
   };
-  if (!candidate.reasons && query->kernel.data) {
-    candidate.presence = kdl_catalog_holds(catalog, index, query->kernel);
-    candidate.reasons = limit_reasons(catalog, index, query);
-  }
+  if (candidate.reasons & KDL_REASON(CONTAINER))
+    candidate.presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_HELD;
+  else if (!candidate.reasons || query->all_names)
+    judge_image(catalog, query, &candidate);
   candidate.eligible = !candidate.reasons && candidate.presence == KDL_KERNEL_HELD;
+  if (candidate.reasons)
+    candidate.distance = kdl_match_distance(rule, &query->device->rule, candidate.reasons);
   return candidate;
+}
+
+static int compare_eligible(const kdl_candidate *a, const kdl_candidate *b) {
+  if (a->tagged != b->tagged)
+    return a->tagged ? -1 : 1;
+  return a->relocatable - b->relocatable;
+}
+
+static int compare_refused(const kdl_candidate *a, const kdl_candidate *b) {
+  static const int order[] = {
+      [KDL_KERNEL_HELD] = 0, [KDL_KERNEL_UNREADABLE] = 1, [KDL_KERNEL_ABSENT] = 2};
+  if (order[a->presence] != order[b->presence])
+    return order[a->presence] - order[b->presence];
+  return (a->distance > b->distance) - (a->distance < b->distance);
 }
 
 static int compare_candidates(const void *left, const void *right) {
@@ -60,15 +91,13 @@ static int compare_candidates(const void *left, const void *right) {
   const kdl_candidate *b = right;
   if (a->eligible != b->eligible)
     return a->eligible ? -1 : 1;
-  if (a->eligible && a->tagged != b->tagged)
-    return a->tagged ? -1 : 1;
-  if (!a->eligible) {
-    unsigned near = kdl_reasons_distance(a->reasons);
-    unsigned far = kdl_reasons_distance(b->reasons);
-    if (near != far)
-      return near < far ? -1 : 1;
-  }
-  return (a->place > b->place) - (a->place < b->place);
+  int order = a->eligible ? compare_eligible(a, b) : compare_refused(a, b);
+  return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+static void sort(kdl_candidate *candidates, size_t count) {
+  if (count > 1)
+    qsort(candidates, count, sizeof *candidates, compare_candidates);
 }
 
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates) {
@@ -80,7 +109,20 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
     out_candidates[i] = judge(catalog, order, place, query);
     eligible += out_candidates[i].eligible;
   }
-  if (count > 1)
-    qsort(out_candidates, count, sizeof *out_candidates, compare_candidates);
+  sort(out_candidates, count);
+  return eligible;
+}
+
+size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
+                         kdl_candidate *out_candidates) {
+  const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
+  size_t eligible = 0;
+  for (size_t i = 0; i < order->count; ++i) {
+    if (!kdl_match_admits(&order->rules[i], &query->device->rule))
+      continue;
+    out_candidates[eligible] = judge(catalog, order, i, query);
+    eligible += out_candidates[eligible].eligible;
+  }
+  sort(out_candidates, eligible);
   return eligible;
 }

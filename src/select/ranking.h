@@ -31,20 +31,28 @@ typedef struct kdl_query {
   kdl_string variant_tag; /* images with this tag go before all others; data NULL: none does */
   const uint32_t *among;  /* images that take part; NULL: all */
   size_t among_count;
+  bool all_names; /* read the kernels of images that may not run too, to tell who holds this one */
 } kdl_query;
 
 typedef struct kdl_candidate {
   uint32_t image;
-  uint32_t place;   /* in the order of the policy */
-  uint64_t reasons; /* KDL_REASON bits; 0 = may run */
+  uint32_t place;    /* in the order of the policy */
+  uint64_t reasons;  /* KDL_REASON bits; 0 = may run */
+  uint64_t distance; /* how far from running; 0 = may run */
   kdl_presence presence;
   bool tagged;
-  bool eligible; /* may run, and holds the kernel */
+  bool relocatable; /* an object for a linker, though it lacks nothing: goes behind the others */
+  bool eligible;    /* may run, and holds the kernel */
 } kdl_candidate;
 
 /* Fills `out_candidates`, which has room for every image that takes part: the eligible ones first,
- * best first; then the others, those nearest to running first. Returns how many are eligible. Reads
- * kernel names of images that may run, and of no others; allocates nothing itself. */
+ * best first; then the others, those that hold the kernel before those that do not, and the nearest
+ * to running first. Returns how many are eligible. Reads the kernels of images that may run, and
+ * of others where the query says so; allocates nothing itself. */
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates);
+
+/* The eligible ones alone, as kdl_rank orders them, of all images. */
+size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
+                         kdl_candidate *out_candidates);
 
 #endif

@@ -95,7 +95,7 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
   kdl_query query = selector->query;
   if (kernel->name.length) /* else any kernel */
     query.kernel = kernel->name;
-  size_t eligible = kdl_rank(selector->catalog, &query, candidates);
+  size_t eligible = kdl_rank_eligible(selector->catalog, &query, candidates);
   kdl_selection *made =
       malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1);
   if (made) {
@@ -106,8 +106,12 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
     made->name = (kdl_string){name, kernel->name.length};
     atomic_init(&made->handle, NULL);
     made->count = eligible;
-    for (size_t i = 0; i < eligible; ++i)
+    made->is_one_module = true;
+    for (size_t i = 0; i < eligible; ++i) {
       made->images[i] = candidates[i].image;
+      made->is_one_module &= kdl_catalog_image(selector->catalog, made->images[i])->module ==
+                             kdl_catalog_image(selector->catalog, made->images[0])->module;
+    }
   }
   if (candidates != some)
     free(candidates);

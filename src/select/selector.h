@@ -30,6 +30,7 @@ typedef struct kdl_selection {
   kdl_string name;
   _Atomic(struct kdl_kernel *) handle; /* what link/kernel.h made of it, or NULL */
   size_t count;
+  bool is_one_module; /* the images are variants of the same code */
   uint32_t images[];
 } kdl_selection;
 

@@ -207,6 +207,8 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
   else
     read_arch(desc, &rule);
+  if (desc->is_link_input)
+    kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
   kdl_metadata metadata;
   add_metadata(desc, &rule, &metadata);
   kdl_feature_add(&rule.needs, KDL_NEED_KIND + (unsigned)rule.kind);

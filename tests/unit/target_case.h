@@ -2,7 +2,8 @@
 /*
  * Images and devices in one line each, for tests that want to read like tables.
  *
- *     image   KIND ARCH [vMAJOR.MINOR] [gVERSION] [triple=TRIPLE] [KEY=VALUE]...
+ *     image   KIND ARCH [vMAJOR.MINOR] [gVERSION] [relocatable] [triple=TRIPLE]
+ *             [KEY=VALUE]...
  *             "cubin sm_90a", "ptx sm_90 v8.0 min_sm=90", "hsaco gfx11-generic g1"
  *     device  BACKEND ARCH [driver=M.m] [spirv=M.m] [ptx=M.m] [features=...] [off=...]
  *                     [refused=...] [loads=KIND]
@@ -63,7 +64,9 @@ static inline const char *case_value(const char *word, const char *key) {
 static inline void case_image_word(image_case *image, char *word) {
   const char *value;
   char *equals = strchr(word, '=');
-  if ((value = case_value(word, "triple"))) {
+  if (strcmp(word, "relocatable") == 0) {
+    image->desc.is_link_input = true;
+  } else if ((value = case_value(word, "triple"))) {
     image->desc.triple = kdl_text_of(value);
   } else if (equals) {
     *equals = '\0';

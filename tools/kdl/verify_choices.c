@@ -95,8 +95,9 @@ static bool some_device_takes(const examination *e, const kdl_image_rule *rule) 
   return !is_listed((kdl_target_family)rule->family);
 }
 
-/* Faults that other checks report. */
-static const uint64_t said_elsewhere = KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE);
+/* Faults that other checks report, and what is there to be linked and not to run. */
+static const uint64_t said_elsewhere =
+    KDL_REASON(MALFORMED_KEY) | KDL_REASON(UNKNOWN_FEATURE) | KDL_REASON(RELOCATABLE);
 
 /* "arch=sm_75 and min_sm=90 have no device in common" */
 static void say_contradiction(const examination *e, size_t index, kdl_out *out) {
@@ -140,7 +141,7 @@ static bool check_possible(examination *e, size_t index) {
   const kdl_image_rule *rule = rule_of(e, index);
   bool has_triple = e->verify->images[index].info.triple.length;
   if ((rule->faults & said_elsewhere) || (rule->faults & KDL_REASON(UNKNOWN_ARCH) && !has_triple))
-    return false; /* reported already */
+    return false;
   if (!rule->faults && some_device_takes(e, rule))
     return true;
   char why[256];

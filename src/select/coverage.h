@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What of a whole library runs on a device. A library may hold thousands of modules, of each of
+ * which a device takes one image, or none: the verdict is how many modules and how many kernels
+ * run.
+ *
+ * The inventory is made once, in time linear in the library, and reads the names of every image; a
+ * verdict on one device is then linear in the number of names.
+ */
+#ifndef KDL_SELECT_COVERAGE_H
+#define KDL_SELECT_COVERAGE_H
+
+#include "select/ranking.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct kdl_inventory kdl_inventory;
+
+/* The catalog must outlive the inventory. */
+kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_inventory);
+void kdl_inventory_destroy(kdl_inventory *inventory);
+
+/* The distinct names of kernels, in the order in which they are first found. */
+size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names);
+
+/* Images whose kernels cannot be read, containers not among them. */
+size_t kdl_inventory_unreadable(const kdl_inventory *inventory);
+
+typedef struct kdl_coverage {
+  size_t modules; /* that are there to run: objects for a device linker only where all are */
+  size_t modules_run;
+  size_t kernels; /* distinct names in those modules */
+  size_t kernels_run;
+  size_t unreadable; /* images of those modules whose kernels cannot be read */
+} kdl_coverage;
+
+/* A module runs where one of its images does, a kernel where an image that holds it does. */
+kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
+                               kdl_coverage *out_coverage);
+
+/* Whether everything runs; not where there is nothing. */
+static inline bool kdl_coverage_is_complete(const kdl_coverage *coverage) {
+  return coverage->modules && coverage->modules_run == coverage->modules &&
+         coverage->kernels_run == coverage->kernels;
+}
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What of a whole library runs on a device, and how modules, relocatable code and kernels count. */
+#include "library_builder.h"
+
+#include "elf_builder.h"
+#include "link/selection.h"
+
+enum { progbits = 1, alloc = 2 };
+
+static kdl_coverage cover(kdl_library *lib, const char *device) {
+  kdl_catalog *catalog;
+  kdl_inventory *inventory;
+  kdl_coverage coverage;
+  const char *line;
+  assert_ok(kdl_library_catalog(lib, &catalog));
+  assert_ok(kdl_inventory_create(catalog, &inventory));
+  assert_ok(kdl_device_cover(device_named(device), inventory, &coverage, &line));
+  kdl_inventory_destroy(inventory);
+  return coverage;
+}
+
+/* "1/2 modules, 3/4 kernels" */
+static void assert_cover(kdl_library *lib, const char *device, const char *expected) {
+  kdl_coverage found = cover(lib, device);
+  char text[128];
+  snprintf(text, sizeof text, "%zu/%zu modules, %zu/%zu kernels%s", found.modules_run,
+           found.modules, found.kernels_run, found.kernels,
+           kdl_coverage_is_complete(&found) ? ", complete" : "");
+  assert_string_equal(text, expected);
+}
+
+static void kernels_count_once_and_run_by_any_image(void **state) {
+  (void)state;
+  static const image_row rows[] = {
+      {3, NV_TRIPLE, "sm_90", "kdl.kernel.a=rev=1|kdl.kernel.b=rev=1"},
+      {3, NV_TRIPLE, "sm_80", "kdl.kernel.a=rev=1"},
+      {1, AMD_TRIPLE, "gfx942", "kdl.kernel.a=rev=1|kdl.kernel.c=rev=1"},
+  };
+  built_library built = build_library(rows, 3);
+  assert_cover(built.lib, "h200", "1/1 modules, 2/3 kernels");
+  assert_cover(built.lib, "a100", "1/1 modules, 1/3 kernels");
+  assert_cover(built.lib, "mi300x", "1/1 modules, 2/3 kernels");
+  assert_cover(built.lib, "t4", "0/1 modules, 0/3 kernels");
+  free_library(&built);
+}
+
+/* A kernel's own limits; of a key that is there twice the last counts. */
+static void a_kernel_that_does_not_fit_does_not_run(void **state) {
+  (void)state;
+  static const image_row rows[] = {
+      {3, NV_TRIPLE, "sm_90",
+       "kdl.kernel.a=block=2048x1x1; rev=1|kdl.kernel.b=rev=1|kdl.kernel.b=block=4096x1x1; rev=1|"
+       "kdl.kernel.c=block=4096x1x1; rev=1|kdl.kernel.c=rev=1|kdl.kernel.d=no such field"},
+  };
+  built_library built = build_library(rows, 1);
+  assert_cover(built.lib, "h200", "1/1 modules, 1/4 kernels");
+  free_library(&built);
+}
+
+static void nothing_is_not_complete(void **state) {
+  (void)state;
+  kdl_library *lib = open_golden("offload/v2_none.offload");
+  assert_cover(lib, "h200", "0/0 modules, 0/0 kernels");
+  kdl_close(lib);
+}
+
+static void many_names_take_little_time(void **state) {
+  (void)state;
+  enum { images = 40, names = 2000 };
+  kdl_writer *writer;
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  kdl_pair *pairs = calloc(names + 2, sizeof *pairs);
+  char (*keys)[32] = calloc(names, sizeof *keys);
+  pairs[0] = (kdl_pair){{"triple", 6}, {NV_TRIPLE, strlen(NV_TRIPLE)}};
+  pairs[1] = (kdl_pair){{"arch", 4}, {"sm_90", 5}};
+  for (size_t i = 0; i < images; ++i) {
+    for (size_t k = 0; k < names; ++k) {
+      int length = snprintf(keys[k], sizeof keys[k], "kdl.kernel.k%zu", i / 2 * names + k);
+      pairs[k + 2] = (kdl_pair){{keys[k], (size_t)length}, {"rev=1", 5}};
+    }
+    kdl_writer_image image = {.size = sizeof image,
+                              .declared_kind = 3,
+                              .pairs = pairs,
+                              .pair_count = names + 2,
+                              .data = "no image",
+                              .data_size = 8};
+    assert_ok(kdl_writer_add(writer, &image));
+  }
+  built_library built = {0};
+  assert_ok(kdl_writer_finish(writer, &built.data, &built.size));
+  kdl_writer_destroy(writer);
+  assert_ok(kdl_open_memory(built.data, built.size, NULL, &built.lib));
+  assert_cover(built.lib, "h200", "1/1 modules, 40000/40000 kernels, complete");
+  free_library(&built);
+  free(keys);
+  free(pairs);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Relocatable code                                                                             */
+
+typedef struct {
+  elf_image elf;
+  uint8_t *first, *second;
+  kdl_library *lib;
+} object;
+
+/* A host object with one fatbin in each of two sections; the second may be NULL. */
+static object make_object(const char *first_section, const char *first, const char *second_section,
+                          const char *second) {
+  object made = {0};
+  elf_section sections[2] = {{first_section, progbits, alloc, NULL, 0},
+                             {second_section, progbits, alloc, NULL, 0}};
+  made.first = read_golden(first, &sections[0].size);
+  sections[0].data = made.first;
+  if (second)
+    made.second = read_golden(second, &sections[1].size);
+  sections[1].data = made.second;
+  made.elf = build_elf(62, sections, second ? 2 : 1);
+  assert_ok(try_open(made.elf.data, made.elf.size, &made.lib));
+  return made;
+}
+
+static void free_object(object *made) {
+  kdl_close(made->lib);
+  free(made->elf.data);
+  free(made->first);
+  free(made->second);
+}
+
+static int select_image(kdl_library *lib, const char *device, const char *kernel) {
+  built_library built = {.lib = lib};
+  return chosen(&built, device, kernel, KDL_POLICY_BEST);
+}
+
+/* As in libnccl: the input of nvlink lies before what it made. */
+static void the_linked_image_is_chosen(void **state) {
+  (void)state;
+  object made =
+      make_object("__nv_relfatbin", "fatbin/rdc.fatbin", ".nv_fatbin", "fatbin/stored.fatbin");
+  assert_int_equal(select_image(made.lib, "h200", "k"), 2);
+  assert_int_equal(select_image(made.lib, "b200", "k"), 3); /* its PTX */
+  assert_int_equal(select_image(made.lib, "h200", NULL), 2);
+  assert_cover(made.lib, "h200", "1/1 modules, 1/1 kernels, complete");
+  free_object(&made);
+}
+
+static void an_object_of_link_inputs_runs_nowhere(void **state) {
+  (void)state;
+  object made = make_object("__nv_relfatbin", "fatbin/rdc.fatbin", NULL, NULL);
+  assert_int_equal(select_image(made.lib, "h200", "k"), nothing);
+  assert_string_equal(kdl_error_message(),
+                      "k: none of 2 images fits cuda:sm_90 (NVIDIA H200); the nearest is image 0 "
+                      "(cubin sm_90): it is relocatable code that something else must be linked "
+                      "to; to mend it: link it with nvlink (nvcc -dlink), and take what comes out");
+  assert_cover(made.lib, "h200", "0/1 modules, 0/1 kernels");
+  free_object(&made);
+}
+
+/* Where no section tells, the image does: it uses a function that it does not define. */
+static void code_that_lacks_a_function_is_refused(void **state) {
+  (void)state;
+  kdl_library *lib = open_golden("fatbin/extern.fatbin");
+  assert_int_equal(select_image(lib, "h200", "k"), nothing);
+  assert_int_equal(select_image(lib, "b200", "k"), nothing); /* the PTX lacks it too */
+  assert_int_equal(select_image(lib, "h200", NULL), nothing);
+  assert_cover(lib, "h200", "0/1 modules, 0/1 kernels");
+  kdl_close(lib);
+}
+
+/* Code that lacks nothing may load, but goes behind what is whole, PTX too. */
+static void relocatable_code_goes_behind_linked_code(void **state) {
+  (void)state;
+  kdl_library *lib = open_golden("fatbin/rdc.fatbin");
+  assert_int_equal(select_image(lib, "h200", "k"), 1);
+  assert_cover(lib, "h200", "1/1 modules, 1/1 kernels, complete");
+  kdl_close(lib);
+  size_t rdc_size, stored_size;
+  uint8_t *rdc = read_golden("fatbin/rdc.fatbin", &rdc_size);
+  uint8_t *stored = read_golden("fatbin/stored.fatbin", &stored_size);
+  uint8_t *both = calloc(1, rdc_size + 8 + stored_size);
+  memcpy(both, rdc, rdc_size);
+  size_t at = (size_t)kdl_align8(rdc_size);
+  memcpy(both + at, stored, stored_size);
+  assert_ok(try_open(both, at + stored_size, &lib));
+  assert_int_equal(select_image(lib, "h200", "k"), 2);
+  kdl_close(lib);
+  free(both);
+  free(rdc);
+  free(stored);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Several modules                                                                              */
+
+static int count_chosen(void *user, const kdl_verdict *verdict) {
+  *(size_t *)user += verdict->chosen != 0;
+  return 0;
+}
+
+static void each_module_has_its_own_choice(void **state) {
+  (void)state;
+  object made =
+      make_object(".nv_fatbin", "fatbin/stored.fatbin", "__nv_relfatbin", "fatbin/rdc.fatbin");
+  size_t count = 0;
+  assert_ok(kdl_explain(made.lib, device_named("h200"), NULL, NULL, count_chosen, &count));
+  assert_int_equal(count, 1);
+  free_object(&made);
+  size_t size;
+  uint8_t *one = read_golden("fatbin/stored.fatbin", &size);
+  uint8_t *both = calloc(2, size);
+  memcpy(both, one, size);
+  memcpy(both + size, one, size);
+  kdl_library *lib;
+  assert_ok(try_open(both, 2 * size, &lib));
+  count = 0;
+  assert_ok(kdl_explain(lib, device_named("h200"), NULL, NULL, count_chosen, &count));
+  assert_int_equal(count, 2);
+  count = 0;
+  assert_ok(kdl_explain(lib, device_named("h200"), "k", NULL, count_chosen, &count));
+  assert_int_equal(count, 1);
+  kdl_choice choice = {.size = sizeof choice};
+  assert_fails(kdl_select(lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
+               "kdl_select: found no kernel, and images of several modules that fit; expected a "
+               "kernel, since no image stands for the others");
+  assert_int_equal(select_image(lib, "h200", "k"), 0);
+  assert_int_equal(select_image(lib, "v100", NULL), nothing);
+  kdl_close(lib);
+  free(both);
+  free(one);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(kernels_count_once_and_run_by_any_image),
+      cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),
+      cmocka_unit_test(nothing_is_not_complete),
+      cmocka_unit_test(many_names_take_little_time),
+      cmocka_unit_test(the_linked_image_is_chosen),
+      cmocka_unit_test(an_object_of_link_inputs_runs_nowhere),
+      cmocka_unit_test(code_that_lacks_a_function_is_refused),
+      cmocka_unit_test(relocatable_code_goes_behind_linked_code),
+      cmocka_unit_test(each_module_has_its_own_choice),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every time and share that a page quotes is the one of its source in docs/results.
+
+A line of FIGURES is a text of a page with {} where its figures are, and where they come from. A
+figure is right where its source rounds to it. In the parts of pages that PARTS names, a time or
+share that no line accounts for is an error: it has no source.
+
+    figures.py SOURCE_FOLDER
+"""
+import json
+import pathlib
+import re
+import sys
+
+UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+NUMBER = r"\d+(?:\.\d+)?"
+FIGURE = re.compile(rf"(?<![\w.\-–])({NUMBER}) ?(ns|µs|ms|%)(?!\w)")
+
+# Of each page the part that is held to its sources: from a line to another, or to the end.
+PARTS = {
+    "README.md": ("## How fast", "As pages, with every layer"),
+    "docs/rfc/0001-offload-metadata.md": ("Choosing as a whole", "## Not verified"),
+    "docs/results/claims-2026-11-15.md": ("| claim |", None),
+}
+# What the early documents said themselves, and counts that are no measurement.
+QUOTED = ["3–6 ns for each dispatch", "takes 36.0 µs, 90% of the cold path", "takes 4.1 µs |",
+          "below 0.0001% of a kernel of 10 ms", "The bound is 10 ns"]
+
+SELECT = "select-2026-11-15.txt"
+OPEN = "open-2026-11-15.txt"
+H200 = "layers-h200-2026-11-15.json"
+EPYC = "layers-epyc-2026-11-15.json"
+POCL = "layers-pocl-2026-11-15.json"
+MLIR = "mlir-2026-11-15.txt"
+
+
+class Results:
+    """What the files of a folder say, in nanoseconds."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def read(self, name):
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def layer(self, name, figure):
+        for row in json.loads(self.read(name))["figures"]:
+            if row["name"] == "layers/" + figure:
+                return row["median"]
+        raise KeyError(f"{name}: no figure layers/{figure}")
+
+    def ratio(self, name, of, to):
+        for row in json.loads(self.read(name))["comparisons"]:
+            if row["of"] == "layers/" + of and row["to"] == "layers/" + to:
+                return row
+        raise KeyError(f"{name}: no comparison of {of} to {to}")
+
+    def select(self, row):
+        """The first column of a row of `kdl bench`'s table."""
+        found = re.search(rf"^{re.escape(row)} +({NUMBER}) (\w+)", self.read(SELECT), re.MULTILINE)
+        return float(found.group(1)) * UNITS[found.group(2)]
+
+    def choose(self, case, who):
+        return self.select(f"{case}/{who}") - self.select(f"{case}/an empty call")
+
+    def open(self, case, row):
+        """The first column of a row below a case of bench_open."""
+        part = self.read(OPEN).split(f"\n{case}\n")[1].split("\n\n")[0]
+        return float(re.search(rf"^ +{re.escape(row)} +({NUMBER})", part, re.MULTILINE).group(1))
+
+    def text(self, name, pattern):
+        return float(re.search(pattern, self.read(name), re.MULTILINE).group(1))
+
+    def mlir(self, row):
+        """The first column of a row of bench_mlir_launch on the H200."""
+        part = self.read(MLIR).split("2. On an H200")[1]
+        return float(re.search(rf"^ +{re.escape(row)} +({NUMBER})", part, re.MULTILINE).group(1))
+
+
+def layers_of(results, name, mode, peer):
+    rows = json.loads(results.read(name))["figures"]
+    prefix = f"layers/{mode}/{peer}/"
+    return {row["name"][len(prefix):]: row["median"] for row in rows if row["name"].startswith(prefix)}
+
+
+def share_after_context(results, peer):
+    layers = layers_of(results, H200, "cold", peer)
+    after = ["open", "select", "load", "resolve", "arguments", "launch", "synchronise"]
+    return layers["load"] / sum(layers.get(layer, 0) for layer in after) * 100
+
+
+def figures(r):
+    kdl, first = "kdl, full rules", "LLVM areTargetsCompatible, first match"
+    case = "64 images of 65536 bytes"
+    by_peer = lambda figure: [r.layer(H200, figure.format(peer))
+                              for peer in ("kdl", "driver", "liboffload", "cudart")]
+    cold = lambda peer, layer: r.layer(H200, f"cold/{peer}/{layer}")
+    warm = lambda layer: r.layer(H200, f"load/kdl/{layer}")
+    more = lambda layer: warm(layer) - r.layer(H200, f"load/driver/{layer}")
+    share = lambda peer, layer: cold(peer, layer) / cold(peer, "total") * 100
+    queued = r.ratio(H200, "queued/kdl/total", "queued/driver/total")
+    waited = r.ratio(H200, "hot/kdl/total", "hot/driver/total")
+    return {
+        "README.md": [
+            ("from memory | {} an image | {} (`OffloadBinary::create`), {} (`extract",
+             [r.open(case, "memory: kdl_open_memory + kdl_close"),
+              r.open(case, "memory: LLVM OffloadBinary::create"),
+              r.open(case, "memory: LLVM extractOffloadBinaries")]),
+            ("the same from a file | {} an image | {} |",
+             [r.open(case, "file: kdl_open + kdl_close"),
+              r.open(case, "file: LLVM extractOffloadBinaries")]),
+            ("nothing remembered | {}, {#} instructions | {} (`areTargets",
+             [r.choose("3 images", kdl), r.text(SELECT, r"^choosing among 3 images: (\d+)"),
+              r.choose("3 images", first)]),
+            ("choose among 1,000 | {} | {} |",
+             [r.choose("1000 images", kdl), r.choose("1000 images", first)]),
+            ("that is remembered | {} |", [r.choose("remembered", "kdl, by the name it handed out")]),
+            ("| 100 launches queued, each | {} | {} | {} | {} |", by_peer("queued/{}/total")),
+            ("| a launch, waited for | {} | {} | {} | {} |", by_peer("hot/{}/total")),
+            ("| from bytes to a kernel, warm | {} | {} | {} | {} |", by_peer("load/{}/total")),
+            ("result and end | {} | {} | {} | {} |", by_peer("cold/{}/total")),
+            ("libkdl's {} more in the third row: {#} choose among 13 images, {#} open the library, {#} go",
+             [more("total"), warm("select") / 1e3, warm("open") / 1e3,
+              (more("load") + more("resolve")) / 1e3]),
+            ("a launch on the host | {} | {} (`dlsym` and a call), {} (LLVM",
+             [r.layer(EPYC, f"hot/{peer}/total") for peer in ("kdl", "plain", "omp")]),
+            ("result and end | {} | {}, {} |",
+             [r.layer(EPYC, f"cold/{peer}/total") for peer in ("kdl", "plain", "omp")]),
+            ("100 queued, each | {} | {} (OpenCL",
+             [r.layer(POCL, f"queued/{peer}/total") for peer in ("kdl", "opencl")]),
+        ],
+        "docs/rfc/0001-offload-metadata.md": [
+            ("among 3 images | {} | {} |", [r.choose("3 images", first), r.choose("3 images", kdl)]),
+            ("among 1,000 images | {} | {} |",
+             [r.choose("1000 images", first), r.choose("1000 images", kdl)]),
+        ],
+        "docs/results/claims-2026-11-15.md": [
+            ("| {} among 3 images with nothing remembered, {} among 1,000,",
+             [r.choose("3 images", kdl), r.choose("1000 images", kdl)]),
+            ("13 here: {} on the EPYC and {} on the H200's Xeon in a process that is warm, {#} and {} in",
+             [r.layer(EPYC, "load/kdl/select"), warm("select"),
+              r.layer(EPYC, "cold/kdl/select") / 1e3, cold("kdl", "select")]),
+            ("| {} with libkdl, {} with the driver, {} with liboffload, of a process of {}, {} and {} |",
+             [cold(peer, layer) for layer in ("load", "total")
+              for peer in ("kdl", "driver", "liboffload")]),
+            ("it is {} with libkdl and {} with the driver.",
+             [share("kdl", "load"), share("driver", "load")]),
+            ("The context takes {}, the end of the process {}, `cuInit` {}.",
+             [share("kdl", layer) for layer in ("context", "process end", "driver init")]),
+            ("loading is {} with libkdl and {} with the driver |",
+             [share_after_context(r, "kdl"), share_after_context(r, "driver")]),
+            ("| {} with libkdl, {} with the driver, {} with liboffload | Not",
+             by_peer("hot/{}/total")[:3]),
+            ("waiting alone takes {}. Queued, where nobody waits, a launch takes {} |",
+             [r.layer(H200, "hot/kdl/synchronise"), r.layer(H200, "queued/kdl/total")]),
+            ("block by block: {#} [{#}, {#}] when waited for, {#} [{#}, {#}] when queued",
+             [row[key] for row in (waited, queued) for key in ("ratio", "low", "high")]),
+            ("the interval is {} wide",
+             [(queued["high"] - queued["low"]) * r.layer(H200, "queued/driver/total")]),
+        ],
+        "docs/mlir.md": [
+            ("is {#} instructions with a stream and {#} without, through `#gpu.select_object` on the same",
+             [r.text(MLIR, r"with a stream: +runtime_select (\d+)"),
+              r.text(MLIR, r"without a stream: +runtime_select (\d+)")]),
+            ("same library {#} and {#} (`mlir/bench",
+             [r.text(MLIR, r"with a stream: .*select_object (\d+)"),
+              r.text(MLIR, r"without a stream: .*select_object (\d+)")]),
+            ("a launch that waits takes {}, or {#} through `#gpu.select_object`, where the calls of MLIR's "
+             "own CUDA runtime take {#}; one of 64 in a loop {#}; one with a stream {#} and {#}",
+             [r.mlir("runtime_select sync"), r.mlir("select_object sync") / 1e3,
+              r.mlir("upstream sync") / 1e3, r.mlir("runtime_select loop") / 1e3,
+              r.mlir("runtime_select async") / 1e3, r.mlir("upstream async") / 1e3]),
+        ],
+        "docs/rfc/0002-gpu-runtime-select.md": [
+            ("CUDA runtime take {}, and a launch through a slot {}, or {} each in a loop of 64",
+             [r.mlir("upstream sync"), r.mlir("runtime_select sync"), r.mlir("runtime_select loop")]),
+            ("it is {#} instructions against {#}",
+             [r.text(MLIR, r"without a stream: .*select_object (\d+)"),
+              r.text(MLIR, r"without a stream: +runtime_select (\d+)")]),
+        ],
+    }
+
+
+def step_of(shown):
+    """What the last digit that is shown stands for; zeros at the end of a whole number may round."""
+    if "." in shown:
+        return 10.0 ** -len(shown.split(".")[1])
+    return 10.0 ** (len(shown) - len(shown.rstrip("0")) if shown.strip("0") else 0)
+
+
+def pattern_of(text):
+    parts = []
+    for part in re.split(r"(\{#?\})", text):
+        if part == "{}":
+            parts.append(rf"({NUMBER} ?(?:ns|µs|ms|%))")
+        elif part == "{#}":
+            parts.append(rf"({NUMBER})")
+        else:
+            parts.append(re.sub(r"(\\ |\s)+", r"\\s+", re.escape(part)))
+    return re.compile("".join(parts))
+
+
+def check_line(page, content, text, sources, wrong):
+    """The spans of the figures that the line accounts for."""
+    found = pattern_of(text).search(content)
+    if not found:
+        wrong.append(f"{page}: no text as '{text}'")
+        return []
+    for i, source in enumerate(sources, 1):
+        shown = found.group(i)
+        number, unit = re.match(rf"({NUMBER}) ?(\S*)", shown).groups()
+        value = source / UNITS.get(unit, 1.0)
+        if abs(float(number) - value) > step_of(number) / 2 * 1.000001:
+            wrong.append(f"{page}: found {shown} in '{text}', its source has {value:.5g} {unit}".rstrip())
+    return [found.span()]
+
+
+def check_part(page, content, spans, wrong):
+    start, end = PARTS[page]
+    begin = content.index(start)
+    stop = content.index(end, begin) if end else len(content)
+    for quoted in QUOTED:
+        at = content.find(quoted)
+        if at >= 0:
+            spans.append((at, at + len(quoted)))
+    for found in FIGURE.finditer(content, begin, stop):
+        if not any(first <= found.start() and found.end() <= last for first, last in spans):
+            wrong.append(f"{page}: {found.group(0)} has no source: {content[found.start() - 40:found.end()]!r}")
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    wrong = []
+    count = 0
+    for page, lines in figures(Results(source / "docs" / "results")).items():
+        content = (source / page).read_text(encoding="utf-8")
+        spans = []
+        for text, sources in lines:
+            spans += check_line(page, content, text, sources, wrong)
+            count += len(sources)
+        if page in PARTS:
+            check_part(page, content, spans, wrong)
+    for line in wrong:
+        print("figures:", line, file=sys.stderr)
+    if not wrong:
+        print(f"figures: {count} are those of their sources")
+    return 1 if wrong else 0
+
+
+sys.exit(main())

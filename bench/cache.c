@@ -60,7 +60,7 @@ static void must(kdl_status status, const char *what) {
 /* What lies behind the end that a format knows of does no harm, and takes as long to read. */
 static uint8_t *read_padded(const char *path, size_t least, size_t *out_size) {
   uint8_t *data = calloc(1, limit_data);
-  FILE *file = fopen(path, "rb");
+  FILE *file = fopen(path, "rbe");
   size_t size = file && data ? fread(data, 1, limit_data, file) : 0;
   if (file)
     fclose(file);
@@ -191,7 +191,7 @@ static void prepare(void) {
     uint8_t *image = read_padded(KDL_BENCH_IMAGE, its->image_size, &image_size);
     char path[128];
     snprintf(path, sizeof path, "%s/%s.so", getenv("KDL_CACHE_DIR"), its->name);
-    FILE *file = access(path, R_OK) != 0 ? fopen(path, "wb") : NULL;
+    FILE *file = access(path, R_OK) != 0 ? fopen(path, "wbe") : NULL;
     if (file && (fwrite(image, 1, image_size, file) != image_size || fclose(file) != 0))
       die(path);
     if (its->is_fake)

@@ -252,7 +252,7 @@ static void load_backend(void *context) {
 static void read_image(subject *at) {
   const char *path = getenv("KDL_BENCH_CUBIN");
   path = path ? path : KDL_BENCH_DEFAULT_CUBIN;
-  FILE *file = fopen(path, "rb");
+  FILE *file = fopen(path, "rbe");
   enum { most = 1 << 20 };
   at->image = malloc(most);
   at->image_size = file && at->image ? fread(at->image, 1, most, file) : 0;

@@ -66,7 +66,7 @@ STEP step_close(kdl_library *lib) {
 
 int main(int argc, char **argv) {
   static char image[1 << 16];
-  FILE *file = fopen(KDL_BENCH_CUBIN, "rb");
+  FILE *file = fopen(KDL_BENCH_CUBIN, "rbe");
   size_t image_size = file ? fread(image, 1, sizeof image, file) : 0, size;
   void *data;
   kdl_device *device;

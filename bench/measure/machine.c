@@ -52,7 +52,7 @@ void bench_machine_unpin(void) {
 
 /* The first line of a file; "" where there is none. */
 static void read_line(const char *path, char *text, size_t size) {
-  FILE *file = fopen(path, "r");
+  FILE *file = fopen(path, "re");
   if (!file || !fgets(text, (int)size, file))
     text[0] = '\0';
   text[strcspn(text, "\n")] = '\0';
@@ -62,7 +62,7 @@ static void read_line(const char *path, char *text, size_t size) {
 
 /* The value of the first line of /proc/cpuinfo that begins with `key`. */
 static void read_cpuinfo(const char *key, char *text, size_t size) {
-  FILE *file = fopen("/proc/cpuinfo", "r");
+  FILE *file = fopen("/proc/cpuinfo", "re");
   char line[2048];
   text[0] = '\0';
   while (file && fgets(line, sizeof line, file)) {

@@ -74,6 +74,9 @@ kdl_status process_results(const char *const words[], bench_results *results) {
 
 int process_channel(void) {
   int channel = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (channel >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    close(channel);
+    channel = -1;
+  }
   return channel;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/environment.h"
 
+#include "base/plain.h"
+
 #include <kdl/kdl.h>
 
 #include <pthread.h>
@@ -98,6 +100,7 @@ void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
     return;
   char line[2048];
   vsnprintf(line, sizeof line, format, args);
+  kdl_plain(line, sizeof line);
   if (log_here) {
     log_here(log_user, topic_names[topic], line);
     return;

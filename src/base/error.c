@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 
+#include "base/plain.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@ static _Thread_local int64_t last_code;
 
 kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format, va_list args) {
   vsnprintf(last_message, sizeof last_message, format, args);
+  kdl_plain(last_message, sizeof last_message);
   last_status = status;
   last_code = code;
   return status;
@@ -52,6 +55,7 @@ void kdl_error_prefix(const char *format, ...) {
   for (const char *rest = story; *rest && at + 1 < sizeof last_message; ++rest)
     last_message[at++] = *rest;
   last_message[at < sizeof last_message ? at : sizeof last_message - 1] = '\0';
+  kdl_plain(last_message, sizeof last_message);
 }
 
 kdl_status(kdl_error_status)(void) {

@@ -31,21 +31,10 @@ static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local bool holds_gate;
 
-static void before_fork(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += patience_s;
-  holds_gate = depth == 0 && pthread_rwlock_timedwrlock(&gate, &until) == 0;
-}
-
-static void in_parent(void) {
-  if (holds_gate)
-    pthread_rwlock_unlock(&gate);
-}
-
 /* ThreadSanitizer follows calls, and the child makes none to unlock. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
+#define THREADS_ARE_WATCHED
 #include <sanitizer/tsan_interface.h>
 #define FORGET_LOCK(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
 #endif
@@ -53,6 +42,31 @@ static void in_parent(void) {
 #ifndef FORGET_LOCK
 #define FORGET_LOCK(lock) ((void)(lock))
 #endif
+
+/* By the clock that nobody sets, where the C library has the call; ThreadSanitizer does not follow
+ * it. */
+#if defined(__GLIBC_PREREQ) && !defined(THREADS_ARE_WATCHED)
+#if __GLIBC_PREREQ(2, 30)
+#define PATIENCE_CLOCK CLOCK_MONOTONIC
+#define LOCK_GATE(until) pthread_rwlock_clockwrlock(&gate, PATIENCE_CLOCK, until)
+#endif
+#endif
+#ifndef PATIENCE_CLOCK
+#define PATIENCE_CLOCK CLOCK_REALTIME
+#define LOCK_GATE(until) pthread_rwlock_timedwrlock(&gate, until)
+#endif
+
+static void before_fork(void) {
+  struct timespec until;
+  clock_gettime(PATIENCE_CLOCK, &until);
+  until.tv_sec += patience_s;
+  holds_gate = depth == 0 && LOCK_GATE(&until) == 0;
+}
+
+static void in_parent(void) {
+  if (holds_gate)
+    pthread_rwlock_unlock(&gate);
+}
 
 /* Unlocking would ask for the thread that locked it, which has another number here. */
 static void in_child(void) {

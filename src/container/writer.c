@@ -20,6 +20,7 @@ struct kdl_writer {
   kdl_writer_image *images;
   size_t count;
   size_t capacity;
+  size_t bytes; /* of the images */
   kdl_arena arena;
 };
 
@@ -112,6 +113,13 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
     status = KDL_GIVEN(image->data);
   if (status != KDL_OK)
     return status;
+  /* What it is written in ends up in memory as a whole, where nothing is larger. */
+  if (image->data_size > PTRDIFF_MAX - writer->bytes)
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "kdl_writer_add: image.data_size is %zu, expected at most %zu beside the images "
+        "before",
+        image->data_size, (size_t)PTRDIFF_MAX - writer->bytes);
   if (writer->count == writer->capacity) {
     size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
     kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
@@ -123,8 +131,10 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   kdl_writer_image *slot = &writer->images[writer->count];
   *slot = *image;
   status = copy_pairs(writer, slot);
-  if (status == KDL_OK)
+  if (status == KDL_OK) {
     ++writer->count;
+    writer->bytes += image->data_size;
+  }
   return status;
 }
 

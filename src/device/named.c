@@ -76,7 +76,7 @@ static size_t split_index(char *path) {
 }
 
 static kdl_status read_small_file(const char *path, char **out_data, size_t *out_size) {
-  FILE *file = fopen(path, "rb");
+  FILE *file = fopen(path, "rbe");
   if (!file)
     return kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
   char *data = malloc(largest_file + 1);

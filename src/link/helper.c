@@ -211,8 +211,7 @@ kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outc
   if (pipe2(ends, O_CLOEXEC) != 0)
     return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", helper->path,
                          strerror(errno));
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  bool fits = helper->file_count <= limit_files;
+  bool fits = helper->file_count <= limit_files && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
   for (size_t i = 0; i < helper->file_count && fits; ++i) {
     copies[count] = fcntl(helper->files[i], F_DUPFD_CLOEXEC, clear_of_files);
     fits = copies[count++] >= 0;

@@ -39,6 +39,7 @@ struct kdl_catalog {
   image_version *versions;
   kdl_arena arena;
   pthread_mutex_t lock; /* held while names are read */
+  _Atomic(bool) ran_out;
 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -268,6 +269,8 @@ static void read_names(kdl_catalog *catalog, size_t index) {
   } else if (list->count) {
     qsort(list->names, list->count, sizeof *list->names, compare_names);
   }
+  if (status == KDL_NO_MEMORY)
+    atomic_store_explicit(&catalog->ran_out, true, memory_order_relaxed);
   atomic_store_explicit(&list->state, status == KDL_OK ? kernels_known : kernels_unreadable,
                         memory_order_release);
 }
@@ -306,6 +309,10 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
 
 kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index) {
   return kernels_of(catalog, index)->linkage;
+}
+
+bool kdl_catalog_ran_out(const kdl_catalog *catalog) {
+  return atomic_load_explicit(&catalog->ran_out, memory_order_relaxed);
 }
 
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {

@@ -57,6 +57,9 @@ const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
  * spares that, it is taken for whole. */
 kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index);
 
+/* Whether memory was short when kernels were read: an image may then not have told all it holds. */
+bool kdl_catalog_ran_out(const kdl_catalog *catalog);
+
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 

@@ -108,6 +108,26 @@ static int remove_folder(void **state) {
   return status;
 }
 
+/* Sizes that would wrap where they are added up. */
+static void refuses_what_memory_cannot_hold(void **state) {
+  (void)state;
+  kdl_writer *writer;
+  kdl_writer_image small = {.size = sizeof small, .data = "x", .data_size = 1};
+  kdl_writer_image large = small;
+  large.data_size = (size_t)-40;
+  assert_ok(kdl_writer_create(KDL_FORMAT_V2, &writer));
+  assert_int_equal(kdl_writer_add(writer, &large), KDL_BAD_CALL);
+  assert_ok(kdl_writer_add(writer, &small));
+  large.data_size = PTRDIFF_MAX;
+  assert_int_equal(kdl_writer_add(writer, &large), KDL_BAD_CALL);
+  assert_non_null(strstr(kdl_error_message(), "kdl_writer_add: image.data_size is "));
+  void *data;
+  size_t size;
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  free(data);
+  kdl_writer_destroy(writer);
+}
+
 static void expect_content(const char *path, const char *text) {
   size_t size;
   uint8_t *data = read_file(path, &size);
@@ -237,6 +257,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes_what_others_write),
       cmocka_unit_test(refuses_what_the_format_cannot_carry),
+      cmocka_unit_test(refuses_what_memory_cannot_hold),
       in_folder(a_full_disk_loses_nothing),
       in_folder(set_id_bits_are_not_kept),
       in_folder(what_others_planted_leads_nowhere),

@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "target/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,6 +103,16 @@ int ld_program_find(const char *variable, const char *const *names, const char *
   return false;
 }
 
+/* The first lines that it said, each as a further line of ours. */
+static void quote(const char *text, kdl_out *out) {
+  for (const char *at = text; *at && out->used < 1024;) {
+    size_t length = strcspn(at, "\n");
+    if (length)
+      kdl_out_format(out, "\n  %.*s", (int)length, at);
+    at += length + (at[length] == '\n');
+  }
+}
+
 static kdl_status tell_failure(const ld_program *program, int state, const ld_file *words) {
   char how[64];
   if (WIFSIGNALED(state))
@@ -110,9 +121,11 @@ static kdl_status tell_failure(const ld_program *program, int state, const ld_fi
     snprintf(how, sizeof how, "failed with status %d", WEXITSTATUS(state));
   void *text = NULL;
   size_t size;
-  bool has_words = ld_file_read(words, &text, &size) == KDL_OK && size > 0;
-  kdl_status status = kdl_fail(KDL_BAD_FILE, "%s %s%s%.1024s", program->path, how,
-                               has_words ? ":\n" : "", has_words ? (const char *)text : "");
+  char said[1536] = "";
+  if (ld_file_read(words, &text, &size) == KDL_OK)
+    quote(text, &(kdl_out){said, sizeof said, 0});
+  kdl_status status =
+      kdl_fail(KDL_BAD_FILE, "%s %s%s%s", program->path, how, said[0] ? ":" : "", said);
   free(text);
   return status;
 }

@@ -145,7 +145,8 @@ static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell 
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-/* Images that do not tell their kernels take part where none is asked for. */
+/* Images that do not tell their kernels take part where none is asked for; but those that could not
+ * for want of memory would let others be kept in their place. */
 static kdl_status collect_kernels(keeper *k) {
   bool fits = true;
   for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i) {
@@ -154,7 +155,7 @@ static kdl_status collect_kernels(keeper *k) {
     for (size_t n = 0; n < count && fits; ++n)
       fits = cli_holdings_add(&k->holdings, names[n], i);
   }
-  return fits && cli_holdings_finish(&k->holdings)
+  return fits && !kdl_catalog_ran_out(k->catalog) && cli_holdings_finish(&k->holdings)
              ? KDL_OK
              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
 }

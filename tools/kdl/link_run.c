@@ -6,6 +6,7 @@
 #include "link/helper.h"
 #include "link/linker.h"
 #include "target/text.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,6 +160,13 @@ static kdl_status write_command(const cli_link_job *job, size_t image, const cha
 /* ------------------------------------------------------------------------------------------ */
 /* The call                                                                                     */
 
+static void pass_on(const char *line, size_t length) {
+  char *printable = cli_text_printable((kdl_string){line, length});
+  if (printable)
+    fprintf(stderr, "%s\n", printable);
+  free(printable);
+}
+
 /* What kdl-ld says beside its errors, KDL_DEBUG's lines above all, is passed on; its errors become
  * ours. */
 static void tell_rest(char *words, kdl_out *errors) {
@@ -169,11 +177,11 @@ static void tell_rest(char *words, kdl_out *errors) {
     bool starts = strncmp(line, mark, sizeof mark - 1) == 0;
     is_error = starts || (is_error && line[0] == ' ');
     if (is_error)
-      kdl_out_format(errors, "%s%.*s", errors->used ? "\n" : "",
+      kdl_out_format(errors, "%s%.*s", errors->used ? starts ? "\n  " : "\n" : "",
                      (int)(length - (starts ? sizeof mark - 1 : 0)),
                      line + (starts ? sizeof mark - 1 : 0));
     else
-      fprintf(stderr, "%.*s\n", (int)length, line);
+      pass_on(line, length);
     line += length + (line[length] == '\n');
   }
 }

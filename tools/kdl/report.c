@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 
+#include "base/plain.h"
 #include "text.h"
 
 #include <stdarg.h>
@@ -60,6 +61,7 @@ static void say(const char *level, const char *colour, const char *message) {
 static void say_va(const char *level, const char *colour, const char *format, va_list args) {
   char message[2048];
   vsnprintf(message, sizeof message, format, args);
+  kdl_plain(message, sizeof message);
   say(level, colour, message);
 }
 

@@ -202,7 +202,7 @@ static kdl_status compile(cc_job *job, const char *path, const char *const *more
 /* Writes a file, of the source where `copies`, and of what follows it. */
 static kdl_status write_file(cc_job *job, const char *path, bool copies,
                              void (*write)(FILE *out, const cc_job *job)) {
-  FILE *out = path ? fopen(path, "w") : NULL;
+  FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
     return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno)) : no_memory(job);
   kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;

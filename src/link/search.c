@@ -60,19 +60,29 @@ static bool look_along(hunt *hunting, const char *list) {
   return false;
 }
 
-/* The folders of libraries that come with libkdl: as it lies here, whose tree may have been moved
- * since it was installed, and where it was to be installed. Of these only the second is the
- * system's own word: a program's place can be chosen by whoever makes a hard link to it. */
-static bool look_in_system(hunt *hunting, bool is_privileged) {
+/* As libkdl lies here, whose tree may have been moved since it was installed, and where it was to
+ * be installed. Of these only the second is the system's own word: a program's place can be chosen
+ * by whoever makes a hard link to it. */
+void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders) {
   static const char installed[] = KDL_LIBRARY_FOLDER;
-  char own[PATH_MAX], folder[PATH_MAX], here[PATH_MAX] = "";
+  char own[PATH_MAX], folder[PATH_MAX];
   bool is_shared = kdl_caller_folder(installed, folder, sizeof folder);
+  out_folders->count = 0;
   if (!is_privileged && folder[0] &&
       snprintf(own, sizeof own, "%s/%s", folder, is_shared ? "kdl" : KDL_LIBRARY_BELOW) <
           (int)sizeof own &&
-      realpath(own, here) && look_in(hunting, here, strlen(here)))
-    return true;
-  return strcmp(here, installed) != 0 && look_in(hunting, installed, strlen(installed));
+      realpath(own, out_folders->paths[0]) && strcmp(out_folders->paths[0], installed) != 0)
+    ++out_folders->count;
+  snprintf(out_folders->paths[out_folders->count++], PATH_MAX, "%s", installed);
+}
+
+static bool look_in_system(hunt *hunting, bool is_privileged) {
+  kdl_search_folders folders;
+  bool found = false;
+  kdl_search_system(is_privileged, &folders);
+  for (size_t i = 0; i < folders.count && !found; ++i)
+    found = look_in(hunting, folders.paths[i], strlen(folders.paths[i]));
+  return found;
 }
 
 static kdl_status no_memory(void) {

@@ -20,7 +20,7 @@ commands=$("$kdl" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
   exit 1
 }
 for command in $commands; do
-  grep -q "^ *kdl $command " <<<"$text" || {
+  grep -q "^ *kdl $command\( \|$\)" <<<"$text" || {
     echo "man: no synopsis of 'kdl $command'" >&2
     exit 1
   }

@@ -23,6 +23,7 @@ extern const cli_command cli_command_bench;
 extern const cli_command cli_command_cache;
 extern const cli_command cli_command_cc;
 extern const cli_command cli_command_devices;
+extern const cli_command cli_command_doctor;
 extern const cli_command cli_command_embed;
 extern const cli_command cli_command_explain;
 extern const cli_command cli_command_extract;

@@ -19,9 +19,9 @@
 static const cli_command *const commands[] = {
     &cli_command_ls,    &cli_command_pack,    &cli_command_extract, &cli_command_annotate,
     &cli_command_merge, &cli_command_thin,    &cli_command_link,    &cli_command_verify,
-    &cli_command_embed, &cli_command_devices, &cli_command_explain, &cli_command_which,
-    &cli_command_run,   &cli_command_cc,      &cli_command_cache,   &cli_command_bench,
-    &cli_command_trace,
+    &cli_command_embed, &cli_command_devices, &cli_command_doctor,  &cli_command_explain,
+    &cli_command_which, &cli_command_run,     &cli_command_cc,      &cli_command_cache,
+    &cli_command_bench, &cli_command_trace,
 };
 enum { command_count = sizeof commands / sizeof *commands };
 

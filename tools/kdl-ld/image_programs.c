@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "image/elf_file.h"
+#include "image/host_object.h"
 #include "program.h"
 #include "runtime.h"
 
@@ -108,6 +109,18 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
   return ld_program_run(lld, arguments, image);
 }
 
+/* As what loads it will: bitcode may hold what host images cannot. */
+static kdl_status check_loadable(const ld_linker *linker, const ld_output *output) {
+  kdl_host_object object;
+  kdl_status status = kdl_host_object_open(output->data, output->size, &object);
+  if (status == KDL_OK)
+    return KDL_OK;
+  char why[1024];
+  snprintf(why, sizeof why, "%s", kdl_error_message());
+  return kdl_fail(status, "%s: the linked image cannot be loaded: %s", linker->request->caller,
+                  why);
+}
+
 kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
   bool is_amd = linker->target.family == KDL_FAMILY_AMDGCN;
   ld_program lld;
@@ -131,6 +144,8 @@ kdl_status ld_image_from_object(ld_linker *linker, ld_output *output) {
     status = run_lld(linker, &lld, &object, needs_libm ? &libm : NULL, &image);
     if (status == KDL_OK)
       status = take_file(linker, &image, &lld, is_amd ? "hsaco" : "object", output);
+    if (status == KDL_OK && !is_amd)
+      status = check_loadable(linker, output);
     ld_file_close(&image);
     if (needs_libm)
       ld_file_close(&libm);

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "runtime.h"
 
+#include "image/host_imports.h"
+
 #include <stddef.h>
-
-static const char *const host[] = {
-#define LD_RUNTIME_HOST(name) name,
-#include "runtime.def"
-};
-
-static const char *const math[] = {
-#define LD_RUNTIME_MATH(name) name,
-#include "runtime.def"
-};
 
 static const char *const nvidia[] = {
 #define LD_RUNTIME_NVIDIA(name) name,
@@ -32,10 +24,13 @@ ld_runtime ld_runtime_of(kdl_target_family family, kdl_string name) {
     return LISTS(nvidia, name) ? LD_RUNTIME_THERE : LD_RUNTIME_NONE;
   if (family != KDL_FAMILY_X86_64 && family != KDL_FAMILY_AARCH64)
     return LD_RUNTIME_NONE;
-  if (LISTS(host, name))
+  switch (kdl_host_import_of(name)) {
+  case KDL_HOST_IMPORT_LIBC:
     return LD_RUNTIME_THERE;
-  kdl_string of_double = {name.data, name.length - 1};
-  bool is_float = name.length > 1 && name.data[name.length - 1] == 'f';
-  return LISTS(math, name) || (is_float && LISTS(math, of_double)) ? LD_RUNTIME_LIBM
-                                                                   : LD_RUNTIME_NONE;
+  case KDL_HOST_IMPORT_LIBM:
+    return LD_RUNTIME_LIBM;
+  case KDL_HOST_IMPORT_NONE:
+    break;
+  }
+  return LD_RUNTIME_NONE;
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "command.h"
+#include "image/host_object.h"
 #include "image/image.h"
 #include "image/limits.h"
 #include "input.h"
@@ -101,6 +102,21 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", reason);
 }
 
+/* What the host backend would refuse. Objects that were not made for libkdl may ask for what its
+ * images cannot have. */
+static void check_host(cli_verification *verify, const cli_subject *image) {
+  kdl_host_object object;
+  if (sniff(image) != KDL_IMAGE_OBJECT)
+    return;
+  kdl_status status = kdl_host_object_open(image->data, image->size, &object);
+  if (status == KDL_OK)
+    status = kdl_host_object_check_kernels(&object);
+  if (status == KDL_BAD_FILE ||
+      (status != KDL_OK && kdl_host_object_is_image(image->data, image->size)))
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it cannot be loaded: %s",
+                      kdl_error_message());
+}
+
 static kdl_string indexed_name(const kdl_pair *pair) {
   if (pair->key.length <= prefix_length ||
       memcmp(pair->key.data, KDL_KERNEL_PREFIX, prefix_length) != 0)
@@ -168,6 +184,7 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
                       "it is not aligned to 8 bytes; a loader that needs that copies it");
   check_kind(verify, image);
   check_target(verify, image);
+  check_host(verify, image);
   check_kernels(verify, image);
   cli_verify_signatures(verify, image);
 }

@@ -6,8 +6,6 @@
 #define KDL_HERE_HOST kdl_host_services
 #include <kdl/backend_here.h>
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -127,24 +125,39 @@ static bool is_block_valid(const uint32_t extent[3]) {
   return extent[0] ? extent[1] && extent[2] : !extent[1] && !extent[2];
 }
 
-/* An image is code and could lie about anything; what is checked is what mistakes look like. */
-static kdl_status read_declared(void *library, const char *name, kdl_host_kernel *out_declared) {
+static bool is_description(const kdl_host_image *image, const kdl_host_kernel *kernel) {
   enum { limit_params = 4096 };
+  void *run;
+  memcpy(&run, &kernel->run, sizeof run);
+  return kdl_host_image_holds(image, run, 1, true) && kernel->param_count <= limit_params &&
+         (!kernel->param_count ||
+          ((uintptr_t)kernel->params % _Alignof(kdl_host_param) == 0 &&
+           kdl_host_image_holds(image, kernel->params, kernel->param_count * sizeof *kernel->params,
+                                false))) &&
+         is_block_valid(kernel->block) && is_block_valid(kernel->tile);
+}
+
+/* An image is code and could lie about anything; what is checked is what damage looks like. */
+static kdl_status read_declared(const kdl_host_image *image, const char *name,
+                                kdl_host_kernel *out_declared) {
   char symbol[512];
-  snprintf(symbol, sizeof symbol, "kdl_host_kernel_%s", name);
-  const kdl_host_kernel *found = dlsym(library, symbol);
+  uint64_t size = 0;
+  int length = snprintf(symbol, sizeof symbol, "kdl_host_kernel_%s", name);
+  const void *found =
+      (size_t)length < sizeof symbol ? kdl_host_image_find(image, symbol, &size) : NULL;
   if (!found)
     return FAIL(KDL_BAD_FILE,
                 "%s: found no symbol %s, expected the description of a host kernel: see "
                 "<kdl/kernel.h>",
                 name, symbol);
-  if (found->abi != KDL_HOST_ABI || found->size < sizeof *found)
+  memcpy(out_declared, found, size < sizeof *out_declared ? size : sizeof *out_declared);
+  if (size < sizeof *out_declared || out_declared->abi != KDL_HOST_ABI ||
+      out_declared->size < sizeof *out_declared)
     return FAIL(KDL_UNSUPPORTED, "%s: found host ABI %u of %u bytes, expected %u of %zu", name,
-                found->abi, found->size, (unsigned)KDL_HOST_ABI, sizeof *found);
-  if (!found->run || found->param_count > limit_params || (found->param_count && !found->params) ||
-      !is_block_valid(found->block) || !is_block_valid(found->tile))
+                out_declared->abi, out_declared->size, (unsigned)KDL_HOST_ABI,
+                sizeof *out_declared);
+  if (!is_description(image, out_declared))
     return FAIL(KDL_BAD_FILE, "%s: %s is not a description of a kernel", name, symbol);
-  *out_declared = *found;
   return KDL_OK;
 }
 
@@ -170,7 +183,7 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish
   (void)device;
   host_module *module = handle;
   kdl_host_kernel declared = {0};
-  kdl_status status = read_declared(module->image.library, wish->name, &declared);
+  kdl_status status = read_declared(&module->image, wish->name, &declared);
   if (status != KDL_OK)
     return status;
   host_kernel *kernel = calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
@@ -202,13 +215,10 @@ static kdl_status global_find(void *device, void *handle, const char *name, uint
                               uint64_t *out_size) {
   (void)device;
   const host_module *module = handle;
-  void *address = dlsym(module->image.library, name);
-  Dl_info info;
-  ElfW(Sym) *symbol = NULL;
-  if (!address || !dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+  void *address = kdl_host_image_find(&module->image, name, out_size);
+  if (!address)
     return FAIL(KDL_NO_MATCH, "found no variable %s", name);
   *out_address = (uint64_t)(uintptr_t)address;
-  *out_size = symbol->st_size;
   return KDL_OK;
 }
 

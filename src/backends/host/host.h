@@ -9,6 +9,8 @@
 #ifndef KDL_BACKENDS_HOST_HOST_H
 #define KDL_BACKENDS_HOST_HOST_H
 
+#include "image/host_object.h"
+
 #include <kdl/backend.h>
 #include <kdl/host_abi.h>
 
@@ -21,14 +23,23 @@ kdl_backend_open_function kdl_host_backend_open;
 /* Images                                                                                       */
 
 typedef struct kdl_host_image {
-  int fd; /* of the memory file it was loaded from */
-  void *library;
+  kdl_host_object object; /* its tables are read from `base` */
+  uint8_t *base;          /* where its address 0 is */
+  uint8_t *reserved;      /* address space, which is given back as a whole */
+  uint64_t reserved_size;
 } kdl_host_image;
 
-/* Loads a shared object from memory; its symbols are bound now and seen by nobody else. Its
- * constructors run. */
+/* Loads a shared object from memory; its symbols are bound now and seen by no other object. Its
+ * constructors run, which get no arguments. */
 kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *out_image);
 void kdl_host_image_unload(kdl_host_image *image);
+
+/* Where a symbol of the image itself is; NULL where it has none of that name. */
+void *kdl_host_image_find(const kdl_host_image *image, const char *name, uint64_t *out_size);
+
+/* Whether memory is the image's, and its code where that is asked. */
+bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64_t size,
+                          bool is_code);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */

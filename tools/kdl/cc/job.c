@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "examine.h"
 #include "group_variables.h"
+#include "image/host_object.h"
 #include "image/limits.h"
 #include "signature.h"
 #include "wrapper.h"
@@ -510,7 +511,11 @@ static kdl_status link_host(cc_job *job, const char *code) {
                                  WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
                                       "-Wl,-z,defs", "-Wl,--gc-sections", "-Wl,-Bsymbolic"),
                                  image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_OBJECT) : status;
+  if (status == KDL_OK)
+    status = keep_image(job, image, KDL_IMAGE_OBJECT);
+  kdl_host_object object;
+  return status == KDL_OK ? kdl_host_object_open(job->image.data, job->image.length, &object)
+                          : status;
 }
 
 /* IR first: it tells which features the functions may use. */

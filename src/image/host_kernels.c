@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The descriptions of kernels in a host image. */
+#include "base/bytes.h"
+#include "image/elf_file.h"
+#include "image/host_object.h"
+#include "image/readers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char prefix[] = "kdl_host_kernel_";
+enum { prefix_length = sizeof prefix - 1, limit_params = 4096 };
+
+static bool is_extent(const uint8_t *words) {
+  bool has[3];
+  for (size_t i = 0; i < 3; ++i)
+    has[i] = kdl_load_u32(words + i * 4) != 0;
+  return has[0] == has[1] && has[0] == has[2];
+}
+
+static bool has_pointers(const kdl_host_object *object, const kdl_host_symbol *symbol,
+                         uint64_t params) {
+  uint64_t run = 0, list = 0;
+  return kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, run), &run) &&
+         kdl_host_object_has(object, run, 1, false, true) &&
+         (!params ||
+          (kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, params),
+                                   &list) &&
+           kdl_host_object_has(object, list, params * sizeof(kdl_host_param), false, false)));
+}
+
+static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_symbol *symbol,
+                               bool with_pointers) {
+  const uint8_t *at = kdl_host_object_at(object, symbol->address, sizeof(kdl_host_kernel));
+  if (!at || symbol->size < sizeof(kdl_host_kernel) || symbol->is_absolute)
+    return kdl_fail(KDL_BAD_FILE, "%.200s: found %" PRIu64 " bytes, expected a description of %zu",
+                    symbol->name, symbol->size, sizeof(kdl_host_kernel));
+  uint32_t abi = kdl_load_u32(at), size = kdl_load_u32(at + 4);
+  if (abi != KDL_HOST_ABI || size < sizeof(kdl_host_kernel))
+    return kdl_fail(KDL_UNSUPPORTED, "%.200s: found host ABI %u of %u bytes, expected %u of %zu",
+                    symbol->name, abi, size, (unsigned)KDL_HOST_ABI, sizeof(kdl_host_kernel));
+  uint32_t params = kdl_load_u32(at + offsetof(kdl_host_kernel, param_count));
+  if (params > limit_params || !is_extent(at + offsetof(kdl_host_kernel, block)) ||
+      !is_extent(at + offsetof(kdl_host_kernel, tile)) ||
+      (with_pointers && !has_pointers(object, symbol, params)))
+    return kdl_image_malformed((uint64_t)(at - object->data), "kernel",
+                               "%.200s is not a description of a kernel", symbol->name);
+  return KDL_OK;
+}
+
+kdl_status kdl_host_object_check_kernels(const kdl_host_object *object) {
+  uint64_t relocations =
+      (object->relocations[0].size + object->relocations[1].size) / KDL_HOST_RELOCATION_SIZE +
+      object->relative.size * 8;
+  bool with_pointers = object->symbol_count * (relocations + 1) <= (uint64_t)1 << 26;
+  for (uint64_t i = 1; i < object->symbol_count; ++i) {
+    kdl_host_symbol symbol = kdl_host_object_symbol(object, i);
+    if (!symbol.is_visible || strncmp(symbol.name, prefix, prefix_length) != 0)
+      continue;
+    kdl_status status = check_kernel(object, &symbol, with_pointers);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+bool kdl_host_object_is_image(const void *data, size_t size) {
+  kdl_elf elf;
+  kdl_elf_symbols symbols;
+  if (kdl_elf_open(data, size, &elf) != KDL_OK ||
+      kdl_elf_open_symbols(&elf, KDL_ELF_SECTION_DYNSYM, &symbols) != KDL_OK)
+    return false;
+  for (uint64_t i = 1; i < symbols.count; ++i) {
+    kdl_elf_symbol symbol = kdl_elf_read_symbol(&elf, &symbols, i);
+    const char *name;
+    size_t length;
+    if (kdl_elf_symbol_name(&elf, &symbols, &symbol, &name, &length) == KDL_OK &&
+        length >= prefix_length && memcmp(name, prefix, prefix_length) == 0)
+      return true;
+  }
+  return false;
+}

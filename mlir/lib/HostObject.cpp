@@ -87,23 +87,12 @@ public:
   std::error_code error;
 };
 
-/// Math functions come from libm, which not every program has loaded: the object says that it needs
-/// it, where it does.
+/// References to what the object itself defines are bound here, whatever else has the name. Those
+/// to functions of libc and libm are bound where the object is loaded (<kdl/host_abi.h>).
 LogicalResult link(StringRef linker, StringRef object, StringRef output,
                    function_ref<InFlightDiagnostic()> emitError) {
-  SmallVector<StringRef> arguments = {linker, "-shared", "--as-needed", "-z",
-                                      "now",  object,    "-o",          output};
-  static constexpr StringLiteral folders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-                                              "/lib64", "/usr/lib64", "/lib"};
-  SmallString<64> libm;
-  for (StringRef folder : folders) {
-    libm = folder;
-    libm += "/libm.so.6";
-    if (llvm::sys::fs::exists(libm)) {
-      arguments.push_back(libm);
-      break;
-    }
-  }
+  SmallVector<StringRef> arguments = {linker, "-shared", "-Bsymbolic", "-z",
+                                      "now",  object,    "-o",         output};
   TemporaryFile log("log");
   if (log.error)
     return emitError() << "cannot make a temporary file: " << log.error.message();
@@ -142,6 +131,23 @@ FailureOr<SmallVector<char, 0>> emit(llvm::Module &module, llvm::TargetMachine &
   return SmallVector<char, 0>(buffer.begin(), buffer.end());
 }
 
+/// Code that calls a function of the C library would call the kernel of that name.
+LogicalResult checkNames(const llvm::Module &module, ArrayRef<HostKernel> kernels,
+                         function_ref<InFlightDiagnostic()> emitError) {
+  static constexpr StringLiteral called[] = {"malloc", "free", "memcpy", "memmove", "memset"};
+  for (const HostKernel &kernel : kernels) {
+    std::string intrinsic = "llvm." + kernel.name + ".";
+    bool isCalled = llvm::is_contained(called, StringRef(kernel.name)) ||
+                    llvm::any_of(module, [&](const llvm::Function &function) {
+                      return function.getName().starts_with(intrinsic);
+                    });
+    if (isCalled)
+      return emitError() << "found a kernel '" << kernel.name
+                         << "', which is also the name of a C function that the code calls";
+  }
+  return success();
+}
+
 } // namespace
 
 FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<HostKernel> kernels,
@@ -159,6 +165,8 @@ FailureOr<SmallVector<char, 0>> kdl::compileForHost(ModuleOp module, ArrayRef<Ho
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
 
+  if (failed(checkNames(*translated, kernels, emitError)))
+    return failure();
   makeHostGroups(*translated, kernels);
   std::string words;
   llvm::raw_string_ostream stream(words);

@@ -6,10 +6,11 @@
 #include "image/readers.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char prefix[] = "kdl_host_kernel_";
-enum { prefix_length = sizeof prefix - 1, limit_params = 4096 };
+enum { prefix_length = sizeof prefix - 1 };
 
 static bool is_extent(const uint8_t *words) {
   bool has[3];
@@ -40,7 +41,7 @@ static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_sym
     return kdl_fail(KDL_UNSUPPORTED, "%.200s: found host ABI %u of %u bytes, expected %u of %zu",
                     symbol->name, abi, size, (unsigned)KDL_HOST_ABI, sizeof(kdl_host_kernel));
   uint32_t params = kdl_load_u32(at + offsetof(kdl_host_kernel, param_count));
-  if (params > limit_params || !is_extent(at + offsetof(kdl_host_kernel, block)) ||
+  if (params > KDL_HOST_LIMIT_PARAMS || !is_extent(at + offsetof(kdl_host_kernel, block)) ||
       !is_extent(at + offsetof(kdl_host_kernel, tile)) ||
       (with_pointers && !has_pointers(object, symbol, params)))
     return kdl_image_malformed((uint64_t)(at - object->data), "kernel",
@@ -62,6 +63,29 @@ kdl_status kdl_host_object_check_kernels(const kdl_host_object *object) {
       return status;
   }
   return KDL_OK;
+}
+
+bool kdl_host_object_read_params(const kdl_host_object *object, const char *kernel,
+                                 uint32_t *out_sizes, uint32_t *out_count) {
+  char name[1024];
+  kdl_host_symbol symbol;
+  uint64_t list = 0;
+  int length = snprintf(name, sizeof name, "%s%s", prefix, kernel);
+  if (length < 0 || (size_t)length >= sizeof name || !kdl_host_object_find(object, name, &symbol) ||
+      check_kernel(object, &symbol, true) != KDL_OK)
+    return false;
+  const uint8_t *at = kdl_host_object_at(object, symbol.address, sizeof(kdl_host_kernel));
+  uint32_t count = kdl_load_u32(at + offsetof(kdl_host_kernel, param_count));
+  if (count)
+    (void)kdl_host_object_pointer(object, symbol.address + offsetof(kdl_host_kernel, params),
+                                  &list);
+  const uint8_t *params = kdl_host_object_at(object, list, count * sizeof(kdl_host_param));
+  if (count && !params)
+    return false;
+  for (uint32_t i = 0; i < count; ++i)
+    out_sizes[i] = kdl_load_u32(params + i * sizeof(kdl_host_param));
+  *out_count = count;
+  return true;
 }
 
 bool kdl_host_object_is_image(const void *data, size_t size) {

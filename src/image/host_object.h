@@ -21,6 +21,7 @@
 enum {
   KDL_HOST_LIMIT_SEGMENTS = 16,
   KDL_HOST_LIMIT_FUNCTIONS = 64, /* constructors, and destructors */
+  KDL_HOST_LIMIT_PARAMS = 4096,
   KDL_HOST_SYMBOL_SIZE = 24,
   KDL_HOST_RELOCATION_SIZE = 24,
 };
@@ -123,6 +124,11 @@ bool kdl_host_object_pointer(const kdl_host_object *object, uint64_t address, ui
 /* Checks the descriptions of kernels (kdl_host_kernel_NAME), as binding one does when it is asked
  * for. Where kernels times relocations are over 2^26, their pointers are left to that. */
 kdl_status kdl_host_object_check_kernels(const kdl_host_object *object);
+
+/* The sizes of a kernel's parameters, of which there are at most KDL_HOST_LIMIT_PARAMS; false where
+ * the object does not describe it. */
+bool kdl_host_object_read_params(const kdl_host_object *object, const char *kernel,
+                                 uint32_t *out_sizes, uint32_t *out_count);
 
 /* Whether the bytes are of a shared object that describes kernels as <kdl/host_abi.h> has it, and
  * so was made for libkdl: by the section headers, so that it is known of objects that were refused.

@@ -10,6 +10,7 @@
 #include "input.h"
 #include "report.h"
 #include "run_args.h"
+#include "run_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,6 +306,9 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   kdl_status status = find_kernel(asked, input->lib, opts);
   if (status == KDL_NO_MATCH)
     status = check_name(asked, input);
+  if (status == KDL_OK)
+    status = cli_run_check(input->lib, asked->device, asked->args->operands[1], opts, asked->values,
+                           asked->value_count);
   if (status == KDL_OK)
     status = print_image(asked);
   if (status == KDL_OK)

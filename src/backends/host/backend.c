@@ -126,10 +126,10 @@ static bool is_block_valid(const uint32_t extent[3]) {
 }
 
 static bool is_description(const kdl_host_image *image, const kdl_host_kernel *kernel) {
-  enum { limit_params = 4096 };
   void *run;
   memcpy(&run, &kernel->run, sizeof run);
-  return kdl_host_image_holds(image, run, 1, true) && kernel->param_count <= limit_params &&
+  return kdl_host_image_holds(image, run, 1, true) &&
+         kernel->param_count <= KDL_HOST_LIMIT_PARAMS &&
          (!kernel->param_count ||
           ((uintptr_t)kernel->params % _Alignof(kdl_host_param) == 0 &&
            kdl_host_image_holds(image, kernel->params, kernel->param_count * sizeof *kernel->params,

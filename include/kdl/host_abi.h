@@ -6,7 +6,17 @@
  *
  * An image is a shared object. For each kernel NAME it exports the function NAME, so that tools can
  * list it, and the constant kdl_host_kernel_NAME, which describes it. Both have the kernel's plain
- * name, and the image needs no other symbol of libkdl.
+ * name, and the image needs no symbol of libkdl.
+ *
+ * It is a 64-bit little-endian shared object for x86-64, AArch64 or RISC-V. libkdl maps it itself
+ * and binds its references to its own symbols first (docs/launching.md). It refuses one that has
+ *
+ *   - thread-local variables, IFUNCs, relocations of code (compile with -fPIC), an executable
+ *     stack, a segment that is both written and executed, or more than 2 GiB;
+ *   - a library that it needs, other than libc and libm;
+ *   - a symbol that is undefined and not weak, other than abort, bcmp, free, malloc, memcmp,
+ *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
+ *     libm on doubles and floats (src/image/host_imports.def has their names).
  *
  * The function runs one work-group per call and loops over the group's work-items itself: inside
  * the image the loop can be vectorised, and a call per work-item would cost more than most kernels

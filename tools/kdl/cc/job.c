@@ -122,6 +122,8 @@ static void add_target(cc_words *words, const cc_job *job) {
     cc_words_format(words, "-march=%s", target->cpu);
     cc_words_add(words, "-fPIC");
     cc_words_add(words, "-fvisibility=hidden");
+    if (target->features == KDL_CLASS_AARCH64)
+      cc_words_add(words, "-mno-outline-atomics"); /* which are a library's */
     cc_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
     cc_words_add(words, "-Wframe-larger-than=262144");
     cc_words_add(words, "-Werror=frame-larger-than");
@@ -319,12 +321,42 @@ static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
                 job->source->path, kernel->name, job->target->name);
 }
 
+static kdl_status refuse_name(cc_job *job, const char *kernel) {
+  return refuse(job,
+                "%s: kernel %s has the name of a function that its own code calls, and would call "
+                "it; expected another name on the CPU",
+                job->source->path, kernel);
+}
+
+/* What compilers call on their own account, and the wrapper defines. */
+static kdl_status check_name(cc_job *job, const cc_kernel *kernel) {
+  static const char *const names[] = {"memcpy", "memmove", "memset"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(kernel->name, names[i]) == 0)
+      return refuse_name(job, kernel->name);
+  }
+  return check_waiting(job, kernel);
+}
+
+/* __builtin_exp is @llvm.exp.f64 here, and a call of exp in the image. */
+static kdl_status check_calls(cc_job *job, kdl_string ir) {
+  for (size_t i = 0; i < job->kernels.count; ++i) {
+    const char *name = job->kernels.items[i].name;
+    const char *mark = kdl_arena_format(&job->arena, "@llvm.%s.", name);
+    if (!mark)
+      return no_memory(job);
+    if (memmem(ir.data, ir.length, mark, strlen(mark)))
+      return refuse_name(job, name);
+  }
+  return KDL_OK;
+}
+
 static kdl_status check_kernels(cc_job *job) {
   bool is_host = job->target->family == CC_HOST;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
-    status = is_host ? check_waiting(job, kernel) : check_pointers(job, kernel);
+    status = is_host ? check_name(job, kernel) : check_pointers(job, kernel);
   }
   return status;
 }
@@ -489,6 +521,8 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
         compile(job, source, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
   if (status == KDL_OK)
     status = read_file(job, plain, out_ir);
+  if (status == KDL_OK)
+    status = check_calls(job, *out_ir);
   return status == KDL_OK ? write_ir(job, *out_ir, out_path) : status;
 }
 

@@ -6,7 +6,11 @@
 #include <kdl/mma.h>
 #include <stddef.h>
 
+/* Inlined, so that the microkernel's constants reach everything. Sanitized tests define it otherwise:
+ * with its checks, inlined code takes minutes to compile. */
+#ifndef INLINE
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 /* Of functions that move whole vectors: with registers as wide, also where a compiler that knows
  * the instruction set alone would rather use halves. */

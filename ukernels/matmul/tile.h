@@ -15,7 +15,9 @@ typedef result fragment __attribute__((ext_vector_type(16), aligned(4)));
 enum { max_rows = 16, max_vectors = 2 };
 
 /* Before loops over sums, which are registers only if each is named by a constant. */
+#ifndef UNROLLED
 #define UNROLLED _Pragma("clang loop unroll(enable)")
+#endif
 
 INLINE int32_t tile_rows(void) {
   return (int32_t)(microkernel_tile() & 0xff);

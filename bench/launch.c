@@ -215,7 +215,7 @@ static subject host_subject(void) {
 /* False where the parts are missing, which is printed. */
 static bool open_omp(guest *at) {
   if (!*KDL_PEER_OMP)
-    return peer_fail("built without clang-22, libomp-22-dev or liboffload-22");
+    return peer_fail("built without clang-22, libomp-22-dev or liboffload-22-dev");
   at->what = peer_open(KDL_PEER_OMP);
   bool well = at->what && at->what->open(at->state, &at->job);
   for (const peer_step *step = well ? at->what->start : NULL; well && step->run; ++step)

@@ -5,7 +5,8 @@
 
 The page must open without a word on the console and without the network; every figure that it shows
 must be the JSON's; a click must zoom and a second one go back; a search must mark what it
-finds; the differences that it tells must be those of the medians; printed, it must be one sheet of A0.
+finds; the differences that it tells must be those of the medians; printed, it must be one sheet of A0;
+at 500 pixels, nothing but a table may be wider than its card, and no name be broken letter by letter.
 """
 
 import json
@@ -43,6 +44,32 @@ addEventListener("load", () => {
 });
 </script>
 """
+# What sticks out of the window, of what is not scrolled in a card; and cells in which a word is broken
+# into parts of less than 16 letters; at a hyphen it may be.
+NARROW = """
+<script>
+addEventListener("load", () => {
+  const seen = { errors: window.seen_errors, window: innerWidth, page: document.documentElement.scrollWidth, out: [], broken: [] };
+  for (const e of document.querySelectorAll("header *, .headline *, h2, p, .card, .bar, .frame, .scale, svg, #flame, dl"))
+    if (e.getClientRects().length && e.getBoundingClientRect().right > innerWidth + 1)
+      seen.out.push(e.className.baseVal ?? (e.className || e.tagName));
+  const range = document.createRange();
+  for (const cell of document.querySelectorAll("td, th, .peer > span")) {
+    const node = [...cell.childNodes].find(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
+    for (const word of node ? node.data.matchAll(/[^\\s-]+/g) : []) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top))).size;
+      if (lines > 1 && word[0].length / lines < 16) seen.broken.push(word[0]);
+    }
+  }
+  const out = document.createElement("pre");
+  out.id = "seen";
+  out.textContent = JSON.stringify(seen);
+  document.body.append(out);
+});
+</script>
+"""
 TRAP = "<script>window.seen_errors = []; addEventListener('error', e => seen_errors.push(e.message));</script>"
 
 
@@ -58,14 +85,14 @@ def chromium(work, *options):
                           capture_output=True, text=True, check=False, timeout=120)
 
 
-def probe(text, script, work):
+def probe(text, script, work, *options):
     """What `script` saw in the page, which must need no other file and say nothing on the console."""
     if re.search(r"(src|href)=[\"'](?!data:)|@import|url[(]", text):
         fail("the page refers to something outside of it")
     probed = os.path.join(work, "probed.html")
     with open(probed, "w", encoding="utf-8") as file:
         file.write(text.replace("<head>", "<head>" + TRAP, 1).replace("</body>", script + "</body>"))
-    ran = chromium(work, "--dump-dom", "file://" + os.path.abspath(probed))
+    ran = chromium(work, *options, "--dump-dom", "file://" + os.path.abspath(probed))
     console = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
     if console:
         fail(f"console: {console}")
@@ -76,6 +103,16 @@ def probe(text, script, work):
     if seen["errors"]:
         fail(f"errors: {seen['errors']}")
     return seen
+
+
+def check_narrow(text, work):
+    seen = probe(text, NARROW, work, "--window-size=500,900")
+    if seen["window"] != 500:
+        fail(f"the window has {seen['window']} pixels, expected 500")
+    if seen["page"] > 500 or seen["out"]:
+        fail(f"at 500 pixels the page has {seen['page']}, and beyond the edge are {seen['out'][:10]}")
+    if seen["broken"]:
+        fail(f"at 500 pixels words are broken: {seen['broken'][:10]}")
 
 
 def main():
@@ -101,6 +138,7 @@ def main():
     if not seen["differences"] or seen["curves"] != len(said["curves"]):
         fail(f"{seen['differences']} differences; {seen['curves']} plots of {len(said['curves'])} curves")
 
+    check_narrow(text, work)
     pdf = os.path.join(work, "poster.pdf")
     chromium(work, f"--print-to-pdf={pdf}", "--no-pdf-header-footer", "file://" + os.path.abspath(page))
     with open(pdf, "rb") as file:

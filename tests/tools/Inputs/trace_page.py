@@ -4,13 +4,14 @@
     trace_page.py PAGE.html REPORT.json WORK_FOLDER
 
 The page must open without a word on the console and without the network; the figures in its tables
-must be the JSON's; a click must zoom and a second one go back; a search must mark what it finds.
+must be the JSON's; a click must zoom and a second one go back; a search must mark what it finds; at
+500 pixels nothing sticks out, and no name is broken letter by letter.
 """
 
 import json
 import sys
 
-from page_check import fail, probe
+from page_check import check_narrow, fail, probe
 
 # Runs in the page, and leaves what it saw in an element.
 PROBE = """
@@ -63,6 +64,9 @@ def main():
     shown = [(r["name"], r["launches"], r["total"]) for r in seen["tables"]["kernels"]]
     if kernels != shown:
         fail(f"kernels: {shown}, expected {kernels}")
+    check_narrow(text, work)
+    # C++ names have no end, and no place to break at.
+    check_narrow(text.replace(f'"{kernels[0][0]}"', '"' + "_ZN7cutlass6KernelINS_4gemm" * 8 + '"'), work)
     print(f"{len(layers)} layers, {len(kernels)} kernels, {seen['found']} frames found")
 
 

@@ -58,6 +58,7 @@ static const struct {
     {".nv_fatbin", false, kdl_parse_cuda_fatbin},
     {".nv_fatb", false, kdl_parse_cuda_fatbin},
     {"__nv_relfatbin", false, kdl_parse_cuda_relfatbin},
+    {"__nv_rel", false, kdl_parse_cuda_relfatbin},
     {".hip_fatbin", false, kdl_parse_clang_bundle},
     {".hip_fat", false, kdl_parse_clang_bundle},
 };

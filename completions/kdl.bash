@@ -68,7 +68,7 @@ _kdl() {
     return
   fi
   case $option in
-    --format) _kdl_compgen -W 'v1 v2' -P "$prefix" -- "$value" && return ;;
+    --format) _kdl_compgen -W 'v1 v2 v3 v3-zstd v3-zlib' -P "$prefix" -- "$value" && return ;;
     -o | --output)
       compopt -o filenames
       _kdl_compgen -f -P "$prefix" -- "$value"

@@ -365,10 +365,18 @@ KDL_API kdl_status kdl_variants(kdl_library *lib, const char *kernel,
  * same order. */
 typedef struct kdl_writer kdl_writer;
 
-enum { KDL_FORMAT_V1 = 1, KDL_FORMAT_V2 = 2 };
+enum {
+  KDL_FORMAT_V1 = 1,
+  KDL_FORMAT_V2 = 2,
+  KDL_FORMAT_V3 = 3,
+  KDL_FORMAT_ZSTD = 0x100, /* with KDL_FORMAT_V3: all but the header is one zstd frame ... */
+  KDL_FORMAT_ZLIB = 0x200, /* ... or one zlib stream                                      */
+};
 
 /* Version 1 writes one binary per image, back to back, which every LLVM reads; version 2 writes
- * one binary with an entry table, which LLVM 23 and later read. */
+ * one binary with an entry table, which LLVM 23 and later read; version 3 is that of LLVM's main
+ * branch and may be compressed: KDL_FORMAT_V3 | KDL_FORMAT_ZSTD. kdl_writer_finish then fails with
+ * KDL_UNSUPPORTED where the codec's library is not installed. */
 KDL_API kdl_status kdl_writer_create(int format, kdl_writer **out_writer);
 KDL_API void kdl_writer_destroy(kdl_writer *writer);
 

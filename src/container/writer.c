@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Writes OffloadBinary version 1 (one binary per image, back to back) and version 2 (one binary, an
- * entry table, images without padding between them). The layout is LLVM's own, down to the padding.
+ * Writes OffloadBinary version 1 (one binary per image, back to back), version 2 (one binary, an
+ * entry table, images without padding between them) and version 3, which is the same with a longer
+ * header, and everything after it compressed where that is asked for. The layout is LLVM's own,
+ * down to the padding.
  */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "container/container.h"
+#include "container/deflate.h"
 #include "container/string_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { header_size = 32, entry_size = 40 };
+enum { entry_size = 40, version_mask = 0xff };
 
 struct kdl_writer {
   int format;
@@ -42,8 +45,13 @@ kdl_status kdl_writer_create(int format, kdl_writer **out_writer) {
   kdl_status status = KDL_GIVEN(out_writer);
   if (status != KDL_OK)
     return status;
-  if (format != KDL_FORMAT_V1 && format != KDL_FORMAT_V2)
-    return kdl_fail(KDL_BAD_CALL, "kdl_writer_create: found format %d, expected 1 or 2", format);
+  bool is_packed =
+      format == (KDL_FORMAT_V3 | KDL_FORMAT_ZSTD) || format == (KDL_FORMAT_V3 | KDL_FORMAT_ZLIB);
+  if (!is_packed && (format < KDL_FORMAT_V1 || format > KDL_FORMAT_V3))
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_writer_create: found format %d, expected 1 to 3, or 3 with one way to "
+                    "compress",
+                    format);
   kdl_writer *writer = calloc(1, sizeof *writer);
   if (!writer)
     return kdl_fail(KDL_NO_MEMORY, "kdl_writer_create: out of memory");
@@ -145,6 +153,10 @@ static uint64_t pair_stride(int format) {
   return format == KDL_FORMAT_V1 ? 16 : 24;
 }
 
+static uint64_t header_size_of(int format) {
+  return (format & version_mask) < KDL_FORMAT_V3 ? 32 : 40;
+}
+
 static kdl_status plan(binary *out, int format, const kdl_writer_image *images, size_t count) {
   *out = (binary){.format = format, .images = images, .count = count};
   uint64_t pairs = 0;
@@ -159,7 +171,7 @@ static kdl_status plan(binary *out, int format, const kdl_writer_image *images, 
     bytes += images[i].data_size;
   }
   kdl_string_table_layout(&out->strings);
-  out->table_offset = header_size + count * entry_size + pairs * pair_stride(format);
+  out->table_offset = header_size_of(format) + count * entry_size + pairs * pair_stride(format);
   out->images_offset = kdl_align8(out->table_offset + out->strings.size);
   out->size = kdl_align8(out->images_offset + bytes);
   return KDL_OK;
@@ -169,7 +181,8 @@ static kdl_status plan(binary *out, int format, const kdl_writer_image *images, 
 static void emit(const binary *plan, uint8_t *out) {
   static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
   memcpy(out, magic, sizeof magic);
-  kdl_store_u32(out + 4, (uint32_t)plan->format);
+  uint64_t header_size = header_size_of(plan->format);
+  kdl_store_u32(out + 4, (uint32_t)(plan->format & version_mask));
   kdl_store_u64(out + 8, plan->size);
   kdl_store_u64(out + 16, header_size);
   kdl_store_u64(out + 24, plan->format == KDL_FORMAT_V1 ? entry_size : plan->count);
@@ -221,6 +234,31 @@ static kdl_status append(const kdl_writer *writer, size_t first, size_t count, u
   return status;
 }
 
+/* Puts everything after the header of the one binary at *data into a stream. */
+static kdl_status compress(kdl_codec codec, int format, uint8_t **data, size_t *size) {
+  size_t header = (size_t)header_size_of(format);
+  void *packed;
+  size_t packed_size;
+  kdl_status status = kdl_deflate(codec, *data + header, *size - header, &packed, &packed_size);
+  if (status != KDL_OK)
+    return status;
+  size_t total = (size_t)kdl_align8(header + packed_size);
+  uint8_t *whole = calloc(1, total);
+  if (whole) {
+    memcpy(whole, *data, header);
+    kdl_store_u64(whole + 8, header + packed_size);
+    kdl_store_u64(whole + 32, *size);
+    memcpy(whole + header, packed, packed_size);
+    free(*data);
+    *data = whole;
+    *size = total;
+  } else {
+    status = kdl_fail(KDL_NO_MEMORY, "writing an OffloadBinary of %zu bytes: out of memory", total);
+  }
+  free(packed);
+  return status;
+}
+
 kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size) {
   uint8_t *data = NULL;
   size_t size = 0;
@@ -235,6 +273,9 @@ kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_si
   } else {
     status = append(writer, 0, writer->count, &data, &size);
   }
+  if (status == KDL_OK && writer->format & (KDL_FORMAT_ZSTD | KDL_FORMAT_ZLIB))
+    status = compress(writer->format & KDL_FORMAT_ZSTD ? KDL_CODEC_ZSTD : KDL_CODEC_ZLIB,
+                      writer->format, &data, &size);
   if (status != KDL_OK) {
     free(data);
     return status;

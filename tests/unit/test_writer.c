@@ -54,13 +54,61 @@ static void writes_what_others_write(void **state) {
   expect_same_bytes("offload/v2_three.offload", KDL_FORMAT_V2);
   expect_same_bytes("offload/v2_odd.offload", KDL_FORMAT_V2);
   expect_same_bytes("offload/v2_metadata_only.offload", KDL_FORMAT_V2);
+  expect_same_bytes("offload/v3_plain.offload", KDL_FORMAT_V3);
+}
+
+/* What is compressed holds what is not, and says how long it is. */
+static void compresses_version_3(void **state) {
+  (void)state;
+  static const int ways[] = {KDL_FORMAT_ZSTD, KDL_FORMAT_ZLIB};
+  kdl_library *plain = open_golden("offload/v3_plain.offload");
+  for (size_t way = 0; way < 2; ++way) {
+    kdl_writer *writer;
+    assert_ok(kdl_writer_create(KDL_FORMAT_V3 | ways[way], &writer));
+    copy_library(plain, writer);
+    void *data;
+    size_t size;
+    kdl_status status = kdl_writer_finish(writer, &data, &size);
+    kdl_writer_destroy(writer);
+    if (status == KDL_UNSUPPORTED)
+      continue; /* no such library here */
+    assert_int_equal(status, KDL_OK);
+    assert_int_equal(size % 8, 0);
+    kdl_library *lib;
+    assert_ok(try_open(data, size, &lib));
+    assert_int_equal(kdl_image_count(lib), kdl_image_count(plain));
+    for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+      kdl_image_info one = image_at(lib, i);
+      kdl_image_info other = image_at(plain, i);
+      assert_string_equal(one.container.data, "offload-binary v3 (compressed)");
+      assert_int_equal(one.pair_count, other.pair_count);
+      assert_string_equal(one.arch.data, other.arch.data);
+      const void *bytes;
+      const void *expected;
+      size_t count;
+      assert_ok(kdl_image_bytes(plain, i, &expected, &count));
+      assert_ok(kdl_image_bytes(lib, i, &bytes, &count));
+      assert_int_equal(one.byte_count, other.byte_count);
+      assert_memory_equal(bytes, expected, count);
+    }
+    kdl_close(lib);
+    free(data);
+  }
+  kdl_close(plain);
 }
 
 static void refuses_what_the_format_cannot_carry(void **state) {
   (void)state;
   kdl_writer *writer;
-  assert_fails(kdl_writer_create(3, &writer), KDL_BAD_CALL,
-               "kdl_writer_create: found format 3, expected 1 or 2");
+  static const int wrong[] = {0, 4, -1, KDL_FORMAT_V2 | KDL_FORMAT_ZSTD,
+                              KDL_FORMAT_V3 | KDL_FORMAT_ZSTD | KDL_FORMAT_ZLIB};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    char expected[128];
+    snprintf(expected, sizeof expected,
+             "kdl_writer_create: found format %d, expected 1 to 3, or 3 with one way to compress",
+             wrong[i]);
+    assert_fails(kdl_writer_create(wrong[i], &writer), KDL_BAD_CALL, expected);
+  }
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
   void *data;
   size_t size;
@@ -256,6 +304,7 @@ int main(void) {
 #define in_folder(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes_what_others_write),
+      cmocka_unit_test(compresses_version_3),
       cmocka_unit_test(refuses_what_the_format_cannot_carry),
       cmocka_unit_test(refuses_what_memory_cannot_hold),
       in_folder(a_full_disk_loses_nothing),

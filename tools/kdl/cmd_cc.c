@@ -203,7 +203,7 @@ static const cli_option options[] = {
     {"flag", 0, CLI_MANY, "FLAG", "any other word for Clang, as in --flag=-ffast-math"},
     {"emit", 0, CLI_ONCE, "KIND",
      "image (default), or bitcode, in which functions may be left undefined for a later link"},
-    {"format", 0, CLI_ONCE, "v1|v2", "the OffloadBinary version: see kdl pack"},
+    {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version: see kdl pack"},
     {"jobs", 'j', CLI_ONCE, "N", "compile so many at once; default: one per CPU"},
     {"keep-going", 'k', CLI_FLAG, NULL, "write the other images where some fail"},
     {"clang", 0, CLI_ONCE, "PROGRAM", "default: KDL_CLANG, or clang-22"},

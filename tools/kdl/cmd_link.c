@@ -259,7 +259,7 @@ static const cli_option options[] = {
      "write ir, bitcode or asm of one image for one device instead of a library"},
     {"keep-bitcode", 0, CLI_FLAG, NULL,
      "keep the bitcode too, for devices that were not linked for"},
-    {"format", 0, CLI_ONCE, "v1|v2",
+    {"format", 0, CLI_ONCE, "VERSION",
      "the OffloadBinary version; default: that of the input, v1 for other containers"},
     {"verbose", 'v', CLI_FLAG, NULL, "say which microkernels were linked, and why no others"},
     {.name = NULL},

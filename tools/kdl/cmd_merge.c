@@ -87,13 +87,13 @@ static int run(const cli_args *args) {
 
 static const cli_option options[] = {
     {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"format", 0, CLI_ONCE, "v1|v2", "the OffloadBinary version; default: v1"},
+    {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version; default: v1"},
     {.name = NULL},
 };
 
 const cli_command cli_command_merge = {
     .name = "merge",
-    .usage = "kdl merge -o OUT [--format=v1|v2] FILE...",
+    .usage = "kdl merge -o OUT [--format=VERSION] FILE...",
     .summary = "put the images of several files into one OffloadBinary",
     .details =
         "Images keep their order and their metadata; compressed ones are inflated. What is "

@@ -29,8 +29,9 @@ static const cli_option options[] = {
     {"output", 'o', CLI_ONCE, "OUT", "where to write"},
     {"image", 0, CLI_MANY, "K=V,...",
      "an image: file=F,triple=T,arch=A,kind=K,key=value,...; once per image"},
-    {"format", 0, CLI_ONCE, "v1|v2",
-     "the OffloadBinary version: v1 (default; every LLVM reads it) or v2 (LLVM 23 and later)"},
+    {"format", 0, CLI_ONCE, "VERSION",
+     "the OffloadBinary version: v1 (default; every LLVM reads it), v2 (LLVM 23 and later), v3, "
+     "or compressed v3-zstd, v3-zlib (LLVM's main branch)"},
     {"index", 0, CLI_FLAG, NULL,
      "add a key kdl.kernel.NAME for each kernel, so that readers need not look into the image"},
     {"verbose", 'v', CLI_FLAG, NULL, "say what was read from the images"},
@@ -39,7 +40,8 @@ static const cli_option options[] = {
 
 const cli_command cli_command_pack = {
     .name = "pack",
-    .usage = "kdl pack -o OUT [--format=v1|v2] [--index] --image=file=F,triple=T,arch=A,kind=K...",
+    .usage =
+        "kdl pack -o OUT [--format=VERSION] [--index] --image=file=F,triple=T,arch=A,kind=K...",
     .summary = "put images into an OffloadBinary",
     .details =
         "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, "

@@ -171,7 +171,7 @@ static const cli_option options[] = {
     {"for", 0, CLI_MANY, "DEVICE,...",
      "keep what these devices would choose or fall back on; may be repeated"},
     {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"format", 0, CLI_ONCE, "v1|v2",
+    {"format", 0, CLI_ONCE, "VERSION",
      "the OffloadBinary version; default: that of the input, v1 for other containers"},
     {"verbose", 'v', CLI_FLAG, NULL, "with --for, say why each image is kept or dropped"},
     {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
@@ -180,7 +180,7 @@ static const cli_option options[] = {
 
 const cli_command cli_command_thin = {
     .name = "thin",
-    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=v1|v2] [--json]",
+    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=VERSION] [--json]",
     .summary = "keep some of a file's images",
     .details = "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
                "mark as chosen and behind it the best one of each other form: machine code behind "

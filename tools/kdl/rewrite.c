@@ -7,18 +7,29 @@
 #include <string.h>
 
 kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
+  static const struct {
+    const char *name;
+    int format;
+  } formats[] = {
+      {"v1", KDL_FORMAT_V1},
+      {"v2", KDL_FORMAT_V2},
+      {"v3", KDL_FORMAT_V3},
+      {"v3-zstd", KDL_FORMAT_V3 | KDL_FORMAT_ZSTD},
+      {"v3-zlib", KDL_FORMAT_V3 | KDL_FORMAT_ZLIB},
+  };
   if (!text)
     *out_format = otherwise;
-  else if (strcmp(text, "v1") == 0)
-    *out_format = KDL_FORMAT_V1;
-  else if (strcmp(text, "v2") == 0)
-    *out_format = KDL_FORMAT_V2;
-  else
-    return kdl_fail(KDL_BAD_CALL,
-                    "--format: found '%s', expected v1 (every LLVM reads it) or v2 (LLVM 23 and "
-                    "later)",
-                    text);
-  return KDL_OK;
+  for (size_t i = 0; text && i < sizeof formats / sizeof *formats; ++i) {
+    if (strcmp(text, formats[i].name) == 0) {
+      *out_format = formats[i].format;
+      return KDL_OK;
+    }
+  }
+  return !text ? KDL_OK
+               : kdl_fail(KDL_BAD_CALL,
+                          "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 "
+                          "and later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
+                          text);
 }
 
 int cli_image_format(const kdl_image_info *image) {

@@ -9,6 +9,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,16 +38,10 @@ typedef struct kdl_image_target {
 kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_image_target *out_target);
 
-/* Whether an image can be loaded as it is. */
-typedef enum kdl_image_linkage {
-  KDL_LINKAGE_WHOLE = 0,
-  KDL_LINKAGE_RELOCATABLE, /* an object for a linker that lacks nothing */
-  KDL_LINKAGE_UNRESOLVED,  /* one that uses what neither it nor the driver defines */
-} kdl_image_linkage;
-
-/* Cubins and PTX tell; other kinds are taken for whole. */
-kdl_status kdl_image_read_linkage(kdl_image_kind kind, const void *data, size_t size,
-                                  kdl_image_linkage *out_linkage);
+/* Whether the image uses functions or variables that neither it nor the driver defines, so that a
+ * linker must go over it first. Cubins and PTX tell; other kinds are taken for whole. */
+kdl_status kdl_image_read_unresolved(kdl_image_kind kind, const void *data, size_t size,
+                                     bool *out_unresolved);
 
 /* Calls `visit` for each kernel the image defines; non-zero stops. KDL_UNSUPPORTED where this kind
  * of image does not tell. Names are not NUL-terminated in the image: `length` counts. */

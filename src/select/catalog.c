@@ -18,7 +18,7 @@ typedef enum { kernels_unread, kernels_known, kernels_unreadable } kernel_state;
 typedef struct {
   _Atomic kernel_state state; /* written last, so that a reader who sees it sees the rest */
   bool indexed;
-  kdl_image_linkage linkage;
+  bool unresolved;
   const char *trouble;
   kdl_string *names;
   size_t count;
@@ -257,7 +257,7 @@ static void read_names(kdl_catalog *catalog, size_t index) {
     if (status == KDL_OK) {
       status = kdl_image_read_kernels(image->kind, data, size, collect_name, &collector);
       if (status == KDL_OK)
-        status = kdl_image_read_linkage(image->kind, data, size, &list->linkage);
+        status = kdl_image_read_unresolved(image->kind, data, size, &list->unresolved);
       kdl_container_release(catalog->container, (uint32_t)index);
     }
   }
@@ -307,8 +307,8 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
   return families;
 }
 
-kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index) {
-  return kernels_of(catalog, index)->linkage;
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
+  return kernels_of(catalog, index)->unresolved;
 }
 
 bool kdl_catalog_ran_out(const kdl_catalog *catalog) {

@@ -10,7 +10,6 @@
 #define KDL_SELECT_CATALOG_H
 
 #include "container/container.h"
-#include "image/image.h"
 #include "select/choose.h"
 
 #include <kdl/kdl.h>
@@ -53,9 +52,9 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel);
 /* Why the kernels of an image cannot be read; "" where they can. */
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
 
-/* Whether an image can be loaded as it is; read along with its kernels' names. Where an index
- * spares that, it is taken for whole. */
-kdl_image_linkage kdl_catalog_linkage(kdl_catalog *catalog, size_t index);
+/* Whether an image uses what must be linked to it first; read along with its kernels' names. Where
+ * an index spares that, it is taken for whole. */
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
 
 /* Whether memory was short when kernels were read: an image may then not have told all it holds. */
 bool kdl_catalog_ran_out(const kdl_catalog *catalog);

@@ -143,7 +143,7 @@ static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inp
   for (size_t i = 0; fits && i < count; ++i)
     fits = add_holding(inventory, image, names[i], NULL);
   inventory->unreadable += kdl_catalog_trouble(catalog, index)[0] != '\0';
-  image->unresolved = kdl_catalog_linkage(catalog, index) == KDL_LINKAGE_UNRESOLVED;
+  image->unresolved = kdl_catalog_unresolved(catalog, index);
   image->count = inventory->holding_count - image->first;
   return fits;
 }
@@ -246,6 +246,10 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
   }
   count_marks(modules, inventory->module_count, &coverage.modules, &coverage.modules_run);
   count_marks(kernels, inventory->name_count, &coverage.kernels, &coverage.kernels_run);
+  for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
+    if (kernels[i] == is_there)
+      coverage.missing = inventory->names[i];
+  }
   free(modules);
   free(kernels);
   *out_coverage = coverage;

@@ -32,7 +32,8 @@ typedef struct kdl_coverage {
   size_t modules_run;
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
-  size_t unreadable; /* images of those modules whose kernels cannot be read */
+  size_t unreadable;  /* images of those modules whose kernels cannot be read */
+  kdl_string missing; /* a kernel that does not run; `data` NULL where all do */
 } kdl_coverage;
 
 /* A module runs where one of its images does, a kernel where an image that holds it does. */

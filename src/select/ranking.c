@@ -40,9 +40,7 @@ static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_quer
 /* What the image itself says, once it is read. */
 static void judge_image(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *candidate) {
   uint32_t index = candidate->image;
-  kdl_image_linkage linkage = kdl_catalog_linkage(catalog, index);
-  candidate->relocatable = linkage == KDL_LINKAGE_RELOCATABLE;
-  if (linkage == KDL_LINKAGE_UNRESOLVED)
+  if (kdl_catalog_unresolved(catalog, index))
     candidate->reasons |= KDL_REASON(RELOCATABLE);
   if (!query->kernel.data)
     return;
@@ -72,12 +70,6 @@ static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, si
   return candidate;
 }
 
-static int compare_eligible(const kdl_candidate *a, const kdl_candidate *b) {
-  if (a->tagged != b->tagged)
-    return a->tagged ? -1 : 1;
-  return a->relocatable - b->relocatable;
-}
-
 static int compare_refused(const kdl_candidate *a, const kdl_candidate *b) {
   static const int order[] = {
       [KDL_KERNEL_HELD] = 0, [KDL_KERNEL_UNREADABLE] = 1, [KDL_KERNEL_ABSENT] = 2};
@@ -91,7 +83,7 @@ static int compare_candidates(const void *left, const void *right) {
   const kdl_candidate *b = right;
   if (a->eligible != b->eligible)
     return a->eligible ? -1 : 1;
-  int order = a->eligible ? compare_eligible(a, b) : compare_refused(a, b);
+  int order = a->eligible ? b->tagged - a->tagged : compare_refused(a, b);
   return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 

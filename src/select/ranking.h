@@ -41,8 +41,7 @@ typedef struct kdl_candidate {
   uint64_t distance; /* how far from running; 0 = may run */
   kdl_presence presence;
   bool tagged;
-  bool relocatable; /* an object for a linker, though it lacks nothing: goes behind the others */
-  bool eligible;    /* may run, and holds the kernel */
+  bool eligible; /* may run, and holds the kernel */
 } kdl_candidate;
 
 /* Fills `out_candidates`, which has room for every image that takes part: the eligible ones first,

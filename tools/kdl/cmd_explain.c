@@ -6,16 +6,16 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
-/* One after the other. *out_misses counts the devices that take nothing. */
+/* One after the other. *out_misses counts the devices on which something does not run. */
 static kdl_status explain_devices(const cli_question *question, const cli_devices *devices,
                                   cli_json *json, size_t *out_misses) {
   kdl_status status = KDL_OK;
   *out_misses = 0;
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(question->input->lib, devices->items[i].device, question->kernel,
-                              &question->opts, &ranking);
+    status = cli_ranking_make(question, devices->items[i].device, &ranking);
     if (status == KDL_OK && !json && i)
       putchar('\n');
     if (status == KDL_OK && json)
@@ -62,18 +62,30 @@ static int explain(const cli_args *args, const cli_question *question, const cli
   return fits ? CLI_EXIT_FINE : CLI_EXIT_NO_MATCH;
 }
 
-static int answer(const cli_args *args, const cli_question *question) {
+/* A shell's pattern gives several files where one is expected. */
+static kdl_status check_kernel(const cli_question *question) {
+  kdl_status held = cli_kernel_check(question->input, question->kernel);
+  if (held == KDL_NO_MATCH && access(question->kernel, F_OK) == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found the files '%s' and '%s', expected one file, and the name of a kernel in "
+                    "it if need be",
+                    question->input->name, question->kernel);
+  return held;
+}
+
+static int answer(const cli_args *args, cli_question *question) {
   cli_devices devices = {.count = 0};
-  kdl_status held = KDL_OK;
-  if (question->kernel)
-    held = cli_kernel_check(question->input, question->kernel);
+  kdl_status held = question->kernel ? check_kernel(question) : KDL_OK;
   if (held != KDL_OK && (held != KDL_NO_MATCH || !cli_args_has(args, "json")))
     return cli_finish(held);
   if (held != KDL_OK)
     cli_finish(held);
-  kdl_status status = list_devices(args, question, &devices);
+  kdl_status status = cli_question_open(question);
+  if (status == KDL_OK)
+    status = list_devices(args, question, &devices);
   int code = status == KDL_OK ? explain(args, question, &devices) : cli_finish(status);
   cli_devices_free(&devices);
+  cli_question_close(question);
   return code;
 }
 
@@ -111,9 +123,11 @@ const cli_command cli_command_explain = {
     .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--policy=POLICY] [--matrix] [--json]",
     .summary = "say which image a device would take, and why not the others",
     .details = "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with "
-               "its reasons. With KERNEL, only images that hold it take part. The exit code is 3 "
-               "where nothing fits: on one of the devices given, or with --all and --matrix on "
-               "any. KDL_DEVICE, KDL_POLICY and KDL_VARIANT_TAG stand for options not given.",
+               "its reasons; where they are many, by architecture. With KERNEL, only images that "
+               "hold it take part; without, the last lines say how many of the file's modules and "
+               "kernels run. The exit code is 3 where something asked for does not run: on one of "
+               "the devices given, or with --all and --matrix on every one. KDL_DEVICE, KDL_POLICY "
+               "and KDL_VARIANT_TAG stand for options not given.",
     .options = options,
     .min_operands = 1,
     .max_operands = 2,

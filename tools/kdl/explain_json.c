@@ -31,6 +31,10 @@ static void put_image(cli_json *json, const cli_question *question, const kdl_ve
   cli_json_begin_object(json);
   cli_json_key(json, "index");
   cli_json_number(json, verdict->image);
+  cli_json_key(json, "module");
+  cli_json_number(json, image.module);
+  cli_json_key(json, "chosen");
+  cli_json_bool(json, verdict->chosen);
   cli_json_key(json, "eligible");
   cli_json_bool(json, verdict->eligible);
   cli_json_key(json, "rank");
@@ -56,12 +60,34 @@ static void put_kernel(cli_json *json, const char *kernel) {
     cli_json_null(json);
 }
 
+static void put_count(cli_json *json, const char *key, size_t count) {
+  cli_json_key(json, key);
+  cli_json_number(json, count);
+}
+
+static void put_coverage(cli_json *json, const cli_question *question,
+                         const kdl_coverage *coverage) {
+  cli_json_key(json, "coverage");
+  if (!question->inventory) {
+    cli_json_null(json);
+    return;
+  }
+  cli_json_begin_object(json);
+  put_count(json, "modules", coverage->modules);
+  put_count(json, "modules_run", coverage->modules_run);
+  put_count(json, "kernels", coverage->kernels);
+  put_count(json, "kernels_run", coverage->kernels_run);
+  put_count(json, "unreadable", coverage->unreadable);
+  cli_json_end_object(json);
+}
+
 static void put_answer(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
   cli_json_key(json, "chosen");
-  if (ranking->fits)
-    cli_json_number(json, ranking->items[0].image);
+  if (ranking->chosen)
+    cli_json_number(json, ranking->chosen->image);
   else
     cli_json_null(json);
+  put_coverage(json, question, &ranking->coverage);
   cli_json_key(json, "images");
   cli_json_begin_array(json);
   for (size_t i = 0; i < ranking->count; ++i)
@@ -93,8 +119,7 @@ kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devic
   cli_json_begin_array(&json);
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(question->input->lib, devices->items[i].device, question->kernel,
-                              &question->opts, &ranking);
+    status = cli_ranking_make(question, devices->items[i].device, &ranking);
     if (status == KDL_OK) {
       cli_json_begin_object(&json);
       cli_json_key(&json, "name");

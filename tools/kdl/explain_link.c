@@ -16,8 +16,8 @@
 static bool find_caller(const cli_question *question, const cli_ranking *ranking,
                         kdl_image_info *out_caller) {
   out_caller->size = sizeof *out_caller;
-  return ranking->fits &&
-         kdl_image_get(question->input->lib, ranking->items[0].image, out_caller) == KDL_OK &&
+  return ranking->chosen &&
+         kdl_image_get(question->input->lib, ranking->chosen->image, out_caller) == KDL_OK &&
          out_caller->kind == KDL_IMAGE_BITCODE;
 }
 

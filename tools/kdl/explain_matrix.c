@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/spec.h"
 #include "explain.h"
+#include "link/selection.h"
 #include "table.h"
 #include "target/text.h"
 
@@ -60,15 +61,22 @@ static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
   if (ranking->count == 0)
     return "none: no images";
   const kdl_verdict *first = &ranking->items[0];
-  return ranking->fits ? kdl_arena_format(&m->arena, "%zu, %s", first->image, first->fit)
-                       : kdl_arena_format(&m->arena, "none: %s", first->reasons[0].code);
+  const kdl_coverage *coverage = &ranking->coverage;
+  if (!first->eligible)
+    return kdl_arena_format(&m->arena, "none: %s", first->reasons[0].code);
+  if (!ranking->chosen)
+    return kdl_arena_format(&m->arena, "%zu of %zu modules", coverage->modules_run,
+                            coverage->modules);
+  if (ranking->fits)
+    return kdl_arena_format(&m->arena, "%zu, %s", ranking->chosen->image, ranking->chosen->fit);
+  return kdl_arena_format(&m->arena, "%zu, %s; %zu of %zu kernels", ranking->chosen->image,
+                          ranking->chosen->fit, coverage->kernels_run, coverage->kernels);
 }
 
 static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
   const cli_question *question = m->question;
   cli_ranking ranking;
-  kdl_status status = cli_ranking_make(question->input->lib, m->devices->items[row].device,
-                                       question->kernel, &question->opts, &ranking);
+  kdl_status status = cli_ranking_make(question, m->devices->items[row].device, &ranking);
   if (status == KDL_OK) {
     for (size_t i = 0; i < ranking.count; ++i)
       m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
@@ -178,11 +186,57 @@ static kdl_status print_matrix(const matrix *m) {
   return status;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Many images: how much runs                                                                   */
+
+static void add_share(cli_table *table, size_t some, size_t all) {
+  char rooms[2][CLI_COUNT_ROOM];
+  char text[2 * CLI_COUNT_ROOM + 8];
+  snprintf(text, sizeof text, "%s of %s", cli_count(some, rooms[0]), cli_count(all, rooms[1]));
+  cli_table_add(table, kdl_text_of(text));
+}
+
+static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *out_fits) {
+  kdl_coverage coverage;
+  const char *line;
+  const cli_device *device = &m->devices->items[row];
+  kdl_status status = kdl_device_cover(device->device, m->question->inventory, &coverage, &line);
+  if (status != KDL_OK)
+    return status;
+  const char *arch = arch_of(m, line);
+  cli_table_add(table, kdl_text_of(device->name));
+  cli_table_add(table, kdl_text_of(arch ? arch : ""));
+  add_share(table, coverage.modules_run, coverage.modules);
+  add_share(table, coverage.kernels_run, coverage.kernels);
+  *out_fits |= kdl_coverage_is_complete(&coverage);
+  return KDL_OK;
+}
+
+static kdl_status print_coverage(matrix *m, bool *out_fits) {
+  static const cli_column columns[] = {{.title = "DEVICE", .shrinks = 1},
+                                       {.title = "ARCH", .shrinks = 2, .tint = "36"},
+                                       {.title = "MODULES", .right = true},
+                                       {.title = "KERNELS", .right = true}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  kdl_status status = table ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
+    status = add_coverage(m, table, row, out_fits);
+  if (status == KDL_OK)
+    status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
 kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
                               bool *out_fits) {
   matrix m = {.question = question,
               .devices = devices,
               .image_count = kdl_image_count(question->input->lib)};
+  if (question->inventory && m.image_count > CLI_MANY_IMAGES) {
+    kdl_status status = print_coverage(&m, out_fits);
+    free_matrix(&m);
+    return status;
+  }
   kdl_status status =
       make_room(&m) ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   for (size_t i = 0; i < m.image_count && status == KDL_OK; ++i)

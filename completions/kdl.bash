@@ -139,9 +139,9 @@ _kdl() {
 
   case $command in
     ls) options='--json --kernels --archs --long' ;;
-    pack) options='--output --image= --format= --index --verbose' ;;
+    pack) options='--output --image= --format= --index --digest --verbose' ;;
     extract) options='--image= --for= --output' ;;
-    annotate) options='--image= --remove= --force --output' ;;
+    annotate) options='--image= --remove= --digest --force --output' ;;
     merge) options='--output --format=' ;;
     thin) options='--keep= --for= --output --format= --verbose --json' ;;
     link)

@@ -17,7 +17,7 @@
 #ifndef KDL_CACHE_ENTRY_H
 #define KDL_CACHE_ENTRY_H
 
-#include "cache/blake2b.h"
+#include "base/blake2b.h"
 
 #include <kdl/kdl.h>
 

@@ -13,7 +13,7 @@
 #ifndef KDL_CACHE_FOLDER_H
 #define KDL_CACHE_FOLDER_H
 
-#include "cache/blake2b.h"
+#include "base/blake2b.h"
 
 #include <kdl/kdl.h>
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "container/container.h"
+#include "container/digest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -197,6 +198,17 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
   kdl_status status = kdl_container_hold(container, index, out_data, out_size);
   if (status == KDL_OK && container->images[index].size)
     release(container, &container->images[index], true);
+  return status;
+}
+
+kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
+                                      const void **out_data, size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  kdl_status status = kdl_container_bytes(container, index, out_data, out_size);
+  if (status != KDL_OK || atomic_load_explicit(&image->is_checked, memory_order_relaxed))
+    return status;
+  status = kdl_digest_check(image->pairs, image->pair_count, *out_data, *out_size);
+  atomic_store_explicit(&image->is_checked, status == KDL_OK, memory_order_relaxed);
   return status;
 }
 

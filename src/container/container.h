@@ -16,6 +16,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,9 +65,10 @@ typedef struct kdl_image {
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
-  const char *label;   /* format and place, for people */
-  const char *problem; /* why what lies in it cannot be listed; NULL where it can */
-  kdl_loan *loan;      /* of the bytes inflated for this image alone, once somebody asked */
+  const char *label;      /* format and place, for people */
+  const char *problem;    /* why what lies in it cannot be listed; NULL where it can */
+  kdl_loan *loan;         /* of the bytes inflated for this image alone, once somebody asked */
+  atomic_bool is_checked; /* its bytes have the digest that its metadata says, or that says none */
 } kdl_image;
 
 typedef struct kdl_container {
@@ -98,6 +100,11 @@ void kdl_container_close(kdl_container *container);
  * kdl_image_bytes. */
 kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
                                size_t *out_size);
+
+/* The same for those who run them: KDL_BAD_FILE where the image has another digest than its
+ * metadata says. The first call for an image looks. */
+kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
+                                      const void **out_data, size_t *out_size);
 
 /* The same for readers that are done soon: the bytes are valid until kdl_container_release, which
  * is called once for each hold that succeeded. Of what was inflated and is held no more, a little

@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
-#include "cache/blake2b.h"
+#include "base/blake2b.h"
 
 #include <elf.h>
 #include <errno.h>

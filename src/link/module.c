@@ -173,7 +173,8 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
                              .pair_count = source->pair_count};
   kdl_status status = kind_of(lib, module->image, &image.kind);
   if (status == KDL_OK)
-    status = kdl_container_bytes(lib->container, module->image, &image.data, &image.data_size);
+    status =
+        kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size);
   if (status != KDL_OK)
     return status;
   return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)

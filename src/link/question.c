@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "build_id.h"
-#include "cache/blake2b.h"
+#include "base/blake2b.h"
 #include "link/identity.h"
 #include "link/linker.h"
 #include "target/text.h"

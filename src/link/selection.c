@@ -306,7 +306,10 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
       .fit = kdl_match_fit(kdl_catalog_rule(asked.catalog, index),
                            &kdl_device_route(device, route)->rule),
   };
-  status = kdl_image_bytes(lib, index, &choice.data, &choice.data_size);
+  status =
+      kdl_container_bytes_to_run(lib->container, (uint32_t)index, &choice.data, &choice.data_size);
+  if (status == KDL_BAD_FILE)
+    kdl_error_prefix("%s: image %zu", lib->container->name, index);
   if (status == KDL_OK)
     *out_choice = choice;
   return status;

@@ -207,7 +207,10 @@ static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, con
                               LLVMModuleRef *out_module) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_container_bytes(chosen->library->container, chosen->image, &data, &size);
+  kdl_status status =
+      kdl_container_bytes_to_run(chosen->library->container, chosen->image, &data, &size);
+  if (status == KDL_BAD_FILE)
+    kdl_error_prefix("%s", name);
   if (status == KDL_OK)
     status = ld_module_read(linker->context, data, size, name, out_module);
   ld_stages_count(&linker->stages, LD_STAGE_PARSE);

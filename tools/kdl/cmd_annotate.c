@@ -2,6 +2,7 @@
 /* kdl annotate: metadata of images in an OffloadBinary. */
 #include "base/error.h"
 #include "command.h"
+#include "container/digest.h"
 #include "input.h"
 #include "kinds.h"
 #include "output.h"
@@ -21,6 +22,7 @@ typedef struct {
   size_t set_count;
   const uint16_t *offload_kind; /* NULL where it stays */
   const uint16_t *declared_kind;
+  bool digest;
 } edit;
 
 static bool same(kdl_string a, kdl_string b) {
@@ -93,13 +95,16 @@ static kdl_status check_pair(const char *word, const kdl_pair *pair) {
 }
 
 static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2]) {
-  *out = (edit){.args = args, .set = calloc(args->operand_count, sizeof *out->set)};
+  *out = (edit){.args = args,
+                .set = calloc(args->operand_count, sizeof *out->set),
+                .digest = cli_args_has(args, "digest")};
   if (!out->set)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the keys");
   if (!cli_args_has(args, "image"))
     return kdl_fail(KDL_BAD_CALL, "found no --image=SELECT, expected which images to change");
-  if (args->operand_count == 1 && !cli_args_has(args, "remove"))
-    return kdl_fail(KDL_BAD_CALL, "found nothing to change, expected key=value or --remove=KEY");
+  if (args->operand_count == 1 && !cli_args_has(args, "remove") && !out->digest)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found nothing to change, expected key=value, --remove=KEY or --digest");
   for (size_t i = 1; i < args->operand_count; ++i) {
     kdl_pair pair;
     bool is_kind = false;
@@ -141,6 +146,14 @@ static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
   pairs[(*count)++] = *pair;
 }
 
+/* A digest that is given and not forced must be the image's own. */
+static bool sets_digest(const edit *change) {
+  bool sets = false;
+  for (size_t i = 0; i < change->set_count; ++i)
+    sets |= kdl_text_is(change->set[i].key, KDL_DIGEST_KEY);
+  return sets && !cli_args_has(change->args, "force");
+}
+
 static kdl_status add_changed(const cli_input *input, const edit *change, size_t index, int format,
                               kdl_writer *writer) {
   kdl_writer_image image;
@@ -167,7 +180,12 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
     image.offload_kind = *change->offload_kind;
   if (change->declared_kind)
     image.declared_kind = *change->declared_kind;
-  status = cli_image_add(input, &image, writer);
+  status =
+      sets_digest(change) ? kdl_digest_check(pairs, count, image.data, image.data_size) : KDL_OK;
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", input->name, index);
+  else
+    status = (change->digest ? cli_image_add_digested : cli_image_add)(input, &image, writer);
   free(pairs);
   return status;
 }
@@ -269,6 +287,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"image", 0, CLI_MANY, "SELECT", "which images to change; may be repeated"},
     {"remove", 0, CLI_MANY, "KEY", "remove a key; may be repeated"},
+    {"digest", 0, CLI_FLAG, NULL, "write the digest of the image as kdl.digest"},
     {"force", 0, CLI_FLAG, NULL, "write values that the vocabulary's grammar refuses"},
     {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself, '-' for '-'"},
     {.name = NULL},
@@ -276,7 +295,7 @@ static const cli_option options[] = {
 
 const cli_command cli_command_annotate = {
     .name = "annotate",
-    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY] [--force] [key=value...] [-o OUT]",
+    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY] [--digest] [key=value...] [-o OUT]",
     .summary = "set or remove metadata of images in an OffloadBinary",
     .details =
         "The file is replaced in one step and keeps its mode; a link to it stays a link. A "

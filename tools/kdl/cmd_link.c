@@ -164,7 +164,7 @@ static kdl_status add_linked(const work *w, linked *item, kdl_writer *writer) {
       .data = item->result.data,
       .data_size = item->result.size,
   };
-  return cli_image_add(w->job.input, &image, writer);
+  return cli_image_add_digested(w->job.input, &image, writer);
 }
 
 /* What is native already stays; bitcode stays where it is asked for. */

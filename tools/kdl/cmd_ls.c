@@ -2,6 +2,7 @@
 /* kdl ls: what a file holds. */
 #include "base/error.h"
 #include "command.h"
+#include "container/digest.h"
 #include "input.h"
 #include "kinds.h"
 #include "ls_json.h"
@@ -74,15 +75,17 @@ static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_i
   cli_table_add(table, text(kind));
 }
 
-/* Every pair but triple and arch, as "key=value key=value". */
-static void add_pairs(cli_table *table, const kdl_image_info *image) {
+/* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
+ * key=value". */
+static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) {
   char *joined = NULL;
   size_t length = 0;
   FILE *stream = open_memstream(&joined, &length);
   const char *separator = "";
   for (size_t i = 0; stream && i < image->pair_count; ++i) {
     const kdl_pair *pair = &image->pairs[i];
-    if (same(pair->key, text("triple")) || same(pair->key, text("arch")))
+    if (same(pair->key, text("triple")) || same(pair->key, text("arch")) ||
+        (!wide && same(pair->key, text(KDL_DIGEST_KEY))))
       continue;
     const char *quote = memchr(pair->value.data, ' ', pair->value.length) ? "\"" : "";
     fputs(separator, stream);
@@ -144,7 +147,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
     cli_table_add(table, text(offset));
     cli_table_add(table, image->container);
   }
-  add_pairs(table, image);
+  add_pairs(table, image, what->wide);
 }
 
 static kdl_status print_table(const listing *what, kdl_library *lib) {
@@ -269,7 +272,7 @@ static const cli_option options[] = {
     {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
     {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
     {"archs", 0, CLI_FLAG, NULL, "print just the architectures, each once, one a line"},
-    {"long", 'l', CLI_FLAG, NULL, "also show the stored size, the offset and the container"},
+    {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
     {.name = NULL},
 };
 
@@ -278,7 +281,8 @@ const cli_command cli_command_ls = {
     .usage = "kdl ls [--json] [--kernels] [--archs] [--long] FILE...",
     .summary = "list the images of a file: index, kind, triple, arch, size, keys",
     .details = "Images nested in another are indented below it. KEYS are the metadata pairs other "
-               "than triple and arch. Kernel names come from kdl.kernel.NAME keys where the image "
+               "than triple and arch, and kdl.digest only with --long. Kernel names come from "
+               "kdl.kernel.NAME keys where the image "
                "has them, else from the image itself. With several files, --json prints an array.",
     .options = options,
     .min_operands = 1,

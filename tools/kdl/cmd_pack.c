@@ -16,6 +16,7 @@ static int run(const cli_args *args) {
       .fill_target = true,
       .check = true,
       .index = cli_args_has(args, "index"),
+      .digest = cli_args_has(args, "digest"),
       .verbose = cli_args_has(args, "verbose"),
   };
   kdl_status status =
@@ -34,14 +35,14 @@ static const cli_option options[] = {
      "or compressed v3-zstd, v3-zlib (LLVM's main branch)"},
     {"index", 0, CLI_FLAG, NULL,
      "add a key kdl.kernel.NAME for each kernel, so that readers need not look into the image"},
+    {"digest", 0, CLI_FLAG, NULL, "add the key kdl.digest, by which a damaged image is told"},
     {"verbose", 'v', CLI_FLAG, NULL, "say what was read from the images"},
     {.name = NULL},
 };
 
 const cli_command cli_command_pack = {
     .name = "pack",
-    .usage =
-        "kdl pack -o OUT [--format=VERSION] [--index] --image=file=F,triple=T,arch=A,kind=K...",
+    .usage = "kdl pack -o OUT [--format=VERSION] [--index] [--digest] --image=file=F,key=value...",
     .summary = "put images into an OffloadBinary",
     .details =
         "--image takes what llvm-offload-binary takes. 'kind' is the offload kind: none, "

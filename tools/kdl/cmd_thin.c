@@ -42,7 +42,7 @@ static kdl_status write_chosen(const cli_input *input, const bool *chosen, int f
     return status;
   for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
     if (chosen[i])
-      status = cli_image_copy(input, i, format, writer);
+      status = cli_image_copy_digested(input, i, format, writer);
   }
   if (status == KDL_OK)
     status = cli_output_save_writer(output, writer);
@@ -185,7 +185,8 @@ const cli_command cli_command_thin = {
     .details = "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
                "mark as chosen and behind it the best one of each other form: machine code behind "
                "code for one architecture, PTX behind machine code, and for a CPU with AMX code "
-               "that does without. With --keep as well, images stay that either asks for. An image "
+               "that does without. Each image gets the key kdl.digest. With --keep as well, images "
+               "stay that either asks for. An image "
                "that holds others is kept whole where one of them fits.",
     .options = options,
     .min_operands = 1,

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "command.h"
+#include "container/digest.h"
 #include "image/host_object.h"
 #include "image/image.h"
 #include "image/limits.h"
@@ -172,6 +173,12 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
                       "it has no triple: no loader can tell its device");
 }
 
+static void check_digest(cli_verification *verify, const cli_subject *image) {
+  if (kdl_digest_check(image->info.pairs, image->info.pair_count, image->data, image->size) !=
+      KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
+}
+
 static void check_bytes(cli_verification *verify, cli_subject *image) {
   bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
   if (image->size == 0) {
@@ -182,6 +189,7 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
   if (verify->verbose && (uintptr_t)image->data % 8)
     cli_verify_report(verify, CLI_LEVEL_NOTE, image->info.index,
                       "it is not aligned to 8 bytes; a loader that needs that copies it");
+  check_digest(verify, image);
   check_kind(verify, image);
   check_target(verify, image);
   check_host(verify, image);
@@ -321,7 +329,8 @@ const cli_command cli_command_verify = {
     .name = "verify",
     .usage = "kdl verify [--verbose] [--json] FILE...",
     .summary = "check every image of a file against its metadata",
-    .details = "Errors: a damaged image or stream, a stripped AMD code object, triple or arch that "
+    .details = "Errors: a damaged image or stream, a kdl.digest that the image does not have, a "
+               "stripped AMD code object, triple or arch that "
                "contradict the image, an "
                "index that names kernels it lacks. Warnings: bytes that this build cannot unpack, "
                "a wrong image kind, repeated keys, no triple, an index with gaps, images that only "

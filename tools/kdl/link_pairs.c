@@ -2,6 +2,7 @@
 #include "link_pairs.h"
 
 #include "base/error.h"
+#include "container/digest.h"
 #include "target/text.h"
 
 #include <inttypes.h>
@@ -64,7 +65,8 @@ kdl_status cli_link_pairs_make(const kdl_image_info *caller, const cli_link_repo
   fits = fits && put(pairs, "triple", report->triple) && put(pairs, "arch", report->arch);
   for (size_t i = 0; i < caller->pair_count && fits; ++i) {
     kdl_string key = caller->pairs[i].key;
-    if (!kdl_text_is(key, "triple") && !kdl_text_is(key, "arch"))
+    if (!kdl_text_is(key, "triple") && !kdl_text_is(key, "arch") &&
+        !kdl_text_is(key, KDL_DIGEST_KEY))
       pairs->items[pairs->count++] = caller->pairs[i];
   }
   fits = fits && add_made_of(pairs, report);

@@ -72,7 +72,8 @@ static kdl_status read_file(int fd, void **out_data, size_t *out_size) {
 static kdl_status make_files(const cli_link_job *job, size_t image, int *files) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_image_bytes(job->input->lib, image, &data, &size);
+  kdl_status status =
+      kdl_container_bytes_to_run(job->input->lib->container, (uint32_t)image, &data, &size);
   if (status == KDL_OK)
     status = make_file(data, size, &files[file_caller]);
   if (status == KDL_OK)

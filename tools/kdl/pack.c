@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "container/digest.h"
 #include "image/image.h"
 #include "input.h"
 #include "kinds.h"
@@ -289,10 +290,16 @@ static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *pa
     status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
   if (status == KDL_OK)
     status = collect_metadata(pack, terms, path, bytes, &image.offload_kind, &pairs);
+  if (status == KDL_OK && pack->rules->check) {
+    status = kdl_digest_check(pairs.pairs, pairs.count, bytes->data, bytes->size);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s", path);
+  }
   if (status == KDL_OK) {
     image.pairs = pairs.pairs;
     image.pair_count = pairs.count;
-    status = kdl_writer_add(pack->writer, &image);
+    status = pack->rules->digest ? kdl_writer_add_digested(pack->writer, &image)
+                                 : kdl_writer_add(pack->writer, &image);
   }
   if (status == KDL_OK && pack->rules->check)
     status = note_variants(pack, path, pack->file_count - 1, &pairs);

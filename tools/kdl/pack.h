@@ -13,6 +13,7 @@ typedef struct cli_pack_rules {
   int format;
   bool fill_target; /* ask the image for triple and arch where they are not given */
   bool index;       /* add a kdl.kernel.NAME key per kernel */
+  bool digest;      /* add the key kdl.digest */
   bool check;       /* hold keys to the vocabulary, and variants of a kernel to one another */
   bool verbose;
   bool as_llvm; /* take every --image as LLVM's tool does, also none */

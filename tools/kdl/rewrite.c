@@ -2,6 +2,7 @@
 #include "rewrite.h"
 
 #include "base/error.h"
+#include "container/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,4 +96,24 @@ kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_
   kdl_writer_image image;
   kdl_status status = cli_image_describe(input, index, format, &image);
   return status == KDL_OK ? cli_image_add(input, &image, writer) : status;
+}
+
+kdl_status cli_image_add_digested(const cli_input *input, const kdl_writer_image *image,
+                                  kdl_writer *writer) {
+  kdl_status status = kdl_writer_add_digested(writer, image);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", input->name);
+  return status;
+}
+
+kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
+                                   kdl_writer *writer) {
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(input, index, format, &image);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_digest_check(image.pairs, image.pair_count, image.data, image.data_size);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", input->name, index);
+  return status == KDL_OK ? cli_image_add_digested(input, &image, writer) : status;
 }

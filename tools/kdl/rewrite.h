@@ -30,4 +30,12 @@ kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_
 /* Adds; a failure names the file. */
 kdl_status cli_image_add(const cli_input *input, const kdl_writer_image *image, kdl_writer *writer);
 
+/* The same with the digest of its bytes. */
+kdl_status cli_image_add_digested(const cli_input *input, const kdl_writer_image *image,
+                                  kdl_writer *writer);
+
+/* Describes, checks the digest where there is one, and adds with the digest. */
+kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
+                                   kdl_writer *writer);
+
 #endif

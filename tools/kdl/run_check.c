@@ -64,6 +64,8 @@ kdl_status cli_run_check(kdl_library *lib, kdl_device *device, const char *kerne
   kdl_choice choice = {.size = sizeof choice};
   kdl_image_info info = {.size = sizeof info};
   kdl_status status = kdl_select(lib, device, kernel, opts, &choice);
+  if (status == KDL_BAD_FILE)
+    return KDL_OK; /* loading says what is wrong with the image, and goes on to the next */
   if (status == KDL_OK)
     status = kdl_image_get(lib, choice.image, &info);
   if (status != KDL_OK)

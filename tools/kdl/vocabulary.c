@@ -2,6 +2,7 @@
 #include "vocabulary.h"
 
 #include "base/nearest.h"
+#include "container/digest.h"
 #include "target/kernel_key.h"
 #include "target/metadata.h"
 
@@ -12,6 +13,11 @@ bool cli_value_check(kdl_string key, kdl_string value, kdl_parse_error *out_erro
   kdl_string kernel;
   kdl_kernel_key parsed;
   bool is_kernel = kdl_kernel_name(key, &kernel);
+  size_t position;
+  if (kdl_text_is(key, KDL_DIGEST_KEY))
+    return kdl_digest_is_readable(value, &position) ||
+           kdl_parse_fail(out_error, position,
+                          KDL_DIGEST_METHOD " and 64 hexadecimal digits in lower case");
   if (known == KDL_KEY_COUNT && !is_kernel)
     return true;
   if (is_kernel ? !kdl_kernel_parse(value, &parsed, out_error)

@@ -5,6 +5,7 @@
 #include "../report.h"
 #include "../variants.h"
 #include "base/error.h"
+#include "container/digest.h"
 #include "image/image.h"
 
 #include <pthread.h>
@@ -181,7 +182,7 @@ static kdl_status pack(const cc_job *job, kdl_arena *arena, cli_variants *varian
                             .pair_count = count,
                             .data = job->image.data,
                             .data_size = job->image.length};
-  kdl_status status = kdl_writer_add(writer, &image);
+  kdl_status status = kdl_writer_add_digested(writer, &image);
   return status == KDL_OK ? cli_variants_add(variants, job->label, job->number, pairs, count)
                           : status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cache/blake2b.h"
+#include "base/blake2b.h"
 
 #include "base/bytes.h"
 

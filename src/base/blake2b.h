@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* BLAKE2b (RFC 7693) with digests of 32 bytes and no key: what names cache entries and tells a
- * damaged one. It is chosen for its speed on 64-bit machines without special instructions. */
-#ifndef KDL_CACHE_BLAKE2B_H
-#define KDL_CACHE_BLAKE2B_H
+/* BLAKE2b (RFC 7693) with digests of 32 bytes and no key: what names cache entries and tells
+ * damaged images. It is chosen for its speed on 64-bit machines without special instructions. */
+#ifndef KDL_BASE_BLAKE2B_H
+#define KDL_BASE_BLAKE2B_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,6 +11,9 @@ typedef enum kdl_host_import {
   KDL_HOST_IMPORT_LIBM,
 } kdl_host_import;
 
+/* No name of one is as long. */
+enum { KDL_HOST_LIMIT_IMPORT = 64 };
+
 kdl_host_import kdl_host_import_of(kdl_string name);
 
 #endif

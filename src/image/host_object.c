@@ -365,7 +365,7 @@ static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
   if (symbol.type == STT_TLS)
     return thread_local_found(symbol.name);
   if (!symbol.is_defined) {
-    kdl_string asked = {symbol.name, strlen(symbol.name)};
+    kdl_string asked = {symbol.name, strnlen(symbol.name, KDL_HOST_LIMIT_IMPORT)};
     if (index && symbol.binding != STB_WEAK && kdl_host_import_of(asked) == KDL_HOST_IMPORT_NONE)
       return UNSUPPORTED("it needs '%.128s', which it does not define and a host image cannot "
                          "count on: <kdl/host_abi.h> lists what it can",
@@ -406,6 +406,12 @@ static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dyn
       (dynamic->places[DT_SYMENT] && dynamic->values[DT_SYMENT] != KDL_HOST_SYMBOL_SIZE))
     return outside(dynamic->places[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
                    object->symbols.size);
+  /* They are read once more when the image was loaded. */
+  if (segment_of(object, object->symbols.address)->writes ||
+      segment_of(object, object->strings.address)->writes)
+    return kdl_image_malformed(
+        dynamic->places[DT_SYMTAB], "DT_SYMTAB",
+        "found names in a segment that is written, expected them in another");
   for (uint64_t i = 0; status == KDL_OK && i < object->symbol_count; ++i)
     status = check_symbol(object, i);
   return status;
@@ -447,23 +453,11 @@ static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent ex
   return KDL_OK;
 }
 
-static kdl_status check_functions(const kdl_host_object *object, const char *what,
-                                  uint64_t function, kdl_host_extent array) {
+static kdl_status check_function(const kdl_host_object *object, const char *what,
+                                 uint64_t function) {
   if (function && !kdl_host_object_has(object, function, 1, false, true))
     return kdl_image_malformed(
         0, what, "found the address 0x%" PRIx64 ", expected one in a segment of code", function);
-  if (array.size / 8 > KDL_HOST_LIMIT_FUNCTIONS)
-    return kdl_image_malformed(0, what, "found %" PRIu64 " functions, expected at most %d",
-                               array.size / 8, KDL_HOST_LIMIT_FUNCTIONS);
-  for (uint64_t at = 0; at < array.size; at += 8) {
-    uint64_t target = 0;
-    if (!kdl_host_object_pointer(object, array.address + at, &target) ||
-        !kdl_host_object_has(object, target, 1, false, true))
-      return kdl_image_malformed(0, what,
-                                 "function %" PRIu64 " is at the address 0x%" PRIx64
-                                 ", expected one in a segment of code",
-                                 at / 8, target);
-  }
   return KDL_OK;
 }
 
@@ -516,9 +510,9 @@ kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *
   if (status == KDL_OK)
     status = kdl_host_object_check_relocations(&object);
   if (status == KDL_OK)
-    status = check_functions(&object, "DT_INIT", object.init, object.init_array);
+    status = check_function(&object, "DT_INIT", object.init);
   if (status == KDL_OK)
-    status = check_functions(&object, "DT_FINI", object.fini, object.fini_array);
+    status = check_function(&object, "DT_FINI", object.fini);
   if (status == KDL_OK)
     *out_object = object;
   return status;

@@ -20,7 +20,7 @@
 
 enum {
   KDL_HOST_LIMIT_SEGMENTS = 16,
-  KDL_HOST_LIMIT_FUNCTIONS = 64, /* constructors, and destructors */
+  KDL_HOST_LIMIT_FUNCTIONS = 64, /* more than an image has of constructors, or of destructors */
   KDL_HOST_LIMIT_PARAMS = 4096,
   KDL_HOST_SYMBOL_SIZE = 24,
   KDL_HOST_RELOCATION_SIZE = 24,

@@ -128,20 +128,97 @@ static int is_outside(void *user, uint64_t address) {
   return !kdl_host_object_has(user, address, 8, true, false);
 }
 
-kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
-  kdl_host_object copy = *object; /* visitors take no constants */
+/* Constructors or destructors: a list of pointers, all of which loading must set to code. */
+typedef struct {
+  const kdl_host_object *object;
+  const kdl_host_extent *array;
+  uint64_t is_set; /* 1 << its number: what loading puts there last is code */
+  uint64_t seen;   /* by DT_RELR, which adds */
+} function_list;
+
+static const uint64_t nowhere = UINT64_MAX;
+
+/* Those of which a word at the address is part. */
+static uint64_t functions_at(const function_list *list, uint64_t address) {
+  const kdl_host_extent *array = list->array;
+  uint64_t bits = 0;
+  if (address + 8 <= array->address || address >= array->address + array->size)
+    return 0;
+  for (uint64_t i = 0; i < array->size / 8; ++i) {
+    uint64_t begin = array->address + i * 8;
+    if (address < begin + 8 && begin < address + 8)
+      bits |= (uint64_t)1 << i;
+  }
+  return bits;
+}
+
+static void note_function(function_list *list, uint64_t bits, uint64_t address, uint64_t target) {
+  bool is_one = (address - list->array->address) % 8 == 0;
+  list->is_set &= ~bits;
+  if (is_one && kdl_host_object_has(list->object, target, 1, false, true))
+    list->is_set |= bits;
+}
+
+static bool target_of(const kdl_host_object *object, const kdl_host_relocation *relocation,
+                      uint64_t *out_target) {
+  kdl_host_symbol symbol = kdl_host_object_symbol(object, relocation->symbol);
+  bool is_relative = relocation->kind == KDL_HOST_RELOCATION_RELATIVE;
+  *out_target = (is_relative ? 0 : symbol.address) +
+                (relocation->kind == KDL_HOST_RELOCATION_SLOT ? 0 : relocation->addend);
+  return is_relative || (symbol.is_defined && !symbol.is_absolute);
+}
+
+static int note_relative(void *user, uint64_t address) {
+  function_list *list = user;
+  uint64_t bits = functions_at(list, address);
+  const uint8_t *word = bits ? kdl_host_object_at(list->object, address, 8) : NULL;
+  if (bits)
+    note_function(list, bits, address, word && !(list->seen & bits) ? kdl_load_u64(word) : nowhere);
+  list->seen |= bits;
+  return 0;
+}
+
+static kdl_status check_list(const kdl_host_object *object, const char *what,
+                             const kdl_host_extent *array) {
+  function_list list = {object, array, 0, 0};
+  uint64_t count = array->size / 8;
+  if (count == 0)
+    return KDL_OK;
+  if (count >= KDL_HOST_LIMIT_FUNCTIONS)
+    return kdl_image_malformed(0, what, "found %" PRIu64 " functions, expected less than %d", count,
+                               KDL_HOST_LIMIT_FUNCTIONS);
+  (void)kdl_host_object_each_relative(object, note_relative, &list);
   for (size_t t = 0; t < 2; ++t) {
     const kdl_host_extent *table = &object->relocations[t];
     for (uint64_t i = 0; i < table->size / KDL_HOST_RELOCATION_SIZE; ++i) {
-      kdl_status status = check_one(object, table, i);
-      if (status != KDL_OK)
-        return status;
+      kdl_host_relocation relocation = kdl_host_object_relocation(object, table, i);
+      uint64_t bits =
+          relocation.kind == KDL_HOST_RELOCATION_NONE ? 0 : functions_at(&list, relocation.address);
+      uint64_t target = 0;
+      if (bits)
+        note_function(&list, bits, relocation.address,
+                      target_of(object, &relocation, &target) ? target : nowhere);
     }
   }
-  if (kdl_host_object_each_relative(object, is_outside, &copy))
-    return kdl_image_malformed(0, "DT_RELR",
-                               "found a word outside of the segments that are written");
-  return KDL_OK;
+  if (list.is_set == ((uint64_t)1 << count) - 1)
+    return KDL_OK;
+  return kdl_image_malformed(0, what, "found a function that is not in a segment of code");
+}
+
+kdl_status kdl_host_object_check_relocations(const kdl_host_object *object) {
+  kdl_host_object copy = *object; /* visitors take no constants */
+  kdl_status status = KDL_OK;
+  for (size_t t = 0; t < 2; ++t) {
+    const kdl_host_extent *table = &object->relocations[t];
+    for (uint64_t i = 0; status == KDL_OK && i < table->size / KDL_HOST_RELOCATION_SIZE; ++i)
+      status = check_one(object, table, i);
+  }
+  if (status == KDL_OK && kdl_host_object_each_relative(object, is_outside, &copy))
+    status =
+        kdl_image_malformed(0, "DT_RELR", "found a word outside of the segments that are written");
+  if (status == KDL_OK)
+    status = check_list(object, "DT_INIT_ARRAY", &object->init_array);
+  return status == KDL_OK ? check_list(object, "DT_FINI_ARRAY", &object->fini_array) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -159,11 +236,7 @@ bool kdl_host_object_pointer(const kdl_host_object *object, uint64_t address,
       kdl_host_relocation relocation = kdl_host_object_relocation(object, table, i);
       if (relocation.address != address || relocation.kind == KDL_HOST_RELOCATION_NONE)
         continue;
-      kdl_host_symbol symbol = kdl_host_object_symbol(object, relocation.symbol);
-      bool is_relative = relocation.kind == KDL_HOST_RELOCATION_RELATIVE;
-      *out_target = (is_relative ? 0 : symbol.address) +
-                    (relocation.kind == KDL_HOST_RELOCATION_SLOT ? 0 : relocation.addend);
-      return is_relative || (symbol.is_defined && !symbol.is_absolute);
+      return target_of(object, &relocation, out_target);
     }
   }
   const uint8_t *word = kdl_host_object_at(object, address, 8);

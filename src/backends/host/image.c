@@ -56,7 +56,8 @@ static void open_libraries(void) {
 }
 
 static uint64_t address_of_import(const char *name) {
-  kdl_host_import import = kdl_host_import_of((kdl_string){name, strlen(name)});
+  kdl_host_import import =
+      kdl_host_import_of((kdl_string){name, strnlen(name, KDL_HOST_LIMIT_IMPORT)});
   if (import == KDL_HOST_IMPORT_NONE)
     return 0;
   pthread_once(&libraries_once, open_libraries);

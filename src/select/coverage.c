@@ -16,8 +16,9 @@ typedef struct {
 
 typedef struct {
   size_t first, count; /* of its holdings */
-  bool counts;         /* there to run: no container, no input of a linker */
+  bool counts;         /* there to run: no container that was listed, no input of a linker */
   bool unresolved;
+  bool unreadable;
 } inventory_image;
 
 struct kdl_inventory {
@@ -127,13 +128,18 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
   return true;
 }
 
+/* Whether there may be kernels that cannot be told. */
+static bool is_unreadable(kdl_catalog *catalog, size_t index) {
+  return kdl_catalog_image(catalog, index)->problem || kdl_catalog_trouble(catalog, index)[0];
+}
+
 static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inputs) {
   kdl_catalog *catalog = inventory->catalog;
   const kdl_image *from = kdl_catalog_image(catalog, index);
   inventory_image *image = &inventory->images[index];
   image->first = inventory->holding_count;
-  image->counts = !(kdl_catalog_rule(catalog, index)->faults & KDL_REASON(CONTAINER)) &&
-                  (with_link_inputs || !from->is_link_input);
+  bool is_container = kdl_catalog_rule(catalog, index)->faults & KDL_REASON(CONTAINER);
+  image->counts = (!is_container || from->problem) && (with_link_inputs || !from->is_link_input);
   if (!image->counts)
     return true;
   bool indexed;
@@ -142,7 +148,8 @@ static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inp
   const kdl_string *names = indexed ? NULL : kdl_catalog_kernels(catalog, index, &count);
   for (size_t i = 0; fits && i < count; ++i)
     fits = add_holding(inventory, image, names[i], NULL);
-  inventory->unreadable += kdl_catalog_trouble(catalog, index)[0] != '\0';
+  image->unreadable = is_unreadable(catalog, index);
+  inventory->unreadable += image->unreadable;
   image->unresolved = kdl_catalog_unresolved(catalog, index);
   image->count = inventory->holding_count - image->first;
   return fits;
@@ -238,7 +245,7 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
                 kdl_match_admits(kdl_catalog_rule(inventory->catalog, i), &device->rule);
     uint8_t mark = runs ? is_there | it_runs : is_there;
     modules[kdl_catalog_image(inventory->catalog, i)->module] |= mark;
-    coverage.unreadable += kdl_catalog_trouble(inventory->catalog, i)[0] != '\0';
+    coverage.unreadable += image->unreadable;
     for (size_t k = image->first; k < image->first + image->count; ++k) {
       const holding *held = &inventory->holdings[k];
       kernels[held->kernel] |= runs && kernel_fits(held, device) ? mark : is_there;

@@ -59,6 +59,7 @@ static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
                            &query->device->rule};
   const kdl_string *value =
       query->kernel.data ? kdl_catalog_kernel_key(catalog, candidate->image, query->kernel) : NULL;
+  const char *problem = kdl_catalog_image(catalog, candidate->image)->problem;
   kdl_kernel_key key;
   bool has_key = value && kdl_kernel_parse(*value, &key, NULL);
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
@@ -66,6 +67,11 @@ static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
       continue;
     kdl_explained_reason *reason = add(explanation, kdl_reason_get(bit)->code);
     explain_bit(&mismatch, has_key ? &key : NULL, query, bit, reason);
+    if (bit == KDL_REASON_CONTAINER && problem) {
+      reason->code = "damaged";
+      snprintf(reason->words, sizeof reason->words, "what it holds cannot be listed: %.250s",
+               problem);
+    }
     if (bit == KDL_REASON_MALFORMED_KEY && value && !has_key && !reason->words[0])
       explain_key(query->kernel, *value, reason);
   }

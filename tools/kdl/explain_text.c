@@ -166,8 +166,9 @@ const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERA
       cli_count(coverage->modules, counts[1]), cli_count(coverage->kernels_run, counts[2]),
       cli_count(coverage->kernels, counts[3]));
   if (coverage->unreadable)
-    kdl_out_format(&out, "; the kernels of %s images cannot be read",
-                   cli_count(coverage->unreadable, counts[4]));
+    kdl_out_format(&out, "; the kernels of %s image%s cannot be read",
+                   cli_count(coverage->unreadable, counts[4]),
+                   coverage->unreadable == 1 ? "" : "s");
   return room;
 }
 

@@ -51,6 +51,8 @@ static const struct {
     {&cli_command_extract, {IN, "-o", IMAGES "/"}, false},
     {&cli_command_extract, {IN, "--for=h200", "-o", OUT}, false},
     {&cli_command_pack, {"--image=file=" IN, "--index", "-o", OUT}, true},
+    {&cli_command_annotate, {IN, "--image=0", "--digest", "-o", OUT}, true},
+    {&cli_command_pack, {"--image=file=" IN, "--digest", "--format=v2", "-o", OUT}, true},
     {&cli_command_trace, {"report", IN, "--json=" OUT}, false},
     {&cli_command_trace, {"report", IN, "--html=" OUT}, false},
     {&cli_command_trace, {"fold", IN, "-o", OUT}, false},

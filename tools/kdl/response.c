@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { most_depth = 16, most_bytes = 16 << 20, most_words = 1000000 };
+enum { most_files = 1000, most_depth = 16, most_bytes = 16 << 20, most_words = 1000000 };
 
 static kdl_status expand(cli_words *words, char *word, int depth);
 
@@ -32,8 +32,8 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Takes one word off the text, in place: what is written is never ahead of what is read. Words that
- * are empty in spite of quotes are none, as in LLVM. NULL where there is no more. */
+/* Takes one word off the text, in place: what is written is never ahead of what is read, and there
+ * is room for one more byte behind the text. */
 static char *take_word(char **at, char *end) {
   char *read = *at;
   while (read < end && is_blank(*read))
@@ -49,10 +49,7 @@ static char *take_word(char **at, char *end) {
       *write++ = *read;
   }
   *at = read < end ? read + 1 : end;
-  bool is_last = read == end;
-  *write = '\0'; /* there is room for one behind the text */
-  if (write == word)
-    return is_last ? NULL : take_word(at, end);
+  *write = '\0';
   return word;
 }
 
@@ -72,8 +69,11 @@ static kdl_status expand_text(cli_words *words, const char *path, const cli_byte
   bool has_mark = bytes->size >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0;
   char *at = has_mark ? text + sizeof mark - 1 : text;
   kdl_status status = KDL_OK;
-  for (char *word; status == KDL_OK && (word = take_word(&at, end));)
-    status = expand(words, word, depth);
+  while (at < end && status == KDL_OK) {
+    char *word = take_word(&at, end);
+    if (*word) /* one that is empty in spite of quotes is none, as in LLVM */
+      status = expand(words, word, depth);
+  }
   return status;
 }
 
@@ -89,6 +89,9 @@ static kdl_status expand(cli_words *words, char *word, int depth) {
     return kdl_fail(KDL_BAD_CALL,
                     "%s: found response files more than %d deep, expected at most that", word,
                     most_depth);
+  if (words->files++ == most_files)
+    return kdl_fail(KDL_BAD_CALL, "%s: found more than %d response files, expected at most that",
+                    word, most_files);
   cli_bytes bytes = {.size = 0};
   kdl_status status = cli_bytes_read(word + 1, &bytes);
   if (status == KDL_OK && bytes.size)

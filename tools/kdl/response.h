@@ -14,10 +14,11 @@ typedef struct cli_words {
   char **items;
   size_t count;
   size_t capacity;
+  size_t files;    /* that were read */
   kdl_arena arena; /* what came from files */
 } cli_words;
 
-/* Limits: files in files 16 deep, 16 MiB each, a million words. The caller frees *out_words, also
+/* Limits: 1,000 files, 16 deep, of 16 MiB each; a million words. The caller frees *out_words, also
  * after a failure. */
 kdl_status cli_words_expand(int count, char **words, cli_words *out_words);
 void cli_words_free(cli_words *words);

@@ -211,7 +211,7 @@ size_t kdl_inventory_unreadable(const kdl_inventory *inventory) {
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 
-enum { is_there = 1, it_runs = 2 };
+enum { is_there = 1, it_runs = 2, is_blind = 4 };
 
 static bool kernel_fits(const holding *held, const kdl_select_device *device) {
   kdl_kernel_key key;
@@ -244,7 +244,8 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
     bool runs = !image->unresolved &&
                 kdl_match_admits(kdl_catalog_rule(inventory->catalog, i), &device->rule);
     uint8_t mark = runs ? is_there | it_runs : is_there;
-    modules[kdl_catalog_image(inventory->catalog, i)->module] |= mark;
+    modules[kdl_catalog_image(inventory->catalog, i)->module] |=
+        image->unreadable ? mark | is_blind : mark;
     coverage.unreadable += image->unreadable;
     for (size_t k = image->first; k < image->first + image->count; ++k) {
       const holding *held = &inventory->holdings[k];
@@ -257,6 +258,10 @@ kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_
     if (kernels[i] == is_there)
       coverage.missing = inventory->names[i];
   }
+  coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels &&
+                         (coverage.kernels || coverage.modules_run == coverage.modules);
+  for (size_t i = 0; i < inventory->module_count; ++i)
+    coverage.is_complete &= modules[i] != (is_there | is_blind);
   free(modules);
   free(kernels);
   *out_coverage = coverage;

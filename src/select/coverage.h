@@ -34,16 +34,13 @@ typedef struct kdl_coverage {
   size_t kernels_run;
   size_t unreadable;  /* images of those modules whose kernels cannot be read */
   kdl_string missing; /* a kernel that does not run; `data` NULL where all do */
+  bool is_complete;
 } kdl_coverage;
 
-/* A module runs where one of its images does, a kernel where an image that holds it does. */
+/* A module runs where one of its images does, a kernel where an image that holds it does. All is
+ * complete where every kernel runs: a module may be there for other devices, and the same kernels
+ * in another for this one. Modules count where their kernels cannot be told, or there are none. */
 kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
                                kdl_coverage *out_coverage);
-
-/* Whether everything runs; not where there is nothing. */
-static inline bool kdl_coverage_is_complete(const kdl_coverage *coverage) {
-  return coverage->modules && coverage->modules_run == coverage->modules &&
-         coverage->kernels_run == coverage->kernels;
-}
 
 #endif

@@ -24,8 +24,7 @@ static void assert_cover(kdl_library *lib, const char *device, const char *expec
   kdl_coverage found = cover(lib, device);
   char text[128];
   snprintf(text, sizeof text, "%zu/%zu modules, %zu/%zu kernels%s", found.modules_run,
-           found.modules, found.kernels_run, found.kernels,
-           kdl_coverage_is_complete(&found) ? ", complete" : "");
+           found.modules, found.kernels_run, found.kernels, found.is_complete ? ", complete" : "");
   assert_string_equal(text, expected);
 }
 
@@ -54,6 +53,17 @@ static void a_kernel_that_does_not_fit_does_not_run(void **state) {
   };
   built_library built = build_library(rows, 1);
   assert_cover(built.lib, "h200", "1/1 modules, 1/4 kernels");
+  free_library(&built);
+}
+
+/* Where kernels cannot be told, modules must do. */
+static void unreadable_modules_must_run_themselves(void **state) {
+  (void)state;
+  static const image_row rows[] = {{3, NV_TRIPLE, "sm_90", NULL}, {3, NV_TRIPLE, "sm_80", NULL}};
+  built_library built = build_library(rows, 2);
+  assert_cover(built.lib, "h200", "1/1 modules, 0/0 kernels, complete");
+  assert_cover(built.lib, "t4", "0/1 modules, 0/0 kernels");
+  assert_int_equal(cover(built.lib, "t4").unreadable, 2);
   free_library(&built);
 }
 
@@ -145,6 +155,26 @@ static void the_linked_image_is_chosen(void **state) {
   free_object(&made);
 }
 
+/* What another module has for this device runs. */
+static void a_module_may_be_for_other_devices(void **state) {
+  (void)state;
+  size_t stored_size, archs_size;
+  uint8_t *stored = read_golden("fatbin/stored.fatbin", &stored_size);
+  uint8_t *archs = read_golden("fatbin/archs.fatbin", &archs_size);
+  uint8_t *both = malloc(stored_size + archs_size);
+  memcpy(both, stored, stored_size);
+  memcpy(both + stored_size, archs, archs_size);
+  kdl_library *lib;
+  assert_ok(try_open(both, stored_size + archs_size, &lib));
+  assert_cover(lib, "gb10", "1/2 modules, 1/1 kernels, complete");
+  assert_cover(lib, "h200", "2/2 modules, 1/1 kernels, complete");
+  assert_cover(lib, "a100", "0/2 modules, 0/1 kernels");
+  kdl_close(lib);
+  free(both);
+  free(archs);
+  free(stored);
+}
+
 static void an_object_of_link_inputs_runs_nowhere(void **state) {
   (void)state;
   object made = make_object("__nv_relfatbin", "fatbin/rdc.fatbin", NULL, NULL);
@@ -221,6 +251,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_count_once_and_run_by_any_image),
       cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),
+      cmocka_unit_test(unreadable_modules_must_run_themselves),
+      cmocka_unit_test(a_module_may_be_for_other_devices),
       cmocka_unit_test(nothing_is_not_complete),
       cmocka_unit_test(many_names_take_little_time),
       cmocka_unit_test(the_linked_image_is_chosen),

@@ -208,7 +208,7 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   cli_table_add(table, kdl_text_of(arch ? arch : ""));
   add_share(table, coverage.modules_run, coverage.modules);
   add_share(table, coverage.kernels_run, coverage.kernels);
-  *out_fits |= kdl_coverage_is_complete(&coverage);
+  *out_fits |= coverage.is_complete;
   return KDL_OK;
 }
 

@@ -71,7 +71,7 @@ kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
   if (status == KDL_OK && question->inventory) {
     const char *line;
     status = kdl_device_cover(device, question->inventory, &out_ranking->coverage, &line);
-    out_ranking->fits = status == KDL_OK && kdl_coverage_is_complete(&out_ranking->coverage);
+    out_ranking->fits = status == KDL_OK && out_ranking->coverage.is_complete;
   }
   return status;
 }

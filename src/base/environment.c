@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/environment.h"
 
+#include "base/file.h"
 #include "base/plain.h"
 
 #include <kdl/kdl.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +76,9 @@ static void read_debug(void) {
   if (!list)
     return;
   if (path) {
-    FILE *file = fopen(path, "ae");
+    int fd = -1;
+    FILE *file =
+        kdl_file_open(path, O_WRONLY | O_APPEND | O_CREAT, &fd) == KDL_OK ? fdopen(fd, "a") : NULL;
     if (file)
       debug_file = file;
     else

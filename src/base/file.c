@@ -82,6 +82,21 @@ kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
   return KDL_OK;
 }
 
+kdl_status kdl_file_open(const char *path, int flags, int *out_fd) {
+  enum { mode = 0666 };
+  char end[PATH_MAX];
+  struct stat info;
+  kdl_status status = kdl_file_follow(path, end);
+  if (status != KDL_OK)
+    return status;
+  bool is_named = strcmp(path, end) == 0 || lstat(end, &info) == 0;
+  int fd = open(is_named ? end : path, flags | O_CLOEXEC | (is_named ? O_NOFOLLOW : 0), mode);
+  if (fd < 0)
+    return failed(path, "open");
+  *out_fd = fd;
+  return KDL_OK;
+}
+
 kdl_status kdl_file_target(const char *path, char **out_target) {
   char end[PATH_MAX];
   struct stat info;

@@ -20,6 +20,10 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size);
  * folder's owner: somebody may have planted them. */
 kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]);
 
+/* Opens that end for writing, and nothing that has taken its place in between; it may be something
+ * without a name, as /dev/stdout leads to "pipe:[7]". */
+kdl_status kdl_file_open(const char *path, int flags, int *out_fd);
+
 /* The same, malloc'ed, for a file that is to be written: KDL_IO for a link to nowhere. */
 kdl_status kdl_file_target(const char *path, char **out_target);
 

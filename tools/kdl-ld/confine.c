@@ -3,6 +3,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "filter.h"
 #include "image_programs.h"
 #include "landlock.h"
@@ -62,15 +63,18 @@ static void allow_library(ld_landlock *landlock, const char *path) {
   kdl_search_folder_free(files, count);
 }
 
-/* Files that are open already need no right; others are written beside and renamed. */
+/* Files that are open already need no right; others are written beside and renamed, where links
+ * lead. */
 static void allow_output(ld_landlock *landlock, const char *path) {
-  if (!path || strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0)
+  char end[PATH_MAX];
+  if (!path || strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+      kdl_file_follow(path, end) != KDL_OK)
     return;
-  char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-  ld_landlock_allow(landlock, path, LD_LANDLOCK_WRITE);
-  ld_landlock_allow(landlock, folder, LD_LANDLOCK_FILL);
+  ld_landlock_allow(landlock, end, LD_LANDLOCK_WRITE);
+  char *slash = strrchr(end, '/');
+  if (slash)
+    slash[1] = '\0';
+  ld_landlock_allow(landlock, slash ? end : ".", LD_LANDLOCK_FILL);
 }
 
 /* A program with the libraries that were installed beside it. */

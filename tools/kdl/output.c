@@ -18,29 +18,17 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
-/* The end of the links, which may be nothing that has a name: /dev/stdout leads to "pipe:[7]". What
- * has become a regular file in between is another one than was meant. */
-static int open_special(const char *path, const char *end) {
-  struct stat info;
-  bool is_named = lstat(end, &info) == 0;
-  int fd = open(is_named ? end : path, O_WRONLY | O_CLOEXEC | (is_named ? O_NOFOLLOW : 0));
-  if (fd >= 0 && (fstat(fd, &info) != 0 || S_ISREG(info.st_mode))) {
-    close(fd);
-    errno = EEXIST;
-    return -1;
-  }
-  return fd;
-}
-
 /* A device or pipe cannot be replaced by a renamed file, only written to. */
 static kdl_status write_through(const char *path, const void *data, size_t size) {
-  char end[PATH_MAX];
-  kdl_status status = kdl_file_follow(path, end);
+  int fd;
+  struct stat info;
+  kdl_status status = kdl_file_open(path, O_WRONLY, &fd);
   if (status != KDL_OK)
     return status;
-  int fd = open_special(path, end);
-  if (fd < 0)
-    return kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno));
+  if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* it was none of these a moment ago */
+    close(fd);
+    return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", path);
+  }
   bool is_whole = kdl_fd_write(fd, data, size);
   int reason = errno;
   if (close(fd) != 0 && is_whole) {

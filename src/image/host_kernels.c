@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char prefix[] = "kdl_host_kernel_";
-enum { prefix_length = sizeof prefix - 1 };
+enum { prefix_length = sizeof prefix - 1, limit_align = 4096 };
 
 static bool is_extent(const uint8_t *words) {
   bool has[3];
@@ -19,15 +19,31 @@ static bool is_extent(const uint8_t *words) {
   return has[0] == has[1] && has[0] == has[2];
 }
 
+static bool are_params(const uint8_t *params, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    uint32_t align = kdl_load_u32(params + i * sizeof(kdl_host_param) + 4);
+    if (!align || (align & (align - 1)) || align > limit_align)
+      return false;
+  }
+  return true;
+}
+
+/* The function, and the list of parameters. */
 static bool has_pointers(const kdl_host_object *object, const kdl_host_symbol *symbol,
                          uint64_t params) {
   uint64_t run = 0, list = 0;
-  return kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, run), &run) &&
-         kdl_host_object_has(object, run, 1, false, true) &&
-         (!params ||
-          (kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, params),
-                                   &list) &&
-           kdl_host_object_has(object, list, params * sizeof(kdl_host_param), false, false)));
+  kdl_host_symbol function;
+  if (!kdl_host_object_find(object, symbol->name + prefix_length, &function) ||
+      !kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, run), &run) ||
+      !kdl_host_object_has(object, run, 1, false, true))
+    return false;
+  if (!params)
+    return true;
+  const uint8_t *at =
+      kdl_host_object_pointer(object, symbol->address + offsetof(kdl_host_kernel, params), &list)
+          ? kdl_host_object_at(object, list, params * sizeof(kdl_host_param))
+          : NULL;
+  return at && are_params(at, params);
 }
 
 static kdl_status check_kernel(const kdl_host_object *object, const kdl_host_symbol *symbol,
@@ -53,7 +69,8 @@ kdl_status kdl_host_object_check_kernels(const kdl_host_object *object) {
   uint64_t relocations =
       (object->relocations[0].size + object->relocations[1].size) / KDL_HOST_RELOCATION_SIZE +
       object->relative.size * 8;
-  bool with_pointers = object->symbol_count * (relocations + 1) <= (uint64_t)1 << 26;
+  uint64_t steps = relocations + object->symbol_count;
+  bool with_pointers = object->symbol_count * steps <= (uint64_t)1 << 26;
   for (uint64_t i = 1; i < object->symbol_count; ++i) {
     kdl_host_symbol symbol = kdl_host_object_symbol(object, i);
     if (!symbol.is_visible || strncmp(symbol.name, prefix, prefix_length) != 0)

@@ -122,7 +122,7 @@ int kdl_host_object_each_relative(const kdl_host_object *object, kdl_host_visit_
 bool kdl_host_object_pointer(const kdl_host_object *object, uint64_t address, uint64_t *out_target);
 
 /* Checks the descriptions of kernels (kdl_host_kernel_NAME), as binding one does when it is asked
- * for. Where kernels times relocations are over 2^26, their pointers are left to that. */
+ * for. Where symbols times relocations and symbols are over 2^26, pointers are left to that. */
 kdl_status kdl_host_object_check_kernels(const kdl_host_object *object);
 
 /* The sizes of a kernel's parameters, of which there are at most KDL_HOST_LIMIT_PARAMS; false where

@@ -267,7 +267,8 @@ static kdl_status scan_section(kdl_container *container, const kdl_scope *scope,
 /* Sections that were not read yet, each byte once. */
 static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
                             const kdl_section_table *elf, candidate_list *list) {
-  qsort(list->items, list->count, sizeof *list->items, compare_offsets);
+  if (list->count)
+    qsort(list->items, list->count, sizeof *list->items, compare_offsets);
   uint64_t done = 0;
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {

@@ -31,6 +31,8 @@ if [ -z "${KDL_FRESH_NAMESPACE:-}" ]; then
   KDL_FRESH_NAMESPACE=1 exec unshare --mount --propagation private --pid --fork --kill-child "$0" "$@"
 fi
 
+trap 'exit 130' INT TERM # the first process of a namespace has no other way to end by them
+
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 tree=$folder/$suite

@@ -107,10 +107,25 @@ static kdl_status compile(ld_linker *linker, LLVMCodeGenFileType type, const cha
   return status;
 }
 
+/* No image can have them; see docs/decisions/0009-group-variables.md for the CPU's. */
+static kdl_status refuse_thread_local(const ld_linker *linker) {
+  for (LLVMValueRef v = LLVMGetFirstGlobal(linker->module); v; v = LLVMGetNextGlobal(v)) {
+    if (LLVMIsThreadLocal(v))
+      return kdl_fail(
+          KDL_UNSUPPORTED,
+          "%s: the variable '%.128s' is thread-local, which an image cannot have; where "
+          "it is kdl cc's own, compile the kernels again with this version of it",
+          linker->request->caller, ld_value_name(v).data);
+  }
+  return KDL_OK;
+}
+
 static kdl_status make_image(ld_linker *linker, ld_output *output) {
   bool is_nvidia = linker->target.family == KDL_FAMILY_NVPTX;
-  kdl_status status = is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
-                                : compile(linker, LLVMObjectFile, "object", output);
+  kdl_status status = refuse_thread_local(linker);
+  if (status == KDL_OK)
+    status = is_nvidia ? compile(linker, LLVMAssemblyFile, "ptx", output)
+                       : compile(linker, LLVMObjectFile, "object", output);
   if (status == KDL_OK)
     status = is_nvidia ? ld_image_from_ptx(linker, output) : ld_image_from_object(linker, output);
   ld_stages_count(&linker->stages, LD_STAGE_PROGRAM);

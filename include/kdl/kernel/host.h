@@ -32,7 +32,11 @@
 #define KDL_LOCAL(type, declarator) KDL_OF_GROUP type declarator
 #else
 #define KDL_OF_GROUP extern __attribute__((visibility("hidden")))
+#ifdef __cplusplus
 #define KDL_LOCAL(type, declarator) type declarator
+#else
+#define KDL_LOCAL(type, declarator) auto type declarator /* an error outside of functions */
+#endif
 #endif
 
 KDL_OF_GROUP struct {

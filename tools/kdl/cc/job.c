@@ -3,7 +3,7 @@
  * A job asks Clang three times: for the kernels (-ast-dump), for their signatures (constants in
  * IR), and for the code. Every family of targets then makes its image from the code in its own way.
  */
-#include "job.h"
+#include "job_steps.h"
 
 #include "base/error.h"
 #include "examine.h"
@@ -17,186 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------------ */
-/* Steps                                                                                        */
-
-static kdl_status no_memory(const cc_job *job) {
-  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %s", job->source->path, job->label);
-}
-
-/* Words that kdl says itself, which go before the compilers'. */
-static kdl_status refuse(cc_job *job, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static kdl_status refuse(cc_job *job, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
-  va_end(args);
-  job->trouble = kdl_arena_format(&job->arena, "%s", kdl_error_message());
-  return status;
-}
-
-static const char *file_of(cc_job *job, const char *extension) {
-  return kdl_arena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
-}
-
-static kdl_status note_messages(cc_job *job, const char *path) {
-  kdl_string text = {"", 0};
-  kdl_status status = cc_text_read(&job->arena, path, &text);
-  if (status != KDL_OK || text.length == 0)
-    return status;
-  kdl_string *messages = kdl_arena_alloc(&job->arena, (job->message_count + 1) * sizeof *messages);
-  if (!messages)
-    return no_memory(job);
-  if (job->message_count)
-    memcpy(messages, job->messages, job->message_count * sizeof *messages);
-  messages[job->message_count++] = text;
-  job->messages = messages;
-  return KDL_OK;
-}
-
-/* KDL_BAD_FILE where the program fails; its messages then say why. */
-static kdl_status step(cc_job *job, const cc_words *words, const char *out_path) {
-  const char *message_path = file_of(job, "messages");
-  const char *shell = job->plan->verbose ? cc_words_shell(words) : NULL;
-  int code = 0;
-  if (!message_path)
-    return no_memory(job);
-  if (shell)
-    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
-  kdl_status status = cc_run(words, out_path, message_path, &code);
-  if (status == KDL_OK)
-    status = note_messages(job, message_path);
-  if (status != KDL_OK || code == 0)
-    return status;
-  job->is_told = job->message_count > 0;
-  if (!job->is_told || code > 128)
-    return refuse(job, "%s ended with %s %d", words->items[0], code > 128 ? "signal" : "exit code",
-                  code > 128 ? code - 128 : code);
-  return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
-}
-
-static kdl_status read_file(cc_job *job, const char *path, kdl_string *out_text) {
-  return path ? cc_text_read(&job->arena, path, out_text) : no_memory(job);
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Clang's words                                                                                */
-
-static void add_features(cc_words *words, const cc_job *job) {
-  const cc_target *target = job->target;
-  kdl_feature_set set = target->plus;
-  kdl_feature_set asked = {{0, 0}};
-  kdl_feature_parse(target->features, kdl_text_of(job->source->features), &asked, NULL);
-  kdl_feature_join(&set, asked);
-  for (unsigned bit = 0; bit < 128; ++bit) {
-    char name[64];
-    if (!kdl_feature_has(set, bit) || !kdl_feature_name(target->features, bit))
-      continue;
-    cc_target_feature_name(target->features, bit, name, sizeof name);
-    cc_words_add(words, "-Xclang");
-    cc_words_add(words, "-target-feature");
-    cc_words_add(words, "-Xclang");
-    cc_words_format(words, "+%s", name);
-  }
-}
-
-static void add_target(cc_words *words, const cc_job *job) {
-  const cc_target *target = job->target;
-  cc_words_format(words, "--target=%s", target->triple);
-  switch (target->family) {
-  case CC_NVIDIA:
-    cc_words_format(words, "-march=%s", target->cpu);
-    /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
-    cc_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
-    cc_words_add(words, "-Wno-unknown-cuda-version");
-    cc_words_add(words, "-nogpulib");
-    break;
-  case CC_AMD:
-    cc_words_format(words, "-mcpu=%s", target->cpu);
-    /* Version 6 brought generic processors; drivers that know no other part of it know 5. */
-    cc_words_add(words, target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
-    cc_words_add(words, "-nogpulib");
-    break;
-  case CC_HOST:
-    cc_words_format(words, "-march=%s", target->cpu);
-    cc_words_add(words, "-fPIC");
-    cc_words_add(words, "-fvisibility=hidden");
-    if (target->features == KDL_CLASS_AARCH64)
-      cc_words_add(words, "-mno-outline-atomics"); /* which are a library's */
-    cc_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
-    cc_words_add(words, "-Wframe-larger-than=262144");
-    cc_words_add(words, "-Werror=frame-larger-than");
-    add_features(words, job);
-    break;
-  case CC_SPIRV:
-  case CC_OPENCL:
-    break;
-  }
-}
-
-static void add_language(cc_words *words, const cc_job *job) {
-  const cc_plan *plan = job->plan;
-  bool is_opencl = job->target->family == CC_OPENCL;
-  if (is_opencl) {
-    cc_words_add(words, "-xcl");
-    cc_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
-  } else {
-    cc_words_add(words, "-xc");
-    cc_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */
-    cc_words_add(words, "-ffreestanding");
-    cc_words_add(words, "-fno-math-errno");
-  }
-  cc_words_add(words, "-nostdlibinc");
-  if (job->names) { /* before anything that the user includes */
-    cc_words_add(words, "-include");
-    cc_words_add(words, job->names);
-  }
-  if (job->target->family == CC_HOST)
-    cc_words_add(words, "-DKDL_CC"); /* group_variables.h */
-  cc_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
-  cc_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
-  for (size_t i = 0; i < plan->flag_count; ++i)
-    cc_words_add(words, plan->flags[i]);
-  /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
-  if (is_opencl || job->target->family == CC_HOST)
-    cc_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
-  if (is_opencl)
-    cc_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
-  cc_words_format(words, "-isystem%s", plan->tools.include);
-}
-
-/* A command that compiles `path`, but for what to make of it. */
-static cc_words start_clang(cc_job *job, const char *path) {
-  const cc_plan *plan = job->plan;
-  const char *slash = strrchr(job->source->path, '/');
-  cc_words words = {.arena = &job->arena};
-  cc_words_add(&words, plan->tools.clang);
-  add_target(&words, job);
-  add_language(&words, job);
-  cc_words_format(&words, "-O%s", plan->optimization);
-  cc_words_add(&words, "-fno-crash-diagnostics"); /* which are files that nobody would remove */
-  if (plan->colour)
-    cc_words_add(&words, "-fcolor-diagnostics");
-  if (path != job->source->path) /* a copy, whose includes are the source's */
-    cc_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
-                    slash ? job->source->path : ".");
-  cc_words_add(&words, path);
-  return words;
-}
-
-static kdl_status compile(cc_job *job, const char *path, const char *const *more,
-                          const char *out_path) {
-  if (!path || !out_path)
-    return no_memory(job);
-  cc_words words = start_clang(job, path);
-  for (; *more; ++more)
-    cc_words_add(&words, *more);
-  cc_words_add(&words, "-o");
-  cc_words_add(&words, out_path);
-  return step(job, &words, NULL);
-}
-
 #define WITH(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ------------------------------------------------------------------------------------------ */
@@ -207,7 +27,8 @@ static kdl_status write_file(cc_job *job, const char *path, bool copies,
                              void (*write)(FILE *out, const cc_job *job)) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno)) : no_memory(job);
+    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+                : cc_no_memory(job);
   kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
   if (status == KDL_OK)
     write(out, job);
@@ -237,29 +58,29 @@ static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
 }
 
 static kdl_status read_kernels(cc_job *job) {
-  const char *path = file_of(job, "ast");
+  const char *path = cc_file_of(job, "ast");
   kdl_string ast = {"", 0};
-  cc_words words = start_clang(job, job->source->path);
+  cc_words words = cc_start_clang(job, job->source->path);
   cc_words_add(&words, "-DKDL_CC_READS");
   cc_words_add(&words, "-fno-color-diagnostics"); /* or the dump has colours */
   cc_words_add(&words, "-fsyntax-only");
   cc_words_add(&words, "-Xclang");
   cc_words_add(&words, "-ast-dump");
-  kdl_status status = path ? step(job, &words, path) : no_memory(job);
+  kdl_status status = path ? cc_step(job, &words, path) : cc_no_memory(job);
   if (status == KDL_OK)
-    status = read_file(job, path, &ast);
+    status = cc_read_file(job, path, &ast);
   if (status == KDL_OK)
     status = cc_kernels_read(&job->arena, ast, &job->kernels);
   if (status != KDL_OK || job->kernels.count)
     return status;
   if (!job->plan->bitcode)
-    return refuse(job, "%s: found no kernel, expected a function with __gpu_kernel",
-                  job->source->path);
+    return cc_refuse(job, "%s: found no kernel, expected a function with __gpu_kernel",
+                     job->source->path);
   if (job->kernels.microkernel_count == 0)
-    return refuse(job,
-                  "%s: found no kernel and no microkernel, expected a function with "
-                  "__gpu_kernel or KDL_UKERNEL",
-                  job->source->path);
+    return cc_refuse(job,
+                     "%s: found no kernel and no microkernel, expected a function with "
+                     "__gpu_kernel or KDL_UKERNEL",
+                     job->source->path);
   return KDL_OK;
 }
 
@@ -267,21 +88,22 @@ static kdl_status read_kernels(cc_job *job) {
 static kdl_status refuse_undefined(cc_job *job, kdl_string name) {
   if (name.length == 0)
     return KDL_OK;
-  return refuse(job, "%s: %.*s is called and not defined; --emit=bitcode leaves it to a later link",
-                job->source->path, (int)name.length, name.data);
+  return cc_refuse(job,
+                   "%s: %.*s is called and not defined; --emit=bitcode leaves it to a later link",
+                   job->source->path, (int)name.length, name.data);
 }
 
 static kdl_status read_signatures(cc_job *job) {
-  const char *source = file_of(job, "questions.c");
-  const char *answers = file_of(job, "answers.ll");
+  const char *source = cc_file_of(job, "questions.c");
+  const char *answers = cc_file_of(job, "answers.ll");
   kdl_string ir = {"", 0};
   if (job->kernels.count == 0)
     return KDL_OK;
   kdl_status status = write_file(job, source, true, write_questions);
   if (status == KDL_OK)
-    status = compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm"), answers);
+    status = cc_compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm"), answers);
   if (status == KDL_OK)
-    status = read_file(job, answers, &ir);
+    status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode)
     status = refuse_undefined(job, cc_examine_undefined(ir, job->target));
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
@@ -293,16 +115,17 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
     if (!param->is_pointer || param->is_global)
       continue;
     if (strstr(param->is, "__gpu_local") || strstr(param->is, "__local"))
-      return refuse(
+      return cc_refuse(
           job,
           "%s: kernel %s: parameter %zu (%s) is a pointer to group memory, which no "
           "launch can give; declare the memory in the kernel: KDL_LOCAL(float, name[256])",
           job->source->path, kernel->name, i, param->name);
-    return refuse(job,
-                  "%s: kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
-                  "__gpu_global before what it points to: OpenCL forbids others, and to SPIR-V a "
-                  "plain one is a pointer into the function's own memory",
-                  job->source->path, kernel->name, i, param->name, param->type);
+    return cc_refuse(
+        job,
+        "%s: kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
+        "__gpu_global before what it points to: OpenCL forbids others, and to SPIR-V a "
+        "plain one is a pointer into the function's own memory",
+        job->source->path, kernel->name, i, param->name, param->type);
   }
   return KDL_OK;
 }
@@ -312,20 +135,22 @@ static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
   bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
   if (!kernel->waits || (has_block && (uint64_t)block[0] * block[1] * block[2] == 1))
     return KDL_OK;
-  return refuse(job,
-                "%s: kernel %s waits for its group (__gpu_sync_threads), which a work-item on the "
-                "CPU cannot: there a group is a loop over its work-items in one thread. Let the "
-                "group have one: KDL_BLOCK(KDL_THREADS(n)), and go through the tile in steps of "
-                "__gpu_num_threads; or write a form for the CPU: KDL_KERNEL under #if KDL_HOST, or "
-                "--variant=targets=%s:FILE",
-                job->source->path, kernel->name, job->target->name);
+  return cc_refuse(
+      job,
+      "%s: kernel %s waits for its group (__gpu_sync_threads), which a work-item on the "
+      "CPU cannot: there a group is a loop over its work-items in one thread. Let the "
+      "group have one: KDL_BLOCK(KDL_THREADS(n)), and go through the tile in steps of "
+      "__gpu_num_threads; or write a form for the CPU: KDL_KERNEL under #if KDL_HOST, or "
+      "--variant=targets=%s:FILE",
+      job->source->path, kernel->name, job->target->name);
 }
 
 static kdl_status refuse_name(cc_job *job, const char *kernel) {
-  return refuse(job,
-                "%s: kernel %s has the name of a function that its own code calls, and would call "
-                "it; expected another name on the CPU",
-                job->source->path, kernel);
+  return cc_refuse(
+      job,
+      "%s: kernel %s has the name of a function that its own code calls, and would call "
+      "it; expected another name on the CPU",
+      job->source->path, kernel);
 }
 
 /* What compilers call on their own account, and the wrapper defines. */
@@ -344,7 +169,7 @@ static kdl_status check_calls(cc_job *job, kdl_string ir) {
     const char *name = job->kernels.items[i].name;
     const char *mark = kdl_arena_format(&job->arena, "@llvm.%s.", name);
     if (!mark)
-      return no_memory(job);
+      return cc_no_memory(job);
     if (memmem(ir.data, ir.length, mark, strlen(mark)))
       return refuse_name(job, name);
   }
@@ -366,32 +191,32 @@ static kdl_status check_kernels(cc_job *job) {
 
 static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind) {
   job->kind = kind;
-  return read_file(job, path, &job->image);
+  return cc_read_file(job, path, &job->image);
 }
 
 /* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
 static kdl_status make_bitcode(cc_job *job, const char *path) {
-  const char *image = file_of(job, "bc");
+  const char *image = cc_file_of(job, "bc");
   kdl_status status =
-      compile(job, path, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
+      cc_compile(job, path, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
 }
 
 static kdl_status make_cubin(cc_job *job, const char *ptx) {
-  const char *image = file_of(job, "cubin");
+  const char *image = cc_file_of(job, "cubin");
   cc_words words = {.arena = &job->arena};
   cc_words_add(&words, job->plan->tools.ptxas);
   cc_words_format(&words, "-arch=%s", job->target->cpu);
   cc_words_add(&words, ptx);
   cc_words_add(&words, "-o");
   cc_words_add(&words, image ? image : "");
-  kdl_status status = image ? step(job, &words, NULL) : no_memory(job);
+  kdl_status status = image ? cc_step(job, &words, NULL) : cc_no_memory(job);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CUBIN) : status;
 }
 
 static kdl_status make_nvidia(cc_job *job) {
-  const char *ptx = file_of(job, "ptx");
-  kdl_status status = compile(job, job->source->path, WITH("-S"), ptx);
+  const char *ptx = cc_file_of(job, "ptx");
+  kdl_status status = cc_compile(job, job->source->path, WITH("-S"), ptx);
   if (status == KDL_OK)
     status = keep_image(job, ptx, KDL_IMAGE_PTX);
   if (status == KDL_OK && job->plan->tools.ptxas && !job->target->is_virtual)
@@ -400,8 +225,8 @@ static kdl_status make_nvidia(cc_job *job) {
 }
 
 static kdl_status make_amd(cc_job *job) {
-  const char *image = file_of(job, "hsaco");
-  kdl_status status = compile(job, job->source->path, WITH("-nostdlib"), image);
+  const char *image = cc_file_of(job, "hsaco");
+  kdl_status status = cc_compile(job, job->source->path, WITH("-nostdlib"), image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_HSACO);
   if (status != KDL_OK)
@@ -425,22 +250,22 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
   else
     cc_words_format(&words, "spv1.%c", minor);
   cc_words_add(&words, module);
-  return step(job, &words, NULL);
+  return cc_step(job, &words, NULL);
 }
 
 /* LLVM does not say what it is that the version lacks. */
 static kdl_status hint_at_version(cc_job *job, kdl_status status) {
   const kdl_string *last = job->is_told ? &job->messages[job->message_count - 1] : NULL;
   if (last && kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
-    return refuse(job,
-                  "%s: it needs a later version of SPIR-V: subgroup functions need spirv64v1.3",
-                  job->source->path);
+    return cc_refuse(job,
+                     "%s: it needs a later version of SPIR-V: subgroup functions need spirv64v1.3",
+                     job->source->path);
   return status;
 }
 
 static kdl_status make_spirv(cc_job *job) {
-  const char *image = file_of(job, "spv");
-  kdl_status status = compile(job, job->source->path, WITH("-c"), image);
+  const char *image = cc_file_of(job, "spv");
+  kdl_status status = cc_compile(job, job->source->path, WITH("-c"), image);
   if (status != KDL_OK)
     return hint_at_version(job, status);
   status = keep_image(job, image, KDL_IMAGE_SPIRV);
@@ -452,12 +277,12 @@ static kdl_status make_spirv(cc_job *job) {
 /* The image is the source after the preprocessor. That it compiles, and what it needs, is found out
  * by compiling it to SPIR-V. */
 static kdl_status make_opencl(cc_job *job) {
-  const char *module = file_of(job, "spv");
-  const char *image = file_of(job, "cl");
+  const char *module = cc_file_of(job, "spv");
+  const char *image = cc_file_of(job, "cl");
   kdl_string code = {"", 0};
-  kdl_status status = compile(job, job->source->path, WITH("-c"), module);
+  kdl_status status = cc_compile(job, job->source->path, WITH("-c"), module);
   if (status == KDL_OK)
-    status = read_file(job, module, &code);
+    status = cc_read_file(job, module, &code);
   if (status == KDL_OK)
     status = cc_examine_capabilities(code, &job->needs);
   if (status == KDL_OK)
@@ -465,73 +290,74 @@ static kdl_status make_opencl(cc_job *job) {
   /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
   if (status == KDL_OK)
-    status = compile(job, job->source->path, WITH("-E", "-P", "-cl-no-stdinc"), image);
+    status = cc_compile(job, job->source->path, WITH("-E", "-P", "-cl-no-stdinc"), image);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
-}
-
-/* The options of the source's own count here too: some are those of the passes. */
-static cc_words start_ir(cc_job *job) {
-  cc_words words = {.arena = &job->arena};
-  cc_words_add(&words, job->plan->tools.clang);
-  add_target(&words, job);
-  cc_words_format(&words, "-O%s", job->plan->optimization);
-  for (size_t i = 0; i < job->plan->flag_count; ++i)
-    cc_words_add(&words, job->plan->flags[i]);
-  cc_words_add(&words, "-Qunused-arguments");
-  cc_words_add(&words, "-fno-crash-diagnostics");
-  return words;
 }
 
 static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
                              const char *out_path) {
   if (!code || !out_path)
-    return no_memory(job);
-  cc_words words = start_ir(job);
+    return cc_no_memory(job);
+  cc_words words = cc_start_ir(job);
   for (; *more; ++more)
     cc_words_add(&words, *more);
   cc_words_add(&words, "-xir");
   cc_words_add(&words, code);
   cc_words_add(&words, "-o");
   cc_words_add(&words, out_path);
-  return step(job, &words, NULL);
+  return cc_step(job, &words, NULL);
 }
 
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno)) : no_memory(job);
+    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+                : cc_no_memory(job);
   kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
     return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
-  return status == KDL_BAD_FILE ? refuse(job, "%s: %s", job->source->path,
-                                         kdl_arena_format(&job->arena, "%s", kdl_error_message()))
-                                : status;
+  return status == KDL_BAD_FILE
+             ? cc_refuse(job, "%s: %s", job->source->path,
+                         kdl_arena_format(&job->arena, "%s", kdl_error_message()))
+             : status;
+}
+
+static bool asks_for_debugging(const cc_plan *plan) {
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    if (strncmp(plan->flags[i], "-g", 2) == 0)
+      return true;
+  }
+  return false;
 }
 
 /* IR of the source and what `write` puts behind it, before it is optimised and with the group's
- * variables where they belong. */
+ * variables where they belong. An image's has lines, for what the passes say; they are left out
+ * when it is linked. */
 static kdl_status make_host_ir(cc_job *job, const char *source,
                                void (*write)(FILE *out, const cc_job *job), kdl_string *out_ir,
                                const char *out_path) {
-  const char *plain = file_of(job, "plain.ll");
+  const char *plain = cc_file_of(job, "plain.ll");
+  bool has_lines = !job->plan->bitcode && !asks_for_debugging(job->plan);
   kdl_status status = write_file(job, source, true, write);
   if (status == KDL_OK)
-    status =
-        compile(job, source, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
+    status = cc_compile(job, source,
+                        WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
+                             has_lines ? "-gline-tables-only" : NULL),
+                        plain);
   if (status == KDL_OK)
-    status = read_file(job, plain, out_ir);
+    status = cc_read_file(job, plain, out_ir);
   if (status == KDL_OK)
     status = check_calls(job, *out_ir);
   return status == KDL_OK ? write_ir(job, *out_ir, out_path) : status;
 }
 
 static kdl_status make_host_bitcode(cc_job *job) {
-  const char *code = file_of(job, "bitcode.ll");
-  const char *image = file_of(job, "bc");
+  const char *code = cc_file_of(job, "bitcode.ll");
+  const char *image = cc_file_of(job, "bc");
   kdl_string ir = {"", 0};
   kdl_status status =
-      make_host_ir(job, file_of(job, "bitcode.c"), write_bitcode_wrapper, &ir, code);
+      make_host_ir(job, cc_file_of(job, "bitcode.c"), write_bitcode_wrapper, &ir, code);
   if (status == KDL_OK)
     status =
         compile_ir(job, code, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
@@ -540,10 +366,11 @@ static kdl_status make_host_bitcode(cc_job *job) {
 
 /* References to what the image itself defines are bound while it is linked. */
 static kdl_status link_host(cc_job *job, const char *code) {
-  const char *image = file_of(job, "so");
+  const char *image = cc_file_of(job, "so");
   kdl_status status = compile_ir(job, code,
                                  WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
-                                      "-Wl,-z,defs", "-Wl,--gc-sections", "-Wl,-Bsymbolic"),
+                                      "-Wl,-z,defs", "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+                                      asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
                                  image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_OBJECT);
@@ -554,12 +381,12 @@ static kdl_status link_host(cc_job *job, const char *code) {
 
 /* IR first: it tells which features the functions may use. */
 static kdl_status make_host(cc_job *job) {
-  const char *code = file_of(job, "ll");
+  const char *code = cc_file_of(job, "ll");
   kdl_string ir = {"", 0};
-  job->names = file_of(job, "names.h");
+  job->names = cc_file_of(job, "names.h");
   kdl_status status = write_file(job, job->names, false, write_names);
   if (status == KDL_OK)
-    status = make_host_ir(job, file_of(job, "host.c"), write_wrapper, &ir, code);
+    status = make_host_ir(job, cc_file_of(job, "host.c"), write_wrapper, &ir, code);
   if (status != KDL_OK)
     return status;
   cc_examine_functions(ir, job->target, &job->needs);
@@ -568,7 +395,7 @@ static kdl_status make_host(cc_job *job) {
 
 static kdl_status make_image(cc_job *job) {
   if (job->plan->bitcode && job->target->family == CC_OPENCL)
-    return refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
+    return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
   if (job->plan->bitcode && job->target->family != CC_HOST)
     return make_bitcode(job, job->source->path);
   switch (job->target->family) {

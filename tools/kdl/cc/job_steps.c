@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "job_steps.h"
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Steps                                                                                        */
+
+kdl_status cc_no_memory(const cc_job *job) {
+  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %s", job->source->path, job->label);
+}
+
+/* Words that kdl says itself, which go before the compilers'. */
+kdl_status cc_refuse(cc_job *job, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
+  va_end(args);
+  job->trouble = kdl_arena_format(&job->arena, "%s", kdl_error_message());
+  return status;
+}
+
+const char *cc_file_of(cc_job *job, const char *extension) {
+  return kdl_arena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
+}
+
+static kdl_status note_messages(cc_job *job, const char *path) {
+  kdl_string text = {"", 0};
+  kdl_status status = cc_text_read(&job->arena, path, &text);
+  if (status != KDL_OK || text.length == 0)
+    return status;
+  kdl_string *messages = kdl_arena_alloc(&job->arena, (job->message_count + 1) * sizeof *messages);
+  if (!messages)
+    return cc_no_memory(job);
+  if (job->message_count)
+    memcpy(messages, job->messages, job->message_count * sizeof *messages);
+  messages[job->message_count++] = text;
+  job->messages = messages;
+  return KDL_OK;
+}
+
+/* KDL_BAD_FILE where the program fails; its messages then say why. */
+kdl_status cc_step(cc_job *job, const cc_words *words, const char *out_path) {
+  const char *message_path = cc_file_of(job, "messages");
+  const char *shell = job->plan->verbose ? cc_words_shell(words) : NULL;
+  int code = 0;
+  if (!message_path)
+    return cc_no_memory(job);
+  if (shell)
+    fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
+  kdl_status status = cc_run(words, out_path, message_path, &code);
+  if (status == KDL_OK)
+    status = note_messages(job, message_path);
+  if (status != KDL_OK || code == 0)
+    return status;
+  job->is_told = job->message_count > 0;
+  if (!job->is_told || code > 128)
+    return cc_refuse(job, "%s ended with %s %d", words->items[0],
+                     code > 128 ? "signal" : "exit code", code > 128 ? code - 128 : code);
+  return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
+}
+
+kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
+  return path ? cc_text_read(&job->arena, path, out_text) : cc_no_memory(job);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Clang's words                                                                                */
+
+static void add_features(cc_words *words, const cc_job *job) {
+  const cc_target *target = job->target;
+  kdl_feature_set set = target->plus;
+  kdl_feature_set asked = {{0, 0}};
+  kdl_feature_parse(target->features, kdl_text_of(job->source->features), &asked, NULL);
+  kdl_feature_join(&set, asked);
+  for (unsigned bit = 0; bit < 128; ++bit) {
+    char name[64];
+    if (!kdl_feature_has(set, bit) || !kdl_feature_name(target->features, bit))
+      continue;
+    cc_target_feature_name(target->features, bit, name, sizeof name);
+    cc_words_add(words, "-Xclang");
+    cc_words_add(words, "-target-feature");
+    cc_words_add(words, "-Xclang");
+    cc_words_format(words, "+%s", name);
+  }
+}
+
+static void add_target(cc_words *words, const cc_job *job) {
+  const cc_target *target = job->target;
+  cc_words_format(words, "--target=%s", target->triple);
+  switch (target->family) {
+  case CC_NVIDIA:
+    cc_words_format(words, "-march=%s", target->cpu);
+    /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
+    cc_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
+    cc_words_add(words, "-Wno-unknown-cuda-version");
+    cc_words_add(words, "-nogpulib");
+    break;
+  case CC_AMD:
+    cc_words_format(words, "-mcpu=%s", target->cpu);
+    /* Version 6 brought generic processors; drivers that know no other part of it know 5. */
+    cc_words_add(words, target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
+    cc_words_add(words, "-nogpulib");
+    break;
+  case CC_HOST:
+    cc_words_format(words, "-march=%s", target->cpu);
+    cc_words_add(words, "-fPIC");
+    cc_words_add(words, "-fvisibility=hidden");
+    if (target->features == KDL_CLASS_AARCH64)
+      cc_words_add(words, "-mno-outline-atomics");   /* which are a library's */
+    cc_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
+    cc_words_add(words, "-Wframe-larger-than=262144");
+    cc_words_add(words, "-Werror=frame-larger-than");
+    add_features(words, job);
+    break;
+  case CC_SPIRV:
+  case CC_OPENCL:
+    break;
+  }
+}
+
+static void add_language(cc_words *words, const cc_job *job) {
+  const cc_plan *plan = job->plan;
+  bool is_opencl = job->target->family == CC_OPENCL;
+  if (is_opencl) {
+    cc_words_add(words, "-xcl");
+    cc_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
+  } else {
+    cc_words_add(words, "-xc");
+    cc_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */
+    cc_words_add(words, "-ffreestanding");
+    cc_words_add(words, "-fno-math-errno");
+  }
+  cc_words_add(words, "-nostdlibinc");
+  if (job->names) { /* before anything that the user includes */
+    cc_words_add(words, "-include");
+    cc_words_add(words, job->names);
+  }
+  if (job->target->family == CC_HOST)
+    cc_words_add(words, "-DKDL_CC"); /* group_variables.h */
+  cc_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  cc_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
+  for (size_t i = 0; i < plan->flag_count; ++i)
+    cc_words_add(words, plan->flags[i]);
+  /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
+  if (is_opencl || job->target->family == CC_HOST)
+    cc_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
+  if (is_opencl)
+    cc_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
+  cc_words_format(words, "-isystem%s", plan->tools.include);
+}
+
+/* A command that compiles `path`, but for what to make of it. */
+cc_words cc_start_clang(cc_job *job, const char *path) {
+  const cc_plan *plan = job->plan;
+  const char *slash = strrchr(job->source->path, '/');
+  cc_words words = {.arena = &job->arena};
+  cc_words_add(&words, plan->tools.clang);
+  add_target(&words, job);
+  add_language(&words, job);
+  cc_words_format(&words, "-O%s", plan->optimization);
+  cc_words_add(&words, "-fno-crash-diagnostics"); /* which are files that nobody would remove */
+  if (plan->colour)
+    cc_words_add(&words, "-fcolor-diagnostics");
+  if (path != job->source->path) /* a copy, whose includes are the source's */
+    cc_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
+                    slash ? job->source->path : ".");
+  cc_words_add(&words, path);
+  return words;
+}
+
+kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
+                      const char *out_path) {
+  if (!path || !out_path)
+    return cc_no_memory(job);
+  cc_words words = cc_start_clang(job, path);
+  for (; *more; ++more)
+    cc_words_add(&words, *more);
+  cc_words_add(&words, "-o");
+  cc_words_add(&words, out_path);
+  return cc_step(job, &words, NULL);
+}
+
+/* The options of the source's own count here too: some are those of the passes. */
+cc_words cc_start_ir(cc_job *job) {
+  cc_words words = {.arena = &job->arena};
+  cc_words_add(&words, job->plan->tools.clang);
+  add_target(&words, job);
+  cc_words_format(&words, "-O%s", job->plan->optimization);
+  for (size_t i = 0; i < job->plan->flag_count; ++i)
+    cc_words_add(&words, job->plan->flags[i]);
+  cc_words_add(&words, "-Qunused-arguments");
+  cc_words_add(&words, "-fno-crash-diagnostics");
+  return words;
+}

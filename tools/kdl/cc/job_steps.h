@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The steps of a job: the programs that it runs, their words, and what it says where one fails. */
+#ifndef KDL_TOOL_CC_JOB_STEPS_H
+#define KDL_TOOL_CC_JOB_STEPS_H
+
+#include "job.h"
+
+kdl_status cc_no_memory(const cc_job *job);
+
+/* Words that kdl says itself, which go before the compilers'. */
+kdl_status cc_refuse(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A temporary file of the job; NULL when out of memory. */
+const char *cc_file_of(cc_job *job, const char *extension);
+kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text);
+
+/* KDL_BAD_FILE where the program fails; its messages then say why. */
+kdl_status cc_step(cc_job *job, const cc_words *words, const char *out_path);
+
+/* A command that compiles `path`, but for what to make of it. */
+cc_words cc_start_clang(cc_job *job, const char *path);
+
+/* Likewise for IR, whose path follows. */
+cc_words cc_start_ir(cc_job *job);
+
+kdl_status cc_compile(cc_job *job, const char *path, const char *const *more, const char *out_path);
+
+#endif

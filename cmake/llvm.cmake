@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # LLVM 22's tools, for tests and the demonstration only: the library and the command never need
 # them. KDL_LLVM_BIN is the folder where they go by their plain names; empty where there is none.
-find_path(KDL_LLVM_BIN llvm-offload-binary HINTS /usr/lib/llvm-22/bin PATHS ENV PATH
+find_path(KDL_LLVM_BIN llvm-offload-binary HINTS ${KDL_LLVM_BIN_HINT} PATHS ENV PATH
           DOC "Folder of LLVM 22's tools under their plain names")
 if(NOT KDL_LLVM_BIN)
   set(KDL_LLVM_BIN "")

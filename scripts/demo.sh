@@ -55,8 +55,8 @@ saxpy() {
   echo "${green}right${plain}"
 }
 
-for tool in clang-22 ld.lld-22; do
-  command -v "$tool" >/dev/null || die "$tool not found (make setup installs it on Debian, and names the package elsewhere)"
+for tool in clang ld.lld; do
+  command -v "$tool-22" >/dev/null || command -v "$tool" >/dev/null || die "$tool not found (make setup installs it on Debian, and names the package elsewhere)"
 done
 rm -rf "$work"
 mkdir -p "$work"

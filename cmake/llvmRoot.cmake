@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# KDL_LLVM_BIN_HINT, KDL_LLVM_INCLUDE_HINT and KDL_LLVM_LIB_HINT: the folders of LLVM 22, wherever the distribution
+# puts it: Debian's and apt.llvm.org's /usr/lib/llvm-22, Fedora's /usr/lib64/llvm22, or what an llvm-config of that
+# version says, which KDL_LLVM_CONFIG_22 then is. KDL_LLVM_ROOT names another.
+set(KDL_LLVM_ROOT "" CACHE PATH "Prefix of LLVM 22; empty: where it is usually found")
+set(KDL_LLVM_BIN_HINT /usr/lib/llvm-22/bin)
+set(KDL_LLVM_INCLUDE_HINT /usr/lib/llvm-22/include)
+set(KDL_LLVM_LIB_HINT /usr/lib/llvm-22/lib)
+set(KDL_LLVM_CONFIG_22 "")
+set(where HINTS /usr/lib/llvm-22/bin /usr/lib64/llvm22/bin /usr/lib/llvm22/bin)
+if(KDL_LLVM_ROOT)
+  set(where PATHS ${KDL_LLVM_ROOT}/bin NO_DEFAULT_PATH)
+endif()
+find_program(config NAMES llvm-config-22 llvm-config llvm-config-64 ${where} NO_CACHE)
+if(config)
+  execute_process(COMMAND ${config} --version --bindir --includedir --libdir OUTPUT_VARIABLE said
+                  ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(said MATCHES "^22[.][^\n]*\n([^\n]+)\n([^\n]+)\n([^\n]+)$")
+    set(KDL_LLVM_CONFIG_22 ${config})
+    set(KDL_LLVM_BIN_HINT ${CMAKE_MATCH_1})
+    set(KDL_LLVM_INCLUDE_HINT ${CMAKE_MATCH_2})
+    set(KDL_LLVM_LIB_HINT ${CMAKE_MATCH_3})
+  elseif(KDL_LLVM_ROOT)
+    message(FATAL_ERROR "KDL_LLVM_ROOT: ${config} is not LLVM 22: ${said}")
+  endif()
+elseif(KDL_LLVM_ROOT)
+  message(FATAL_ERROR "KDL_LLVM_ROOT: found no ${KDL_LLVM_ROOT}/bin/llvm-config")
+endif()
+unset(config)
+unset(where)

@@ -118,6 +118,7 @@ static void allow_system(ld_landlock *landlock) {
   for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
     ld_landlock_allow(landlock, folders[i], LD_LANDLOCK_RUN);
   ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_WRITE);
+  ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_READ);
   allow_listed(landlock, getenv("LD_LIBRARY_PATH"));
 #ifdef LD_SANITIZED /* its reports look there */
   ld_landlock_allow(landlock, "/proc/self", LD_LANDLOCK_READ);

@@ -99,6 +99,7 @@ static kdl_status run_lld(const ld_linker *linker, const ld_program *lld, const 
                              "--hash-style=gnu",
                              "-znow",
                              "-znoexecstack",
+                             "--no-dependent-libraries", /* files that the bitcode names */
                              "-o",
                              "-",
                              object->path,

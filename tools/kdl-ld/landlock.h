@@ -15,7 +15,7 @@ typedef struct ld_landlock {
 typedef enum ld_landlock_right {
   LD_LANDLOCK_READ,  /* the file, or what a folder holds: read */
   LD_LANDLOCK_RUN,   /* likewise: read and execute */
-  LD_LANDLOCK_WRITE, /* the file: read and write */
+  LD_LANDLOCK_WRITE, /* the file: write */
   LD_LANDLOCK_FILL,  /* a folder: write, make and remove files in it */
 } ld_landlock_right;
 

@@ -141,6 +141,12 @@ bool kdl_fd_write(int fd, const void *data, size_t size) {
   return true;
 }
 
+kdl_status kdl_fd_write_failed(const char *path) {
+  if (errno == EFAULT)
+    return kdl_fail(KDL_IO, "a file was truncated or became unreadable while being read");
+  return failed(path, "write");
+}
+
 bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
   size_t used = 0;
   while (used < size) {
@@ -221,7 +227,7 @@ kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name) {
   return status;
 }
 
-kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
+kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user) {
   char *target;
   kdl_status status = kdl_file_target(path, &target);
   if (status != KDL_OK)
@@ -238,12 +244,28 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
     status = kdl_file_draft_begin(target, path, &draft);
   if (status == KDL_OK && replaces && is_own(target, &old)) /* what others planted is not theirs */
     copy_ownership(draft.fd, &old);
-  if (status == KDL_OK && kdl_fd_write(draft.fd, data, size)) {
-    status = kdl_file_draft_keep(&draft, target);
-  } else if (status == KDL_OK) {
-    status = failed(path, "write");
-    kdl_file_draft_drop(&draft);
+  if (status == KDL_OK) {
+    status = write(user, draft.fd);
+    if (status == KDL_OK)
+      status = kdl_file_draft_keep(&draft, target);
+    else
+      kdl_file_draft_drop(&draft);
   }
   free(target);
   return status;
+}
+
+typedef struct {
+  const char *path;
+  const void *data;
+  size_t size;
+} whole_file;
+
+static kdl_status write_whole(void *user, int fd) {
+  const whole_file *file = user;
+  return kdl_fd_write(fd, file->data, file->size) ? KDL_OK : kdl_fd_write_failed(file->path);
+}
+
+kdl_status kdl_file_save(const char *path, const void *data, size_t size) {
+  return kdl_file_save_by(path, write_whole, &(whole_file){path, data, size});
 }

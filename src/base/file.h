@@ -15,6 +15,9 @@
  * without set-id bits, and its owner and group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 
+/* The same with what `write` writes to the descriptor; where it fails, the old file is whole. */
+kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user);
+
 /* The end of a chain of links, or the path itself, whether it is there or not. Links, pipes and the
  * like in a folder that anybody may write to are refused unless they are the user's own or of the
  * folder's owner: somebody may have planted them. */
@@ -43,6 +46,10 @@ void kdl_file_draft_drop(kdl_file_draft *draft);
 /* Writes all of it at the descriptor's position; false with errno. Over RLIMIT_FSIZE that is EFBIG
  * and not the signal that would end the user's process. */
 bool kdl_fd_write(int fd, const void *data, size_t size);
+
+/* What to report after kdl_fd_write: of bytes that lie in a mapped file, that this may be what
+ * failed. */
+kdl_status kdl_fd_write_failed(const char *path);
 
 /* Reads up to `size` bytes, fewer only where the file ends; false with errno. */
 bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size);

@@ -45,9 +45,13 @@ kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *dat
   return KDL_OK;
 }
 
-kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image) {
-  if (image->data_size == 0)
-    return kdl_writer_add(writer, image);
+static bool is_digest(kdl_string key) {
+  return key.length == sizeof KDL_DIGEST_KEY - 1 &&
+         memcmp(key.data, KDL_DIGEST_KEY, key.length) == 0;
+}
+
+static kdl_status add_with(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender,
+                           const char *value) {
   kdl_pair *pairs = calloc(image->pair_count + 1, sizeof *pairs);
   if (!pairs)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for metadata");
@@ -55,17 +59,35 @@ kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *i
   digested.pairs = pairs;
   digested.pair_count = 0;
   for (size_t i = 0; i < image->pair_count; ++i) {
-    kdl_string key = image->pairs[i].key;
-    bool is_digest = key.length == sizeof KDL_DIGEST_KEY - 1 &&
-                     memcmp(key.data, KDL_DIGEST_KEY, key.length) == 0;
-    if (!is_digest)
+    if (!is_digest(image->pairs[i].key))
       pairs[digested.pair_count++] = image->pairs[i];
   }
-  char value[KDL_DIGEST_VALUE];
-  kdl_digest_value(image->data, image->data_size, value);
   pairs[digested.pair_count++] =
       (kdl_pair){{KDL_DIGEST_KEY, sizeof KDL_DIGEST_KEY - 1}, {value, value_length}};
-  kdl_status status = kdl_writer_add(writer, &digested);
+  kdl_status status = kdl_writer_add_lent(writer, &digested, lender);
   free(pairs);
   return status;
+}
+
+kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image) {
+  if (image->data_size == 0)
+    return kdl_writer_add(writer, image);
+  char value[KDL_DIGEST_VALUE];
+  kdl_digest_value(image->data, image->data_size, value);
+  return add_with(writer, image, (kdl_lender){NULL, 0}, value);
+}
+
+kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
+                                        kdl_lender lender) {
+  if (image->data_size == 0)
+    return kdl_writer_add_lent(writer, image, lender);
+  const void *data;
+  size_t size;
+  char value[KDL_DIGEST_VALUE];
+  kdl_status status = kdl_container_hold(lender.container, lender.index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  kdl_digest_value(data, size, value);
+  kdl_container_release(lender.container, lender.index);
+  return add_with(writer, image, lender, value);
 }

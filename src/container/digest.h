@@ -4,6 +4,7 @@
 #define KDL_CONTAINER_DIGEST_H
 
 #include "base/blake2b.h"
+#include "container/writer.h"
 
 #include <kdl/kdl.h>
 
@@ -27,5 +28,9 @@ kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *dat
 /* kdl_writer_add with the digest of the image's bytes as the last key, in place of one that is
  * there. An image without bytes gets none. */
 kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image);
+
+/* The same for bytes that are lent. */
+kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
+                                        kdl_lender lender);
 
 #endif

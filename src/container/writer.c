@@ -5,6 +5,7 @@
  * header, and everything after it compressed where that is asked for. The layout is LLVM's own,
  * down to the padding.
  */
+#include "container/writer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -21,6 +22,7 @@ enum { entry_size = 40, version_mask = 0xff };
 struct kdl_writer {
   int format;
   kdl_writer_image *images;
+  kdl_lender *lenders; /* of each */
   size_t count;
   size_t capacity;
   size_t bytes; /* of the images */
@@ -31,6 +33,7 @@ struct kdl_writer {
 typedef struct {
   int format;
   const kdl_writer_image *images;
+  const kdl_lender *lenders;
   size_t count;
   kdl_string_table strings;
   uint64_t table_offset;
@@ -65,6 +68,7 @@ void kdl_writer_destroy(kdl_writer *writer) {
     return;
   kdl_arena_free(&writer->arena);
   free(writer->images);
+  free(writer->lenders);
   free(writer);
 }
 
@@ -108,6 +112,47 @@ static kdl_status copy_pairs(kdl_writer *writer, kdl_writer_image *image) {
   return KDL_OK;
 }
 
+static bool reserve(kdl_writer *writer) {
+  if (writer->count < writer->capacity)
+    return true;
+  size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
+  kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
+  if (images)
+    writer->images = images;
+  kdl_lender *lenders = realloc(writer->lenders, capacity * sizeof *lenders);
+  if (lenders)
+    writer->lenders = lenders;
+  if (images && lenders)
+    writer->capacity = capacity;
+  return images && lenders;
+}
+
+static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender) {
+  kdl_status status = image->pair_count ? KDL_GIVEN(image->pairs) : KDL_OK;
+  if (status == KDL_OK && image->data_size && !lender.container)
+    status = KDL_GIVEN(image->data);
+  if (status != KDL_OK)
+    return status;
+  /* What it is written in may end up in memory as a whole, where nothing is larger. */
+  if (image->data_size > PTRDIFF_MAX - writer->bytes)
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "kdl_writer_add: image.data_size is %zu, expected at most %zu beside the images "
+        "before",
+        image->data_size, (size_t)PTRDIFF_MAX - writer->bytes);
+  if (!reserve(writer))
+    return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
+  kdl_writer_image *slot = &writer->images[writer->count];
+  *slot = *image;
+  writer->lenders[writer->count] = lender;
+  status = copy_pairs(writer, slot);
+  if (status == KDL_OK) {
+    ++writer->count;
+    writer->bytes += image->data_size;
+  }
+  return status;
+}
+
 kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   kdl_status status = KDL_GIVEN(writer, image);
   if (status != KDL_OK)
@@ -115,35 +160,12 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   if (image->size != sizeof *image)
     return kdl_fail(KDL_BAD_CALL, "kdl_writer_add: image.size is %zu, expected %zu", image->size,
                     sizeof *image);
-  if (image->pair_count)
-    status = KDL_GIVEN(image->pairs);
-  if (status == KDL_OK && image->data_size)
-    status = KDL_GIVEN(image->data);
-  if (status != KDL_OK)
-    return status;
-  /* What it is written in ends up in memory as a whole, where nothing is larger. */
-  if (image->data_size > PTRDIFF_MAX - writer->bytes)
-    return kdl_fail(
-        KDL_BAD_CALL,
-        "kdl_writer_add: image.data_size is %zu, expected at most %zu beside the images "
-        "before",
-        image->data_size, (size_t)PTRDIFF_MAX - writer->bytes);
-  if (writer->count == writer->capacity) {
-    size_t capacity = writer->capacity ? writer->capacity * 2 : 16;
-    kdl_writer_image *images = realloc(writer->images, capacity * sizeof *images);
-    if (!images)
-      return kdl_fail(KDL_NO_MEMORY, "kdl_writer_add: out of memory");
-    writer->images = images;
-    writer->capacity = capacity;
-  }
-  kdl_writer_image *slot = &writer->images[writer->count];
-  *slot = *image;
-  status = copy_pairs(writer, slot);
-  if (status == KDL_OK) {
-    ++writer->count;
-    writer->bytes += image->data_size;
-  }
-  return status;
+  return add(writer, image, (kdl_lender){NULL, 0});
+}
+
+kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,
+                               kdl_lender lender) {
+  return add(writer, image, lender);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -157,8 +179,11 @@ static uint64_t header_size_of(int format) {
   return (format & version_mask) < KDL_FORMAT_V3 ? 32 : 40;
 }
 
-static kdl_status plan(binary *out, int format, const kdl_writer_image *images, size_t count) {
-  *out = (binary){.format = format, .images = images, .count = count};
+static kdl_status plan(binary *out, const kdl_writer *writer, size_t first, size_t count) {
+  int format = writer->format;
+  const kdl_writer_image *images = writer->images + first;
+  *out = (binary){
+      .format = format, .images = images, .lenders = writer->lenders + first, .count = count};
   uint64_t pairs = 0;
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -177,8 +202,8 @@ static kdl_status plan(binary *out, int format, const kdl_writer_image *images, 
   return KDL_OK;
 }
 
-/* `out` holds binary->size zero bytes. */
-static void emit(const binary *plan, uint8_t *out) {
+/* `out` holds binary->images_offset zero bytes, or more. */
+static void emit_tables(const binary *plan, uint8_t *out) {
   static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
   memcpy(out, magic, sizeof magic);
   uint64_t header_size = header_size_of(plan->format);
@@ -206,22 +231,58 @@ static void emit(const binary *plan, uint8_t *out) {
       if (plan->format != KDL_FORMAT_V1)
         kdl_store_u64(out + map + 16, image->pairs[k].value.length);
     }
-    if (image->data_size)
-      memcpy(out + image_offset, image->data, image->data_size);
     image_offset += image->data_size;
   }
   kdl_string_table_write(&plan->strings, out + plan->table_offset);
 }
 
+static kdl_status borrow(const binary *plan, size_t i, const void **out_data) {
+  const kdl_lender *lender = &plan->lenders[i];
+  size_t size = plan->images[i].data_size;
+  *out_data = plan->images[i].data;
+  if (!lender->container || size == 0)
+    return KDL_OK;
+  size_t found;
+  kdl_status status = kdl_container_hold(lender->container, lender->index, out_data, &found);
+  if (status == KDL_OK && found != size) {
+    kdl_container_release(lender->container, lender->index);
+    status = kdl_fail(KDL_BAD_CALL, "found %zu bytes lent, expected %zu", found, size);
+  }
+  return status;
+}
+
+static void give_back(const binary *plan, size_t i) {
+  if (plan->lenders[i].container && plan->images[i].data_size)
+    kdl_container_release(plan->lenders[i].container, plan->lenders[i].index);
+}
+
+/* `out` holds binary->size zero bytes. */
+static kdl_status emit(const binary *plan, uint8_t *out) {
+  uint64_t offset = plan->images_offset;
+  kdl_status status = KDL_OK;
+  emit_tables(plan, out);
+  for (size_t i = 0; i < plan->count && status == KDL_OK; ++i) {
+    const void *data;
+    status = borrow(plan, i, &data);
+    if (status != KDL_OK)
+      break;
+    if (plan->images[i].data_size)
+      memcpy(out + offset, data, plan->images[i].data_size);
+    give_back(plan, i);
+    offset += plan->images[i].data_size;
+  }
+  return status;
+}
+
 static kdl_status append(const kdl_writer *writer, size_t first, size_t count, uint8_t **data,
                          size_t *size) {
   binary layout;
-  kdl_status status = plan(&layout, writer->format, writer->images + first, count);
+  kdl_status status = plan(&layout, writer, first, count);
   if (status == KDL_OK) {
     uint8_t *grown = layout.size > SIZE_MAX - *size ? NULL : realloc(*data, *size + layout.size);
     if (grown) {
       memset(grown + *size, 0, layout.size);
-      emit(&layout, grown + *size);
+      status = emit(&layout, grown + *size);
       *data = grown;
       *size += layout.size;
     } else {
@@ -285,18 +346,89 @@ kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_si
   return KDL_OK;
 }
 
-kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+typedef struct {
+  int fd;
+  const char *shown;
+} sink;
+
+static kdl_status put(const sink *to, const void *data, size_t size) {
+  return kdl_fd_write(to->fd, data, size) ? KDL_OK : kdl_fd_write_failed(to->shown);
+}
+
+static kdl_status put_images(const binary *layout, const sink *to) {
+  static const uint8_t zeros[8];
+  uint64_t end = layout->images_offset;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < layout->count && status == KDL_OK; ++i) {
+    const void *data;
+    status = borrow(layout, i, &data);
+    if (status != KDL_OK)
+      break;
+    status = put(to, data, layout->images[i].data_size);
+    give_back(layout, i);
+    end += layout->images[i].data_size;
+  }
+  return status == KDL_OK ? put(to, zeros, (size_t)(layout->size - end)) : status;
+}
+
+static kdl_status put_binary(const kdl_writer *writer, size_t first, size_t count, const sink *to) {
+  binary layout;
+  kdl_status status = plan(&layout, writer, first, count);
+  uint8_t *tables = status == KDL_OK ? calloc(1, (size_t)layout.images_offset) : NULL;
+  if (status == KDL_OK && !tables)
+    status = kdl_fail(KDL_NO_MEMORY, "writing an OffloadBinary: out of memory");
+  if (status == KDL_OK) {
+    emit_tables(&layout, tables);
+    status = put(to, tables, (size_t)layout.images_offset);
+  }
+  if (status == KDL_OK)
+    status = put_images(&layout, to);
+  free(tables);
+  kdl_string_table_free(&layout.strings);
+  return status;
+}
+
+static kdl_status put_at_once(kdl_writer *writer, const sink *to) {
   void *data;
   size_t size;
-  kdl_status status = KDL_GIVEN(writer, path);
+  kdl_status status = kdl_writer_finish(writer, &data, &size);
   if (status != KDL_OK)
     return status;
-  status = kdl_writer_finish(writer, &data, &size);
-  if (status != KDL_OK) {
-    kdl_error_prefix("%s", path);
-    return status;
-  }
-  status = kdl_file_save(path, data, size);
+  status = put(to, data, size);
   free(data);
   return status;
+}
+
+kdl_status kdl_writer_write(kdl_writer *writer, int fd, const char *shown) {
+  sink to = {fd, shown};
+  if (writer->count == 0 || writer->format & (KDL_FORMAT_ZSTD | KDL_FORMAT_ZLIB))
+    return put_at_once(writer, &to);
+  if (writer->format != KDL_FORMAT_V1)
+    return put_binary(writer, 0, writer->count, &to);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < writer->count && status == KDL_OK; ++i)
+    status = put_binary(writer, i, 1, &to);
+  return status;
+}
+
+typedef struct {
+  kdl_writer *writer;
+  const char *path;
+} saving;
+
+static kdl_status write_draft(void *user, int fd) {
+  const saving *save = user;
+  return kdl_writer_write(save->writer, fd, save->path);
+}
+
+kdl_status kdl_writer_save(kdl_writer *writer, const char *path) {
+  kdl_status status = KDL_GIVEN(writer, path);
+  if (status == KDL_OK && writer->count == 0) {
+    status = put_at_once(writer, NULL); /* says that there is nothing */
+    kdl_error_prefix("%s", path);
+  }
+  return status == KDL_OK ? kdl_file_save_by(path, write_draft, &(saving){writer, path}) : status;
 }

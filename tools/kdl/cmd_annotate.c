@@ -180,12 +180,10 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
     image.offload_kind = *change->offload_kind;
   if (change->declared_kind)
     image.declared_kind = *change->declared_kind;
-  status =
-      sets_digest(change) ? kdl_digest_check(pairs, count, image.data, image.data_size) : KDL_OK;
-  if (status != KDL_OK)
-    kdl_error_prefix("%s: image %zu", input->name, index);
-  else
-    status = (change->digest ? cli_image_add_digested : cli_image_add)(input, &image, writer);
+  if (sets_digest(change))
+    status = cli_image_check_digest(input, index, pairs, count);
+  if (status == KDL_OK)
+    status = cli_image_add(input, index, &image, change->digest, writer);
   free(pairs);
   return status;
 }

@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "choose_for.h"
 #include "command.h"
+#include "container/digest.h"
 #include "image/image.h"
 #include "link.h"
 #include "link_pairs.h"
@@ -164,7 +165,10 @@ static kdl_status add_linked(const work *w, linked *item, kdl_writer *writer) {
       .data = item->result.data,
       .data_size = item->result.size,
   };
-  return cli_image_add_digested(w->job.input, &image, writer);
+  status = kdl_writer_add_digested(writer, &image);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", w->job.input->name);
+  return status;
 }
 
 /* What is native already stays; bitcode stays where it is asked for. */

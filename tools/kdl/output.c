@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "container/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,33 +19,56 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
+/* What shall be written: bytes, or what a writer lays out. */
+typedef struct {
+  const char *path;
+  const void *data;
+  size_t size;
+  kdl_writer *writer;
+} content;
+
+static kdl_status write_content(void *user, int fd) {
+  const content *what = user;
+  if (what->writer)
+    return kdl_writer_write(what->writer, fd, what->path);
+  return kdl_fd_write(fd, what->data, what->size) ? KDL_OK : kdl_fd_write_failed(what->path);
+}
+
 /* A device or pipe cannot be replaced by a renamed file, only written to. */
-static kdl_status write_through(const char *path, const void *data, size_t size) {
+static kdl_status write_through(content *what) {
   int fd;
   struct stat info;
-  kdl_status status = kdl_file_open(path, O_WRONLY, &fd);
+  kdl_status status = kdl_file_open(what->path, O_WRONLY, &fd);
   if (status != KDL_OK)
     return status;
   if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* it was none of these a moment ago */
     close(fd);
-    return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", path);
+    return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", what->path);
   }
-  bool is_whole = kdl_fd_write(fd, data, size);
-  int reason = errno;
-  if (close(fd) != 0 && is_whole) {
-    is_whole = false;
-    reason = errno;
-  }
-  return is_whole ? KDL_OK : kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(reason));
+  status = write_content(what, fd);
+  if (close(fd) != 0 && status == KDL_OK)
+    status = kdl_fail(KDL_IO, "%s: cannot write: %s", what->path, strerror(errno));
+  return status;
+}
+
+static kdl_status save(content *what) {
+  struct stat info;
+  if (stat(what->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return write_through(what);
+  return kdl_file_save_by(what->path, write_content, what);
 }
 
 kdl_status cli_output_save(const char *path, const void *data, size_t size) {
   if (strcmp(path, "-") == 0)
     return write_stdout(data, size);
-  struct stat info;
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-    return write_through(path, data, size);
-  return kdl_file_save(path, data, size);
+  return save(&(content){.path = path, .data = data, .size = size});
+}
+
+kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
+  if (strcmp(path, "-") != 0)
+    return save(&(content){.path = path, .writer = writer});
+  kdl_status status = cli_output_flush();
+  return status == KDL_OK ? kdl_writer_write(writer, STDOUT_FILENO, "<stdout>") : status;
 }
 
 kdl_status cli_output_check(const char *path) {
@@ -60,17 +84,6 @@ kdl_status cli_output_check(const char *path) {
   if (access(folder, W_OK | X_OK) != 0)
     status = kdl_fail(KDL_IO, "%s: cannot create a file there: %s", path, strerror(errno));
   free(folder);
-  return status;
-}
-
-kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
-  void *data;
-  size_t size;
-  kdl_status status = kdl_writer_finish(writer, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = cli_output_save(path, data, size);
-  free(data);
   return status;
 }
 

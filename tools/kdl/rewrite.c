@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "container/digest.h"
+#include "link/library.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +64,7 @@ static uint32_t flags_for(const kdl_image_info *image, int format) {
 kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
                               kdl_writer_image *out_image) {
   kdl_image_info info = {.size = sizeof info};
-  const void *data;
-  size_t size;
   kdl_status status = kdl_image_get(input->lib, index, &info);
-  if (status == KDL_OK)
-    status = kdl_image_bytes(input->lib, index, &data, &size);
   if (status != KDL_OK)
     return status;
   *out_image = (kdl_writer_image){
@@ -78,16 +75,17 @@ kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
       .flags = flags_for(&info, format),
       .pairs = info.pairs,
       .pair_count = info.pair_count,
-      .data = data,
-      .data_size = size,
+      .data_size = (size_t)info.byte_count,
   };
   return KDL_OK;
 }
 
-kdl_status cli_image_add(const cli_input *input, const kdl_writer_image *image,
-                         kdl_writer *writer) {
-  kdl_status status = kdl_writer_add(writer, image);
-  if (status != KDL_OK)
+kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
+                         bool digest, kdl_writer *writer) {
+  kdl_lender lender = {input->lib->container, (uint32_t)index};
+  kdl_status status = digest ? kdl_writer_add_lent_digested(writer, image, lender)
+                             : kdl_writer_add_lent(writer, image, lender);
+  if (status == KDL_BAD_CALL)
     kdl_error_prefix("%s", input->name);
   return status;
 }
@@ -95,14 +93,20 @@ kdl_status cli_image_add(const cli_input *input, const kdl_writer_image *image,
 kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
   kdl_writer_image image;
   kdl_status status = cli_image_describe(input, index, format, &image);
-  return status == KDL_OK ? cli_image_add(input, &image, writer) : status;
+  return status == KDL_OK ? cli_image_add(input, index, &image, false, writer) : status;
 }
 
-kdl_status cli_image_add_digested(const cli_input *input, const kdl_writer_image *image,
-                                  kdl_writer *writer) {
-  kdl_status status = kdl_writer_add_digested(writer, image);
+kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,
+                                  size_t count) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_library_hold(input->lib, index, &data, &size);
   if (status != KDL_OK)
-    kdl_error_prefix("%s", input->name);
+    return status;
+  status = kdl_digest_check(pairs, count, data, size);
+  kdl_library_release(input->lib, index);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", input->name, index);
   return status;
 }
 
@@ -112,8 +116,8 @@ kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int for
   kdl_status status = cli_image_describe(input, index, format, &image);
   if (status != KDL_OK)
     return status;
-  status = kdl_digest_check(image.pairs, image.pair_count, image.data, image.data_size);
-  if (status != KDL_OK)
-    kdl_error_prefix("%s: image %zu", input->name, index);
-  return status == KDL_OK ? cli_image_add_digested(input, &image, writer) : status;
+  bool has_one = kdl_find_value(image.pairs, image.pair_count, KDL_DIGEST_KEY) != NULL;
+  if (has_one)
+    status = cli_image_check_digest(input, index, image.pairs, image.pair_count);
+  return status == KDL_OK ? cli_image_add(input, index, &image, !has_one, writer) : status;
 }

@@ -5,7 +5,6 @@
 #include "choose_for.h"
 #include "command.h"
 #include "device/spec_label.h"
-#include "explain.h"
 #include "extent.h"
 #include "input.h"
 #include "report.h"
@@ -293,19 +292,10 @@ static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opt
   return status;
 }
 
-/* Where nothing fits, a name that no image holds is said before what devices make of it: not at
- * once, since the kernel may be one of KDL_PRELOAD. */
-static kdl_status check_name(const job *asked, const cli_input *input) {
-  char story[2048];
-  snprintf(story, sizeof story, "%s", kdl_error_message());
-  kdl_status status = cli_kernel_check(input, asked->args->operands[1]);
-  return status == KDL_OK ? kdl_fail(KDL_NO_MATCH, "%s", story) : status;
-}
-
 static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
   kdl_status status = find_kernel(asked, input->lib, opts);
   if (status == KDL_NO_MATCH)
-    status = check_name(asked, input);
+    kdl_error_prefix("%s", input->name);
   if (status == KDL_OK)
     status = cli_run_check(input->lib, asked->device, asked->args->operands[1], opts, asked->values,
                            asked->value_count);

@@ -21,6 +21,7 @@ enum {
   smallest_look = 4 * 1024,
   largest_look = 256 * 1024,
   block_words = 8,
+  block_size = 8 * block_words,
   elf_header_size = 64,
   elf_section_size = 64,
   elf_segment_size = 56,
@@ -39,7 +40,7 @@ static bool is_hit(uint64_t word) {
  * branch. */
 static size_t find_hit(const uint8_t *bytes, size_t size) {
   size_t at = 0;
-  for (; at + 8 * block_words <= size; at += 8 * block_words) {
+  for (; at + block_size <= size; at += block_size) {
     bool any = false;
     for (size_t i = 0; i < block_words; ++i)
       any |= is_hit(kdl_load_u64(bytes + at + 8 * i));
@@ -55,7 +56,10 @@ static size_t find_hit(const uint8_t *bytes, size_t size) {
 
 /* Takes one step of the budget; false where none is left. */
 static bool spend(uint64_t *budget) {
-  return *budget != 0 && (*budget)-- != 0;
+  if (*budget == 0)
+    return false;
+  --*budget;
+  return true;
 }
 
 /* How long the device's ELF file at the start of `region` is; 0 where there is none. */

@@ -360,13 +360,14 @@ static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }
 
-static kdl_status open_source(kdl_source *source, kdl_container **out_container) {
+static kdl_status open_source(kdl_source *source, bool is_own, kdl_container **out_container) {
   kdl_container *container;
   kdl_status status = new_container(source->name, &container);
   if (status != KDL_OK) {
     kdl_source_close(source);
     return status;
   }
+  container->is_own = is_own;
   status = walk_source(container, source);
   if (status != KDL_OK) {
     kdl_container_close(container);
@@ -403,14 +404,21 @@ kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container) {
   kdl_source *source;
   kdl_status status = kdl_source_open_file(path, name ? name : path, &source);
-  return status == KDL_OK ? open_source(source, out_container) : status;
+  return status == KDL_OK ? open_source(source, false, out_container) : status;
+}
+
+kdl_status kdl_container_open_own(const char *path, const char *name,
+                                  kdl_container **out_container) {
+  kdl_source *source;
+  kdl_status status = kdl_source_open_file(path, name ? name : path, &source);
+  return status == KDL_OK ? open_source(source, true, out_container) : status;
 }
 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container) {
   kdl_source *source;
   kdl_status status = kdl_source_open_memory(data, size, name ? name : "<memory>", &source);
-  return status == KDL_OK ? open_source(source, out_container) : status;
+  return status == KDL_OK ? open_source(source, false, out_container) : status;
 }
 
 void kdl_container_close(kdl_container *container) {

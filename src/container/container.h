@@ -78,6 +78,8 @@ typedef struct kdl_container {
   uint32_t count;
   uint32_t capacity;
   uint32_t module_count;
+  bool
+      is_own; /* the calling program's file: sections are read by type and name, none is searched */
   const char *name;
   uint64_t stored;      /* bytes of the files */
   uint64_t inflated;    /* what their compressed parts inflate to, by their own word */
@@ -89,6 +91,10 @@ typedef struct kdl_container {
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container);
+/* The same for the file of the program that calls: it knows in which sections its libraries are,
+ * and its own data is not searched for more. */
+kdl_status kdl_container_open_own(const char *path, const char *name,
+                                  kdl_container **out_container);
 /* Several files as one container, their images in the order of the files. `name` is copied. */
 kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
                                     kdl_container **out_container);

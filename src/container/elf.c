@@ -304,7 +304,7 @@ kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const
     status = walk_described(container, scope, &elf, &list);
   if (status == KDL_OK)
     status = walk_sections(container, scope, &elf, &list);
-  if (status == KDL_OK)
+  if (status == KDL_OK && !container->is_own)
     status = walk_rest(container, scope, &elf, &list);
   *out_found = list.known != 0 || container->count != before;
   free(list.items);

@@ -148,12 +148,12 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *user) {
 kdl_status kdl_caller_open(const void *address, const char *name, kdl_container **out_container) {
   object at = object_of(address);
   if (at.name == program)
-    return kdl_container_open_file(program, name, out_container);
+    return kdl_container_open_own(program, name, out_container);
   char path[PATH_MAX];
   mapped_path(at.start, path);
   const char *shown = name ? name : path[0] ? path : at.name;
   if (path[0] && !find_deleted(path))
-    return kdl_container_open_file(path, shown, out_container);
+    return kdl_container_open_own(path, shown, out_container);
   carried found = {.address = at.start};
   dl_iterate_phdr(visit_object, &found);
   if (!found.data)

@@ -16,7 +16,7 @@ bool kdl_caller_folder(const void *address, char *out_folder, size_t size);
 
 /* The libraries that the program or shared object at an address carries inside itself: from its
  * file, or where that is no longer there, from what is mapped of it. `name` as for
- * kdl_container_open_file. */
+ * kdl_container_open_own. */
 kdl_status kdl_caller_open(const void *address, const char *name, kdl_container **out_container);
 
 #endif

@@ -145,12 +145,34 @@ static void hostile_sections_take_linear_time(void **state) {
   free(data);
 }
 
+/* This program carries a library, and a fatbin in its data. */
+KDL_EMBED(carried_library, KDL_TEST_DATA "/offload/v1_three.offload");
+__asm__(".pushsection .rodata\n"
+        ".p2align 4\n"
+        "carried_fatbin:\n"
+        ".incbin \"" KDL_TEST_DATA "/fatbin/archs.fatbin\"\n"
+        ".popsection\n");
+
+static void a_program_does_not_search_itself(void **state) {
+  (void)state;
+  kdl_library *lib;
+  assert_ok(kdl_open(NULL, NULL, &lib));
+  assert_int_equal(kdl_image_count(lib), 3);
+  assert_string_equal(image_at(lib, 0).container.data, "offload-binary v1 in .kdl.offloading");
+  kdl_close(lib);
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
+  assert_ok(kdl_open("/proc/self/exe", &opts, &lib));
+  assert_int_equal(kdl_image_count(lib), 3 + images_of(fatbin, fatbin_size));
+  kdl_close(lib);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_what_is_there),
       cmocka_unit_test(goes_by_addresses),
       cmocka_unit_test(passes_over_what_is_none),
       cmocka_unit_test(hostile_sections_take_linear_time),
+      cmocka_unit_test(a_program_does_not_search_itself),
   };
   return cmocka_run_group_tests(tests, load, unload);
 }

@@ -179,8 +179,9 @@ enum {
  *                       KDL_LIBRARY_PATH (separated by ':'), then beside the program or shared
  *                       object that calls, then in the folder of the libraries that come with
  *                       libkdl, LIBDIR/kdl: "kdl-matmul". The current folder is not searched:
- * "./NAME" means what lies there, and so does a '.' in KDL_LIBRARY_PATH NULL                the
- * libraries that the calling program or shared object carries inside itself: see KDL_EMBED
+ *                       "./NAME" is what lies there, and a '.' in KDL_LIBRARY_PATH asks for it
+ *   NULL                the libraries that the calling program or shared object carries inside
+ *                       itself: see KDL_EMBED
  *
  * In a program that runs with more rights than its user (AT_SECURE) that is less: absolute paths,
  * names of libraries in LIBDIR/kdl, and NULL.

@@ -98,6 +98,37 @@ static void variables_are_the_images_own(void **state) {
   free_rows(&made);
 }
 
+static void open_backend(void) {
+  static const host_row images[] = {{.file = "mark1"}};
+  host_library made = open_rows(images, 1);
+  assert_int_equal(run_mark(kernel_named(made.lib, "mark"), 1), 1);
+  free_rows(&made);
+}
+
+/* By names that the image has, and by none that libc has. */
+static void symbols_are_found_by_name(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *data = read_file(KDL_TEST_IMAGES "/names.so", &size);
+  kdl_backend_image source = {
+      .size = sizeof source, .kind = KDL_IMAGE_OBJECT, .data = data, .data_size = size};
+  kdl_host_image image;
+  uint64_t length;
+  open_backend();
+  assert_ok(kdl_host_image_load(&source, &image));
+  memset(data, 0xff, size); /* no longer needed */
+  for (uint64_t i = 1; i < image.object.symbol_count; ++i) {
+    kdl_host_symbol symbol = kdl_host_object_symbol(&image.object, i);
+    const void *found = kdl_host_image_find(&image, symbol.name, &length);
+    assert_ptr_equal(found, symbol.is_visible ? image.base + symbol.address : NULL);
+  }
+  assert_null(kdl_host_image_find(&image, "printf", &length));
+  assert_null(kdl_host_image_find(&image, "sinhf", &length));
+  assert_null(kdl_host_image_find(&image, "", &length));
+  kdl_host_image_unload(&image);
+  free(data);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Many                                                                                         */
 
@@ -159,13 +190,6 @@ static bool load(const uint8_t *data, size_t size) {
   }
   kdl_host_image_unload(&image);
   return true;
-}
-
-static void open_backend(void) {
-  static const host_row images[] = {{.file = "mark1"}};
-  host_library made = open_rows(images, 1);
-  assert_int_equal(run_mark(kernel_named(made.lib, "mark"), 1), 1);
-  free_rows(&made);
 }
 
 static void damaged_bytes_end_no_process(void **state) {
@@ -242,6 +266,7 @@ int main(void) {
       cmocka_unit_test(constructors_run_in_their_order),
       cmocka_unit_test(thread_local_variables_are_refused),
       cmocka_unit_test(variables_are_the_images_own),
+      cmocka_unit_test(symbols_are_found_by_name),
       cmocka_unit_test(two_hundred_libraries_run),
       cmocka_unit_test(damaged_bytes_end_no_process),
       cmocka_unit_test(every_byte_of_the_tables_may_be_wrong),

@@ -297,8 +297,9 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   if (status == KDL_NO_MATCH)
     kdl_error_prefix("%s", input->name);
   if (status == KDL_OK)
-    status = cli_run_check(input->lib, asked->device, asked->args->operands[1], opts, asked->values,
-                           asked->value_count);
+    status =
+        cli_run_check(input->lib, asked->device, asked->args->operands[1], opts,
+                      asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
   if (status == KDL_OK)
     status = print_image(asked);
   if (status == KDL_OK)

@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "image/geometry.h"
 #include "image/host_object.h"
 #include "target/kernel_key.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { pointer_size = 8 };
 
@@ -58,8 +60,28 @@ static kdl_status compare(const char *kernel, const expectation *expected, const
   return KDL_OK;
 }
 
+/* As the host backend has it. */
+static kdl_status check_block(const kdl_choice *choice, const char *kernel,
+                              const uint32_t found[3]) {
+  if (choice->kind != KDL_IMAGE_OBJECT)
+    return KDL_OK;
+  kdl_image_geometry geometry =
+      kdl_image_read_geometry(choice->kind, choice->data, choice->data_size, kdl_text_of(kernel));
+  const uint32_t *expected = geometry.block;
+  if (!expected[0] && !found[0])
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: found no --block with --grid, which this image leaves to the launch",
+                    kernel);
+  if (expected[0] && found[0] && memcmp(expected, found, sizeof geometry.block) != 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: found a block of %ux%ux%u, expected %ux%ux%u as the image has it", kernel,
+                    found[0], found[1], found[2], expected[0], expected[1], expected[2]);
+  return KDL_OK;
+}
+
 kdl_status cli_run_check(kdl_library *lib, kdl_device *device, const char *kernel,
-                         const kdl_select_opts *opts, const cli_run_arg *args, size_t count) {
+                         const kdl_select_opts *opts, const kdl_launch_desc *grid,
+                         const cli_run_arg *args, size_t count) {
   expectation expected = {.count = 0, .sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
   kdl_image_info info = {.size = sizeof info};
@@ -76,5 +98,6 @@ kdl_status cli_run_check(kdl_library *lib, kdl_device *device, const char *kerne
     if (!read_object(&choice, kernel, &expected))
       return KDL_OK;
   }
-  return compare(kernel, &expected, args, count);
+  status = compare(kernel, &expected, args, count);
+  return status == KDL_OK && grid ? check_block(&choice, kernel, grid->block) : status;
 }

@@ -4,7 +4,7 @@
  *
  * Work is done by the thread that gives it, with the help of a pool where that pays; a queue is
  * therefore always empty when a call returns, and an event is reached when it is recorded. image.c
- * loads images, pool.c runs groups, backend.c is the table.
+ * loads images, names.c finds their symbols, pool.c runs groups, backend.c is the table.
  */
 #ifndef KDL_BACKENDS_HOST_HOST_H
 #define KDL_BACKENDS_HOST_HOST_H
@@ -22,10 +22,21 @@ kdl_backend_open_function kdl_host_backend_open;
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
+typedef struct kdl_host_names {
+  uint32_t *slots;
+  uint32_t mask;
+} kdl_host_names;
+
+kdl_status kdl_host_names_make(const kdl_host_object *object, kdl_host_names *out_names);
+bool kdl_host_names_find(const kdl_host_names *names, const kdl_host_object *object,
+                         const char *name, kdl_host_symbol *out_symbol);
+void kdl_host_names_free(kdl_host_names *names);
+
 typedef struct kdl_host_image {
   kdl_host_object object; /* its tables are read from `base` */
-  uint8_t *base;          /* where its address 0 is */
-  uint8_t *reserved;      /* address space, which is given back as a whole */
+  kdl_host_names names;
+  uint8_t *base;     /* where its address 0 is */
+  uint8_t *reserved; /* address space, which is given back as a whole */
   uint64_t reserved_size;
 } kdl_host_image;
 

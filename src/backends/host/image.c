@@ -291,7 +291,8 @@ static kdl_status open_object(const kdl_backend_image *source, kdl_host_object *
   return KDL_OK;
 }
 
-static void unmap(const kdl_host_image *image) {
+static void unmap(kdl_host_image *image) {
+  kdl_host_names_free(&image->names);
   if (image->reserved)
     munmap(image->reserved, image->reserved_size);
 }
@@ -316,6 +317,8 @@ kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *
   }
   if (status == KDL_OK)
     status = relocate(&image, &image.object.relocations[1]);
+  if (status == KDL_OK)
+    status = kdl_host_names_make(&image.object, &image.names);
   if (status != KDL_OK) {
     unmap(&image);
     return status;
@@ -329,7 +332,7 @@ kdl_status kdl_host_image_load(const kdl_backend_image *source, kdl_host_image *
 
 void *kdl_host_image_find(const kdl_host_image *image, const char *name, uint64_t *out_size) {
   kdl_host_symbol symbol;
-  if (!kdl_host_object_find(&image->object, name, &symbol) || symbol.is_absolute ||
+  if (!kdl_host_names_find(&image->names, &image->object, name, &symbol) || symbol.is_absolute ||
       !kdl_host_object_has(&image->object, symbol.address, symbol.size, false, false))
     return NULL;
   *out_size = symbol.size;

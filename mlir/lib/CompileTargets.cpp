@@ -6,6 +6,7 @@
 #include "Passes.h"
 #include "Tools.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -37,9 +38,12 @@ constexpr StringLiteral nvidiaPipeline =
     "convert-nvvm-to-llvm,expand-strided-metadata,lower-affine,canonicalize,cse,"
     "gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),"
     "reconcile-unrealized-casts)";
+// AMD's functions come first: where the other pass has the choice, it may take an intrinsic that
+// LLVM's backend for AMD does not have, as tanh's.
 constexpr StringLiteral amdPipeline =
     "builtin.module(convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
-    "canonicalize,cse,gpu.module(convert-gpu-to-rocdl{chipset=$CHIP runtime=HIP "
+    "canonicalize,cse,convert-math-to-rocdl{chipset=$CHIP},"
+    "gpu.module(convert-gpu-to-rocdl{chipset=$CHIP runtime=HIP "
     "use-bare-ptr-memref-call-conv=$BARE},canonicalize,cse),reconcile-unrealized-casts)";
 constexpr StringLiteral spirvPipeline =
     "builtin.module(convert-vector-to-scf,expand-strided-metadata,lower-affine,canonicalize,cse,"
@@ -71,7 +75,7 @@ std::string getPipeline(Attribute target, bool barePointers) {
 
 /// What the pipelines need loaded, before any of them runs: dialects are not loaded by passes.
 void addDependentDialects(DialectRegistry &registry) {
-  registry.insert<KdlDialect, LLVM::LLVMDialect>();
+  registry.insert<KdlDialect, LLVM::LLVMDialect, func::FuncDialect>();
   std::string pipelines[] = {fillIn(nvidiaPipeline, "sm_90", false),
                              fillIn(amdPipeline, "gfx942", false), fillIn(spirvPipeline, "", false),
                              getHostPipeline(false).str(), getHostPipeline(true).str()};
@@ -192,6 +196,52 @@ gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
       object.getProperties(), object.getKernels());
 }
 
+/// Functions that OpenCL has and LLVM has no intrinsic for, by the names that LLVM's SPIR-V backend
+/// knows them by. Vectors of them are left, and refused.
+void callOpenCL(gpu::GPUModuleOp module) {
+  static constexpr std::pair<StringLiteral, StringLiteral> functions[] = {
+      {"math.erf", "_Z3erf"},     {"math.erfc", "_Z4erfc"},   {"math.cbrt", "_Z4cbrt"},
+      {"math.asinh", "_Z5asinh"}, {"math.acosh", "_Z5acosh"}, {"math.atanh", "_Z5atanh"},
+  };
+  module.walk([&](Operation *op) {
+    auto found = llvm::find_if(
+        functions, [&](const auto &row) { return op->getName().getStringRef() == row.first; });
+    if (found == std::end(functions))
+      return;
+    Type type = op->getResult(0).getType();
+    StringRef suffix = type.isF32() ? "f" : type.isF64() ? "d" : type.isF16() ? "Dh" : "";
+    if (suffix.empty())
+      return;
+    std::string name = (found->second + suffix).str();
+    OpBuilder builder(op);
+    if (!module.lookupSymbol(name)) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(module.getBody());
+      func::FuncOp::create(builder, op->getLoc(), name, builder.getFunctionType({type}, {type}))
+          .setPrivate();
+    }
+    auto call =
+        func::CallOp::create(builder, op->getLoc(), name, TypeRange(type), op->getOperands());
+    op->replaceAllUsesWith(call);
+    op->erase();
+  });
+}
+
+/// What a pipeline leaves as it was would be a story of the translation's, without a place.
+LogicalResult refuseLeft(gpu::GPUModuleOp lowered, Attribute target) {
+  return failure(lowered
+                     .walk([&](Operation *op) {
+                       Dialect *dialect = op->getDialect();
+                       if (isa<gpu::GPUModuleOp>(op) ||
+                           isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect,
+                                           ROCDL::ROCDLDialect, xevm::XeVMDialect>(dialect))
+                         return WalkResult::advance();
+                       op->emitError("has no lowering for ") << target;
+                       return WalkResult::interrupt();
+                     })
+                     .wasInterrupted());
+}
+
 /// MLIR's serializer demands subgroups of 16 for the first kernel of a module, whatever the kernels
 /// do, and so keeps them from every device without such. It goes by the attribute that marks
 /// kernels, which nothing else reads any more: a kernel is one by its calling convention. The
@@ -214,9 +264,12 @@ bool usesXeVM(gpu::GPUModuleOp module) {
 
 gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
   bool isXeVM = isa<xevm::XeVMTargetAttr>(target);
-  if (isXeVM)
+  if (isXeVM) {
     useGroupVariables(*module.getOps<gpu::GPUModuleOp>().begin());
-  if (failed(lower(module, target)))
+    callOpenCL(*module.getOps<gpu::GPUModuleOp>().begin());
+  }
+  if (failed(lower(module, target)) ||
+      failed(refuseLeft(*module.getOps<gpu::GPUModuleOp>().begin(), target)))
     return {};
   auto compiler = dyn_cast<gpu::TargetAttrInterface>(target);
   if (!compiler) {
@@ -234,7 +287,8 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
     if (toolkit.empty() || options.keepPTX)
       format = gpu::CompilationTarget::Assembly;
   } else if (isa<ROCDL::ROCDLTargetAttr>(target)) {
-    rocm.emplace(findROCmBitcode(options.rocmBitcode), findLinker(options.linker));
+    rocm.emplace(findROCmBitcode(options.rocmBitcode), findLinker(options.linker),
+                 cast<ROCDL::ROCDLTargetAttr>(target).getChip());
     toolkit = rocm->path().str();
   }
   gpu::TargetOptions targetOptions(toolkit, {}, "", "", format);

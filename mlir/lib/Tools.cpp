@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Tools.h"
 
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::kdl;
@@ -57,24 +62,61 @@ std::string kdl::findLinker(StringRef given) {
   return "";
 }
 
-ROCmFolder::ROCmFolder(StringRef bitcode, StringRef linker) {
+/// gfx90a is 9010 to the device libraries, gfx942 9402, gfx1100 11000; 0 for generic processors.
+static unsigned versionOf(StringRef chip) {
+  unsigned major = 0, minor = 0, stepping = 0;
+  if (!chip.consume_front("gfx") || chip.size() < 3 ||
+      chip.take_back(1).getAsInteger(16, stepping) ||
+      chip.drop_back(1).take_back(1).getAsInteger(16, minor) ||
+      chip.drop_back(2).getAsInteger(10, major))
+    return 0;
+  return major * 1000 + minor * 100 + stepping;
+}
+
+/// The device libraries ask a constant for the chip's number.
+void ROCmFolder::addVersion(StringRef chip) {
+  unsigned version = versionOf(chip);
+  std::string name =
+      (folder + "/amdgcn/bitcode/oclc_isa_version_" + chip.drop_front(3) + ".bc").str();
+  std::error_code error;
+  if (!version || fs::exists(name))
+    return;
+  llvm::LLVMContext context;
+  llvm::Module module("oclc_isa_version", context);
+  module.setTargetTriple(llvm::Triple("amdgcn-amd-amdhsa"));
+  enum { constantMemory = 4 };
+  llvm::Type *type = llvm::Type::getInt32Ty(context);
+  auto *number = new llvm::GlobalVariable(
+      module, type, /*isConstant=*/true, llvm::GlobalValue::LinkOnceODRLinkage,
+      llvm::ConstantInt::get(type, version), "__oclc_ISA_version", nullptr,
+      llvm::GlobalValue::NotThreadLocal, constantMemory);
+  number->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  llvm::raw_fd_ostream file(name, error);
+  if (!error)
+    llvm::WriteBitcodeToFile(module, file);
+}
+
+ROCmFolder::ROCmFolder(StringRef bitcode, StringRef linker, StringRef chip) {
   SmallString<128> made;
+  std::error_code error;
   if (fs::createUniqueDirectory("kdl-rocm", made))
     return;
   folder = made;
   (void)fs::create_directories(folder + "/amdgcn");
   (void)fs::create_directories(folder + "/llvm/bin");
   if (!bitcode.empty())
-    (void)fs::create_link(bitcode, folder + "/amdgcn/bitcode");
+    (void)fs::create_directories(folder + "/amdgcn/bitcode");
+  for (fs::directory_iterator file(bitcode, error), end; !bitcode.empty() && !error && file != end;
+       file.increment(error))
+    (void)fs::create_link(file->path(), folder + "/amdgcn/bitcode/" + path::filename(file->path()));
+  if (!bitcode.empty())
+    addVersion(chip);
   if (!linker.empty())
     (void)fs::create_link(linker, folder + "/llvm/bin/ld.lld");
 }
 
-/// One by one: what the links lead to is not ours to remove.
+/// What the links lead to is not ours to remove: links are removed as such.
 ROCmFolder::~ROCmFolder() {
-  if (folder.empty())
-    return;
-  for (StringRef name :
-       {"/amdgcn/bitcode", "/amdgcn", "/llvm/bin/ld.lld", "/llvm/bin", "/llvm", ""})
-    (void)fs::remove(folder + name);
+  if (!folder.empty())
+    (void)fs::remove_directories(folder);
 }

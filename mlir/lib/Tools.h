@@ -21,15 +21,19 @@ std::string findLinker(StringRef given);
 
 /// A folder that looks like ROCm's to MLIR, for as long as this object lives: it has
 /// amdgcn/bitcode and llvm/bin/ld.lld, as links to what was found. Debian installs them elsewhere.
+/// Device libraries that are older than the chip lack the file that tells them its number, and
+/// nothing else: it is made.
 class ROCmFolder {
 public:
-  ROCmFolder(StringRef bitcode, StringRef linker);
+  ROCmFolder(StringRef bitcode, StringRef linker, StringRef chip);
   ~ROCmFolder();
   ROCmFolder(const ROCmFolder &) = delete;
   ROCmFolder &operator=(const ROCmFolder &) = delete;
   StringRef path() const { return folder; }
 
 private:
+  void addVersion(StringRef chip);
+
   SmallString<128> folder;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The functions that MLIR's own lowering of the gpu dialect calls (gpu-to-llvm and
- * #gpu.select_object, as of LLVM 22). Upstream implements them once per vendor; here they stand on
- * libkdl, so that a program compiled for them runs on whatever device libkdl chooses, and what it
- * loads may be any fat binary. Names and types are MLIR's.
+ * #gpu.select_object, as of LLVM 22 and 23). Upstream implements them once per vendor; here they
+ * stand on libkdl, so that a program compiled for them runs on whatever device libkdl chooses, and
+ * what it loads may be any fat binary. Names and types are MLIR's.
  */
 #ifndef KDL_MLIR_MGPU_H
 #define KDL_MLIR_MGPU_H
@@ -15,7 +15,7 @@
 typedef struct kdl_mlir_module mgpu_module;
 
 KDL_API mgpu_module *mgpuModuleLoad(const void *data, uint64_t size);
-KDL_API mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level);
+KDL_API mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t size);
 KDL_API void mgpuModuleUnload(mgpu_module *module);
 KDL_API kdl_kernel *mgpuModuleGetFunction(mgpu_module *module, const char *name);
 KDL_API void mgpuLaunchKernel(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,
@@ -26,6 +26,12 @@ KDL_API void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int6
                                      int64_t grid_z, int64_t block_x, int64_t block_y,
                                      int64_t block_z, int32_t shared, kdl_queue *stream,
                                      void **params, void **extra);
+
+KDL_API void mgpuLaunchKernelCooperative(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y,
+                                         int64_t grid_z, int64_t cluster_x, int64_t cluster_y,
+                                         int64_t cluster_z, int64_t block_x, int64_t block_y,
+                                         int64_t block_z, int32_t shared, kdl_queue *stream,
+                                         void **params, void **extra);
 
 KDL_API kdl_queue *mgpuStreamCreate(void);
 KDL_API void mgpuStreamDestroy(kdl_queue *stream);

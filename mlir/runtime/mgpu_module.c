@@ -34,10 +34,15 @@ mgpu_module *mgpuModuleLoad(const void *data, uint64_t size) {
 }
 
 /* Text that a driver compiles, and it does so at the level it thinks best: the level that is asked
- * for is MLIR's default in nearly every program. */
-mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level) {
+ * for is MLIR's default in nearly every program.
+ *
+ * MLIR 23 also passes SPIR-V here, and the size of whatever it is; MLIR 22 passes no size, so that
+ * there is anything in its place. Text ends with a NUL in both. */
+mgpu_module *mgpuModuleLoadJIT(const char *text, int32_t opt_level, uint64_t size) {
+  static const uint8_t spirv[] = {0x03, 0x02, 0x23, 0x07};
+  bool is_spirv = strncmp(text, (const char *)spirv, sizeof spirv) == 0;
   (void)opt_level;
-  return load("mgpuModuleLoadJIT", text, strlen(text));
+  return load("mgpuModuleLoadJIT", text, is_spirv ? size : strlen(text));
 }
 
 void mgpuModuleUnload(mgpu_module *module) {
@@ -95,6 +100,27 @@ void mgpuLaunchClusterKernel(kdl_kernel *kernel, int64_t cluster_x, int64_t clus
       !take_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
     return;
   /* MLIR does not say here how many arguments there are. */
+  if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
+    launch(what, kernel, &desc, params, info.param_count > 0 ? (uint64_t)info.param_count : 0,
+           stream);
+}
+
+/* From MLIR 23 on. A launch without clusters has zeros for their size. */
+void mgpuLaunchKernelCooperative(kdl_kernel *kernel, int64_t grid_x, int64_t grid_y, int64_t grid_z,
+                                 int64_t cluster_x, int64_t cluster_y, int64_t cluster_z,
+                                 int64_t block_x, int64_t block_y, int64_t block_z, int32_t shared,
+                                 kdl_queue *stream, void **params, void **extra) {
+  static const char what[] = "mgpuLaunchKernelCooperative";
+  (void)extra;
+  kdl_launch_desc desc = {
+      .size = sizeof desc, .shared = (uint32_t)shared, .flags = KDL_LAUNCH_COOPERATIVE};
+  kdl_kernel_info info = {.size = sizeof info};
+  if (!kernel || !take_extent((const int64_t[]){grid_x, grid_y, grid_z}, desc.grid) ||
+      !take_extent((const int64_t[]){block_x, block_y, block_z}, desc.block))
+    return;
+  if ((cluster_x || cluster_y || cluster_z) &&
+      !take_extent((const int64_t[]){cluster_x, cluster_y, cluster_z}, desc.cluster))
+    return;
   if (kdl_mlir_ok(kdl_kernel_get(kernel, &info), what))
     launch(what, kernel, &desc, params, info.param_count > 0 ? (uint64_t)info.param_count : 0,
            stream);

@@ -48,3 +48,47 @@ gpu.module @shared [#kdl.host] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @reduced [#xevm.target] {
+  gpu.func @kernel(%x: memref<64xf32>, %y: memref<1xf32>) kernel {
+    %t = gpu.thread_id x
+    %c0 = arith.constant 0 : index
+    %v = memref.load %x[%t] : memref<64xf32>
+    // expected-error@+1 {{has no lowering for #xevm.target}}
+    %s = gpu.all_reduce add %v uniform {} : (f32) -> (f32)
+    memref.store %s, %y[%c0] : memref<1xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A shuffle among fewer than a subgroup's work-items.
+// expected-error@+1 {{cannot be lowered for #xevm.target}}
+gpu.module @narrow [#xevm.target] {
+  gpu.func @kernel(%x: memref<64xf32>) kernel attributes {intel_reqd_sub_group_size = 32 : i32} {
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xf32>
+    %offset = arith.constant 1 : i32
+    %width = arith.constant 16 : i32
+    // expected-error@+1 {{failed to legalize operation 'gpu.shuffle'}}
+    %s, %ok = gpu.shuffle xor %v, %offset, %width : f32
+    memref.store %s, %x[%t] : memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @vectors [#xevm.target] {
+  gpu.func @kernel(%x: memref<64xvector<4xf32>>) kernel {
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xvector<4xf32>>
+    // expected-error@+1 {{has no lowering for #xevm.target}}
+    %s = math.erf %v : vector<4xf32>
+    memref.store %s, %x[%t] : memref<64xvector<4xf32>>
+    gpu.return
+  }
+}

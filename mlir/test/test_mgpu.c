@@ -151,7 +151,7 @@ static void copies_go_where_the_addresses_say(void **state) {
 
 static void registered_memory_is_reached_by_kernels(void **state) {
   (void)state;
-  mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2);
+  mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2, UINT64_MAX);
   kdl_kernel *kernel = mgpuModuleGetFunction(module, "saxpy");
   float x[items], y[items] = {0}, a = 3;
   const float *x_at = x;
@@ -181,6 +181,62 @@ static void registered_memory_is_reached_by_kernels(void **state) {
   mgpuStreamDestroy(stream);
   mgpuModuleUnload(module);
   assert_int_equal(error_count, 1);
+}
+
+/* MLIR 22 calls with two arguments, so that anything may be where MLIR 23 puts the size. Text ends
+ * by itself; SPIR-V, which has NULs in it, does not. */
+static void modules_are_compiled_with_a_size_or_without(void **state) {
+  (void)state;
+  static const uint64_t sizes[] = {sizeof SAXPY_PTX, 0, UINT64_MAX};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2, sizes[i]);
+    assert_non_null(mgpuModuleGetFunction(module, "saxpy"));
+    mgpuModuleUnload(module);
+  }
+  assert_no_error();
+  static const uint32_t spirv[] = {
+      0x07230203,   0x00010200, 0, 10,  0, /* header */
+      3 << 16 | 14, 2,          2,         /* OpMemoryModel Physical64 OpenCL */
+      4 << 16 | 15, 6,          1, 'a',    /* OpEntryPoint Kernel %1 "a" */
+  };
+  mgpu_module *module = mgpuModuleLoadJIT((const char *)spirv, 2, sizeof spirv);
+  assert_non_null(module);
+  assert_no_error();
+  assert_null(mgpuModuleGetFunction(module, "a"));
+  assert_non_null(strstr(last_error, "image 0 (spirv"));
+  mgpuModuleUnload(module);
+}
+
+/* The grid comes first, then the cluster, which may be none, then the block: MLIR 23. */
+static void groups_cooperate(void **state) {
+  (void)state;
+  mgpu_module *module = mgpuModuleLoadJIT(SAXPY_PTX, 2, sizeof SAXPY_PTX);
+  kdl_kernel *kernel = mgpuModuleGetFunction(module, "saxpy");
+  kdl_queue *stream = mgpuStreamCreate();
+  float host_x[items], host_y[items] = {0}, a = 3;
+  uint32_t n = items;
+  for (int i = 0; i < items; ++i)
+    host_x[i] = (float)i;
+  float *x = mgpuMemAlloc(sizeof host_x, stream, false);
+  float *y = mgpuMemAlloc(sizeof host_y, stream, false);
+  mgpuMemcpy(x, host_x, sizeof host_x, stream);
+  mgpuMemcpy(y, host_y, sizeof host_y, stream);
+  void *params[] = {&a, &x, &y, &n};
+  mgpuLaunchKernelCooperative(kernel, 4, 1, 1, 0, 0, 0, 256, 1, 1, 0, stream, params, NULL);
+  mgpuMemcpy(host_y, y, sizeof host_y, stream);
+  mgpuStreamSynchronize(stream);
+  assert_no_error();
+  assert_float_equal(host_y[999], 2997, 0);
+  mgpuLaunchKernelCooperative(kernel, 4, 1, 1, 2, 1, 1, 4096, 1, 1, 0, stream, params, NULL);
+  assert_int_equal(error_count, 1);
+  assert_string_equal(
+      last_error, "mgpuLaunchKernelCooperative: cuda:0: cuLaunchKernelEx with grid 4x1x1, block "
+                  "4096x1x1, 0 bytes of dynamic group memory: CUDA_ERROR_INVALID_VALUE (1): "
+                  "invalid argument");
+  mgpuMemFree(x, stream);
+  mgpuMemFree(y, stream);
+  mgpuStreamDestroy(stream);
+  mgpuModuleUnload(module);
 }
 
 static void tensor_maps_count_from_the_fastest_dimension(void **state) {
@@ -286,6 +342,8 @@ static const struct CMUnitTest host_tests[] = {
 };
 static const struct CMUnitTest cuda_tests[] = {
     TEST(copies_go_where_the_addresses_say),
+    TEST(modules_are_compiled_with_a_size_or_without),
+    TEST(groups_cooperate),
     TEST(registered_memory_is_reached_by_kernels),
     TEST(tensor_maps_count_from_the_fastest_dimension),
     TEST(tensor_maps_are_put_where_the_caller_says),

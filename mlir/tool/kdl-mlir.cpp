@@ -67,6 +67,8 @@ static int run(int argc, char **argv) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
+  // What fails while the program runs is told in a line; LLVM would tell an abort by its stack.
+  ::setenv("KDL_MLIR_ERRORS", "exit", /*overwrite=*/0);
   DialectRegistry registry;
   registerDialects(registry);
   JitRunnerConfig config;

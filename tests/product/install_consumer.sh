@@ -33,10 +33,21 @@ LIB/kdl/ukernels.offload"
 mlir=
 [ ! -e "$build/lib/libkdl_mlir_runtime.so" ] || mlir="LIB/libkdl_mlir_runtime.so
 LIB/libkdl_mlir_runtime.so.0
-LIB/libkdl_mlir_runtime.so.$version"
+LIB/libkdl_mlir_runtime.so.$version
+include/kdl/mlir/kdl_mlir.h
+include/kdl/mlir/mgpu.h"
 [ ! -e "$build/lib/KdlMLIR.so" ] || mlir="$mlir
 bin/kdl-mlir
-LIB/KdlMLIR.so"
+LIB/KdlMLIR.so
+LIB/libKdlMLIRDialect.a
+include/kdl/mlir/Dialect.h
+include/kdl/mlir/Kdl.td
+include/kdl/mlir/KdlAttrs.h.inc
+include/kdl/mlir/KdlDialect.h.inc
+include/kdl/mlir/KdlEnums.h.inc
+include/kdl/mlir/KdlPasses.h.inc
+include/kdl/mlir/Passes.h
+include/kdl/mlir/Passes.td"
 # Those that `kdl bench` opens, where Clang and LLVM 22 could make them.
 peers=$(cd "$build/lib" && for peer in kdl_peer_*.so; do [ ! -e "$peer" ] || echo "LIB/kdl/$peer"; done)
 expected_files="bin/kdl
@@ -162,4 +173,52 @@ else
     grep -q "\"${taken#*:}\"" <<<"$first" || fail "kdl-ld: found $first, expected ${taken#*:}"
     echo "install: kdl-ld takes ${taken%%:*} microkernels"
   done
+fi
+
+# What is there for MLIR: the runtime's header, and the dialect for tools that link it in.
+if [ -z "$mlir" ]; then
+  echo "install: nothing is built for MLIR here"
+else
+  cat >runtime.c <<'EOF'
+#include <kdl/mlir/kdl_mlir.h>
+#include <kdl/mlir/mgpu.h>
+#include <stdio.h>
+static void keep(void *user, const char *message) { (void)user, (void)message; }
+int main(void) {
+  kdl_mlir_set_error_handler(keep, NULL);
+  return printf("ABI %d\n", KDL_MLIR_ABI) < 0 || mgpuModuleLoad("", 0) != NULL;
+}
+EOF
+  # shellcheck disable=SC2046 # pkg-config's words
+  cc -std=c17 -Wall -Werror runtime.c -o runtime -lkdl_mlir_runtime $(pkg-config --cflags --libs libkdl)
+  said=$(LD_LIBRARY_PATH=$libdir ./runtime)
+  [ "$said" = "ABI 1" ] || fail "a program on libkdl_mlir_runtime: found $said, expected ABI 1"
+  echo "install: libkdl_mlir_runtime by its header"
+fi
+llvm=$(llvm-config-22 --prefix 2>/dev/null || true)
+if [ ! -e "$build/lib/KdlMLIR.so" ] || [ -z "$llvm" ]; then
+  echo "install: the MLIR plugin is not built here"
+else
+  cat >dialect.cpp <<'EOF'
+#include <kdl/mlir/Dialect.h>
+#include <kdl/mlir/Passes.h>
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/MLIRContext.h"
+int main() {
+  mlir::DialectRegistry registry;
+  mlir::kdl::registerDialect(registry);
+  mlir::kdl::registerPasses();
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto parsed = mlir::parseAttribute("#kdl.host<arch = \"x86-64-v3\">", &context);
+  auto host = llvm::dyn_cast_or_null<mlir::kdl::HostTargetAttr>(parsed);
+  llvm::outs() << (host ? host.getArch() : "nothing") << "\n";
+}
+EOF
+  # shellcheck disable=SC2046 # pkg-config's words
+  "$llvm/bin/clang++" -std=c++17 -fno-rtti -fno-exceptions $(pkg-config --cflags libkdl) -isystem "$llvm/include" dialect.cpp -o dialect \
+    -L"$libdir" -lKdlMLIRDialect -l:libkdl.a $(pkg-config --static --libs-only-l libkdl) -L"$llvm/lib" -lMLIR -lLLVM-22 -Wl,-rpath,"$llvm/lib"
+  said=$(LD_LIBRARY_PATH=$libdir ./dialect)
+  [ "$said" = x86-64-v3 ] || fail "a program with the dialect: found $said, expected x86-64-v3"
+  echo "install: the dialect by its headers"
 fi

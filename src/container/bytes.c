@@ -84,6 +84,7 @@ static kdl_status take_all(kdl_container *container, kdl_image *image) {
     image->loan = calloc(1, sizeof *image->loan);
     if (!image->loan)
       return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", container->name);
+    container->has_loans = true;
   }
   if (image->loan)
     take(container, image->loan);

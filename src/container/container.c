@@ -424,7 +424,8 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
 void kdl_container_close(kdl_container *container) {
   if (!container)
     return;
-  kdl_container_forget(container);
+  if (container->has_loans)
+    kdl_container_forget(container);
   while (container->sources) {
     kdl_source *source = container->sources;
     container->sources = source->next;

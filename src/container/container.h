@@ -87,6 +87,7 @@ typedef struct kdl_container {
   kdl_loan *oldest;     /* of the loans that rest */
   kdl_loan *newest;
   uint64_t resting; /* their bytes */
+  bool has_loans;   /* of single images */
 } kdl_container;
 
 kdl_status kdl_container_open_file(const char *path, const char *name,

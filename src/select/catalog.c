@@ -227,15 +227,23 @@ static int compare_keys(const void *left, const void *right) {
   return order ? order : (a > b) - (a < b);
 }
 
+/* Few keys are looked through as they stand. */
+enum { few_pairs = 32 };
+
 static bool collect_index(const kdl_image *image, kernel_list *list) {
-  list->keys = calloc(image->pair_count + 1, sizeof *list->keys);
+  bool sorts = image->pair_count > few_pairs;
+  if (sorts)
+    list->keys = calloc(image->pair_count, sizeof *list->keys);
+  if (sorts && !list->keys)
+    return false;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
     kdl_string name;
     if (!kdl_kernel_name(image->pairs[i].key, &name))
       continue;
-    if (!list->keys || !append_name(list, name))
+    if (!append_name(list, name))
       return false;
-    list->keys[list->key_count++] = &image->pairs[i];
+    if (sorts)
+      list->keys[list->key_count++] = &image->pairs[i];
   }
   if (list->key_count > 1)
     qsort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
@@ -332,9 +340,21 @@ static kdl_string key_name(const kdl_pair *pair) {
   return name;
 }
 
+static const kdl_string *find_key(const kdl_image *image, kdl_string kernel) {
+  for (size_t i = image->pair_count; i-- > 0;) {
+    kdl_string name = key_name(&image->pairs[i]);
+    if (name.length && compare_names(&name, &kernel) == 0)
+      return &image->pairs[i].value;
+  }
+  return NULL;
+}
+
 const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  const kdl_image *image = &catalog->container->images[index];
   if (!catalog->kernels[index].indexed)
     return NULL;
+  if (image->pair_count <= few_pairs)
+    return find_key(image, kernel);
   const kernel_list *list = kernels_of(catalog, index);
   size_t low = 0;
   size_t high = list->key_count;

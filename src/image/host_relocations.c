@@ -82,9 +82,9 @@ int kdl_host_object_each_relative(const kdl_host_object *object, kdl_host_visit_
     } else {
       for (unsigned bit = 1; bit < 64 && !outcome; ++bit) {
         if (word >> bit & 1)
-          outcome = visit(user, base + (bit - 1) * 8);
+          outcome = visit(user, base + (uint64_t)(bit - 1) * 8);
       }
-      base += 63 * 8;
+      base += (uint64_t)63 * 8;
     }
     if (outcome)
       return outcome;

@@ -39,7 +39,7 @@
 #endif
 #endif
 
-KDL_OF_GROUP struct {
+KDL_OF_GROUP struct kdl_item {
   uint32_t group[3];
   uint32_t group_count[3];
   uint32_t block[3];

@@ -163,7 +163,7 @@ cc_words cc_start_clang(cc_job *job, const char *path) {
   add_target(&words, job);
   add_language(&words, job);
   cc_words_format(&words, "-O%s", plan->optimization);
-  cc_words_add(&words, "-fno-crash-diagnostics"); /* which are files that nobody would remove */
+  cc_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
   if (plan->colour)
     cc_words_add(&words, "-fcolor-diagnostics");
   if (path != job->source->path) /* a copy, whose includes are the source's */

@@ -128,11 +128,6 @@ static bool reserve(kdl_writer *writer) {
 }
 
 static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender) {
-  kdl_status status = image->pair_count ? KDL_GIVEN(image->pairs) : KDL_OK;
-  if (status == KDL_OK && image->data_size && !lender.container)
-    status = KDL_GIVEN(image->data);
-  if (status != KDL_OK)
-    return status;
   /* What it is written in may end up in memory as a whole, where nothing is larger. */
   if (image->data_size > PTRDIFF_MAX - writer->bytes)
     return kdl_fail(
@@ -145,7 +140,7 @@ static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_len
   kdl_writer_image *slot = &writer->images[writer->count];
   *slot = *image;
   writer->lenders[writer->count] = lender;
-  status = copy_pairs(writer, slot);
+  kdl_status status = copy_pairs(writer, slot);
   if (status == KDL_OK) {
     ++writer->count;
     writer->bytes += image->data_size;
@@ -160,7 +155,11 @@ kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
   if (image->size != sizeof *image)
     return kdl_fail(KDL_BAD_CALL, "kdl_writer_add: image.size is %zu, expected %zu", image->size,
                     sizeof *image);
-  return add(writer, image, (kdl_lender){NULL, 0});
+  if (image->pair_count)
+    status = KDL_GIVEN(image->pairs);
+  if (status == KDL_OK && image->data_size)
+    status = KDL_GIVEN(image->data);
+  return status == KDL_OK ? add(writer, image, (kdl_lender){NULL, 0}) : status;
 }
 
 kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,

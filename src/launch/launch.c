@@ -13,16 +13,24 @@ static void *where(const kdl_kernel *kernel, const kdl_queue *queue) {
   return queue ? queue->head.queue : __atomic_load_n(&kernel->head.queue, __ATOMIC_RELAXED);
 }
 
-static kdl_status launch(kdl_kernel *kernel, const kdl_queue *queue, const kdl_launch_desc *desc,
-                         const kdl_args *args) {
+static inline __attribute__((always_inline)) kdl_status launch(const kdl_kernel *kernel,
+                                                               const kdl_queue *queue,
+                                                               const kdl_launch_desc *desc,
+                                                               const kdl_args *args) {
   kdl_launch_entry *entry = __atomic_load_n(&kernel->head.entry, __ATOMIC_ACQUIRE);
   return entry(&kernel->head, desc, args, where(kernel, queue));
 }
 
+/* Not the way of a launch, so that it stays as short as it can be. */
+static bool are_given(const kdl_kernel *kernel, const void *shape, const kdl_args *args) {
+  return __builtin_expect(kernel && shape && args, true);
+}
+
 kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                            const kdl_args *args) {
-  kdl_status status = KDL_GIVEN(kernel, desc, args);
-  return status == KDL_OK ? launch(kernel, queue, desc, args) : status;
+  if (!are_given(kernel, desc, args))
+    return KDL_GIVEN(kernel, desc, args);
+  return launch(kernel, queue, desc, args);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -96,9 +104,9 @@ static __attribute__((noinline, cold)) kdl_status launch_checked_otherwise(
  * own say, about captures. */
 kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue, const kdl_launch_desc *desc,
                               const kdl_args *args) {
-  kdl_status status = KDL_GIVEN(kernel, desc, args);
-  if (status == KDL_OK)
-    status = check_queue(kernel, queue);
+  if (!are_given(kernel, desc, args))
+    return KDL_GIVEN(kernel, desc, args);
+  kdl_status status = check_queue(kernel, queue);
   if (status != KDL_OK)
     return status;
   if (!is_untraced(kernel))
@@ -179,9 +187,8 @@ static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_ker
 
 kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl_extent *items,
                                  const kdl_args *args) {
-  kdl_status status = KDL_GIVEN(kernel, items, args);
-  if (status != KDL_OK)
-    return status;
+  if (!are_given(kernel, items, args))
+    return KDL_GIVEN(kernel, items, args);
   if (!is_untraced(kernel))
     return launch_items_otherwise(kernel, queue, items, args);
   return launch_items(kernel, queue, items, args, 0);

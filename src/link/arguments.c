@@ -76,6 +76,25 @@ static kdl_status check_device(const kdl_kernel *kernel, size_t index, const kdl
                   kernel->runtime->label);
 }
 
+/* Apart, so that launches without sizes, which is those of programs without checks, are short. */
+static __attribute__((noinline)) kdl_status check_sizes(const kdl_kernel *kernel,
+                                                        const kdl_args *args) {
+  bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
+  kdl_string sig = has_sig ? kernel->key.sig : (kdl_string){"", 0};
+  for (size_t i = 0; i < args->count; ++i) {
+    uint32_t expected = kernel->param_sizes[i];
+    if (!is_size_right(expected, args->sizes[i]))
+      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %zu bytes, expected %u%s%.*s%s",
+                      kernel->name, i, args->sizes[i], (unsigned)expected, sig.length ? " (" : "",
+                      (int)sig.length, sig.data, sig.length ? ")" : "");
+    kdl_status status =
+        is_buffer(expected, args->sizes[i]) ? check_device(kernel, i, args->pointers[i]) : KDL_OK;
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
 kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
   if (kernel->param_count < 0)
     return KDL_OK;
@@ -92,17 +111,8 @@ kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args) {
     if (!args->pointers[i])
       return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found NULL, expected a pointer to its value",
                       kernel->name, i);
-    if (args->sizes && !is_size_right(kernel->param_sizes[i], args->sizes[i]))
-      return kdl_fail(KDL_BAD_CALL, "%s: argument %zu: found %zu bytes, expected %u%s%.*s%s",
-                      kernel->name, i, args->sizes[i], (unsigned)kernel->param_sizes[i],
-                      sig_length ? " (" : "", sig_length, sig, sig_length ? ")" : "");
-    if (args->sizes && is_buffer(kernel->param_sizes[i], args->sizes[i])) {
-      kdl_status status = check_device(kernel, i, args->pointers[i]);
-      if (status != KDL_OK)
-        return status;
-    }
   }
-  return KDL_OK;
+  return args->sizes ? check_sizes(kernel, args) : KDL_OK;
 }
 
 /* Once one offset is not known, no later one is. */

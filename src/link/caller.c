@@ -19,9 +19,11 @@ static const char program[] = "/proc/self/exe";
 
 /* The line of /proc/self/maps for an address: "START-END rwxp OFFSET DEVICE INODE   PATH". */
 static bool path_of_line(char *line, uintptr_t address, char out_path[PATH_MAX]) {
-  uintptr_t start, end;
-  if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) != 2 || address < start ||
-      address >= end)
+  enum { hexadecimal = 16 };
+  char *rest;
+  uintmax_t start = strtoumax(line, &rest, hexadecimal);
+  uintmax_t end = *rest == '-' ? strtoumax(rest + 1, &rest, hexadecimal) : 0;
+  if (address < start || address >= end)
     return false;
   const char *path = strchr(line, '/');
   snprintf(out_path, PATH_MAX, "%.*s", path ? (int)strcspn(path, "\n") : 0, path ? path : "");

@@ -61,8 +61,8 @@ static bool look_along(hunt *hunting, const char *list) {
 }
 
 /* As libkdl lies here, whose tree may have been moved since it was installed, and where it was to
- * be installed. Of these only the second is the system's own word: a program's place can be chosen
- * by whoever makes a hard link to it. */
+ * be installed. Of these only the second is the system's own word: a hard link to a program
+ * changes its place. */
 void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders) {
   static const char installed[] = KDL_LIBRARY_FOLDER;
   char own[PATH_MAX], folder[PATH_MAX];

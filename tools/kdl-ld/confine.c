@@ -25,9 +25,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Limits                                                                                       */
 
-/* Damaged bitcode makes LLVM loop, allocate without end, or die. Whoever starts this program may
- * set less; nobody should have to. The hard limit too: what LLVM was talked into cannot raise it.
- */
+/* Damaged bitcode makes LLVM loop, allocate without end, or die. Less may have been set already.
+ * The hard limit is set as well, so that what runs here cannot raise it again. */
 static void limit(int resource, rlim_t most) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now) != 0)
@@ -152,7 +151,7 @@ static bool restrict_files(const ld_request *request, const char *builtin, int *
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static kdl_status read_wish(bool *out_off, bool *out_required) {
+static kdl_status read_setting(bool *out_off, bool *out_required) {
   const char *word = kdl_environment("KDL_LD_CONFINE");
   *out_off = word && strcmp(word, "off") == 0;
   *out_required = word && strcmp(word, "require") == 0;
@@ -165,7 +164,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
                       ld_confinement *out_confinement) {
   ld_confinement made = {.landlock = 0};
   bool is_required;
-  kdl_status status = read_wish(&made.is_off, &is_required);
+  kdl_status status = read_setting(&made.is_off, &is_required);
   if (status != KDL_OK)
     return status;
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
@@ -204,6 +203,14 @@ static bool can_connect(void) {
   return fd >= 0;
 }
 
+static bool can_raise_limits(void) {
+  struct rlimit now;
+  if (getrlimit(RLIMIT_CPU, &now) != 0)
+    return false;
+  ++now.rlim_max;
+  return setrlimit(RLIMIT_CPU, &now) == 0;
+}
+
 static void print_limit(const char *key, int resource) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now) != 0 || now.rlim_cur == RLIM_INFINITY)
@@ -238,5 +245,6 @@ kdl_status ld_confine_print(void) {
     unlink(planted);
   printf("write_tmp %s\n", can_write ? "allowed" : "refused");
   printf("socket %s\n", can_connect() ? "allowed" : "refused");
+  printf("raise_limits %s\n", can_raise_limits() ? "allowed" : "refused");
   return KDL_OK;
 }

@@ -98,6 +98,7 @@ static const uint16_t refused[] = {
     SYS_clock_adjtime,
     SYS_fanotify_init,
     SYS_vhangup,
+    SYS_setrlimit,
     /* What processes share. */
     SYS_shmget,
     SYS_shmat,
@@ -117,9 +118,12 @@ enum { refused_count = sizeof refused / sizeof *refused };
 
 #define LOAD(field)                                                                                \
   (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define LOAD_LOW(index)                                                                            \
-  (struct sock_filter)                                                                             \
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8 * (index))
+#define LOAD_HALF(index, half)                                                                     \
+  (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) +    \
+                                                              sizeof(uint64_t) * (index) +         \
+                                                              sizeof(uint32_t) * (half))
+#define LOAD_LOW(index) LOAD_HALF(index, 0)
+#define LOAD_HIGH(index) LOAD_HALF(index, 1)
 #define IF(test, value, yes, no)                                                                   \
   (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_##test | BPF_K, value, yes, no)
 #define RETURN(value) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, value)
@@ -155,9 +159,16 @@ static void write_filter(filter *to) {
   add(to, REFUSE(ENOSYS));
   add(to, IF(JEQ, SYS_clone, 0, 3));
   add(to, LOAD_LOW(0));
-  add(to, IF(JSET, namespaces, 0, 6));
+  add(to, IF(JSET, namespaces, 0, 12));
   add(to, REFUSE(EPERM));
-  /* Letters for the terminal of whoever reads the messages. */
+  /* Limits can be asked for, and not set: root could raise them. */
+  add(to, IF(JEQ, SYS_prlimit64, 0, 5));
+  add(to, LOAD_LOW(2));
+  add(to, IF(JEQ, 0, 0, 2));
+  add(to, LOAD_HIGH(2));
+  add(to, IF(JEQ, 0, 6, 0));
+  add(to, REFUSE(EPERM));
+  /* Letters put into the terminal that shows the messages. */
   add(to, IF(JEQ, SYS_ioctl, 0, 4));
   add(to, LOAD_LOW(1));
   add(to, IF(JEQ, TIOCSTI, 1, 0));

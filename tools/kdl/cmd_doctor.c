@@ -123,6 +123,7 @@ static void print_rights(const char *lines) {
       {"read_etc_passwd", "tried to read /etc/passwd"},
       {"write_tmp", "tried to write to /tmp"},
       {"socket", "tried to make a socket"},
+      {"raise_limits", "tried to raise its limits"},
       {"cpu_seconds", "seconds of CPU time, at most"},
       {"memory", "bytes of memory, at most"},
   };

@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # short_of_memory.sh COUNT COMMAND...: runs the command, which writes the file "out", with each of its
 # first COUNT allocations failing in turn: it writes what it would have written, or ends with an error.

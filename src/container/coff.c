@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "container/container.h"
 #include "container/scan.h"
+#include "container/sycl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ enum {
   dos_header_size = 64,
   limit_sections = 1 << 20,
   flag_initialised = 0x40,
+  optional_size = 32, /* as far as the base is in it */
+  magic_64 = 0x20b,
 };
 
 static const uint8_t big_id[16] = {0xc7, 0xa1, 0xba, 0xd1, 0xee, 0xba, 0xa9, 0x4b,
@@ -34,15 +37,12 @@ typedef struct {
   uint64_t sections; /* where their headers begin */
   uint64_t count;
   uint64_t strings; /* where the table of long names begins; 0: there is none */
+  uint64_t base;    /* the address that a program is linked for; 0 in objects */
 } coff_file;
 
 typedef struct {
-  char name[32]; /* of those that are looked for, the longest has 16 */
-  uint64_t header;
-  uint64_t address;
-  uint64_t offset;
-  uint64_t size;
-  uint32_t flags;
+  kdl_section at; /* first: SYCL's reader is given pointers to it */
+  char name[32];  /* of those that are looked for, the longest has 16 */
 } section;
 
 typedef kdl_status parse_fn(kdl_container *, const kdl_scope *, const kdl_region *);
@@ -105,6 +105,15 @@ static kdl_status open_image(coff_file *coff, uint64_t dos_pointer) {
   coff->count = kdl_load_u16(raw + 4 + 2);
   coff->sections = dos_pointer + 4 + header_size + kdl_load_u16(raw + 4 + 16);
   set_strings(coff, kdl_load_u32(raw + 4 + 8), kdl_load_u32(raw + 4 + 12), symbol_size);
+  uint64_t optional = dos_pointer + 4 + header_size;
+  if (kdl_load_u16(raw + 4 + 16) < optional_size ||
+      !kdl_in_range(optional, optional_size, coff->file->size))
+    return KDL_OK;
+  raw = kdl_region_peek(coff->file, optional, optional_size);
+  if (!raw)
+    return kdl_error_status();
+  if (kdl_load_u16(raw) == magic_64)
+    coff->base = kdl_load_u64(raw + 24);
   return KDL_OK;
 }
 
@@ -184,13 +193,13 @@ static kdl_status read_section(const coff_file *coff, uint64_t index, section *o
   const uint8_t *raw = kdl_region_peek(coff->file, at, section_size);
   if (!raw)
     return kdl_error_status();
-  *out = (section){
-      .header = at,
-      .address = kdl_load_u32(raw + 12),
-      .offset = kdl_load_u32(raw + 20),
-      .size = kdl_load_u32(raw + 16),
-      .flags = kdl_load_u32(raw + 36),
-  };
+  *out = (section){.at = {
+                       .header = at,
+                       .address = coff->base + kdl_load_u32(raw + 12),
+                       .offset = kdl_load_u32(raw + 20),
+                       .size = kdl_load_u32(raw + 16),
+                       .flags = kdl_load_u32(raw + 36),
+                   }};
   uint64_t offset;
   if (long_name_at(raw, &offset))
     return read_long_name(coff, offset, out);
@@ -217,15 +226,15 @@ static kdl_status read_name(void *user, kdl_string *out_name) {
 static kdl_status walk_section(kdl_container *container, const kdl_scope *scope,
                                const coff_file *coff, section *item) {
   parse_fn *parse = parser_of(item);
-  bool is_inside = kdl_in_range(item->offset, item->size, coff->file->size);
+  bool is_inside = kdl_in_range(item->at.offset, item->at.size, coff->file->size);
   if (parse && !is_inside)
-    return kdl_malformed(coff->file, item->header + 16, item->name,
+    return kdl_malformed(coff->file, item->at.header + 16, item->name,
                          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
                          ", expected them to end within the file's 0x%" PRIx64,
-                         item->size, item->offset, coff->file->size);
-  kdl_region body = kdl_region_slice(coff->file, item->offset, is_inside ? item->size : 0);
+                         item->at.size, item->at.offset, coff->file->size);
+  kdl_region body = kdl_region_slice(coff->file, item->at.offset, is_inside ? item->at.size : 0);
   if (!parse)
-    return kdl_scan_region(container, scope, &(kdl_scan){&body, item->address, read_name, item});
+    return kdl_scan_region(container, scope, &(kdl_scan){&body, item->at.address, read_name, item});
   kdl_scope inner = *scope;
   inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
   return inner.place ? parse(container, &inner, &body) : kdl_container_no_memory(container);
@@ -234,9 +243,42 @@ static kdl_status walk_section(kdl_container *container, const kdl_scope *scope,
 static int compare_offsets(const void *left, const void *right) {
   const section *a = left;
   const section *b = right;
-  if (a->offset != b->offset)
-    return a->offset < b->offset ? -1 : 1;
-  return (a->header > b->header) - (a->header < b->header);
+  if (a->at.offset != b->at.offset)
+    return a->at.offset < b->at.offset ? -1 : 1;
+  return (a->at.header > b->at.header) - (a->at.header < b->at.header);
+}
+
+static kdl_status name_section(void *user, const kdl_section *at, kdl_string *out_name) {
+  const section *item = (const section *)at;
+  (void)user;
+  *out_name = (kdl_string){item->name, strlen(item->name)};
+  return KDL_OK;
+}
+
+/* The images that a linked program's .tgtimg describes. */
+static kdl_status walk_described(kdl_container *container, const kdl_scope *scope,
+                                 const coff_file *coff, section *sections, size_t count) {
+  section *table = NULL;
+  for (size_t i = 0; i < count && coff->base && !table; ++i) {
+    if (strcmp(sections[i].name, ".tgtimg") == 0)
+      table = &sections[i];
+  }
+  if (!table || !kdl_in_range(table->at.offset, table->at.size, coff->file->size))
+    return KDL_OK;
+  kdl_section **holders = malloc(count * sizeof(kdl_section *));
+  if (!holders)
+    return kdl_container_no_memory(container);
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (kdl_in_range(sections[i].at.offset, sections[i].at.size, coff->file->size) &&
+        sections[i].at.size <= UINT64_MAX - sections[i].at.address)
+      holders[kept++] = &sections[i].at;
+  }
+  kdl_status status =
+      kdl_parse_sycl(container, scope,
+                     &(kdl_sycl){coff->file, &table->at, holders, kept, NULL, name_section, NULL});
+  free(holders);
+  return status;
 }
 
 /* Each byte once: what lies on top of the section before it is left out. */
@@ -247,16 +289,16 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
     kdl_status status = read_section(coff, i, &sections[kept]);
     if (status != KDL_OK)
       return status;
-    kept += sections[kept].size != 0 &&
-            (sections[kept].flags & flag_initialised || parser_of(&sections[kept]));
+    kept += sections[kept].at.size != 0 &&
+            (sections[kept].at.flags & flag_initialised || parser_of(&sections[kept]));
   }
   qsort(sections, kept, sizeof *sections, compare_offsets);
   uint64_t done = 0;
-  kdl_status status = KDL_OK;
+  kdl_status status = walk_described(container, scope, coff, sections, kept);
   for (size_t i = 0; i < kept && status == KDL_OK; ++i) {
-    if (sections[i].offset < done)
+    if (sections[i].at.offset < done || sections[i].at.is_described)
       continue;
-    done = sections[i].offset + sections[i].size;
+    done = sections[i].at.offset + sections[i].at.size;
     status = walk_section(container, scope, coff, &sections[i]);
   }
   return status;

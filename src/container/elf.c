@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "container/elf_sections.h"
 #include "container/scan.h"
+#include "container/sycl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -216,6 +217,16 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
 /* ------------------------------------------------------------------------------------------ */
 /* Sections that a table or a search tells of                                                   */
 
+typedef struct {
+  kdl_container *container;
+  const kdl_section_table *elf;
+} namer;
+
+static kdl_status name_section(void *user, const kdl_section *section, kdl_string *out_name) {
+  const namer *with = user;
+  return kdl_sections_name(with->container, with->elf, section, out_name);
+}
+
 static kdl_status walk_described(kdl_container *container, const kdl_scope *scope,
                                  const kdl_section_table *elf, candidate_list *list) {
   bool is_table = false;
@@ -241,26 +252,27 @@ static kdl_status walk_described(kdl_container *container, const kdl_scope *scop
   kdl_section *table = &list->items[at - 1].section;
   kdl_status status = kdl_sections_check(elf, table, ".tgtimg");
   if (status == KDL_OK)
-    status = kdl_parse_sycl(container, scope, elf, table, sections, count);
+    status = kdl_parse_sycl(container, scope,
+                            &(kdl_sycl){elf->file, table, sections, count, elf, name_section,
+                                        &(namer){container, elf}});
   free(sections);
   return status;
 }
 
 typedef struct {
-  kdl_container *container;
-  const kdl_section_table *elf;
+  namer namer;
   const kdl_section *section;
 } named_section;
 
 static kdl_status read_name(void *user, kdl_string *out_name) {
-  const named_section *one = user;
-  return kdl_sections_name(one->container, one->elf, one->section, out_name);
+  named_section *one = user;
+  return name_section(&one->namer, one->section, out_name);
 }
 
 static kdl_status scan_section(kdl_container *container, const kdl_scope *scope,
                                const kdl_section_table *elf, const kdl_section *section) {
   kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
-  named_section named = {container, elf, section};
+  named_section named = {{container, elf}, section};
   return kdl_scan_region(container, scope, &(kdl_scan){&body, section->address, read_name, &named});
 }
 

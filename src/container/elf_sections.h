@@ -51,10 +51,4 @@ kdl_status kdl_sections_check(const kdl_section_table *elf, const kdl_section *h
 kdl_status kdl_sections_name(kdl_container *container, const kdl_section_table *elf,
                              const kdl_section *header, kdl_string *out_name);
 
-/* The device images that a linked file's .tgtimg section describes. `sections` are those that may
- * hold them: the pointers are sorted by address, and the sections that do are marked. */
-kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope,
-                          const kdl_section_table *elf, const kdl_section *table,
-                          kdl_section **sections, size_t section_count);
-
 #endif

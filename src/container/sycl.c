@@ -6,12 +6,14 @@
  * several devices; with --offload-compress it is a zstd frame, and the size is that of the image
  * once inflated.
  *
- * In a position-independent file the addresses are relocated. GNU ld leaves the link-time address
- * in place; lld does not, and the addend of the relative relocation has it.
+ * In a position-independent ELF file the addresses are relocated. GNU ld leaves the link-time
+ * address in place; lld does not, and the addend of the relative relocation has it. Windows'
+ * linkers leave it in place.
  */
+#include "container/sycl.h"
+
 #include "base/bytes.h"
 #include "base/error.h"
-#include "container/elf_sections.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -34,10 +36,7 @@ typedef struct {
 typedef struct {
   kdl_container *container;
   const kdl_scope *scope;
-  const kdl_section_table *elf;
-  const kdl_section *table;
-  kdl_section **sections; /* sorted by address */
-  size_t section_count;
+  const kdl_sycl *sycl;
   entry *entries;
   uint32_t count;
 } reader;
@@ -49,7 +48,7 @@ static kdl_status read_table(reader *walk, bool *out_unresolved) {
   *out_unresolved = false;
   for (uint32_t i = 0; i < walk->count; ++i) {
     const uint8_t *raw = kdl_region_peek(
-        walk->elf->file, walk->table->offset + (uint64_t)i * entry_size, entry_size);
+        walk->sycl->file, walk->sycl->table->offset + (uint64_t)i * entry_size, entry_size);
     if (!raw)
       return kdl_error_status();
     walk->entries[i] = (entry){.address = kdl_load_u64(raw),
@@ -75,12 +74,12 @@ static kdl_status apply_relocations(reader *walk, const kdl_section *relocations
   for (uint64_t done = 0; done < count;) {
     uint64_t part = count - done < chunk ? count - done : chunk;
     const uint8_t *raw =
-        kdl_region_peek(walk->elf->file, relocations->offset + done * relocation_size,
+        kdl_region_peek(walk->sycl->file, relocations->offset + done * relocation_size,
                         (size_t)part * relocation_size);
     if (!raw)
       return kdl_error_status();
     for (uint64_t i = 0; i < part; ++i, raw += relocation_size) {
-      uint64_t place = kdl_load_u64(raw) - walk->table->address;
+      uint64_t place = kdl_load_u64(raw) - walk->sycl->table->address;
       if (place < (uint64_t)walk->count * entry_size && place % entry_size == 0 &&
           is_relative(kdl_load_u64(raw + 8)))
         walk->entries[place / entry_size].address = kdl_load_u64(raw + 16);
@@ -92,13 +91,13 @@ static kdl_status apply_relocations(reader *walk, const kdl_section *relocations
 
 static kdl_status relocate(reader *walk) {
   kdl_status status = KDL_OK;
-  for (uint64_t i = 1; i < walk->elf->count && status == KDL_OK; ++i) {
+  for (uint64_t i = 1; i < walk->sycl->relocated->count && status == KDL_OK; ++i) {
     kdl_section section;
-    status = kdl_sections_read(walk->elf, i, &section);
+    status = kdl_sections_read(walk->sycl->relocated, i, &section);
     if (status != KDL_OK || section.type != KDL_SECTION_RELA ||
         !(section.flags & KDL_SECTION_ALLOC))
       continue;
-    status = kdl_sections_check(walk->elf, &section, "relocations");
+    status = kdl_sections_check(walk->sycl->relocated, &section, "relocations");
     if (status == KDL_OK)
       status = apply_relocations(walk, &section);
   }
@@ -127,16 +126,18 @@ static int compare_indices(const void *left, const void *right) {
 
 /* Finds the section that holds each image, and what follows it. */
 static void place_entries(reader *walk) {
-  qsort(walk->sections, walk->section_count, sizeof *walk->sections, compare_sections);
+  qsort(walk->sycl->sections, walk->sycl->section_count, sizeof *walk->sycl->sections,
+        compare_sections);
   qsort(walk->entries, walk->count, sizeof *walk->entries, compare_addresses);
   size_t section = 0;
   for (uint32_t i = 0; i < walk->count; ++i) {
     entry *item = &walk->entries[i];
-    while (section < walk->section_count &&
-           item->address >= walk->sections[section]->address + walk->sections[section]->size)
+    while (section < walk->sycl->section_count &&
+           item->address >=
+               walk->sycl->sections[section]->address + walk->sycl->sections[section]->size)
       ++section;
-    if (item->address && section < walk->section_count &&
-        item->address >= walk->sections[section]->address)
+    if (item->address && section < walk->sycl->section_count &&
+        item->address >= walk->sycl->sections[section]->address)
       item->section = (uint32_t)section;
     if (i + 1 < walk->count)
       item->next = walk->entries[i + 1].address;
@@ -257,10 +258,10 @@ static kdl_status add_packed(const reader *walk, const kdl_scope *scope, kdl_str
 static kdl_status add_entry(const reader *walk, const entry *item) {
   char problem[256];
   kdl_image image = {
-      .source = walk->elf->file->source,
+      .source = walk->sycl->file->source,
       .offload_kind = KDL_OFFLOAD_SYCL,
       .header_offset =
-          walk->elf->file->base + walk->table->offset + (uint64_t)item->index * entry_size,
+          walk->sycl->file->base + walk->sycl->table->offset + (uint64_t)item->index * entry_size,
       .label = kdl_arena_format(&walk->container->arena, "sycl%s", walk->scope->place),
   };
   if (!image.label)
@@ -272,13 +273,13 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
              item->index, item->address);
     return add_bad(walk, &image, problem);
   }
-  kdl_section *section = walk->sections[item->section];
+  kdl_section *section = walk->sycl->sections[item->section];
   section->is_described = true;
   uint64_t within = item->address - section->address;
   uint64_t room = section->size - within;
   if (item->next - item->address < room)
     room = item->next - item->address;
-  kdl_region rest = kdl_region_slice(walk->elf->file, section->offset + within, room);
+  kdl_region rest = kdl_region_slice(walk->sycl->file, section->offset + within, room);
   uint8_t head[24] = {0};
   size_t look = room < sizeof head ? (size_t)room : sizeof head;
   const uint8_t *seen = kdl_region_peek(&rest, 0, look);
@@ -297,7 +298,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
     return add_bad(walk, &image, problem);
   }
   kdl_string name;
-  kdl_status status = kdl_sections_name(walk->container, walk->elf, section, &name);
+  kdl_status status = walk->sycl->name(walk->sycl->user, section, &name);
   if (status != KDL_OK)
     return status;
   kdl_scope inner = kdl_container_begin_module(walk->container, walk->scope, true);
@@ -315,20 +316,18 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   return status != KDL_BAD_FILE ? status : add_bad(walk, &image, kdl_error_message());
 }
 
-kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope,
-                          const kdl_section_table *elf, const kdl_section *table,
-                          kdl_section **sections, size_t section_count) {
-  uint64_t count = table->size / entry_size;
+kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope, const kdl_sycl *sycl) {
+  uint64_t count = sycl->table->size / entry_size;
   if (count > KDL_LIMIT_IMAGES)
-    return kdl_malformed(elf->file, table->header, ".tgtimg",
+    return kdl_malformed(sycl->file, sycl->table->header, ".tgtimg",
                          "found %" PRIu64 " entries, expected at most %d", count, KDL_LIMIT_IMAGES);
-  reader walk = {container, scope, elf, table, sections, section_count, NULL, (uint32_t)count};
+  reader walk = {container, scope, sycl, NULL, (uint32_t)count};
   walk.entries = calloc(count ? count : 1, sizeof *walk.entries);
   if (!walk.entries)
     return kdl_container_no_memory(container);
   bool unresolved;
   kdl_status status = read_table(&walk, &unresolved);
-  if (status == KDL_OK && unresolved)
+  if (status == KDL_OK && unresolved && sycl->relocated)
     status = relocate(&walk);
   if (status == KDL_OK)
     place_entries(&walk);

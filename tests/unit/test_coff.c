@@ -21,6 +21,12 @@ typedef struct {
   size_t sections; /* offset of their headers */
 } coff_image;
 
+static const uint64_t program_base = 0x180000000;
+
+static uint32_t section_address(size_t index) {
+  return 0x1000 + 0x10000 * (uint32_t)index;
+}
+
 static const char long_name[] = ".llvm.offloading";
 
 /* The long name is at 4 in the table of strings, which follows one symbol. */
@@ -50,6 +56,8 @@ static coff_image build(layout how, const coff_section *sections, size_t count) 
       kdl_store_u32(out + 60, 64 + 16);
       memcpy(out + 64 + 16, "PE\0", 4);
       kdl_store_u16(out + header + 16, 240);
+      kdl_store_u16(out + header + 20, 0x20b);
+      kdl_store_u64(out + header + 20 + 24, program_base);
     }
     kdl_store_u16(out + header, x86_64);
     kdl_store_u16(out + header + 2, (uint16_t)count);
@@ -61,6 +69,7 @@ static coff_image build(layout how, const coff_section *sections, size_t count) 
     uint8_t *section = out + start + i * 40;
     at = (size_t)kdl_align8(at);
     memcpy(section, sections[i].name, strnlen(sections[i].name, 8));
+    kdl_store_u32(section + 12, how == PROGRAM ? section_address(i) : 0);
     kdl_store_u32(section + 16, (uint32_t)sections[i].size);
     kdl_store_u32(section + 20, (uint32_t)at);
     kdl_store_u32(section + 36, sections[i].flags);
@@ -125,6 +134,32 @@ static void finds_fatbins_in_programs(void **state) {
   free(image.data);
 }
 
+/* Windows' linkers leave the addresses in place, and zeros after the table. */
+static void finds_sycl_images_in_programs(void **state) {
+  (void)state;
+  size_t size;
+  uint8_t *spirv = read_golden("images/spirv64.spv", &size);
+  uint8_t table[64] = {0};
+  kdl_store_u64(table, program_base + section_address(0));
+  kdl_store_u64(table + 8, size);
+  coff_section sections[] = {{"__CLANG_", initialised, spirv, size},
+                             {".tgtimg", initialised, table, sizeof table}};
+  coff_image image = build(PROGRAM, sections, 2);
+  kdl_library *lib;
+  assert_ok(try_open(image.data, image.size, &lib));
+  assert_int_equal(kdl_image_count(lib), 1);
+  assert_int_equal(image_at(lib, 0).kind, KDL_IMAGE_SPIRV);
+  assert_int_equal(image_at(lib, 0).offload_kind, KDL_OFFLOAD_SYCL);
+  assert_string_equal(image_at(lib, 0).problem.data, "");
+  const void *bytes;
+  size_t count;
+  assert_ok(kdl_image_bytes(lib, 0, &bytes, &count));
+  assert_memory_equal(bytes, spirv, size);
+  kdl_close(lib);
+  free(image.data);
+  free(spirv);
+}
+
 static void refuse(coff_image *image, size_t offset, uint32_t value, const char *message) {
   uint8_t saved[4];
   memcpy(saved, image->data + offset, 4);
@@ -173,6 +208,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_what_clang_embedded),
       cmocka_unit_test(finds_fatbins_in_programs),
+      cmocka_unit_test(finds_sycl_images_in_programs),
       cmocka_unit_test(refuses_what_is_damaged),
       cmocka_unit_test(survives_every_cut),
   };

@@ -286,8 +286,12 @@ static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic
     last = begin > last ? begin : last;
   }
   *out_count = first;
-  if (last == 0)
+  if (last == 0) { /* GNU ld then writes 1, and puts the strings behind the symbols */
+    uint64_t symbols = dynamic->values[DT_SYMTAB], strings = dynamic->values[DT_STRTAB];
+    if (first == 1 && strings > symbols)
+      *out_count = (strings - symbols) / KDL_HOST_SYMBOL_SIZE;
     return KDL_OK;
+  }
   for (uint64_t i = last; last >= first; ++i) {
     const uint8_t *chain = kdl_host_object_at(object, chains + (i - first) * 4, 4);
     if (!chain)

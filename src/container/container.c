@@ -211,7 +211,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
       return status;
   }
   image.parent = scope->parent;
-  image.module = scope->module;
+  image.module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
   image.is_link_input = scope->is_link_input;
   if (image.module == container->module_count)
     ++container->module_count;

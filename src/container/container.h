@@ -145,10 +145,11 @@ typedef struct kdl_scope {
 kdl_scope kdl_container_begin_module(kdl_container *container, const kdl_scope *outer,
                                      bool is_first);
 
-/* Appends an image. `proto->pairs` must already be in the container's arena; triple and arch are
- * taken from them. Unless the metadata carries a kernel index, the image's first bytes are looked
- * at: they decide its kind, and a nested container is walked at once. Where a look would inflate
- * what lies before it, a kind that is known already stands. The callee copies *proto. */
+/* Appends an image, which is a module by itself where the scope has none. `proto->pairs` must
+ * already be in the container's arena; triple and arch are taken from them. Unless the metadata
+ * carries a kernel index, the image's first bytes are looked at: they decide its kind, and a nested
+ * container is walked at once. Where a look would inflate what lies before it, a kind that is known
+ * already stands. The callee copies *proto. */
 kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
                              const kdl_image *proto);
 

@@ -124,10 +124,11 @@ static void finds_fatbins_in_programs(void **state) {
   kdl_close(lib);
   coff_section sections[] = {{".nv_fatb", initialised, fatbin, fatbin_size},
                              {".rdata", initialised, fatbin, fatbin_size},
-                             {".text", code, fatbin, fatbin_size}};
-  coff_image image = build(PROGRAM, sections, 3);
+                             {".text", code, fatbin, fatbin_size},
+                             {"__nv_rel", initialised, fatbin, fatbin_size}};
+  coff_image image = build(PROGRAM, sections, 4);
   assert_ok(try_open(image.data, image.size, &lib));
-  assert_int_equal(kdl_image_count(lib), 2 * each);
+  assert_int_equal(kdl_image_count(lib), 3 * each);
   assert_string_equal(image_at(lib, 0).container.data, "cuda-fatbin in .nv_fatb");
   assert_string_equal(image_at(lib, each).container.data, "cuda-fatbin in .rdata");
   kdl_close(lib);

@@ -130,7 +130,8 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
   thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
   kdl_status status =
       cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
-  if (as_json && !(work.why = calloc(count + 1, sizeof *work.why)))
+  work.why = as_json ? calloc(count + 1, sizeof *work.why) : NULL;
+  if (as_json && !work.why)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   if (status == KDL_OK)
     status = choose(args, &work);

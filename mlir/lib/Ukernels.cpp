@@ -95,7 +95,8 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
     why = "found no library of microkernels (library=FILE)";
     return failure();
   }
-  if (kdl_open(path.c_str(), nullptr, &library) != KDL_OK ||
+  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
+  if (kdl_open(path.c_str(), &asItStands, &library) != KDL_OK ||
       kdl_device_find(target.c_str(), &device) != KDL_OK) {
     why = kdl_error_message();
     kdl_close(library);

@@ -10,7 +10,7 @@
 
 static kdl_status read_all(const char *name) {
   kdl_library *lib;
-  kdl_open_opts opts = {.size = sizeof opts, .name = name};
+  kdl_open_opts opts = {.size = sizeof opts, .name = name, .flags = KDL_OPEN_FILE};
   kdl_status status = kdl_open(name, &opts, &lib);
   if (status != KDL_OK)
     return status;

@@ -317,7 +317,8 @@ typedef struct kdl_choice {
  * given as it is, unlinked. `kernel` may be NULL: then images need not hold anything, and must be
  * variants of one module; KDL_BAD_CALL where images of several modules fit, since none of them
  * stands for the others. KDL_NO_MATCH where none fits; the message names the nearest one that holds
- * the kernel and what would help. */
+ * the kernel and what would help. KDL_BAD_FILE where the image has another digest than its metadata
+ * says (kdl.digest). */
 KDL_API kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
                               const kdl_select_opts *opts, kdl_choice *out_choice);
 

@@ -74,6 +74,8 @@ static kdl_status make_files(const cli_link_job *job, size_t image, int *files) 
   size_t size;
   kdl_status status =
       kdl_container_bytes_to_run(job->input->lib->container, (uint32_t)image, &data, &size);
+  if (status == KDL_BAD_FILE)
+    kdl_error_prefix("%s: image %zu", job->input->name, image);
   if (status == KDL_OK)
     status = make_file(data, size, &files[file_caller]);
   if (status == KDL_OK)

@@ -90,8 +90,9 @@ examples() {
   echo "exit code $code"
   echo "== races on group memory in them, $target"
   RJ_RACE=1 emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip >"$work/log" 2>&1 || true
-  echo "$(grep -ciE 'race' "$work/log" || true) lines of the detector's"
-  grep -iE 'race' "$work/log" | sed -E 's/0x[0-9a-f]+/ADDRESS/g' | sort | uniq -c | sort -rn | head -5 || true
+  echo "$(grep -c '^RACE ' "$work/log" || true) races"
+  grep '^RACE ' "$work/log" | sed -E 's/.*(type=[A-Z]+).*/\1/' | sort | uniq -c || true
+  grep -A6 '^RACE ' "$work/log" | head -20 || true
 }
 
 {
@@ -113,3 +114,7 @@ gfx1100_w7900.json gfx1100 gfx11-generic
 gfx1201_r9700.json gfx1201 gfx12-generic
 EOF
 } | tee "$output"
+if grep -q 'exit code 77' "$output"; then
+  echo "evidence-amd.sh: some of it did not run: found no device" >&2
+  exit 1
+fi

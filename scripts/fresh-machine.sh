@@ -110,4 +110,4 @@ step test inside make test
 step demo-again inside make demo
 say "$suite at $commit:"
 printf '%s' "$table"
-grep -h '^[0-9]*% tests passed' "$folder/$suite-test.log"
+sed -n '/^[0-9]*% tests passed/p; /^How long each part took/,$p' "$folder/$suite-test.log"

@@ -128,6 +128,20 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
   return true;
 }
 
+/* What a linker takes in is there twice, or for what a program links at run time, as cuFFT's LTO-IR
+ * is; it counts for itself only where nothing else is. */
+static bool is_link_input(const kdl_image *image) {
+  return image->is_link_input || image->kind == KDL_IMAGE_LTOIR;
+}
+
+static bool has_link_inputs_only(const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (!is_link_input(kdl_catalog_image(catalog, i)))
+      return false;
+  }
+  return true;
+}
+
 /* Whether there may be kernels that cannot be told. */
 static bool is_unreadable(kdl_catalog *catalog, size_t index) {
   return kdl_catalog_image(catalog, index)->problem || kdl_catalog_trouble(catalog, index)[0];
@@ -139,7 +153,7 @@ static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inp
   inventory_image *image = &inventory->images[index];
   image->first = inventory->holding_count;
   bool is_container = kdl_catalog_rule(catalog, index)->faults & KDL_REASON(CONTAINER);
-  image->counts = (!is_container || from->problem) && (with_link_inputs || !from->is_link_input);
+  image->counts = (!is_container || from->problem) && (with_link_inputs || !is_link_input(from));
   if (!image->counts)
     return true;
   bool indexed;
@@ -153,15 +167,6 @@ static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inp
   image->unresolved = kdl_catalog_unresolved(catalog, index);
   image->count = inventory->holding_count - image->first;
   return fits;
-}
-
-/* What a linker has taken in is there twice; it counts for itself only where nothing else is. */
-static bool has_link_inputs_only(const kdl_catalog *catalog) {
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (!kdl_catalog_image(catalog, i)->is_link_input)
-      return false;
-  }
-  return true;
 }
 
 kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_inventory) {

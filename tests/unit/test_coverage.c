@@ -155,6 +155,29 @@ static void the_linked_image_is_chosen(void **state) {
   free_object(&made);
 }
 
+/* LTO-IR is linked at run time, if at all. The golden file's PTX is made LTO-IR too. */
+static void link_time_code_does_not_count_beside_other_code(void **state) {
+  (void)state;
+  enum { first_kind = 16, ltoir = 8 };
+  size_t lto_size, stored_size;
+  uint8_t *lto = read_golden("fatbin/lto.fatbin", &lto_size);
+  uint8_t *stored = read_golden("fatbin/stored.fatbin", &stored_size);
+  uint8_t *both = malloc(lto_size + stored_size);
+  memcpy(both, lto, lto_size);
+  memcpy(both + lto_size, stored, stored_size);
+  both[first_kind] = ltoir;
+  kdl_library *lib;
+  assert_ok(try_open(both, lto_size, &lib));
+  assert_cover(lib, "h200", "0/1 modules, 0/0 kernels");
+  kdl_close(lib);
+  assert_ok(try_open(both, lto_size + stored_size, &lib));
+  assert_cover(lib, "h200", "1/1 modules, 1/1 kernels, complete");
+  kdl_close(lib);
+  free(both);
+  free(stored);
+  free(lto);
+}
+
 /* What another module has for this device runs. */
 static void a_module_may_be_for_other_devices(void **state) {
   (void)state;
@@ -253,6 +276,7 @@ int main(void) {
       cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),
       cmocka_unit_test(unreadable_modules_must_run_themselves),
       cmocka_unit_test(a_module_may_be_for_other_devices),
+      cmocka_unit_test(link_time_code_does_not_count_beside_other_code),
       cmocka_unit_test(nothing_is_not_complete),
       cmocka_unit_test(many_names_take_little_time),
       cmocka_unit_test(the_linked_image_is_chosen),

@@ -3,8 +3,8 @@
  * libkdl: the kernel dynamic linker.
  *
  * libkdl does for compute kernels what ld.so does for functions. A *library* is any fat binary: an
- * OffloadBinary, a Clang offload bundle, a CUDA fatbin, an ELF file or archive that carries one of
- * them, or a single device image. Opening it gives a flat list of *images*, one per compiled
+ * OffloadBinary, a Clang offload bundle, a CUDA fatbin, an ELF or COFF file or archive that carries
+ * one of them, or a single device image. Opening it gives a flat list of *images*, one per compiled
  * variant, without reading the images themselves.
  *
  *     kdl_library *lib;

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the devices make of an image, the best of it last. */
 typedef enum { refused, passed_over, fallback, chosen } standing;
@@ -33,7 +34,8 @@ typedef struct {
   bool *kept;
   /* of the ranking at hand: */
   size_t fitting;
-  uint32_t forms; /* seen so far */
+  bool link_inputs_only; /* kept for the device that they will be linked for */
+  uint32_t forms;        /* seen so far */
   size_t first[form_count];
 } keeper;
 
@@ -43,13 +45,28 @@ typedef struct {
 static unsigned form_of(const keeper *k, const kdl_verdict *verdict) {
   const kdl_image_rule *rule = kdl_catalog_rule(k->catalog, verdict->image);
   bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
-  return ((unsigned)kdl_rank_tier(verdict->rank) * 2 + asks) % form_count;
+  return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % form_count;
+}
+
+static bool has_link_inputs_only(const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (!kdl_catalog_image(catalog, i)->is_link_input)
+      return false;
+  }
+  return true;
+}
+
+/* Whether nothing but a linker stands between the image and the device. */
+static bool fits_once_linked(const kdl_verdict *verdict) {
+  return verdict->reason_count == 1 && strcmp(verdict->reasons[0].code, "relocatable") == 0;
 }
 
 static int keep(void *user, const kdl_verdict *verdict) {
   keeper *k = user;
-  if (!verdict->eligible)
+  if (!verdict->eligible && !k->link_inputs_only)
     return 1; /* the eligible ones come first */
+  if (!verdict->eligible && !fits_once_linked(verdict))
+    return 0;
   unsigned form = form_of(k, verdict);
   bool is_first = !(k->forms >> form & 1);
   if (is_first) {
@@ -170,6 +187,7 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
       k.accounts ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   if (status == KDL_OK)
     status = kdl_library_catalog(input->lib, &k.catalog);
+  k.link_inputs_only = status == KDL_OK && has_link_inputs_only(k.catalog);
   if (status == KDL_OK)
     status = cli_devices_given(args, "for", ',', &devices);
   if (status == KDL_OK)

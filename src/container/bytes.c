@@ -58,10 +58,12 @@ static void take(kdl_container *container, kdl_loan *loan) {
   ++loan->holders;
 }
 
-/* What could not be inflated is of no use to anyone. */
-static void give_back(kdl_container *container, kdl_loan *loan, uint64_t size) {
+/* What could not be inflated is of no use to anyone. The memory is looked at when nobody else can
+ * be inflating into it. */
+static void give_back(kdl_container *container, kdl_loan *loan, uint64_t image_size) {
   if (--loan->holders || loan->kept)
     return;
+  uint64_t size = loan->stream ? kdl_source_held(loan->stream) : loan->inflated ? image_size : 0;
   if (size == 0 || (loan->stream && loan->stream->failure != KDL_OK))
     free_loan(loan, size);
   else
@@ -99,11 +101,11 @@ static kdl_status take_all(kdl_container *container, kdl_image *image) {
 static void give_all_back(kdl_container *container, kdl_image *image, bool keep) {
   for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
     at->loan.kept |= keep && image->codec == KDL_CODEC_NONE && at == image->source;
-    give_back(container, &at->loan, kdl_source_held(at));
+    give_back(container, &at->loan, 0);
   }
   if (image->loan) {
     image->loan->kept |= keep;
-    give_back(container, image->loan, image->loan->inflated ? own_size(image) : 0);
+    give_back(container, image->loan, own_size(image));
   }
 }
 

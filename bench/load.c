@@ -3,10 +3,12 @@
  * From bytes to a kernel on the fake CUDA driver, over and over, for callgrind: what each step
  * costs beside the driver.
  *
- *     bench_load N
+ *     bench_load N              a library of one image
+ *     bench_load N FILE KERNEL  the library in FILE
  */
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +54,8 @@ STEP step_open(const void *data, size_t size, kdl_library **out_lib) {
   must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
 }
 
-STEP step_select(kdl_library *lib, kdl_device *device, kdl_kernel **out_kernel) {
-  must(kdl_sym(lib, device, "saxpy", NULL, out_kernel), "kdl_sym");
+STEP step_select(kdl_library *lib, kdl_device *device, const char *name, kdl_kernel **out_kernel) {
+  must(kdl_sym(lib, device, name, NULL, out_kernel), "kdl_sym");
 }
 
 STEP step_load(kdl_kernel *kernel) {
@@ -64,27 +66,42 @@ STEP step_close(kdl_library *lib) {
   kdl_close(lib);
 }
 
+static void read_file(const char *path, void **out_data, size_t *out_size) {
+  enum { limit = 1 << 16 };
+  FILE *file = fopen(path, "rbe");
+  *out_data = malloc(limit);
+  *out_size = file && *out_data ? fread(*out_data, 1, limit, file) : 0;
+  if (*out_size == 0 || *out_size == limit) {
+    fprintf(stderr, "bench load: %s: found no file of less than %d bytes\n", path, limit);
+    exit(1);
+  }
+  fclose(file);
+}
+
 int main(int argc, char **argv) {
-  static char image[1 << 16];
-  FILE *file = fopen(KDL_BENCH_CUBIN, "rbe");
-  size_t image_size = file ? fread(image, 1, sizeof image, file) : 0, size;
-  void *data;
+  void *file, *packed = NULL;
+  size_t file_size, size;
+  bool is_library = argc > 3;
+  const char *name = is_library ? argv[3] : "saxpy";
+  read_file(is_library ? argv[2] : KDL_BENCH_CUBIN, &file, &file_size);
+  if (is_library)
+    size = file_size;
+  else
+    pack(file, file_size, &packed, &size);
   kdl_device *device;
   kdl_queue *queue; /* opens the device */
-  if (file)
-    fclose(file);
-  pack(image, image_size, &data, &size);
   must(kdl_device_find("cuda", &device), "kdl_device_find");
   must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
   for (long left = argc > 1 ? strtol(argv[1], NULL, 10) : 1; left > 0; --left) {
     kdl_library *lib;
     kdl_kernel *kernel;
-    step_open(data, size, &lib);
-    step_select(lib, device, &kernel);
+    step_open(packed ? packed : file, size, &lib);
+    step_select(lib, device, name, &kernel);
     step_load(kernel);
     step_close(lib);
   }
   kdl_queue_destroy(queue);
-  free(data);
+  free(packed);
+  free(file);
   return 0;
 }

@@ -278,7 +278,7 @@ static void constants_are_checked(void **state) {
       {{{NULL, "1"}}, 1, "constants: found the name \"\", expected an identifier"},
       {{{"a=b", "1"}}, 1, "constants: found the name \"a=b\", expected an identifier"},
       {{{"a", NULL}}, 1, "constants: a: found the value \"\", expected a number"},
-      {{{"a", "1\n2"}}, 1, "constants: a: found the value \"1\n2\", expected a number"},
+      {{{"a", "1\n2"}}, 1, "constants: a: found the value \"1\\x0a2\", expected a number"},
       {{{"a", "1"}, {"a", "2"}}, 2, "constants: found \"a\" twice, expected each once"},
       {{{"a", "1"}}, 257, "constants: found 257, expected at most 256"},
   };

@@ -9,8 +9,8 @@
  * The large subject is linked by the tests' fake kdl-ld, which hands out an image as it is told.
  */
 #include "cache/inspect.h"
-#include "link/linker.h"
 #include "measure/harness.h"
+#include "system/linker_path.h"
 
 #include <kdl/kdl.h>
 

@@ -15,8 +15,8 @@
 
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/driver.h"
-#include "link/backend.h"
 #include "peers/peer.h"
+#include "registry/backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "job.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "objects.h"
 
-#include "base/environment.h"
 #include "peers/peer.h"
+#include "system/environment.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

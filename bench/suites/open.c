@@ -10,11 +10,11 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "cases.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "samples.h"
+#include "system/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

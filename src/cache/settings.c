@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cache/settings.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "system/environment.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cache/store.h"
 
-#include "base/environment.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "system/environment.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,9 +7,9 @@
  * image of a file takes the memory of a few.
  */
 #include "base/error.h"
-#include "base/lock.h"
 #include "container/container.h"
 #include "container/digest.h"
+#include "system/lock.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/lock.h"
 #include "container/codec_abi.h"
+#include "system/lock.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>

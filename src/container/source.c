@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/lock.h"
+#include "system/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,10 +8,10 @@
 #include "container/writer.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "container/container.h"
 #include "container/deflate.h"
 #include "container/string_table.h"
+#include "system/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "device/driver.h"
 
 #include "base/layer.h"
-#include "base/loader.h"
 #include "device/spec_fill.h"
+#include "system/loader.h"
 
 #include <stdarg.h>
 #include <stdio.h>

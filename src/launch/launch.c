@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The launches that are not inline. */
 #include "base/error.h"
-#include "link/kernel.h"
+#include "binding/kernel.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "link/runtime.h"
+#include "registry/runtime.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
-#include "link/runtime.h"
+#include "registry/runtime.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
-#include "base/lock.h"
 #include "image/image.h"
+#include "system/lock.h"
 #include "target/text.h"
 
 #include <inttypes.h>

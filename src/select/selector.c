@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/layer.h"
-#include "base/lock.h"
 #include "device/spec_label.h"
+#include "system/lock.h"
 
 #include <stdlib.h>
 

@@ -28,7 +28,7 @@ kdl_kernel_id kdl_kernel_id_of(kdl_string name);
 typedef struct kdl_selection {
   uint64_t hash;
   kdl_string name;
-  _Atomic(struct kdl_kernel *) handle; /* what link/kernel.h made of it, or NULL */
+  _Atomic(struct kdl_kernel *) handle; /* what binding/kernel.h made of it, or NULL */
   size_t count;
   bool is_one_module; /* the images are variants of the same code */
   uint32_t images[];

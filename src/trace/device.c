@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/device.h"
 
-#include "base/lock.h"
+#include "system/lock.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>

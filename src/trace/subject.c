@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/subject.h"
 
-#include "base/lock.h"
+#include "system/lock.h"
 
 #include <stdlib.h>
 #include <string.h>

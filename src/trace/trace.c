@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/trace.h"
 
-#include "base/environment.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/lock.h"
 #include "base/size.h"
+#include "system/environment.h"
+#include "system/file.h"
+#include "system/lock.h"
 #include "trace/write.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/write.h"
 
-#include "base/file.h"
 #include "base/utf8.h"
+#include "system/file.h"
 #include "trace/device.h"
 #include "trace/trace.h"
 

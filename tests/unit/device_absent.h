@@ -15,7 +15,7 @@
 #include "support.h"
 
 #include "device/discover.h"
-#include "link/backend.h"
+#include "registry/backend.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
 #include "bundle_builder.h"
 
 #include "container/container.h"
-#include "link/library.h"
+#include "library/library.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

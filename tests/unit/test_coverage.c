@@ -3,7 +3,7 @@
 #include "library_builder.h"
 
 #include "elf_builder.h"
-#include "link/selection.h"
+#include "library/selection.h"
 
 enum { progbits = 1, alloc = 2 };
 

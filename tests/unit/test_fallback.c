@@ -3,7 +3,7 @@
  * none does, the error tells the whole chain, and tells it again. */
 #include "launch_support.h"
 
-#include "link/permission.h"
+#include "registry/permission.h"
 
 #define KEY "kdl.kernel.mark"
 #define SIG "sig=ptr<u32> u32"

@@ -3,7 +3,7 @@
  * where it is refused. */
 #include "library_builder.h"
 
-#include "link/permission.h"
+#include "registry/permission.h"
 
 static int times_asked;
 static bool answer;

@@ -2,9 +2,9 @@
 /* What messages quote cannot become messages. */
 #include "support.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/plain.h"
+#include "system/environment.h"
 
 static void check(const char *before, const char *after) {
   char text[256];

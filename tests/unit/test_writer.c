@@ -2,7 +2,7 @@
 /* Writing: the bytes are those of independent writers, and saving never loses a file. */
 #include "support.h"
 
-#include "base/file.h"
+#include "system/file.h"
 
 #include <dirent.h>
 #include <signal.h>

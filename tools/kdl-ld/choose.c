@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "choose.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "system/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

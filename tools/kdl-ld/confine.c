@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "confine.h"
 
-#include "base/environment.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "filter.h"
 #include "image_programs.h"
 #include "landlock.h"
-#include "link/search.h"
+#include "library/search.h"
 #include "program.h"
+#include "system/environment.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 #include "emit.h"
 
 #include "assembly.h"
-#include "base/environment.h"
 #include "base/error.h"
 #include "image_programs.h"
 #include "inline.h"
+#include "system/environment.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "image_programs.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "image/elf_file.h"
 #include "image/host_object.h"
 #include "program.h"
 #include "runtime.h"
+#include "system/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "library.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/kernel_name.h"
-#include "link/search.h"
+#include "library/search.h"
+#include "system/environment.h"
 #include "target/text.h"
 
 #include <llvm-c/BitReader.h>

@@ -2,7 +2,7 @@
 #include "link_report.h"
 
 #include "base/error.h"
-#include "tools/kdl/json.h"
+#include "cli/json.h"
 #include "version.h"
 
 #include <stdio.h>

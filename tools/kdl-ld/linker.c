@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "linker.h"
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "inline.h"
 #include "runtime.h"
+#include "system/environment.h"
 
 #include <kdl/ukernel.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
  * describes what it promises to those who start it. */
-#include "base/environment.h"
 #include "base/error.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
 #include "confine.h"
 #include "emit.h"
 #include "link_report.h"
-#include "tools/kdl/command.h"
-#include "tools/kdl/input.h"
-#include "tools/kdl/output.h"
-#include "tools/kdl/report.h"
+#include "system/environment.h"
 #include "version.h"
 
 #include <llvm-c/ErrorHandling.h>

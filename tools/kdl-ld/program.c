@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "program.h"
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "system/environment.h"
 #include "target/text.h"
 
 #include <errno.h>

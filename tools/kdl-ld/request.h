@@ -3,8 +3,8 @@
 #ifndef KDL_LD_REQUEST_H
 #define KDL_LD_REQUEST_H
 
+#include "cli/options.h"
 #include "select/ranking.h"
-#include "tools/kdl/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/nearest.h"
-#include "command.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/response.h"
+#include "commands.h"
 #include "container/codec.h"
-#include "output.h"
-#include "report.h"
-#include "response.h"
 
 #include <kdl/kdl.h>
 

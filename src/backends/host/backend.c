@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/host/host.h"
 
-#include "base/lock.h"
+#include "system/lock.h"
 
 #define KDL_HERE_HOST kdl_host_services
 #include <kdl/backend_here.h>

@@ -11,9 +11,9 @@
  */
 #include "backends/host/host.h"
 #include "base/bytes.h"
-#include "base/file.h"
-#include "base/loader.h"
 #include "image/host_imports.h"
+#include "system/file.h"
+#include "system/loader.h"
 
 #include <elf.h>
 #include <errno.h>

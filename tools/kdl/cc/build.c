@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "build.h"
+#include "cc/build.h"
 
-#include "../output.h"
-#include "../report.h"
-#include "../variants.h"
 #include "base/error.h"
+#include "cli/output.h"
+#include "cli/report.h"
 #include "container/digest.h"
 #include "image/image.h"
+#include "images/variants.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "examine.h"
+#include "cc/examine.h"
 
-#include "../names.h"
-#include "../signatures.h"
 #include "base/error.h"
 #include "image/spirv_module.h"
+#include "images/names.h"
+#include "images/signatures.h"
 
 #include <stdio.h>
 #include <string.h>

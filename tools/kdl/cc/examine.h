@@ -4,8 +4,8 @@
 #define KDL_TOOL_CC_EXAMINE_H
 
 #include "base/arena.h"
-#include "kernels.h"
-#include "target.h"
+#include "cc/kernels.h"
+#include "cc/target.h"
 
 #include <kdl/kdl.h>
 

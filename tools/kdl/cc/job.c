@@ -3,15 +3,15 @@
  * A job asks Clang three times: for the kernels (-ast-dump), for their signatures (constants in
  * IR), and for the code. Every family of targets then makes its image from the code in its own way.
  */
-#include "job_steps.h"
+#include "cc/job_steps.h"
 
 #include "base/error.h"
-#include "examine.h"
-#include "group_variables.h"
+#include "cc/examine.h"
+#include "cc/group_variables.h"
+#include "cc/signature.h"
+#include "cc/wrapper.h"
 #include "image/host_object.h"
 #include "image/limits.h"
-#include "signature.h"
-#include "wrapper.h"
 
 #include <errno.h>
 #include <stdio.h>

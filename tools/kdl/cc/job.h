@@ -3,10 +3,10 @@
 #ifndef KDL_TOOL_CC_JOB_H
 #define KDL_TOOL_CC_JOB_H
 
-#include "kernels.h"
-#include "process.h"
-#include "target.h"
-#include "toolchain.h"
+#include "cc/kernels.h"
+#include "cc/process.h"
+#include "cc/target.h"
+#include "cc/toolchain.h"
 
 #include <kdl/kdl.h>
 

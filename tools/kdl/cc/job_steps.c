@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "job_steps.h"
+#include "cc/job_steps.h"
 
 #include "base/error.h"
 

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_JOB_STEPS_H
 #define KDL_TOOL_CC_JOB_STEPS_H
 
-#include "job.h"
+#include "cc/job.h"
 
 kdl_status cc_no_memory(const cc_job *job);
 

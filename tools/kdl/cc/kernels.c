@@ -11,7 +11,7 @@
  *     | | |-ConstantExpr 0x55f2 <line:6:5> 'int'
  *     | | | |-value: Int 256
  */
-#include "kernels.h"
+#include "cc/kernels.h"
 
 #include "base/error.h"
 

@@ -4,10 +4,10 @@
  * lines "In file included from" before it, and goes on with its notes and pictures of the source.
  * The targets are put behind the first line, where Clang puts the name of a warning.
  */
-#include "messages.h"
+#include "cc/messages.h"
 
-#include "../report.h"
 #include "base/error.h"
+#include "cli/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

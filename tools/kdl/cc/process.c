@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "process.h"
+#include "cc/process.h"
 
-#include "../input.h"
 #include "base/error.h"
+#include "cli/input.h"
 
 #include <dirent.h>
 #include <errno.h>

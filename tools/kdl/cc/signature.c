@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "signature.h"
+#include "cc/signature.h"
 
 #include "base/error.h"
 

@@ -7,8 +7,8 @@
 #ifndef KDL_TOOL_CC_SIGNATURE_H
 #define KDL_TOOL_CC_SIGNATURE_H
 
-#include "kernels.h"
-#include "target.h"
+#include "cc/kernels.h"
+#include "cc/target.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sources.h"
+#include "cc/sources.h"
 
-#include "../terms.h"
-#include "../vocabulary.h"
 #include "base/error.h"
+#include "images/terms.h"
+#include "images/vocabulary.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_CC_SOURCES_H
 #define KDL_TOOL_CC_SOURCES_H
 
-#include "../options.h"
-#include "job.h"
+#include "cc/job.h"
+#include "cli/options.h"
 
 /* The operand, then what --variant adds. In the arena. */
 kdl_status cc_sources_read(kdl_arena *arena, const cli_args *args, cc_source **out_sources,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "toolchain.h"
+#include "cc/toolchain.h"
 
 #include "base/error.h"
-#include "process.h"
+#include "cc/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define KDL_TOOL_CC_TOOLCHAIN_H
 
 #include "base/arena.h"
-#include "target.h"
+#include "cc/target.h"
 
 #include <kdl/kdl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "wrapper.h"
+#include "cc/wrapper.h"
 
-#include "../input.h"
+#include "cli/input.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* The source                                                                                   */

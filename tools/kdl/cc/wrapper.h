@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_WRAPPER_H
 #define KDL_TOOL_CC_WRAPPER_H
 
-#include "kernels.h"
+#include "cc/kernels.h"
 
 #include <kdl/kdl.h>
 

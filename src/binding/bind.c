@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Binding: the ranked images are tried in order until one loads and has the kernel. What an image
+ * that did not was found guilty of is kept for the story, should none be left.
+ */
+#include "base/error.h"
+#include "base/layer.h"
+#include "binding/geometry.h"
+#include "registry/permission.h"
+#include "system/environment.h"
+#include "target/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* One image                                                                                    */
+
+static kdl_status try_image(kdl_kernel *kernel, size_t place) {
+  const kdl_runtime *runtime = kernel->runtime;
+  uint32_t image = kernel->ranked.selection->images[place];
+  if (!kdl_device_permit(runtime->device, runtime->route,
+                         kdl_catalog_rule(kernel->ranked.catalog, image)))
+    return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
+  kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
+  kdl_status status = kdl_module_load(kernel->lib, runtime, image, special, &kernel->module);
+  if (status != KDL_OK)
+    return status;
+  kdl_geometry_read_key(kernel, image, &kernel->key);
+  kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
+  kdl_backend_wish wish = {.size = sizeof wish,
+                           .name = kernel->name,
+                           .shared = kernel->key.shared,
+                           .hidden = kernel->key.hidden};
+  if (kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG))
+    wish.sig = kernel->key.sig;
+  memcpy(wish.block, key.block, sizeof wish.block);
+  memcpy(wish.tile, key.tile, sizeof wish.tile);
+  kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
+  kdl_layer_enter(KDL_LAYER_RESOLVE);
+  status =
+      runtime->table->kernel_find(runtime->handle, kernel->module->handle, &wish, &kernel->loaded);
+  kdl_layer_leave(KDL_LAYER_RESOLVE, &(kdl_layer_about){.library = kernel->lib->container->name,
+                                                        .kernel = kernel->name,
+                                                        .device = runtime->name,
+                                                        .has_image = true,
+                                                        .image = image,
+                                                        .failed = status != KDL_OK});
+  if (status == KDL_OK)
+    status = kdl_geometry_learn(kernel);
+  if (status == KDL_OK)
+    status = kdl_arguments_learn(kernel);
+  if (status == KDL_OK)
+    kernel->place = place;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The chain                                                                                    */
+
+static void say_bound(const kdl_kernel *kernel) {
+  char name[128];
+  if (!kdl_debug_on(KDL_DEBUG_LOAD))
+    return;
+  kdl_module_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
+  kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
+            kernel->lib->container->name, kernel->place ? "fallback: choice" : "choice",
+            kernel->place + 1, kernel->ranked.selection->count);
+}
+
+/* The status and code of the whole are those of the image that was wanted most. */
+static kdl_status try_images(kdl_kernel *kernel) {
+  const kdl_selection *selection = kernel->ranked.selection;
+  char tried[1536];
+  kdl_out out = {tried, sizeof tried, 0};
+  kdl_status first_status = KDL_OK;
+  int64_t first_code = 0;
+  for (size_t i = 0; i < selection->count; ++i) {
+    kdl_status status = try_image(kernel, i);
+    if (status == KDL_OK) {
+      say_bound(kernel);
+      return KDL_OK;
+    }
+    char name[128];
+    kdl_module_name(kernel->lib, selection->images[i], name, sizeof name);
+    if (i == 0) {
+      first_status = status;
+      first_code = kdl_error_code();
+    }
+    kdl_out_format(&out, "%s%s: %s", i ? "; " : "", name, kdl_error_message());
+    kdl_debug(KDL_DEBUG_LOAD, "%s: %s failed: %s%s", kernel->name, name, kdl_error_message(),
+              i + 1 < selection->count ? "; trying the next" : "");
+  }
+  return kdl_fail_code(first_status, first_code,
+                       "%s: %s: none of %zu images could be loaded on %s: %s",
+                       kernel->lib->container->name, kernel->name, selection->count,
+                       kernel->runtime->table->name, tried);
+}
+
+static void disable_after_fork(kdl_fork_link *link);
+
+static kdl_status bind(kdl_kernel *kernel) {
+  kdl_status status = try_images(kernel);
+  if (status != KDL_OK) {
+    kdl_remember(status, &kernel->failure);
+    atomic_store_explicit(&kernel->binding, KDL_UNBINDABLE, memory_order_release);
+    return status;
+  }
+  kernel->disagreement = kdl_geometry_disagreement(kernel);
+  kernel->fork.disable = disable_after_fork;
+  kdl_fork_add(&kernel->fork);
+  kdl_entry_publish(kernel);
+  atomic_store_explicit(&kernel->binding, kernel->traced ? KDL_TRACED : KDL_BOUND,
+                        memory_order_release);
+  return KDL_OK;
+}
+
+kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
+  kdl_binding binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
+  if (binding == KDL_BOUND || binding == KDL_TRACED)
+    return KDL_OK;
+  if (binding == KDL_UNBINDABLE)
+    return kdl_fail_again(&kernel->failure);
+  kdl_status status = kdl_runtime_usable(kernel->runtime);
+  if (status != KDL_OK || kdl_work_begin(&kernel->work) == KDL_WORK_WAITED)
+    return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
+  binding = atomic_load_explicit(&kernel->binding, memory_order_relaxed);
+  if (binding == KDL_UNBOUND)
+    status = bind(kernel);
+  else if (binding == KDL_UNBINDABLE)
+    status = kdl_fail_again(&kernel->failure);
+  kdl_work_end(&kernel->work);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* After a fork                                                                                 */
+
+static kdl_status refuse_after_fork(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                    const kdl_args *args, void *queue) {
+  (void)queue, (void)desc, (void)args;
+  return kdl_fail_forked(kdl_kernel_of(head)->runtime->label, "opened");
+}
+
+static void disable_after_fork(kdl_fork_link *link) {
+  kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
+  if (kdl_backend_survives_fork(kernel->runtime->table))
+    return;
+  __atomic_store_n(&kernel->head.entry, refuse_after_fork, __ATOMIC_RELEASE);
+  atomic_store_explicit(&kernel->counted, refuse_after_fork, memory_order_release);
+}

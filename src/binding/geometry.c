@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "binding/geometry.h"
+
+#include "base/error.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void kdl_geometry_read_key(const kdl_kernel *kernel, uint32_t image, kdl_kernel_key *out_key) {
+  const kdl_string *value =
+      kdl_catalog_kernel_key(kernel->ranked.catalog, image, kdl_text_of(kernel->name));
+  kdl_parse_error error;
+  if (!value || !kdl_kernel_parse(*value, out_key, &error))
+    *out_key = (kdl_kernel_key){0};
+}
+
+kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key) {
+  kdl_image_geometry made = {{0}, {0}};
+  if (kdl_kernel_has(key, KDL_KERNEL_BLOCK))
+    memcpy(made.block, key->block, sizeof made.block);
+  memcpy(made.tile, made.block, sizeof made.tile);
+  if (kdl_kernel_has(key, KDL_KERNEL_TILE))
+    memcpy(made.tile, key->tile, sizeof made.tile);
+  return made;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Of the image that was loaded                                                                 */
+
+static bool is_set(const uint32_t extent[3]) {
+  return extent[0] != 0;
+}
+
+static kdl_status take_extent(const char *what, const uint32_t key[3], const uint32_t image[3],
+                              uint32_t out[3]) {
+  if (is_set(key) && is_set(image) && memcmp(key, image, 3 * sizeof *key) != 0)
+    return kdl_fail(KDL_BAD_FILE, "metadata says %s=%ux%ux%u, the image itself %ux%ux%u", what,
+                    key[0], key[1], key[2], image[0], image[1], image[2]);
+  memcpy(out, is_set(image) ? image : key, 3 * sizeof *out);
+  return KDL_OK;
+}
+
+kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
+  kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
+  if (kernel->key.shared > UINT32_MAX)
+    return kdl_fail(KDL_BAD_FILE, "metadata says shared=%" PRIu64 ", expected less than 4 GiB",
+                    kernel->key.shared);
+  kdl_status status = take_extent("block", key.block, kernel->loaded.block, kernel->block);
+  if (status != KDL_OK)
+    return status;
+  /* A tile that the key only implies does not contradict one that the image declares. */
+  static const uint32_t unsaid[3] = {0};
+  bool said = kdl_kernel_has(&kernel->key, KDL_KERNEL_TILE);
+  status = take_extent("tile", said ? key.tile : unsaid, kernel->loaded.tile, kernel->tile);
+  if (status == KDL_OK && !is_set(kernel->tile))
+    memcpy(kernel->tile, kernel->block, sizeof kernel->tile);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Of those that may run                                                                        */
+
+/* What the image itself says is read where its key leaves something open. */
+static kdl_image_geometry own_geometry(const kdl_kernel *kernel, uint32_t image) {
+  kdl_image_kind kind = (kdl_image_kind)kdl_catalog_rule(kernel->ranked.catalog, image)->kind;
+  const void *data;
+  size_t size;
+  if (!kdl_image_has_geometry(kind) ||
+      kdl_container_bytes(kernel->lib->container, image, &data, &size) != KDL_OK)
+    return (kdl_image_geometry){{0}, {0}};
+  return kdl_image_read_geometry(kind, data, size, kdl_text_of(kernel->name));
+}
+
+static kdl_image_geometry geometry_of(const kdl_kernel *kernel, uint32_t image) {
+  kdl_kernel_key key;
+  kdl_geometry_read_key(kernel, image, &key);
+  kdl_image_geometry made = kdl_geometry_of_key(&key);
+  bool has_block = kdl_kernel_has(&key, KDL_KERNEL_BLOCK);
+  bool has_tile = kdl_kernel_has(&key, KDL_KERNEL_TILE);
+  if (has_block && has_tile)
+    return made;
+  kdl_image_geometry own = own_geometry(kernel, image);
+  if (!has_block)
+    memcpy(made.block, own.block, sizeof made.block);
+  if (!has_tile)
+    memcpy(made.tile, is_set(own.tile) ? own.tile : made.block, sizeof made.tile);
+  return made;
+}
+
+char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
+  const kdl_selection *selection = kernel->ranked.selection;
+  if (selection->count < 2)
+    return NULL;
+  kdl_image_geometry first = geometry_of(kernel, selection->images[0]);
+  for (size_t i = 1; i < selection->count; ++i) {
+    kdl_image_geometry other = geometry_of(kernel, selection->images[i]);
+    if (memcmp(&first, &other, sizeof first) == 0)
+      continue;
+    char *words;
+    const uint32_t *a = first.block, *b = other.block, *c = first.tile, *d = other.tile;
+    if (asprintf(&words,
+                 "image %u has block=%ux%ux%u tile=%ux%ux%u and image %u has block=%ux%ux%u "
+                 "tile=%ux%ux%u, so that one grid means two problems; use kdl_launch_items",
+                 (unsigned)selection->images[0], a[0], a[1], a[2], c[0], c[1], c[2],
+                 (unsigned)selection->images[i], b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
+      return NULL;
+    return words;
+  }
+  return NULL;
+}

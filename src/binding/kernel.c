@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Handles: found by their question, made where there is none, freed with their library. */
+#include "binding/kernel.h"
+
+#include "base/error.h"
+#include "bitcode/constants.h"
+#include "device/spec_label.h"
+#include "library/scope.h"
+#include "system/lock.h"
+#include "target/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  kdl_device *device;
+  const char *name;
+  const kdl_select_opts *opts;
+  const char *constants; /* bitcode/constants.h; NULL: none */
+} question;
+
+/* What the libraries that are in scope say, on one route of the device. */
+typedef struct {
+  const question *asked;
+  size_t route;
+  kdl_status status;
+  kdl_library *lib; /* the first that has an image; NULL: none */
+  kdl_ranked ranked;
+} answer;
+
+static void free_kernel(kdl_kernel *kernel) {
+  free(kernel->name);
+  free(kernel->constants);
+  free(kernel->failure.story);
+  free(kernel->param_sizes);
+  free(kernel->disagreement);
+  free(kernel);
+}
+
+static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
+  const char *constants = found->asked->constants;
+  kdl_kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel)
+    return NULL;
+  kernel->lib = lib;
+  kernel->runtime = runtime;
+  kernel->ranked = found->ranked;
+  kernel->name = strdup(found->asked->name);
+  kernel->constants = constants ? strdup(constants) : NULL;
+  kernel->head.entry = kdl_entry_resolve;
+  atomic_init(&kernel->counted, kdl_entry_resolve_counted);
+  if (!kernel->name || !kernel->constants != !constants) {
+    free_kernel(kernel);
+    return NULL;
+  }
+  kernel->next = lib->kernels;
+  lib->kernels = kernel;
+  return kernel;
+}
+
+/* With constants, the handle is looked for among all of the library's. */
+static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
+  kdl_lock(&lib->lock);
+  kdl_kernel *kernel = lib->kernels;
+  while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
+                    strcmp(kernel->constants, found->asked->constants) != 0))
+    kernel = kernel->next;
+  if (!kernel)
+    kernel = make(found, runtime);
+  kdl_unlock(&lib->lock);
+  return kernel;
+}
+
+/* A selection stands for one kernel on one route of one device under one policy and tag: so it has
+ * one handle without constants. */
+static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
+  kdl_library *lib = found->lib;
+  _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
+  kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
+  if (kernel)
+    return kernel;
+  kdl_lock(&lib->lock);
+  kernel = atomic_load_explicit(slot, memory_order_relaxed);
+  if (!kernel) {
+    kernel = make(found, runtime);
+    atomic_store_explicit(slot, kernel, memory_order_release);
+  }
+  kdl_unlock(&lib->lock);
+  return kernel;
+}
+
+static bool ask(void *user, kdl_library *lib) {
+  answer *found = user;
+  const question *asked = found->asked;
+  found->status =
+      kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranked);
+  if (found->status == KDL_OK && found->ranked.selection)
+    found->lib = lib;
+  return found->status != KDL_OK || found->lib;
+}
+
+/* The first route that the device can be used through and an image fits; where none does, the first
+ * that it can be used through. */
+static kdl_status find_route(kdl_library *lib, const question *asked, answer *out_found) {
+  size_t route;
+  if (!kdl_runtime_next_route(asked->device, 0, &route))
+    return kdl_error_status();
+  *out_found = (answer){.asked = asked, .route = route};
+  do {
+    answer found = {.asked = asked, .route = route};
+    kdl_status status = kdl_scope_visit(lib, ask, &found);
+    if (status != KDL_OK || found.status != KDL_OK)
+      return status != KDL_OK ? status : found.status;
+    if (found.lib)
+      *out_found = found;
+  } while (!out_found->lib && kdl_runtime_next_route(asked->device, route + 1, &route));
+  return KDL_OK;
+}
+
+static kdl_status no_image(kdl_library *lib, const answer *found) {
+  const question *asked = found->asked;
+  if (lib)
+    return kdl_library_tell_why(lib, asked->device, found->route, asked->name, asked->opts);
+  char label[192];
+  kdl_device_spec_label(&asked->device->routes[found->route]->spec,
+                        &(kdl_out){label, sizeof label, 0});
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: no library that was opened with KDL_OPEN_GLOBAL has an image for %s",
+                  asked->name, label);
+}
+
+static kdl_status answer_question(kdl_library *lib, const question *asked,
+                                  kdl_kernel **out_kernel) {
+  const kdl_runtime *runtime;
+  answer found;
+  kdl_status status = find_route(lib, asked, &found);
+  if (status == KDL_OK && !found.lib)
+    return no_image(lib, &found);
+  if (status == KDL_OK)
+    status = kdl_runtime_open_route(asked->device, found.route, &runtime);
+  if (status != KDL_OK)
+    return status;
+  /* Another thread was first, through another route, which is now the only one. */
+  if (runtime->route != found.route)
+    return answer_question(lib, asked, out_kernel);
+  kdl_kernel *kernel =
+      asked->constants ? special_handle_of(&found, runtime) : handle_of(&found, runtime);
+  if (!kernel)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", asked->name);
+  *out_kernel = kernel;
+  return KDL_OK;
+}
+
+kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
+                   const kdl_select_opts *opts, kdl_kernel **out_kernel) {
+  kdl_select_opts whole;
+  char *constants = NULL;
+  kdl_status status = KDL_GIVEN(device, name, out_kernel);
+  if (status == KDL_OK && !*name)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_sym: found no name, expected that of a kernel");
+  if (status == KDL_OK)
+    status = kdl_runtime_check_here(device);
+  if (status == KDL_OK)
+    status = kdl_select_opts_read(opts, &whole);
+  if (status == KDL_OK)
+    status = kdl_constants_print(whole.constants, whole.constant_count, &constants);
+  if (status == KDL_OK) {
+    const question asked = {device, name, opts, constants};
+    status = answer_question(lib, &asked, out_kernel);
+    free(constants);
+  }
+  return status;
+}
+
+kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {
+  if (KDL_GIVEN(kernel) != KDL_OK)
+    return NULL;
+  kdl_retain(kernel->lib);
+  return kernel;
+}
+
+void kdl_kernel_release(kdl_kernel *kernel) {
+  if (kernel)
+    kdl_close(kernel->lib);
+}
+
+void kdl_kernels_free(kdl_library *lib) {
+  while (lib->kernels) {
+    kdl_kernel *kernel = lib->kernels;
+    lib->kernels = kernel->next;
+    kdl_fork_remove(&kernel->fork);
+    free_kernel(kernel);
+  }
+}
+
+kdl_status kdl_prefetch(kdl_kernel *kernel) {
+  kdl_status status = KDL_GIVEN(kernel);
+  return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
+}
+
+kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
+  kdl_status status = KDL_GIVEN(kernel, out_info);
+  if (status != KDL_OK)
+    return status;
+  if (out_info->size != sizeof *out_info)
+    return kdl_fail(KDL_BAD_CALL, "kdl_kernel_get: info.size is %zu, expected %zu", out_info->size,
+                    sizeof *out_info);
+  status = kdl_kernel_bind(kernel);
+  if (status != KDL_OK)
+    return status;
+  const kdl_runtime *runtime = kernel->runtime;
+  uint32_t image = kdl_kernel_image(kernel);
+  kdl_kernel_info info = {
+      .size = sizeof info,
+      .name = kernel->name,
+      .library = kernel->lib->container->name,
+      .device = kdl_runtime_line(runtime),
+      .fit = kdl_match_fit(kdl_catalog_rule(kernel->ranked.catalog, image),
+                           &kdl_device_route(runtime->device, runtime->route)->rule),
+      .image = image,
+      .place = kernel->place,
+      .image_count = kernel->ranked.selection->count,
+      .kind = kernel->module->kind,
+      .param_count = kernel->param_count,
+      .params = kernel->loaded.params,
+  };
+  memcpy(info.block, kernel->block, sizeof info.block);
+  memcpy(info.tile, kernel->tile, sizeof info.tile);
+  *out_info = info;
+  return KDL_OK;
+}
+
+kdl_status kdl_global(kdl_kernel *kernel, const char *name, kdl_buffer *out_buffer) {
+  kdl_status status = KDL_GIVEN(kernel, name, out_buffer);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
+  if (status == KDL_OK)
+    status = kdl_runtime_usable(kernel->runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_buffer buffer = {.device = kernel->runtime->device};
+  status = kernel->runtime->table->global_find(kernel->runtime->handle, kernel->module->handle,
+                                               name, &buffer.address, &buffer.size);
+  if (status == KDL_OK)
+    *out_buffer = buffer;
+  else
+    kdl_error_prefix("%s: image %u", kernel->lib->container->name,
+                     (unsigned)kdl_kernel_image(kernel));
+  return status;
+}
+
+kdl_status kdl_kernel_native(kdl_kernel *kernel, void **out_handle) {
+  kdl_status status = KDL_GIVEN(kernel, out_handle);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
+  if (status == KDL_OK)
+    *out_handle =
+        kernel->runtime->table->kernel_native(kernel->runtime->handle, kernel->loaded.context);
+  return status;
+}

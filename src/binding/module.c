@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "binding/module.h"
+
+#include "base/error.h"
+#include "base/layer.h"
+#include "bitcode/bitcode.h"
+#include "image/image.h"
+#include "system/environment.h"
+#include "system/lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
+  out_failure->status = status;
+  out_failure->code = kdl_error_code();
+  out_failure->story = strdup(kdl_error_message());
+}
+
+kdl_status kdl_fail_again(const kdl_remembered *failure) {
+  return kdl_fail_code(failure->status, failure->code, "%s",
+                       failure->story ? failure->story : "out of memory");
+}
+
+static char *append(char *at, const char *end, const char *text) {
+  while (*text && at < end)
+    *at++ = *text++;
+  return at;
+}
+
+/* Every load writes one, for messages that are seldom needed: snprintf would cost ten times as
+ * much. */
+static void write_name(const kdl_library *lib, uint32_t image, const char *before, char *buffer,
+                       size_t size) {
+  const kdl_image *what = &lib->container->images[image];
+  /* An indexed image was not looked at, and producers often declare no kind. */
+  const char *kind = what->kind == KDL_IMAGE_UNKNOWN ? "" : kdl_image_kind_name(what->kind);
+  char number[12] = "", *digit = number + sizeof number - 1;
+  do
+    *--digit = (char)('0' + image % 10);
+  while (image /= 10);
+  const char *const parts[] = {before, *before ? ": image " : "image ",       digit,           " (",
+                               kind,   *kind && what->arch.length ? " " : "", what->arch.data, ")"};
+  char *at = buffer;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+    at = append(at, buffer + size - 1, parts[i]);
+  *at = '\0';
+}
+
+void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
+  write_name(lib, image, "", buffer, size);
+}
+
+const char *kdl_module_variant(const kdl_library *lib, uint32_t image) {
+  const kdl_image *what = &lib->container->images[image];
+  const kdl_string *tag = kdl_find_value(what->pairs, what->pair_count, "variant_tag");
+  return tag ? tag->data : NULL;
+}
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The backend's part. */
+static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
+                            const kdl_backend_image *image) {
+  const kdl_runtime *runtime = module->runtime;
+  int64_t start = now_ns();
+  module->kind = image->kind;
+  kdl_status status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_layer_enter(KDL_LAYER_LOAD);
+  status = runtime->table->module_load(runtime->handle, image, &module->handle);
+  if (status != KDL_OK)
+    kdl_runtime_drop(runtime);
+  kdl_layer_leave(KDL_LAYER_LOAD,
+                  &(kdl_layer_about){.library = lib->container->name,
+                                     .device = runtime->name,
+                                     .target = image->arch,
+                                     .kind = kdl_image_kind_name(image->kind),
+                                     .variant = kdl_module_variant(lib, module->image),
+                                     .has_image = true,
+                                     .image = module->image,
+                                     .bytes = image->data_size,
+                                     .failed = status != KDL_OK});
+  if (status == KDL_OK)
+    kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
+              (double)(now_ns() - start) / 1000);
+  else
+    kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", image->name, kdl_error_message());
+  return status;
+}
+
+/* Only what loads is kept; what was kept and no longer loads is made anew, once. */
+static kdl_status load_linked(kdl_library *lib, kdl_module *module, kdl_link_from from,
+                              kdl_backend_image image, bool *out_was_cached) {
+  kdl_link_task task = {.lib = lib,
+                        .image = module->image,
+                        .runtime = module->runtime,
+                        .kernel = module->special.kernel,
+                        .constants = module->special.constants};
+  kdl_linked *linked = malloc(sizeof *linked);
+  if (!linked)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_layer_enter(KDL_LAYER_LINK);
+  kdl_status status = kdl_bitcode_link(&task, from, linked);
+  kdl_layer_leave(KDL_LAYER_LINK, &(kdl_layer_about){.library = lib->container->name,
+                                                     .kernel = module->special.kernel,
+                                                     .device = module->runtime->name,
+                                                     .target = image.arch,
+                                                     .has_image = true,
+                                                     .image = module->image,
+                                                     .bytes = status == KDL_OK ? linked->size : 0,
+                                                     .failed = status != KDL_OK});
+  *out_was_cached = status == KDL_OK && linked->is_cached;
+  if (status == KDL_OK) {
+    image.kind = linked->kind;
+    image.data = linked->image;
+    image.data_size = linked->size;
+    status = hand_over(lib, module, &image);
+    if (status == KDL_OK) {
+      kdl_linked_keep(linked);
+      module->linked = kdl_linked_take(linked);
+    } else if (*out_was_cached) {
+      kdl_linked_drop(linked);
+    }
+  }
+  kdl_linked_free(linked);
+  free(linked);
+  return status;
+}
+
+static kdl_status load_bitcode(kdl_library *lib, kdl_module *module,
+                               const kdl_backend_image *image) {
+  bool was_cached = false;
+  kdl_status status = load_linked(lib, module, KDL_LINK_FROM_CACHE, *image, &was_cached);
+  if (status != KDL_OK && was_cached)
+    status = load_linked(lib, module, KDL_LINK_ANEW, *image, &was_cached);
+  return status;
+}
+
+/* An indexed image was not looked at before. */
+static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_kind) {
+  const void *data;
+  size_t size;
+  kdl_status status = KDL_OK;
+  *out_kind = lib->container->images[index].kind;
+  if (*out_kind == KDL_IMAGE_UNKNOWN) {
+    status = kdl_container_bytes(lib->container, index, &data, &size);
+    if (status == KDL_OK)
+      *out_kind = kdl_image_sniff(data, size);
+  }
+  return status;
+}
+
+static kdl_status load(kdl_library *lib, kdl_module *module) {
+  const kdl_image *source = &lib->container->images[module->image];
+  char name[512];
+  write_name(lib, module->image, lib->container->name, name, sizeof name);
+  if (lib->flags & KDL_OPEN_NO_HOST &&
+      kdl_device_is_process(module->runtime->device, module->runtime->route))
+    return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST, and what runs "
+                                     "on this device runs in this process");
+  kdl_backend_image image = {.size = sizeof image,
+                             .arch = source->arch.data,
+                             .name = name,
+                             .pairs = source->pairs,
+                             .pair_count = source->pair_count};
+  kdl_status status = kind_of(lib, module->image, &image.kind);
+  if (status == KDL_OK)
+    status =
+        kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size);
+  if (status != KDL_OK)
+    return status;
+  return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
+                                         : hand_over(lib, module, &image);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The library's modules                                                                        */
+
+static bool is_same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32_t image,
+                    const kdl_specialisation *special) {
+  return module->runtime == runtime && module->image == image &&
+         is_same_text(module->special.constants, special->constants) &&
+         is_same_text(module->special.kernel, special->kernel);
+}
+
+static void free_module(kdl_module *module) {
+  free(module->failure.story);
+  free((char *)(uintptr_t)module->special.kernel);
+  free((char *)(uintptr_t)module->special.constants);
+  free(module->linked);
+  free(module);
+}
+
+static kdl_module *make(const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
+  kdl_module *module = calloc(1, sizeof *module);
+  if (!module)
+    return NULL;
+  module->runtime = runtime;
+  module->image = image;
+  if (special->constants) {
+    module->special.kernel = strdup(special->kernel);
+    module->special.constants = strdup(special->constants);
+    if (!module->special.kernel || !module->special.constants) {
+      free_module(module);
+      return NULL;
+    }
+  }
+  return module;
+}
+
+static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                        const kdl_specialisation *special) {
+  kdl_lock(&lib->lock);
+  kdl_module *module = lib->modules;
+  while (module && !is_same(module, runtime, image, special))
+    module = module->next;
+  if (!module) {
+    module = make(runtime, image, special);
+    if (module) {
+      module->next = lib->modules;
+      lib->modules = module;
+    }
+  }
+  kdl_unlock(&lib->lock);
+  return module;
+}
+
+kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                           kdl_specialisation special, kdl_module **out_module) {
+  kdl_image_kind kind = KDL_IMAGE_UNKNOWN;
+  if (special.constants) {
+    kdl_status status = kind_of(lib, image, &kind);
+    if (status != KDL_OK)
+      return status;
+  }
+  if (kind != KDL_IMAGE_BITCODE)
+    special = (kdl_specialisation){NULL, NULL};
+  kdl_module *module = find(lib, runtime, image, &special);
+  if (!module)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  while (!atomic_load_explicit(&module->tried, memory_order_acquire)) {
+    if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
+      kdl_status status = load(lib, module);
+      if (status != KDL_OK)
+        kdl_remember(status, &module->failure);
+      atomic_store_explicit(&module->tried, true, memory_order_release);
+    }
+    kdl_work_end(&module->loading);
+  }
+  if (module->failure.status != KDL_OK)
+    return kdl_fail_again(&module->failure);
+  *out_module = module;
+  return KDL_OK;
+}
+
+void kdl_modules_unload(kdl_library *lib) {
+  while (lib->modules) {
+    kdl_module *module = lib->modules;
+    lib->modules = module->next;
+    const kdl_runtime *runtime = module->runtime;
+    if (module->handle && kdl_runtime_usable(runtime) == KDL_OK) {
+      runtime->table->module_unload(runtime->handle, module->handle);
+      if (kdl_debug_on(KDL_DEBUG_LOAD)) {
+        char name[128];
+        kdl_module_name(lib, module->image, name, sizeof name);
+        kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
+      }
+    }
+    if (module->handle)
+      kdl_runtime_drop(runtime);
+    free_module(module);
+  }
+}

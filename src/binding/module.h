@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One image on one device: loaded once, or failed once and remembered so. */
+#ifndef KDL_BINDING_MODULE_H
+#define KDL_BINDING_MODULE_H
+
+#include "library/library.h"
+#include "registry/runtime.h"
+
+/* A failure that is told again to everybody who asks. */
+typedef struct kdl_remembered {
+  kdl_status status;
+  int64_t code;
+  char *story;
+} kdl_remembered;
+
+/* Keeps what was last recorded on this thread. */
+void kdl_remember(kdl_status status, kdl_remembered *out_failure);
+kdl_status kdl_fail_again(const kdl_remembered *failure);
+
+/* What of a kernel's constants a module was made for; both NULL where the image is loaded as a
+ * whole: for any kernel, with no constants or of a kind that has none. */
+typedef struct kdl_specialisation {
+  const char *kernel;
+  const char *constants; /* bitcode/constants.h */
+} kdl_specialisation;
+
+typedef struct kdl_module {
+  struct kdl_module *next;
+  const kdl_runtime *runtime;
+  uint32_t image;
+  kdl_specialisation special; /* its own copies */
+  kdl_work loading;
+  atomic_bool tried;
+  kdl_remembered failure;
+  kdl_image_kind kind; /* by the image's own bytes; of bitcode, what it was linked to */
+  void *linked;        /* holds the image that bitcode was linked to */
+  void *handle;        /* the backend's */
+} kdl_module;
+
+/* The module, loaded. Fails with what the driver said, also the second time, without asking it
+ * again. `special` matters to bitcode only. */
+kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
+                           kdl_specialisation special, kdl_module **out_module);
+
+/* For the library's end: the newest first. */
+void kdl_modules_unload(kdl_library *lib);
+
+/* "saxpy.offload: image 2 (cubin sm_90)" or, where `lib` is named already, from "image" on. */
+void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
+
+/* The image's variant_tag, or NULL. */
+const char *kdl_module_variant(const kdl_library *lib, uint32_t image);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "bitcode/bitcode.h"
+
+#include "base/error.h"
+#include "binding/module.h"
+#include "bitcode/identity.h"
+#include "bitcode/link_run.h"
+#include "image/image.h"
+#include "registry/permission.h"
+#include "system/environment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* From the cache                                                                               */
+
+static kdl_string text_of(const kdl_question *question) {
+  return (kdl_string){question->text, question->length};
+}
+
+/* Whether the files that the image was made with, and that are not in the question, are the same.
+ */
+static bool is_current(const kdl_linked *linked, const kdl_cache_entry *entry) {
+  kdl_string file;
+  for (size_t i = 0; kdl_cache_field(entry->notes, "depends", i, &file); ++i) {
+    if (!kdl_identity_holds(file)) {
+      kdl_debug(KDL_DEBUG_LINK, "%s: the cache's answer is out of date: %.*s is another now",
+                linked->name, (int)file.length, file.data);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool look_up(kdl_linked *linked) {
+  kdl_cache_found found;
+  kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->question), &found);
+  if (status != KDL_OK) {
+    if (status != KDL_NO_MATCH)
+      kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
+    return false;
+  }
+  if (!is_current(linked, &found.entry)) {
+    kdl_cache_found_free(&found);
+    return false;
+  }
+  linked->is_cached = true;
+  linked->data = found.data;
+  linked->kind = found.entry.kind;
+  linked->image = found.entry.image;
+  linked->size = found.entry.image_size;
+  kdl_debug(KDL_DEBUG_LINK, "%s: in the cache: %s, %zu bytes", linked->name,
+            kdl_image_kind_name(linked->kind), linked->size);
+  return true;
+}
+
+static void open_cache(kdl_linked *linked) {
+  if (kdl_cache_settings_read(&linked->cache) == KDL_OK)
+    return;
+  kdl_debug(KDL_DEBUG_LINK, "cache: not used: %s", kdl_error_message());
+  linked->cache.mode = KDL_CACHE_OFF;
+}
+
+/* Lets somebody else who is making the same finish first, and looks again: it may be there by now.
+ * One who did not make it has failed: waiting for the next who tries would put everybody in a row.
+ */
+static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
+  bool waited;
+  linked->claim = kdl_cache_claim_take(&linked->cache, text_of(&linked->question),
+                                       limits->milliseconds, &waited);
+  bool found = look_up(linked);
+  if (found || waited)
+    kdl_cache_claim_give_back(&linked->claim);
+  return found;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Linking                                                                                      */
+
+static kdl_status take_output(kdl_linked *linked, const kdl_link_result *result) {
+  linked->data = result->image;
+  linked->image = result->image;
+  linked->size = result->size;
+  linked->kind = kdl_image_sniff(result->image, result->size);
+  linked->notes = result->notes;
+  memcpy(linked->doubt, result->doubt, sizeof linked->doubt);
+  if (linked->kind == KDL_IMAGE_UNKNOWN || linked->kind == KDL_IMAGE_BITCODE)
+    return kdl_fail(KDL_BAD_FILE, "kdl-ld wrote %zu bytes of %s, expected an image for %s",
+                    linked->size, kdl_image_kind_name(linked->kind), linked->question.device);
+  return KDL_OK;
+}
+
+static kdl_status link_anew(const kdl_link_task *task, const kdl_link_limits *limits,
+                            kdl_linked *linked) {
+  kdl_link_result result;
+  kdl_debug(KDL_DEBUG_LINK, "%s: linked by %s for %s", linked->name, linked->question.linker,
+            linked->question.device);
+  kdl_status status = kdl_link_run(task, &linked->question, limits, linked->name, &result);
+  return status == KDL_OK ? take_output(linked, &result) : status;
+}
+
+kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_linked *out_linked) {
+  kdl_linked *linked = out_linked;
+  kdl_link_limits limits;
+  char image[128];
+  *linked = (kdl_linked){.claim = {.folder = -1}};
+  kdl_module_name(task->lib, task->image, image, sizeof image);
+  snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
+  /* What is linked may use all that the device has. */
+  kdl_device_permit_all(task->runtime->device, task->runtime->route);
+  kdl_status status = kdl_link_limits_read(&limits);
+  if (status == KDL_OK)
+    status = kdl_question_make(task, &linked->question);
+  if (status != KDL_OK)
+    return status;
+  open_cache(linked);
+  bool may_look = from == KDL_LINK_FROM_CACHE && linked->cache.mode != KDL_CACHE_OFF;
+  if (may_look && look_up(linked))
+    return KDL_OK;
+  if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_others(linked, &limits))
+    return KDL_OK;
+  return link_anew(task, &limits, linked);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Afterwards                                                                                   */
+
+void kdl_linked_keep(kdl_linked *linked) {
+  if (linked->is_cached || linked->cache.mode != KDL_CACHE_ON)
+    return;
+  if (linked->doubt[0]) {
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->doubt);
+    return;
+  }
+  kdl_cache_entry entry = {
+      .question = text_of(&linked->question),
+      .notes = {linked->notes, strlen(linked->notes)},
+      .kind = linked->kind,
+      .image = linked->image,
+      .image_size = linked->size,
+  };
+  if (kdl_cache_store(&linked->cache, &entry) == KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: kept in %s", linked->name, linked->cache.dir);
+  else
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
+}
+
+void kdl_linked_drop(kdl_linked *linked) {
+  kdl_debug(KDL_DEBUG_LINK, "cache: %s: what was there does not load", linked->name);
+  if (linked->cache.mode == KDL_CACHE_ON)
+    kdl_cache_remove(&linked->cache, text_of(&linked->question));
+}
+
+void *kdl_linked_take(kdl_linked *linked) {
+  void *data = linked->data;
+  linked->data = NULL;
+  return data;
+}
+
+void kdl_linked_free(kdl_linked *linked) {
+  kdl_cache_claim_give_back(&linked->claim);
+  kdl_question_free(&linked->question);
+  free(linked->notes);
+  free(linked->data);
+}

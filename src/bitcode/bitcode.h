@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Bitcode becomes an image that a backend loads: out of the cache, or through kdl-ld. LLVM is never
+ * in this process, and whatever becomes of kdl-ld is an error like any other.
+ */
+#ifndef KDL_BITCODE_BITCODE_H
+#define KDL_BITCODE_BITCODE_H
+
+#include "bitcode/link_key.h"
+#include "cache/claim.h"
+#include "cache/store.h"
+
+typedef struct kdl_linked {
+  kdl_image_kind kind;
+  const void *image; /* a NUL follows */
+  size_t size;
+  bool is_cached; /* it came from there */
+
+  void *data; /* what holds the image */
+  kdl_question question;
+  kdl_cache_settings cache; /* off where it cannot be used */
+  kdl_cache_claim claim;
+  char *notes;     /* for the entry, should it be kept */
+  char doubt[256]; /* why it is not to be */
+  char name[512];  /* what was linked, for people */
+} kdl_linked;
+
+typedef enum kdl_link_from {
+  KDL_LINK_FROM_CACHE, /* where it has the answer */
+  KDL_LINK_ANEW,
+} kdl_link_from;
+
+/* The image for a task. The caller frees *out_linked, also after a failure. */
+kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_linked *out_linked);
+
+/* Puts an image that was linked, and that its backend has loaded, into the cache. That it cannot be
+ * is no error. */
+void kdl_linked_keep(kdl_linked *linked);
+
+/* Removes from the cache an image that came from there and that its backend refused. */
+void kdl_linked_drop(kdl_linked *linked);
+
+/* Hands over what holds the image, to be freed with free(). */
+void *kdl_linked_take(kdl_linked *linked);
+
+void kdl_linked_free(kdl_linked *linked);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Specialisation constants, as one text: a line `const NAME=VALUE` each, sorted, so that the same
+ * constants are the same text. */
+#ifndef KDL_BITCODE_CONSTANTS_H
+#define KDL_BITCODE_CONSTANTS_H
+
+#include <kdl/kdl.h>
+
+/* *out_text is malloc'ed; NULL where there are none. */
+kdl_status kdl_constants_print(const kdl_constant *constants, size_t count, char **out_text);
+
+#endif

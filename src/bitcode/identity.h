@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What tells one state of a file from another, as text, at the price of a stat. */
+#ifndef KDL_BITCODE_IDENTITY_H
+#define KDL_BITCODE_IDENTITY_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+/* "INODE SIZE MTIME CTIME PATH", or "absent PATH". File systems tell times in steps, so that a file
+ * which has just been written may change once more without showing it: such a one is followed by
+ * the digest of its contents, and *out_is_young, which may be NULL, is set; otherwise it is left
+ * alone. */
+void kdl_identity_print(FILE *out, const char *path, bool *out_is_young);
+
+/* Whether the file that such a text is about is still as it says. */
+bool kdl_identity_holds(kdl_string text);
+
+/* The program's GNU build ID in hexadecimal, read from the file; where it has none, its identity.
+ */
+void kdl_identity_print_program(FILE *out, const char *path);
+
+#endif

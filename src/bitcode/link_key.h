@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What is to be linked, and everything that the result depends on. The text is what the cache is
+ * asked with; the same things are handed to kdl-ld, and besides them only what the rules refuse, so
+ * that what is not in the text cannot matter.
+ */
+#ifndef KDL_BITCODE_LINK_KEY_H
+#define KDL_BITCODE_LINK_KEY_H
+
+#include "library/library.h"
+#include "registry/runtime.h"
+
+#include <limits.h>
+
+/* One image of bitcode for one device. */
+typedef struct kdl_link_task {
+  kdl_library *lib;
+  uint32_t image;
+  const kdl_runtime *runtime;
+  const char *kernel;    /* the one to keep; NULL: all */
+  const char *constants; /* bitcode/constants.h; NULL: none */
+} kdl_link_task;
+
+typedef struct kdl_question {
+  char *text;
+  size_t length;
+  const void *caller; /* the bitcode */
+  size_t caller_size;
+  char linker[PATH_MAX];
+  char device[KDL_SPEC_LINE]; /* what of the device's spec decides how it is linked */
+} kdl_question;
+
+/* The caller frees *out_question, also after a failure. */
+kdl_status kdl_question_make(const kdl_link_task *task, kdl_question *out_question);
+void kdl_question_free(kdl_question *question);
+
+/* Whether an image of the caller's library is one to look for microkernels in. */
+bool kdl_question_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
+
+/* The next of KDL_UKERNEL_PATH: false at the end. *at starts as the whole of it. */
+bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]);
+
+#endif

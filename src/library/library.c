@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The public face of a container. */
+#include "library/library.h"
+
+#include "base/error.h"
+#include "base/kernel_name.h"
+#include "base/layer.h"
+#include "binding/kernel.h"
+#include "binding/module.h"
+#include "image/image.h"
+#include "library/caller.h"
+#include "library/scope.h"
+#include "library/search.h"
+#include "system/lock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(x) #x
+#define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
+const char *kdl_version(void) {
+  return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
+}
+
+/* Callers may be older than `flags`. */
+static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
+  const size_t first_size = offsetof(kdl_open_opts, flags);
+  *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
+  if (!opts)
+    return KDL_OK;
+  if (opts->size != first_size && opts->size != sizeof *opts)
+    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.size is %zu, expected %zu", opts->size,
+                    sizeof *opts);
+  memcpy(out_opts, opts, opts->size);
+  const uint32_t known = KDL_OPEN_FILE | KDL_OPEN_GLOBAL | KDL_OPEN_NO_HOST;
+  if (out_opts->flags & ~known)
+    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.flags is 0x%x, expected no more than 0x%x",
+                    (unsigned)out_opts->flags, (unsigned)known);
+  return KDL_OK;
+}
+
+static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
+  kdl_library *lib = calloc(1, sizeof *lib);
+  if (!lib) {
+    kdl_container_close(container);
+    return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
+  }
+  lib->container = container;
+  lib->flags = opts->flags;
+  atomic_init(&lib->references, 1);
+  pthread_mutex_init(&lib->lock, NULL);
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_add(lib);
+  *out_lib = lib;
+  return KDL_OK;
+}
+
+static kdl_status open_found(const char *path, const char *name, kdl_container **out_container) {
+  char **files;
+  size_t count;
+  kdl_status status = kdl_search_folder(path, &files, &count);
+  if (status != KDL_OK)
+    return status;
+  if (!files)
+    return kdl_container_open_file(path, name, out_container);
+  status = kdl_container_open_files((const char *const *)files, count, name ? name : path,
+                                    out_container);
+  kdl_search_folder_free(files, count);
+  return status;
+}
+
+static void leave_open(kdl_status status, const char *name) {
+  kdl_layer_leave(KDL_LAYER_OPEN, &(kdl_layer_about){.library = name, .failed = status != KDL_OK});
+}
+
+kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **out_lib) {
+  const void *caller = __builtin_return_address(0);
+  kdl_open_opts opts;
+  kdl_container *container;
+  char *found = NULL;
+  kdl_status status = KDL_GIVEN(out_lib);
+  if (status != KDL_OK)
+    return status;
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  status = read_opts(given, &opts);
+  if (status == KDL_OK && opts.flags & KDL_OPEN_FILE && !path)
+    status = kdl_fail(KDL_BAD_CALL, "kdl_open: found no path, expected a file with KDL_OPEN_FILE");
+  if (status == KDL_OK && !path) {
+    status = kdl_caller_open(caller, opts.name, &container);
+  } else if (status == KDL_OK && opts.flags & KDL_OPEN_FILE) {
+    status = kdl_search_check(path);
+    if (status == KDL_OK)
+      status = kdl_container_open_file(path, opts.name, &container);
+  } else if (status == KDL_OK) {
+    status = kdl_search(path, caller, &found);
+    if (status == KDL_OK)
+      status = open_found(found, opts.name, &container);
+  }
+  leave_open(status, status == KDL_OK ? container->name : path);
+  free(found);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *given,
+                           kdl_library **out_lib) {
+  kdl_open_opts opts;
+  kdl_container *container;
+  kdl_status status = KDL_GIVEN(data, out_lib);
+  if (status != KDL_OK)
+    return status;
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  status = read_opts(given, &opts);
+  if (status == KDL_OK)
+    status = kdl_container_open_memory(data, size, opts.name, &container);
+  leave_open(status, status == KDL_OK ? container->name : NULL);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
+kdl_library *kdl_retain(kdl_library *lib) {
+  if (KDL_GIVEN(lib) != KDL_OK)
+    return NULL;
+  atomic_fetch_add_explicit(&lib->references, 1, memory_order_relaxed);
+  return lib;
+}
+
+/* What was made last goes first: kernels lie in modules, modules are read from the container. */
+static void free_library(kdl_library *lib) {
+  if (lib->flags & KDL_OPEN_GLOBAL)
+    kdl_scope_remove(lib);
+  kdl_kernels_free(lib);
+  kdl_modules_unload(lib);
+  for (kdl_library_selector *node = atomic_load(&lib->selectors); node;) {
+    kdl_library_selector *next = node->next;
+    kdl_selector_destroy(node->selector);
+    free(node->variant_tag);
+    free(node);
+    node = next;
+  }
+  kdl_catalog_destroy(atomic_load(&lib->catalog));
+  kdl_container_close(lib->container);
+  pthread_mutex_destroy(&lib->lock);
+  free(lib);
+}
+
+void kdl_close(kdl_library *lib) {
+  if (lib && atomic_fetch_sub_explicit(&lib->references, 1, memory_order_acq_rel) == 1)
+    free_library(lib);
+}
+
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
+  kdl_catalog *catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire);
+  kdl_status status = kdl_fork_check();
+  if (status == KDL_OK && !catalog) {
+    kdl_lock(&lib->lock);
+    catalog = atomic_load_explicit(&lib->catalog, memory_order_relaxed);
+    if (!catalog) {
+      kdl_layer_enter(KDL_LAYER_SELECT);
+      status = kdl_catalog_create(lib->container, &catalog);
+      kdl_layer_leave(KDL_LAYER_SELECT, &(kdl_layer_about){.library = lib->container->name,
+                                                           .failed = status != KDL_OK});
+      if (status == KDL_OK)
+        atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
+    }
+    kdl_unlock(&lib->lock);
+  }
+  *out_catalog = catalog;
+  return status;
+}
+
+static kdl_selector *find_selector(kdl_library *lib, const kdl_query *query) {
+  kdl_library_selector *node = atomic_load_explicit(&lib->selectors, memory_order_acquire);
+  for (; node; node = node->next) {
+    bool same_tag = node->variant_tag ? query->variant_tag.data &&
+                                            strcmp(node->variant_tag, query->variant_tag.data) == 0
+                                      : !query->variant_tag.data;
+    if (node->route == query->device && node->policy == query->policy && same_tag)
+      return node->selector;
+  }
+  return NULL;
+}
+
+static kdl_selector *add_selector(kdl_library *lib, kdl_catalog *catalog, const kdl_query *query) {
+  kdl_library_selector *node = calloc(1, sizeof *node);
+  if (!node)
+    return NULL;
+  kdl_query own = *query;
+  if (query->variant_tag.data) {
+    node->variant_tag = strdup(query->variant_tag.data);
+    own.variant_tag.data = node->variant_tag;
+  }
+  node->route = query->device;
+  node->policy = query->policy;
+  if ((query->variant_tag.data && !node->variant_tag) ||
+      kdl_selector_create(catalog, &own, &node->selector) != KDL_OK) {
+    free(node->variant_tag);
+    free(node);
+    return NULL;
+  }
+  node->next = atomic_load_explicit(&lib->selectors, memory_order_relaxed);
+  atomic_store_explicit(&lib->selectors, node, memory_order_release);
+  return node->selector;
+}
+
+kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
+                               kdl_selector **out_selector) {
+  *out_selector = find_selector(lib, query);
+  if (*out_selector)
+    return KDL_OK;
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(lib, &catalog);
+  if (status != KDL_OK)
+    return status;
+  kdl_lock(&lib->lock);
+  *out_selector = find_selector(lib, query);
+  if (!*out_selector)
+    *out_selector = add_selector(lib, catalog, query);
+  kdl_unlock(&lib->lock);
+  return *out_selector ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
+}
+
+size_t kdl_image_count(const kdl_library *lib) {
+  return KDL_GIVEN(lib) == KDL_OK ? lib->container->count : 0;
+}
+
+static kdl_status check_index(const kdl_library *lib, size_t index) {
+  if (index < lib->container->count)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "%s: image %zu does not exist, expected less than %u",
+                  lib->container->name, index, (unsigned)lib->container->count);
+}
+
+kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *out_info) {
+  kdl_status status = KDL_GIVEN(lib, out_info);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
+  if (status != KDL_OK)
+    return status;
+  const size_t size = out_info->size; /* callers may be older than the last fields */
+  if (size != offsetof(kdl_image_info, module) && size != offsetof(kdl_image_info, problem) &&
+      size != sizeof *out_info)
+    return kdl_fail(KDL_BAD_CALL, "kdl_image_get: info.size is %zu, expected %zu", out_info->size,
+                    sizeof *out_info);
+  const kdl_image *image = &lib->container->images[index];
+  const kdl_image_info info = {
+      .size = size,
+      .index = index,
+      .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
+      .kind = image->kind,
+      .offload_kind = image->offload_kind,
+      .declared_kind = image->declared_kind,
+      .flags = image->flags,
+      .triple = image->triple,
+      .arch = image->arch,
+      .container = {image->label, strlen(image->label)},
+      .header_offset = image->header_offset,
+      .byte_count = image->size,
+      .stored_count = image->stored_size,
+      .pairs = image->pairs,
+      .pair_count = image->pair_count,
+      .module = image->module,
+      .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
+                                : (kdl_string){"", 0},
+  };
+  memcpy(out_info, &info, size);
+  return KDL_OK;
+}
+
+const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const char *key) {
+  if (KDL_GIVEN(lib, key) != KDL_OK || check_index(lib, index) != KDL_OK)
+    return NULL;
+  const kdl_image *image = &lib->container->images[index];
+  return kdl_find_value(image->pairs, image->pair_count, key);
+}
+
+kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
+                           size_t *out_size) {
+  kdl_status status = KDL_GIVEN(lib, out_data, out_size);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_bytes(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size) {
+  kdl_status status = check_index(lib, index);
+  return status == KDL_OK ? kdl_container_hold(lib->container, (uint32_t)index, out_data, out_size)
+                          : status;
+}
+
+void kdl_library_release(kdl_library *lib, size_t index) {
+  kdl_container_release(lib->container, (uint32_t)index);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kernel names                                                                                 */
+
+typedef struct {
+  int (*visit)(void *user, const kdl_string *name);
+  void *user;
+  char *buffer; /* names in an image end where they end; ours end in NUL */
+  size_t capacity;
+  bool out_of_memory;
+} name_visitor;
+
+static int visit_raw_name(void *user, const char *name, size_t length) {
+  name_visitor *visitor = user;
+  if (length >= visitor->capacity) {
+    size_t capacity = (length + 1) * 2;
+    char *buffer = realloc(visitor->buffer, capacity);
+    if (!buffer) {
+      visitor->out_of_memory = true;
+      return 1;
+    }
+    visitor->buffer = buffer;
+    visitor->capacity = capacity;
+  }
+  memcpy(visitor->buffer, name, length);
+  visitor->buffer[length] = '\0';
+  kdl_string text = {visitor->buffer, length};
+  return visitor->visit(visitor->user, &text);
+}
+
+/* True where the metadata carries the names, and the image need not be read. */
+static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
+  bool indexed = false;
+  for (uint32_t i = 0; i < image->pair_count; ++i) {
+    kdl_string name;
+    if (!kdl_kernel_name(image->pairs[i].key, &name))
+      continue;
+    indexed = true;
+    if (visitor->visit(visitor->user, &name) != 0)
+      break;
+  }
+  return indexed;
+}
+
+kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
+                             int (*visit)(void *user, const kdl_string *name), void *user) {
+  kdl_status status = KDL_GIVEN(lib, visit);
+  if (status == KDL_OK)
+    status = check_index(lib, index);
+  if (status != KDL_OK)
+    return status;
+  const kdl_image *image = &lib->container->images[index];
+  name_visitor visitor = {.visit = visit, .user = user};
+  if (visit_indexed_names(image, &visitor))
+    return KDL_OK;
+  const void *data;
+  size_t size;
+  status = kdl_library_hold(lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_image_read_kernels(image->kind, data, size, visit_raw_name, &visitor);
+  kdl_library_release(lib, index);
+  free(visitor.buffer);
+  if (status == KDL_OK && visitor.out_of_memory)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a kernel name");
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", lib->container->name, index);
+  return status;
+}

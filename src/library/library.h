@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a library is made of. */
+#ifndef KDL_LIBRARY_LIBRARY_H
+#define KDL_LIBRARY_LIBRARY_H
+
+#include "container/container.h"
+#include "select/selector.h"
+
+#include <kdl/kdl.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The choices on one route of one device under one policy and tag. */
+typedef struct kdl_library_selector {
+  struct kdl_library_selector *next;
+  const kdl_select_device *route;
+  kdl_policy policy;
+  char *variant_tag; /* NULL: none */
+  kdl_selector *selector;
+} kdl_library_selector;
+
+struct kdl_library {
+  kdl_container *container;
+  atomic_size_t references;
+  uint32_t flags;                            /* KDL_OPEN_ */
+  kdl_library *next_global;                  /* library/scope.h */
+  _Atomic(kdl_catalog *) catalog;            /* made when somebody first chooses */
+  _Atomic(kdl_library_selector *) selectors; /* a list that only grows */
+  struct kdl_module *modules;                /* binding/module.h: the newest first */
+  struct kdl_kernel *kernels;                /* binding/kernel.h */
+  pthread_mutex_t lock;                      /* held while any of them changes */
+};
+
+/* The library's catalog, made when first asked for. */
+kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
+
+/* The remembered choices for a query, whose kernel is unset. */
+kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
+                               kdl_selector **out_selector);
+
+/* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
+ * for each hold that succeeded. */
+kdl_status kdl_library_hold(kdl_library *lib, size_t index, const void **out_data,
+                            size_t *out_size);
+void kdl_library_release(kdl_library *lib, size_t index);
+
+#endif

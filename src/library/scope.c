@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "library/scope.h"
+
+#include "base/error.h"
+#include "system/environment.h"
+#include "system/lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_PRELOAD                                                                                  */
+
+enum { limit_preloads = 64 };
+
+static pthread_once_t preload_once = PTHREAD_ONCE_INIT;
+static kdl_library *preloads[limit_preloads];
+static size_t preload_count;
+static kdl_status preload_status;
+static char preload_story[1024];
+
+static kdl_status preload(const char *path) {
+  if (preload_count == limit_preloads)
+    return kdl_fail(KDL_NO_MEMORY, "found more than %d libraries", limit_preloads);
+  kdl_status status = kdl_open(path, NULL, &preloads[preload_count]);
+  if (status == KDL_OK)
+    kdl_debug(KDL_DEBUG_FILES, "preloaded %s", preloads[preload_count++]->container->name);
+  return status;
+}
+
+/* In the child of a fork that came in between it begins anew. */
+static void preload_all(void) {
+  preload_count = 0;
+  const char *list = kdl_environment("KDL_PRELOAD");
+  char *paths = list ? strdup(list) : NULL;
+  char *rest = paths;
+  for (char *path; paths && preload_status == KDL_OK && (path = strsep(&rest, ":"));) {
+    if (*path)
+      preload_status = preload(path);
+  }
+  if (preload_status != KDL_OK)
+    snprintf(preload_story, sizeof preload_story, "KDL_PRELOAD: %s", kdl_error_message());
+  free(paths);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_OPEN_GLOBAL                                                                              */
+
+static pthread_mutex_t globals_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_library *globals;
+
+void kdl_scope_add(kdl_library *lib) {
+  kdl_lock(&globals_lock);
+  kdl_library **end = &globals;
+  while (*end)
+    end = &(*end)->next_global;
+  *end = lib;
+  kdl_unlock(&globals_lock);
+}
+
+void kdl_scope_remove(kdl_library *lib) {
+  kdl_lock(&globals_lock);
+  kdl_library **at = &globals;
+  while (*at != lib)
+    at = &(*at)->next_global;
+  *at = lib->next_global;
+  kdl_unlock(&globals_lock);
+}
+
+static bool visit_globals(bool (*visit)(void *user, kdl_library *lib), void *user) {
+  bool stopped = false;
+  kdl_lock(&globals_lock);
+  for (kdl_library *at = globals; at && !stopped; at = at->next_global)
+    stopped = visit(user, at);
+  kdl_unlock(&globals_lock);
+  return stopped;
+}
+
+kdl_status kdl_scope_visit(kdl_library *lib, bool (*visit)(void *user, kdl_library *lib),
+                           void *user) {
+  pthread_once(&preload_once, preload_all);
+  if (preload_status != KDL_OK)
+    return kdl_fail(preload_status, "%s", preload_story);
+  for (size_t i = 0; i < preload_count; ++i) {
+    if (visit(user, preloads[i]))
+      return KDL_OK;
+  }
+  if (lib)
+    visit(user, lib);
+  else
+    visit_globals(visit, user);
+  return KDL_OK;
+}

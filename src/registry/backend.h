@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The backends of this process: those built in, and those that KDL_BACKEND_PATH brings. */
+#ifndef KDL_REGISTRY_BACKEND_H
+#define KDL_REGISTRY_BACKEND_H
+
+#include "device/spec.h"
+
+#include <kdl/backend.h>
+
+/* What backends, built in or not, are given. */
+extern const kdl_backend_host kdl_backend_services;
+
+/* The table that serves a backend's devices, those of KDL_BACKEND_PATH first; NULL, with the reason
+ * recorded, where there is none. */
+const kdl_backend_table *kdl_backend_serving(kdl_backend backend);
+
+/* Calls `visit` with the spec of each device that backends of KDL_BACKEND_PATH bring; false where
+ * one of them failed. */
+bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user);
+
+/* For the child of a fork: lets the backends that survive it mend themselves. */
+void kdl_backend_after_fork(void);
+
+static inline bool kdl_backend_survives_fork(const kdl_backend_table *table) {
+  return table->flags & KDL_BACKEND_SURVIVES_FORK;
+}
+
+#endif

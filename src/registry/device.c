@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "registry/device.h"
+
+#include "base/error.h"
+#include "device/named.h"
+#include "registry/registry.h"
+#include "system/linker_path.h"
+#include "system/lock.h"
+#include "target/text.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t described_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_device *described_devices;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making devices                                                                               */
+
+static char *spec_text(const kdl_device_spec *spec) {
+  char *text = malloc(KDL_SPEC_LINE);
+  if (text) {
+    kdl_out out = {text, KDL_SPEC_LINE, 0};
+    kdl_device_spec_print(spec, &out);
+  }
+  return text;
+}
+
+kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
+  char linker[PATH_MAX];
+  kdl_status status = kdl_select_device_init(spec, out_route);
+  if (status == KDL_OK && kdl_linker_find(linker))
+    kdl_device_take_bitcode(&out_route->rule);
+  return status;
+}
+
+kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
+  size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
+  if (count == KDL_LIMIT_ROUTES)
+    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d routes", device->lines[0],
+                    KDL_LIMIT_ROUTES);
+  kdl_select_device *route = malloc(sizeof *route);
+  char *line = spec_text(spec);
+  kdl_status status = route && line ? kdl_device_route_init(spec, route)
+                                    : kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  if (status != KDL_OK) {
+    free(route);
+    free(line);
+    return status;
+  }
+  device->routes[count] = route;
+  device->lines[count] = line;
+  atomic_store_explicit(&device->route_count, count + 1, memory_order_release);
+  return KDL_OK;
+}
+
+kdl_status kdl_device_create(const kdl_device_spec *spec, kdl_device **out_device) {
+  kdl_device *made = calloc(1, sizeof *made);
+  if (!made)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a device");
+  made->forks = kdl_fork_count();
+  kdl_status status = kdl_device_add_route(made, spec);
+  if (status == KDL_OK)
+    *out_device = made;
+  else
+    free(made);
+  return status;
+}
+
+static void destroy(kdl_device *device) {
+  free(device->routes[0]);
+  free(device->lines[0]);
+  free(device);
+}
+
+const char *kdl_device_spec_text(const kdl_device *device) {
+  return KDL_GIVEN(device) == KDL_OK ? device->lines[0] : "";
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices that are here                                                                        */
+
+/* The next that is there and not another's route; behind all where that is NULL. */
+static kdl_device *skip_others(kdl_device *device) {
+  while (device && (kdl_device_is_gone(device) || kdl_device_is_route(device)))
+    device = kdl_device_next(device);
+  return device;
+}
+
+/* Of a driver that could not be asked there are no devices. */
+static kdl_device *first_of_all(void) {
+  (void)kdl_registry_ask(KDL_BACKENDS_ALL, false);
+  return skip_others(kdl_registry_first());
+}
+
+size_t kdl_device_count(void) {
+  size_t count = 0;
+  for (kdl_device *device = first_of_all(); device; device = skip_others(kdl_device_next(device)))
+    ++count;
+  return count;
+}
+
+kdl_device *kdl_device_at(size_t index) {
+  kdl_device *device = first_of_all();
+  while (device && index-- > 0)
+    device = skip_others(kdl_device_next(device));
+  return device;
+}
+
+/* "cuda", "cuda:1" or "1": digits only after the colon, or it is a spec. */
+typedef struct {
+  bool any_backend;
+  kdl_backend backend;
+  size_t index;
+} place_text;
+
+static bool parse_place(kdl_string text, place_text *out_place) {
+  size_t colon = 0;
+  while (colon < text.length && text.data[colon] != ':')
+    ++colon;
+  kdl_string name = {text.data, colon};
+  kdl_string number = colon < text.length ? kdl_text_from(text, colon + 1) : KDL_TEXT("0");
+  place_text place = {.any_backend = false};
+  if (!kdl_backend_parse(name, &place.backend)) {
+    if (colon < text.length)
+      return false;
+    place.any_backend = true;
+    number = text;
+  }
+  if (number.length == 0 || number.length > 6)
+    return false;
+  for (size_t i = 0; i < number.length; ++i) {
+    if (number.data[i] < '0' || number.data[i] > '9')
+      return false;
+    place.index = place.index * 10 + (size_t)(number.data[i] - '0');
+  }
+  *out_place = place;
+  return true;
+}
+
+/* Devices that a backend brings are numbered first, and those of the driver, by its own numbers,
+ * after them. */
+static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_seen) {
+  size_t first = 0;
+  *out_seen = 0;
+  for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
+    const kdl_device_spec *spec = &device->routes[0]->spec;
+    if (spec->backend != backend || kdl_device_is_gone(device))
+      continue;
+    size_t number = first + (device->brought ? 0 : spec->ordinal.value);
+    if (number == index)
+      return device;
+    first += device->brought;
+    ++*out_seen;
+  }
+  return NULL;
+}
+
+static kdl_status find_here(const char *text, const place_text *place, kdl_device **out_device) {
+  size_t seen = 0;
+  kdl_device *found = NULL;
+  kdl_status status = KDL_OK;
+  if (place->any_backend) {
+    found = kdl_device_at(place->index);
+    seen = found ? 0 : kdl_device_count();
+  } else {
+    status = kdl_registry_ask(1u << place->backend, true);
+    found = find_numbered(place->backend, place->index, &seen);
+  }
+  if (status != KDL_OK)
+    return status;
+  if (!found)
+    return kdl_fail(KDL_NO_MATCH,
+                    "device \"%s\": this machine has %zu of that kind; `kdl devices` lists what is "
+                    "here, and why a driver is not",
+                    text, seen);
+  *out_device = found;
+  return KDL_OK;
+}
+
+kdl_status kdl_devices_refresh(const char *backend, size_t *out_new) {
+  kdl_backend named;
+  unsigned backends = KDL_BACKENDS_ALL;
+  if (backend && !kdl_backend_parse(kdl_text_of(backend), &named))
+    return kdl_fail(
+        KDL_BAD_CALL,
+        "kdl_devices_refresh: found the backend \"%s\", expected cuda, hip, level_zero, "
+        "opencl or NULL for all",
+        backend);
+  if (backend)
+    backends = 1u << named;
+  return kdl_registry_refresh(backends, out_new);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices that are described                                                                   */
+
+static kdl_status intern_described(const kdl_device_spec *spec, kdl_device **out_device) {
+  kdl_device *made;
+  kdl_status status = kdl_device_create(spec, &made);
+  if (status != KDL_OK)
+    return status;
+  kdl_lock(&described_lock);
+  kdl_device *known = described_devices;
+  while (known && strcmp(known->lines[0], made->lines[0]) != 0)
+    known = kdl_device_next(known);
+  if (!known) {
+    atomic_init(&made->next, described_devices);
+    described_devices = known = made;
+    made = NULL;
+  }
+  kdl_unlock(&described_lock);
+  if (made)
+    destroy(made);
+  *out_device = known;
+  return KDL_OK;
+}
+
+kdl_status kdl_device_find(const char *text, kdl_device **out_device) {
+  place_text place;
+  kdl_status status = KDL_GIVEN(text, out_device);
+  if (status != KDL_OK)
+    return status;
+  if (parse_place(kdl_text_of(text), &place))
+    return find_here(text, &place, out_device);
+  kdl_device_spec spec;
+  status = kdl_device_spec_resolve(text, &spec);
+  return status == KDL_OK ? intern_described(&spec, out_device) : status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "system/environment.h"
+
+#include "base/plain.h"
+#include "system/file.h"
+
+#include <kdl/kdl.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
+    [KDL_DEBUG_FILES] = "files", [KDL_DEBUG_DEVICES] = "devices", [KDL_DEBUG_SELECT] = "select",
+    [KDL_DEBUG_LINK] = "link",   [KDL_DEBUG_LOAD] = "load",       [KDL_DEBUG_LAUNCH] = "launch",
+};
+
+static pthread_once_t debug_once = PTHREAD_ONCE_INIT;
+static unsigned debug_topics;
+static FILE *debug_file;
+
+typedef void log_function(void *user, const char *topic, const char *line);
+static log_function *log_here;
+static void *log_user;
+static unsigned log_topics;
+
+bool kdl_is_privileged(void) {
+  return getauxval(AT_SECURE) != 0;
+}
+
+const char *kdl_environment(const char *name) {
+  const char *value = secure_getenv(name);
+  return value && *value ? value : NULL;
+}
+
+static bool names_topic(const char *list, const char *topic) {
+  size_t length = strlen(topic);
+  for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    if (strncmp(at, topic, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+      return true;
+  }
+  return false;
+}
+
+static unsigned read_topics(const char *list) {
+  unsigned topics = 0;
+  for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i) {
+    if (names_topic(list, "all") || names_topic(list, topic_names[i]))
+      topics |= 1u << i;
+  }
+  return topics;
+}
+
+static void report_unknown_topics(const char *list) {
+  for (const char *at = list; *at;) {
+    size_t length = strcspn(at, ",");
+    bool known = length == 0 || (length == 3 && strncmp(at, "all", 3) == 0);
+    for (size_t i = 0; i < KDL_DEBUG_TOPIC_COUNT; ++i)
+      known |= strlen(topic_names[i]) == length && strncmp(at, topic_names[i], length) == 0;
+    if (!known)
+      fprintf(debug_file,
+              "kdl: KDL_DEBUG: found \"%.*s\", expected files, devices, select, link, load, launch "
+              "or all\n",
+              (int)length, at);
+    at += length + (at[length] == ',');
+  }
+}
+
+static void read_debug(void) {
+  const char *list = kdl_environment("KDL_DEBUG");
+  const char *path = kdl_environment("KDL_DEBUG_OUTPUT");
+  debug_file = stderr;
+  if (!list)
+    return;
+  if (path) {
+    int fd = -1;
+    FILE *file =
+        kdl_file_open(path, O_WRONLY | O_APPEND | O_CREAT, &fd) == KDL_OK ? fdopen(fd, "a") : NULL;
+    if (file)
+      debug_file = file;
+    else
+      fprintf(stderr, "kdl: KDL_DEBUG_OUTPUT: cannot open %s, writing here\n", path);
+  }
+  debug_topics = read_topics(list);
+  report_unknown_topics(list);
+}
+
+void kdl_set_log(const char *topics, log_function *log, void *user) {
+  log_here = log;
+  log_user = user;
+  log_topics = log && topics ? read_topics(topics) : 0;
+}
+
+bool kdl_debug_on(kdl_debug_topic topic) {
+  pthread_once(&debug_once, read_debug);
+  return (log_here ? log_topics : debug_topics) >> topic & 1;
+}
+
+void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args) {
+  if (!kdl_debug_on(topic))
+    return;
+  char line[2048];
+  vsnprintf(line, sizeof line, format, args);
+  kdl_plain(line, sizeof line);
+  if (log_here) {
+    log_here(log_user, topic_names[topic], line);
+    return;
+  }
+  /* One write per line, so that threads do not mix theirs. */
+  fprintf(debug_file, "kdl: %s: %s\n", topic_names[topic], line);
+  fflush(debug_file);
+}
+
+void kdl_debug(kdl_debug_topic topic, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_debug_va(topic, format, args);
+  va_end(args);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* KDL_ variables, and what KDL_DEBUG turns on. In programs that run with more rights than their
+ * user (AT_SECURE) every one of them is as good as unset. */
+#ifndef KDL_SYSTEM_ENVIRONMENT_H
+#define KDL_SYSTEM_ENVIRONMENT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* Whether this program runs with more rights than its user (AT_SECURE). */
+bool kdl_is_privileged(void);
+
+/* NULL where unset, empty, or not to be trusted. */
+const char *kdl_environment(const char *name);
+
+typedef enum kdl_debug_topic {
+  KDL_DEBUG_FILES,
+  KDL_DEBUG_DEVICES,
+  KDL_DEBUG_SELECT,
+  KDL_DEBUG_LINK,
+  KDL_DEBUG_LOAD,
+  KDL_DEBUG_LAUNCH,
+  KDL_DEBUG_TOPIC_COUNT,
+} kdl_debug_topic;
+
+/* Whether KDL_DEBUG, a comma-separated list of topics or "all", names the topic. */
+bool kdl_debug_on(kdl_debug_topic topic);
+
+/* One line, "kdl: TOPIC: ...", to KDL_DEBUG_OUTPUT or standard error, or to kdl_set_log's function.
+ */
+void kdl_debug(kdl_debug_topic topic, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void kdl_debug_va(kdl_debug_topic topic, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writing files so that nothing a user owns is lost, and reading and writing whole. */
+#ifndef KDL_SYSTEM_FILE_H
+#define KDL_SYSTEM_FILE_H
+
+#include <kdl/kdl.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Writes `size` bytes beside `path`, flushes them and renames the result over it. After any
+ * failure, a full disk included, the old file is whole and nothing is left beside it. A symbolic
+ * link is followed as kdl_file_follow does, so that the link stays; an existing file keeps its mode
+ * without set-id bits, and its owner and group where the caller may set them. */
+kdl_status kdl_file_save(const char *path, const void *data, size_t size);
+
+/* The same with what `write` writes to the descriptor; where it fails, the old file is whole. */
+kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user);
+
+/* The end of a chain of links, or the path itself, whether it is there or not. Links, pipes and the
+ * like in a folder that anybody may write to are refused unless they are the user's own or of the
+ * folder's owner: somebody may have planted them. */
+kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]);
+
+/* Opens that end for writing, and nothing that has taken its place in between; it may be something
+ * without a name, as /dev/stdout leads to "pipe:[7]". */
+kdl_status kdl_file_open(const char *path, int flags, int *out_fd);
+
+/* The same, malloc'ed, for a file that is to be written: KDL_IO for a link to nowhere. */
+kdl_status kdl_file_target(const char *path, char **out_target);
+
+/* A file that is being written beside the one that it shall become. */
+typedef struct kdl_file_draft {
+  int fd;
+  char *path;
+  const char *shown; /* what messages call the file */
+} kdl_file_draft;
+
+/* kdl_file_save in steps. Keeping flushes, closes and renames to `name`, which is in the folder of
+ * `target`; after that, and after a failure, nothing is to be dropped. */
+kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft);
+kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name);
+void kdl_file_draft_drop(kdl_file_draft *draft);
+
+/* Writes all of it at the descriptor's position; false with errno. Over RLIMIT_FSIZE that is EFBIG
+ * and not the signal that would end the user's process. */
+bool kdl_fd_write(int fd, const void *data, size_t size);
+
+/* What to report after kdl_fd_write: of bytes that lie in a mapped file, that this may be what
+ * failed. */
+kdl_status kdl_fd_write_failed(const char *path);
+
+/* Reads up to `size` bytes, fewer only where the file ends; false with errno. */
+bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "system/subprocess.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  first_file = 3,
+  limit_files = 8,
+  clear_of_files = first_file + limit_files, /* no descriptor of ours is below, so that putting one
+                                                into its place overwrites none */
+  step_ms = 10,          /* how often the end is asked for, should standard error stay open */
+  drained = 64,          /* reads of what was said last; a descendant may never stop */
+  patience_ms = 5 * 1000 /* for the kernel to end what was killed */
+};
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Starting                                                                                     */
+
+static int prepare_files(const kdl_helper *helper, const int *sources, int errors,
+                         posix_spawn_file_actions_t *actions) {
+  int problem = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!problem)
+    problem = posix_spawn_file_actions_adddup2(actions, errors, STDERR_FILENO);
+  if (!problem)
+    problem = posix_spawn_file_actions_adddup2(actions, errors, STDOUT_FILENO);
+  for (size_t i = 0; i < helper->file_count && !problem; ++i)
+    problem = posix_spawn_file_actions_adddup2(actions, sources[i], first_file + (int)i);
+  if (!problem)
+    problem =
+        posix_spawn_file_actions_addclosefrom_np(actions, first_file + (int)helper->file_count);
+  return problem;
+}
+
+/* A program that ignores signals, or blocks them, must not hand that down. */
+static int prepare_attributes(posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int problem = posix_spawnattr_setflags(
+      attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!problem)
+    problem = posix_spawnattr_setpgroup(attributes, 0);
+  if (!problem)
+    problem = posix_spawnattr_setsigmask(attributes, &none);
+  if (!problem)
+    problem = posix_spawnattr_setsigdefault(attributes, &all);
+  return problem;
+}
+
+static int spawn(const kdl_helper *helper, const int *sources, int errors, pid_t *out_child) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int problem = posix_spawn_file_actions_init(&actions);
+  if (problem)
+    return problem;
+  problem = posix_spawnattr_init(&attributes);
+  if (!problem) {
+    problem = prepare_files(helper, sources, errors, &actions);
+    if (!problem)
+      problem = prepare_attributes(&attributes);
+    if (!problem)
+      problem = posix_spawn(out_child, helper->path, &actions, &attributes,
+                            (char *const *)(uintptr_t)helper->arguments,
+                            (char *const *)(uintptr_t)helper->environment);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return problem;
+}
+
+/* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
+ * The program is still being loaded then, and has not seen its input. */
+static bool set_limits(const kdl_helper *helper, pid_t child) {
+  rlim_t seconds = (rlim_t)(helper->milliseconds / 1000 + 1);
+  const struct {
+    __rlimit_resource_t resource;
+    rlim_t most;
+  } limits[] = {
+      {RLIMIT_CPU, seconds},
+      {RLIMIT_AS, helper->memory ? helper->memory : RLIM_INFINITY},
+      {RLIMIT_FSIZE, helper->largest_file},
+      {RLIMIT_CORE, 0},
+  };
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
+    struct rlimit now;
+    if (prlimit(child, limits[i].resource, NULL, &now) != 0)
+      return errno == ESRCH;
+    if (limits[i].most < now.rlim_max)
+      now.rlim_max = limits[i].most;
+    if (now.rlim_cur > now.rlim_max)
+      now.rlim_cur = now.rlim_max;
+    if (prlimit(child, limits[i].resource, &now, NULL) != 0)
+      return errno == ESRCH;
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Waiting                                                                                      */
+
+/* Takes what is there: what read() returns. What does not fit is dropped. */
+static ssize_t take_words(int from, kdl_helper_outcome *outcome) {
+  char scrap[4096];
+  size_t room = sizeof outcome->words - 1 - outcome->used;
+  ssize_t got =
+      room ? read(from, outcome->words + outcome->used, room) : read(from, scrap, sizeof scrap);
+  if (room && got > 0)
+    outcome->used += (size_t)got;
+  return got;
+}
+
+/* Leaves it unreaped, so that its number, which is its group's too, stays taken. */
+static bool has_ended(pid_t child, kdl_helper_outcome *outcome) {
+  siginfo_t info = {.si_pid = 0};
+  if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    outcome->end = KDL_HELPER_UNKNOWN;
+    return errno != EINTR;
+  }
+  if (info.si_pid == 0)
+    return false;
+  outcome->end = info.si_code == CLD_EXITED ? KDL_HELPER_EXITED : KDL_HELPER_KILLED;
+  outcome->code = info.si_status;
+  return true;
+}
+
+static void wait_step(int words, bool is_open, int64_t milliseconds) {
+  struct pollfd from = {.fd = is_open ? words : -1, .events = POLLIN};
+  poll(&from, 1, (int)milliseconds);
+}
+
+/* Until it ends or its time is up. As a rule the end of standard error is the end of it. */
+static void watch(pid_t child, int words, int64_t until, kdl_helper_outcome *outcome) {
+  bool is_open = true;
+  while (!has_ended(child, outcome)) {
+    int64_t left = until - now_ms();
+    if (left <= 0) {
+      outcome->end = KDL_HELPER_OVERRAN;
+      return;
+    }
+    wait_step(words, is_open, left < step_ms ? left : step_ms);
+    ssize_t got = is_open ? take_words(words, outcome) : 0;
+    is_open = got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+  }
+  for (int last = 0; last < drained && is_open; ++last)
+    is_open = take_words(words, outcome) > 0;
+}
+
+/* With everything that it started. What the kernel cannot end is left behind. */
+static void kill_group(pid_t child) {
+  kill(-child, SIGKILL);
+  for (int64_t until = now_ms() + patience_ms; now_ms() < until;) {
+    if (waitpid(child, NULL, WNOHANG) != 0)
+      return;
+    wait_step(-1, false, 1);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static void close_all(const int *files, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i] >= 0)
+      close(files[i]);
+  }
+}
+
+static kdl_status run_with(const kdl_helper *helper, const int *sources, int words, int errors,
+                           kdl_helper_outcome *out_outcome) {
+  pid_t child;
+  int problem = spawn(helper, sources, errors, &child);
+  if (problem)
+    return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", helper->path,
+                         strerror(problem));
+  if (!set_limits(helper, child)) {
+    int reason = errno;
+    kill_group(child);
+    return kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", helper->path,
+                         strerror(reason));
+  }
+  watch(child, words, now_ms() + helper->milliseconds, out_outcome);
+  if (out_outcome->end != KDL_HELPER_UNKNOWN) /* then the number may be somebody else's by now */
+    kill_group(child);
+  out_outcome->words[out_outcome->used] = '\0';
+  return KDL_OK;
+}
+
+kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outcome) {
+  int ends[2];
+  int copies[limit_files + 2];
+  size_t count = 0;
+  out_outcome->used = 0;
+  out_outcome->code = 0;
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", helper->path,
+                         strerror(errno));
+  bool fits = helper->file_count <= limit_files && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+  for (size_t i = 0; i < helper->file_count && fits; ++i) {
+    copies[count] = fcntl(helper->files[i], F_DUPFD_CLOEXEC, clear_of_files);
+    fits = copies[count++] >= 0;
+  }
+  int errors = fits ? fcntl(ends[1], F_DUPFD_CLOEXEC, clear_of_files) : -1;
+  close(ends[1]);
+  kdl_status status;
+  if (errors < 0) {
+    status =
+        kdl_fail_code(KDL_IO, errno, "%s: cannot be started: %s", helper->path, strerror(errno));
+  } else {
+    status = run_with(helper, copies, ends[0], errors, out_outcome);
+  }
+  if (errors >= 0)
+    close(errors);
+  close_all(copies, count);
+  close(ends[0]);
+  return status;
+}

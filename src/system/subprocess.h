@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Another program, started for one piece of work, with limits on time, memory and what it may
+ * write; in a process group of its own, so that it goes with everything it started. It is given
+ * open files and inherits no other; what it says on standard error is kept.
+ */
+#ifndef KDL_SYSTEM_SUBPROCESS_H
+#define KDL_SYSTEM_SUBPROCESS_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+
+typedef struct kdl_helper {
+  const char *path;
+  const char *const *arguments; /* the first is its name; NULL ends them */
+  const char *const *environment;
+  const int *files; /* become its descriptors 3, 4, ...: "/proc/self/fd/3" */
+  size_t file_count;
+  int64_t milliseconds;  /* it is killed after that */
+  uint64_t memory;       /* bytes of address space, of each process; 0: as much as there is */
+  uint64_t largest_file; /* bytes */
+} kdl_helper;
+
+typedef enum kdl_helper_end {
+  KDL_HELPER_EXITED,
+  KDL_HELPER_KILLED,  /* by a signal that was not ours */
+  KDL_HELPER_OVERRAN, /* the time */
+  KDL_HELPER_UNKNOWN, /* the program ignores SIGCHLD, or waits for children that are not its own */
+} kdl_helper_end;
+
+typedef struct kdl_helper_outcome {
+  kdl_helper_end end;
+  int code; /* exit status or signal */
+  size_t used;
+  char words[8192]; /* the first it said on standard error, with a NUL */
+} kdl_helper_outcome;
+
+/* Returns when it has ended. Fails where it cannot be started. */
+kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outcome);
+
+#endif

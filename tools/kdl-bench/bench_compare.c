@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl bench compare: two runs, figure by figure. A change counts where the intervals of the medians
+ * lie apart, and where it is more than what two runs of the same program differ by. */
+#include "bench.h"
+
+#include "base/error.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <string.h>
+
+/* Runs of one program on one quiet machine agree to about a hundredth, and what lasts a few ns to a
+ * nanosecond. */
+static const double least_ratio = 0.01, least_ns = 1;
+
+typedef enum { SAME, BETTER, WORSE } verdict;
+
+static verdict judge(const bench_figure *before, const bench_figure *after) {
+  double apart = after->median - before->median;
+  double least = least_ratio * before->median > least_ns ? least_ratio * before->median : least_ns;
+  if (after->low > before->high && apart > least)
+    return WORSE;
+  if (after->high < before->low && -apart > least)
+    return BETTER;
+  return SAME;
+}
+
+static void add(cli_table *table, const char *words) {
+  cli_table_add(table, (kdl_string){words, strlen(words)});
+}
+
+static void add_row(cli_table *table, const bench_figure *before, const bench_figure *after,
+                    verdict found) {
+  static const char *const names[] = {"within noise", "better", "worse"};
+  char text[48];
+  add(table, names[found]);
+  add(table, after->name);
+  cli_bench_time(before->median, text, sizeof text);
+  add(table, text);
+  cli_bench_time(after->median, text, sizeof text);
+  add(table, text);
+  double percent = before->median > 0 ? (after->median / before->median - 1) * 100 : 0;
+  snprintf(text, sizeof text, "%+.1f%%", percent);
+  add(table, text);
+}
+
+static kdl_status compare(const bench_results *before, const bench_results *after, size_t counts[3],
+                          size_t *out_alone) {
+  static const cli_column columns[] = {{"VERDICT", false, 0, NULL},
+                                       {"FIGURE", false, 1, NULL},
+                                       {"OLD", true, 0, NULL},
+                                       {"NEW", true, 0, NULL},
+                                       {"CHANGE", true, 0, NULL}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
+  size_t shared = 0;
+  for (size_t i = 0; i < after->figure_count; ++i) {
+    const bench_figure *now = &after->figures[i];
+    const bench_figure *then = bench_figure_find(before, now->name);
+    if (!then)
+      continue;
+    verdict found = judge(then, now);
+    ++counts[found];
+    ++shared;
+    add_row(table, then, now, found);
+  }
+  *out_alone = before->figure_count + after->figure_count - 2 * shared;
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path) {
+  bench_results before, after;
+  size_t counts[3] = {0}, alone = 0;
+  kdl_status status = cli_bench_read_json(old_path, &before);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  status = cli_bench_read_json(new_path, &after);
+  if (status != KDL_OK) {
+    bench_results_free(&before);
+    return cli_finish(status);
+  }
+  status = compare(&before, &after, counts, &alone);
+  if (status == KDL_OK && counts[SAME] + counts[BETTER] + counts[WORSE] == 0)
+    status = kdl_fail(KDL_NO_MATCH, "%s and %s have no figure in common", old_path, new_path);
+  bench_results_free(&before);
+  bench_results_free(&after);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  printf("\n%zu better, %zu worse, %zu within noise", counts[BETTER], counts[WORSE], counts[SAME]);
+  printf(alone ? "; %zu in one of the files only\n" : "\n", alone);
+  return cli_args_has(args, "strict") && counts[WORSE] ? 1 : CLI_EXIT_FINE;
+}

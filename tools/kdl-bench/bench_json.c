@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The schema is in docs/bench.md. */
+#include "bench.h"
+
+#include "base/error.h"
+#include "base/json_reader.h"
+#include "cli/input.h"
+#include "cli/json.h"
+
+#include <string.h>
+
+static const char schema[] = "kdl-bench-1";
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+static void put_text(cli_json *json, const char *key, const char *text) {
+  cli_json_key(json, key);
+  cli_json_text(json, text);
+}
+
+static void put_number(cli_json *json, const char *key, size_t number) {
+  cli_json_key(json, key);
+  cli_json_number(json, number);
+}
+
+static void put_real(cli_json *json, const char *key, double real, int digits) {
+  cli_json_key(json, key);
+  cli_json_real(json, real, digits);
+}
+
+static void put_bool(cli_json *json, const char *key, bool value) {
+  cli_json_key(json, key);
+  cli_json_bool(json, value);
+}
+
+/* Texts that the system may not tell. */
+static void put_known(cli_json *json, const char *key, const char *text) {
+  cli_json_key(json, key);
+  if (*text)
+    cli_json_text(json, text);
+  else
+    cli_json_null(json);
+}
+
+static void write_machine(cli_json *json, const bench_machine *machine) {
+  cli_json_key(json, "machine");
+  cli_json_begin_object(json);
+  put_text(json, "host", machine->host);
+  put_known(json, "cpu", machine->cpu);
+  put_number(json, "cpus", machine->cpus);
+  put_bool(json, "virtual", machine->is_virtual);
+  put_text(json, "kernel", machine->kernel);
+  cli_json_key(json, "pinned");
+  if (machine->pinned < 0)
+    cli_json_null(json);
+  else
+    cli_json_number(json, (uint64_t)machine->pinned);
+  put_known(json, "governor", machine->governor);
+  put_real(json, "mhz", machine->mhz, 0);
+  put_real(json, "load", machine->load, 2);
+  put_real(json, "noise", machine->noise, 4);
+  cli_json_key(json, "others");
+  if (machine->others < 0)
+    cli_json_null(json);
+  else
+    cli_json_real(json, machine->others, 4);
+  put_real(json, "timer_ns", machine->timer_ns, 2);
+  put_real(json, "step_ns", machine->step_ns, 1);
+  cli_json_end_object(json);
+}
+
+static void write_figure(cli_json *json, const bench_figure *figure) {
+  cli_json_begin_object(json);
+  put_text(json, "name", figure->name);
+  put_text(json, "unit", "ns");
+  put_number(json, "samples", figure->samples);
+  put_number(json, "rounds", figure->rounds);
+  put_real(json, "median", figure->median, 3);
+  put_real(json, "low", figure->low, 3);
+  put_real(json, "high", figure->high, 3);
+  put_real(json, "p5", figure->p5, 3);
+  put_real(json, "p95", figure->p95, 3);
+  put_real(json, "p99", figure->p99, 3);
+  cli_json_end_object(json);
+}
+
+static void write_comparison(cli_json *json, const bench_comparison *comparison) {
+  cli_json_begin_object(json);
+  put_text(json, "of", comparison->of);
+  put_text(json, "to", comparison->to);
+  put_number(json, "blocks", comparison->blocks);
+  put_number(json, "rounds", comparison->rounds);
+  put_real(json, "ratio", comparison->ratio.median, 6);
+  put_real(json, "low", comparison->ratio.low, 6);
+  put_real(json, "high", comparison->ratio.high, 6);
+  cli_json_end_object(json);
+}
+
+static void write_check(cli_json *json, const bench_check *check) {
+  cli_json_begin_object(json);
+  put_text(json, "name", check->name);
+  put_real(json, "sum", check->sum, 3);
+  put_real(json, "total", check->total, 3);
+  put_real(json, "limit", BENCH_SUM_LIMIT, 2);
+  put_real(json, "slack", check->slack, 3);
+  put_bool(json, "holds", check->holds);
+  put_bool(json, "noisy", check->noisy);
+  cli_json_end_object(json);
+}
+
+static void write_curve(cli_json *json, const bench_results *results, const bench_curve *curve) {
+  cli_json_begin_object(json);
+  put_text(json, "name", curve->name);
+  put_text(json, "parameter", curve->parameter);
+  put_real(json, "exponent", curve->growth.exponent, 4);
+  put_real(json, "at_one", curve->growth.at_one, 3);
+  cli_json_key(json, "points");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < curve->count; ++i) {
+    cli_json_begin_object(json);
+    put_real(json, "at", curve->at[i], 0);
+    put_text(json, "figure", results->figures[curve->figures[i]].name);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+void cli_bench_write_json(const bench_results *results, const char *command, FILE *file) {
+  cli_json json = {.file = file};
+  cli_json_begin_object(&json);
+  put_text(&json, "schema", schema);
+  put_text(&json, "suite", results->suite);
+  put_text(&json, "command", command);
+  put_text(&json, "libkdl", kdl_version());
+  put_text(&json, "date", results->machine.date);
+  put_bool(&json, "complete", !results->interrupted);
+  write_machine(&json, &results->machine);
+  cli_json_key(&json, "notes");
+  cli_json_begin_object(&json);
+  for (size_t i = 0; i < results->note_count; ++i)
+    put_text(&json, results->notes[i].key, results->notes[i].text);
+  cli_json_end_object(&json);
+#define WRITE_ALL(member, call)                                                                    \
+  cli_json_key(&json, #member "s");                                                                \
+  cli_json_begin_array(&json);                                                                     \
+  for (size_t i = 0; i < results->member##_count; ++i)                                             \
+    call;                                                                                          \
+  cli_json_end_array(&json)
+  WRITE_ALL(figure, write_figure(&json, &results->figures[i]));
+  WRITE_ALL(comparison, write_comparison(&json, &results->comparisons[i]));
+  WRITE_ALL(check, write_check(&json, &results->checks[i]));
+  WRITE_ALL(curve, write_curve(&json, results, &results->curves[i]));
+#undef WRITE_ALL
+  cli_json_key(&json, "skipped");
+  cli_json_begin_array(&json);
+  for (size_t i = 0; i < results->skip_count; ++i) {
+    cli_json_begin_object(&json);
+    put_text(&json, "what", results->skips[i].what);
+    put_text(&json, "why", results->skips[i].why);
+    cli_json_end_object(&json);
+  }
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading: what compare needs                                                                  */
+
+typedef struct {
+  const char *key;
+  size_t offset;
+} real_member;
+
+static const real_member reals[] = {
+    {"median", offsetof(bench_figure, median)}, {"low", offsetof(bench_figure, low)},
+    {"high", offsetof(bench_figure, high)},     {"p5", offsetof(bench_figure, p5)},
+    {"p95", offsetof(bench_figure, p95)},       {"p99", offsetof(bench_figure, p99)},
+};
+
+static kdl_status read_member(kdl_json *json, const char *key, bench_figure *figure) {
+  if (strcmp(key, "name") == 0)
+    return kdl_json_string(json, figure->name, sizeof figure->name);
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
+    if (strcmp(key, reals[i].key) == 0)
+      return kdl_json_real(json, (double *)((char *)figure + reals[i].offset));
+  }
+  return kdl_json_skip(json);
+}
+
+static kdl_status read_figures(kdl_json *json, bench_results *results) {
+  kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
+  bool more = true;
+  while (status == KDL_OK && (status = kdl_json_next_item(json, &more)) == KDL_OK && more) {
+    bench_figure figure = {.samples = 0};
+    char key[32];
+    status = kdl_json_begin(json, KDL_JSON_OBJECT);
+    while (status == KDL_OK &&
+           (status = kdl_json_next_key(json, key, sizeof key, &more)) == KDL_OK && more)
+      status = read_member(json, key, &figure);
+    size_t index = bench_figure_add(results, figure.name, NULL, 0, 0);
+    if (results->no_memory)
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory");
+    else
+      results->figures[index] = figure;
+  }
+  return status;
+}
+
+kdl_status cli_bench_read_json(const char *path, bench_results *out_results) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  *out_results = (bench_results){.note_count = 0};
+  if (status != KDL_OK)
+    return status;
+  kdl_json json;
+  char key[32], found[32] = "";
+  bool more;
+  kdl_json_start(&json, path, bytes.data, bytes.size);
+  status = kdl_json_begin(&json, KDL_JSON_OBJECT);
+  while (status == KDL_OK &&
+         (status = kdl_json_next_key(&json, key, sizeof key, &more)) == KDL_OK && more) {
+    if (strcmp(key, "schema") == 0)
+      status = kdl_json_string(&json, found, sizeof found);
+    else if (strcmp(key, "figures") == 0)
+      status = read_figures(&json, out_results);
+    else
+      status = kdl_json_skip(&json);
+  }
+  if (status == KDL_OK)
+    status = kdl_json_finish(&json);
+  cli_bytes_free(&bytes);
+  if (status == KDL_OK && strcmp(found, schema) != 0)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: found schema '%s', expected '%s': a file that kdl bench "
+                      "--json wrote",
+                      path, found, schema);
+  if (status != KDL_OK)
+    bench_results_free(out_results);
+  return status;
+}

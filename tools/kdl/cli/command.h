@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A subcommand: a row of data and one function in its own file. */
+#ifndef KDL_TOOL_COMMAND_H
+#define KDL_TOOL_COMMAND_H
+
+#include "cli/options.h"
+
+typedef struct cli_command {
+  const char *name;
+  const char *usage;   /* what follows "usage: " */
+  const char *summary; /* one line, for `kdl --help` */
+  const char *details; /* for `kdl NAME --help`; may be NULL */
+  const cli_option *options;
+  size_t min_operands;
+  size_t max_operands;              /* CLI_ANY for no limit */
+  int (*run)(const cli_args *args); /* returns the exit code */
+} cli_command;
+
+#define CLI_ANY SIZE_MAX
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cli/extent.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+kdl_status cli_extent_parse(const char *option, const char *words, uint64_t out[3]) {
+  const char *at = words;
+  for (int i = 0; i < 3; ++i) {
+    char *end;
+    errno = 0;
+    out[i] = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
+    if (out[i] == 0 || errno || (*end && *end != 'x'))
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected X, XxY or XxYxZ, each at least 1",
+                      option, words);
+    if (!*end) {
+      for (int k = i + 1; k < 3; ++k)
+        out[k] = 1;
+      return KDL_OK;
+    }
+    at = end + 1;
+  }
+  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected no more than three numbers", option,
+                  words);
+}
+
+kdl_status cli_extent_small(const char *option, const char *words, uint32_t out[3]) {
+  uint64_t wide[3];
+  kdl_status status = cli_extent_parse(option, words, wide);
+  for (int i = 0; i < 3 && status == KDL_OK; ++i) {
+    if (wide[i] > UINT32_MAX)
+      return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected numbers below 2^32", option, words);
+    out[i] = (uint32_t)wide[i];
+  }
+  return status;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cli/output.h"
+
+#include "base/error.h"
+#include "container/writer.h"
+#include "system/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kdl_status write_stdout(const void *data, size_t size) {
+  fwrite(data, 1, size, stdout);
+  return cli_output_flush();
+}
+
+/* What shall be written: bytes, or what a writer lays out. */
+typedef struct {
+  const char *path;
+  const void *data;
+  size_t size;
+  kdl_writer *writer;
+} content;
+
+static kdl_status write_content(void *user, int fd) {
+  const content *what = user;
+  if (what->writer)
+    return kdl_writer_write(what->writer, fd, what->path);
+  return kdl_fd_write(fd, what->data, what->size) ? KDL_OK : kdl_fd_write_failed(what->path);
+}
+
+/* A device or pipe cannot be replaced by a renamed file, only written to. */
+static kdl_status write_through(content *what) {
+  int fd;
+  struct stat info;
+  kdl_status status = kdl_file_open(what->path, O_WRONLY, &fd);
+  if (status != KDL_OK)
+    return status;
+  if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) { /* it was none of these a moment ago */
+    close(fd);
+    return kdl_fail(KDL_IO, "%s: cannot write: another file has taken its place", what->path);
+  }
+  status = write_content(what, fd);
+  if (close(fd) != 0 && status == KDL_OK)
+    status = kdl_fail(KDL_IO, "%s: cannot write: %s", what->path, strerror(errno));
+  return status;
+}
+
+static kdl_status save(content *what) {
+  struct stat info;
+  if (stat(what->path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return write_through(what);
+  return kdl_file_save_by(what->path, write_content, what);
+}
+
+kdl_status cli_output_save(const char *path, const void *data, size_t size) {
+  if (strcmp(path, "-") == 0)
+    return write_stdout(data, size);
+  return save(&(content){.path = path, .data = data, .size = size});
+}
+
+kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
+  if (strcmp(path, "-") != 0)
+    return save(&(content){.path = path, .writer = writer});
+  kdl_status status = cli_output_flush();
+  return status == KDL_OK ? kdl_writer_write(writer, STDOUT_FILENO, "<stdout>") : status;
+}
+
+kdl_status cli_output_check(const char *path) {
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return kdl_fail(KDL_IO, "%s: cannot write: found a directory, expected a file", path);
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  char *folder = length ? strndup(path, length) : strdup(".");
+  if (!folder)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = KDL_OK;
+  if (access(folder, W_OK | X_OK) != 0)
+    status = kdl_fail(KDL_IO, "%s: cannot create a file there: %s", path, strerror(errno));
+  free(folder);
+  return status;
+}
+
+kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
+                                const char **out_option) {
+  const char *found = NULL;
+  for (; *options; ++options) {
+    const char *path = cli_args_value(args, *options);
+    if (!path || strcmp(path, "-") != 0)
+      continue;
+    if (found)
+      return kdl_fail(KDL_BAD_CALL,
+                      "found --%s=- and --%s=-, expected one of them: standard output is one file",
+                      found, *options);
+    found = *options;
+  }
+  *out_option = found;
+  return KDL_OK;
+}
+
+kdl_status cli_output_flush(void) {
+  bool failed = ferror(stdout);
+  if (fflush(stdout) != 0)
+    return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", strerror(errno));
+  return failed ? kdl_fail(KDL_IO, "<stdout>: cannot write: earlier error") : KDL_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files to write; `-` is standard output. */
+#ifndef KDL_TOOL_OUTPUT_H
+#define KDL_TOOL_OUTPUT_H
+
+#include "cli/options.h"
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+
+/* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
+kdl_status cli_output_save(const char *path, const void *data, size_t size);
+
+/* Whether such a file can be made, as far as that is known before: for commands that take long. */
+kdl_status cli_output_check(const char *path);
+
+/* Lays out what a writer has collected, and saves it. */
+kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
+
+/* Which of the options, whose list ends with NULL, writes to standard output: nothing else does
+ * then. *out_option is NULL where none does; KDL_BAD_CALL where two do. */
+kdl_status cli_output_on_stdout(const cli_args *args, const char *const *options,
+                                const char **out_option);
+
+/* Flushes standard output; KDL_IO where something printed did not arrive. */
+kdl_status cli_output_flush(void);
+
+#endif

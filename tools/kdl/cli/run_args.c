@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cli/run_args.h"
+
+#include "base/error.h"
+#include "cli/input.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Types                                                                                        */
+
+typedef enum { SIGNED, UNSIGNED, REAL } number_kind;
+
+typedef struct cli_run_type {
+  const char *name;
+  number_kind kind;
+  size_t size;
+} run_type;
+
+static const run_type types[] = {
+    {"i8", SIGNED, 1},   {"i16", SIGNED, 2},   {"i32", SIGNED, 4},   {"i64", SIGNED, 8},
+    {"u8", UNSIGNED, 1}, {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4}, {"u64", UNSIGNED, 8},
+    {"f32", REAL, 4},    {"f64", REAL, 8},
+};
+
+static const run_type *find_type(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
+      return &types[i];
+  }
+  return NULL;
+}
+
+/* Little-endian machines are the only ones there are here: the low bytes come first. */
+static void store_integer(const run_type *type, uint64_t value, void *at) {
+  memcpy(at, &value, type->size);
+}
+
+static void store_real(const run_type *type, double value, void *at) {
+  float narrow = (float)value;
+  if (type->size == sizeof narrow)
+    memcpy(at, &narrow, sizeof narrow);
+  else
+    memcpy(at, &value, sizeof value);
+}
+
+static bool fits_signed(int64_t value, size_t size) {
+  int64_t limit = size == 8 ? INT64_MAX : ((int64_t)1 << (size * 8 - 1)) - 1;
+  return value <= limit && value >= -limit - 1;
+}
+
+static bool fits_unsigned(uint64_t value, size_t size) {
+  return size == 8 || value >> (size * 8) == 0;
+}
+
+/* A number and nothing behind it. */
+static bool parse_number(const run_type *type, const char *words, void *at) {
+  char *end = NULL;
+  bool fits = true;
+  errno = 0;
+  if (type->kind == REAL) {
+    store_real(type, strtod(words, &end), at);
+  } else if (type->kind == SIGNED) {
+    int64_t value = strtoll(words, &end, 0);
+    fits = fits_signed(value, type->size);
+    store_integer(type, (uint64_t)value, at);
+  } else {
+    uint64_t value = strtoull(words, &end, 0);
+    fits = words[0] != '-' && fits_unsigned(value, type->size);
+    store_integer(type, value, at);
+  }
+  return fits && end != words && !*end && errno == 0;
+}
+
+static void print_number(const run_type *type, const void *at) {
+  uint64_t bits = 0;
+  memcpy(&bits, at, type->size);
+  unsigned unused = (unsigned)(64 - type->size * 8);
+  if (type->kind == UNSIGNED) {
+    printf("%" PRIu64, bits);
+  } else if (type->kind == SIGNED) {
+    printf("%" PRId64, (int64_t)(bits << unused) >> unused);
+  } else if (type->size == 4) {
+    float narrow;
+    memcpy(&narrow, at, sizeof narrow);
+    printf("%.9g", (double)narrow);
+  } else {
+    double wide;
+    memcpy(&wide, at, sizeof wide);
+    printf("%.17g", wide);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Arguments                                                                                    */
+
+#define GRAMMAR                                                                                    \
+  "expected TYPE:VALUE or buf:TYPE[COUNT]=zero|iota|VALUE|@FILE with TYPE one of i8 i16 i32 i64 "  \
+  "u8 u16 u32 u64 f32 f64"
+
+static kdl_status not_understood(const char *words) {
+  return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', " GRAMMAR, words);
+}
+
+static kdl_status fill_from_file(const char *path, cli_run_arg *arg) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  if (bytes.size != cli_run_arg_size(arg))
+    status = kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %zu", path, bytes.size,
+                      cli_run_arg_size(arg));
+  else if (bytes.size)
+    memcpy(arg->host, bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+static kdl_status fill(const char *how, cli_run_arg *arg) {
+  char *at = arg->host;
+  if (how[0] == '@')
+    return fill_from_file(how + 1, arg);
+  if (strcmp(how, "zero") == 0)
+    return KDL_OK;
+  bool counts = strcmp(how, "iota") == 0;
+  for (size_t i = 0; i < arg->count; ++i, at += arg->type->size) {
+    if (counts && arg->type->kind == REAL)
+      store_real(arg->type, (double)i, at);
+    else if (counts)
+      store_integer(arg->type, i, at);
+    else if (!parse_number(arg->type, how, at))
+      return not_understood(how);
+  }
+  return KDL_OK;
+}
+
+static kdl_status parse_buffer(const char *words, cli_run_arg *arg) {
+  const char *open = strchr(words, '[');
+  const char *close = open ? strchr(open, ']') : NULL;
+  char *end = NULL;
+  errno = 0;
+  arg->type = open ? find_type(words + 4, (size_t)(open - words - 4)) : NULL;
+  uint64_t count = open ? strtoull(open + 1, &end, 10) : 0;
+  if (!arg->type || !close || end != close || end == open + 1 || open[1] == '-' || errno ||
+      (close[1] && close[1] != '='))
+    return not_understood(words);
+  if (count > SIZE_MAX / 2 / arg->type->size)
+    return kdl_fail(KDL_NO_MEMORY, "--arg: '%s' is too large", words);
+  arg->is_buffer = true;
+  arg->count = (size_t)count;
+  arg->host = calloc(arg->count + 1, arg->type->size);
+  if (!arg->host)
+    return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory for '%s'", words);
+  return fill(close[1] ? close + 2 : "zero", arg);
+}
+
+kdl_status cli_run_arg_parse(const char *words, cli_run_arg *out_arg) {
+  *out_arg = (cli_run_arg){.count = 1};
+  if (strncmp(words, "buf:", 4) == 0)
+    return parse_buffer(words, out_arg);
+  const char *colon = strchr(words, ':');
+  out_arg->type = colon ? find_type(words, (size_t)(colon - words)) : NULL;
+  if (!out_arg->type)
+    return not_understood(words);
+  out_arg->host = calloc(1, sizeof(uint64_t));
+  if (!out_arg->host)
+    return kdl_fail(KDL_NO_MEMORY, "--arg: out of memory");
+  return parse_number(out_arg->type, colon + 1, out_arg->host) ? KDL_OK : not_understood(words);
+}
+
+void cli_run_arg_free(cli_run_arg *arg) {
+  kdl_free(&arg->buffer);
+  free(arg->host);
+}
+
+size_t cli_run_arg_size(const cli_run_arg *arg) {
+  return arg->count * arg->type->size;
+}
+
+void cli_run_arg_print(const cli_run_arg *arg, size_t index) {
+  printf("arg%zu =", index);
+  for (size_t i = 0; i < arg->count; ++i) {
+    putchar(' ');
+    print_number(arg->type, (const char *)arg->host + i * arg->type->size);
+  }
+  putchar('\n');
+}
+
+kdl_status cli_run_arg_check(const cli_run_arg *arg, size_t index, const char *path) {
+  cli_run_arg expected = *arg;
+  expected.host = malloc(cli_run_arg_size(arg) + 1);
+  if (!expected.host)
+    return kdl_fail(KDL_NO_MEMORY, "--check: out of memory");
+  kdl_status status = fill_from_file(path, &expected);
+  size_t size = arg->type->size, at = 0;
+  while (status == KDL_OK && at < arg->count &&
+         memcmp((char *)arg->host + at * size, (char *)expected.host + at * size, size) == 0)
+    ++at;
+  if (status == KDL_OK && at < arg->count) {
+    printf("arg%zu[%zu]: found ", index, at);
+    print_number(arg->type, (char *)arg->host + at * size);
+    fputs(", expected ", stdout);
+    print_number(arg->type, (char *)expected.host + at * size);
+    putchar('\n');
+    status = kdl_fail(KDL_BAD_FILE, "arg%zu differs from %s from element %zu on", index, path, at);
+  }
+  free(expected.host);
+  return status;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl annotate: metadata of images in an OffloadBinary. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "container/digest.h"
+#include "images/kinds.h"
+#include "images/rewrite.h"
+#include "images/select.h"
+#include "images/terms.h"
+#include "images/vocabulary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const cli_args *args;
+  kdl_pair *set; /* what the operands say, in their order */
+  size_t set_count;
+  const uint16_t *offload_kind; /* NULL where it stays */
+  const uint16_t *declared_kind;
+  bool digest;
+} edit;
+
+static bool same(kdl_string a, kdl_string b) {
+  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What to change                                                                               */
+
+static kdl_status parse_pair(const char *word, kdl_pair *out_pair) {
+  size_t length = strcspn(word, "=");
+  if (!word[length] || length == 0)
+    return kdl_fail(KDL_BAD_CALL, "found '%s', expected key=value%s", word,
+                    length ? "; to remove a key use --remove=KEY" : "");
+  if (memchr(word, ',', length))
+    return kdl_fail(KDL_BAD_CALL,
+                    "found the key '%.*s', expected one without a comma: no SELECT "
+                    "could name it",
+                    (int)length, word);
+  if (length == 4 && memcmp(word, "file", 4) == 0)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found the key 'file', expected another: in --image it names the file to pack");
+  *out_pair = (kdl_pair){{word, length}, {word + length + 1, strlen(word + length + 1)}};
+  return KDL_OK;
+}
+
+/* `kind` and `image_kind` are fields of the header here as in every --image. */
+static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
+                             bool *out_is_kind) {
+  static const kdl_string names[] = {{"kind", 4}, {"image_kind", 10}};
+  kdl_image_kind kind;
+  *out_is_kind = true;
+  if (same(pair->key, names[0])) {
+    out->offload_kind = &kinds[0];
+    if (!cli_offload_kind_parse(pair->value.data, &kinds[0]))
+      return kdl_fail(KDL_BAD_CALL, "kind: found '%s', expected %s", pair->value.data,
+                      cli_offload_kind_names);
+  } else if (same(pair->key, names[1])) {
+    out->declared_kind = &kinds[1];
+    if (cli_image_kind_parse(pair->value.data, &kind))
+      kinds[1] = kdl_llvm_image_kind(kind);
+    else if (!cli_number_parse(pair->value.data, &kinds[1]))
+      return kdl_fail(KDL_BAD_CALL, "image_kind: found '%s', expected %s, or LLVM's number",
+                      pair->value.data, cli_image_kind_names);
+  } else {
+    *out_is_kind = false;
+  }
+  return KDL_OK;
+}
+
+static void warn_token(void *user, const char *problem) {
+  (void)user;
+  cli_warning("%s", problem);
+}
+
+/* `word` is the operand that the pair lies in. */
+static kdl_status check_pair(const char *word, const kdl_pair *pair) {
+  kdl_parse_error error;
+  if (!cli_value_check(pair->key, pair->value, &error)) {
+    char context[64];
+    char problem[512];
+    snprintf(context, sizeof context, "%.*s", (int)pair->key.length, pair->key.data);
+    cli_value_problem(pair->value, error, problem, sizeof problem);
+    return cli_point_at(context, word, pair->key.length + 1 + error.position, problem,
+                        "(--force writes it as it is)");
+  }
+  if (kdl_text_is(pair->key, "requires_features"))
+    cli_tokens_check(pair->value, KDL_CLASS_COUNT, warn_token, NULL);
+  return KDL_OK;
+}
+
+static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2]) {
+  *out = (edit){.args = args,
+                .set = calloc(args->operand_count, sizeof *out->set),
+                .digest = cli_args_has(args, "digest")};
+  if (!out->set)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the keys");
+  if (!cli_args_has(args, "image"))
+    return kdl_fail(KDL_BAD_CALL, "found no --image=SELECT, expected which images to change");
+  if (args->operand_count == 1 && !cli_args_has(args, "remove") && !out->digest)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found nothing to change, expected key=value, --remove=KEY or --digest");
+  for (size_t i = 1; i < args->operand_count; ++i) {
+    kdl_pair pair;
+    bool is_kind = false;
+    kdl_status status = parse_pair(args->operands[i], &pair);
+    if (status == KDL_OK)
+      status = parse_kind(&pair, out, kinds, &is_kind);
+    if (status == KDL_OK && !cli_args_has(args, "force"))
+      status = check_pair(args->operands[i], &pair);
+    if (status != KDL_OK)
+      return status;
+    if (!is_kind)
+      out->set[out->set_count++] = pair;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Changing                                                                                     */
+
+static bool remove_key(kdl_pair *pairs, size_t *count, kdl_string key) {
+  size_t kept = 0;
+  for (size_t i = 0; i < *count; ++i) {
+    if (!same(pairs[i].key, key))
+      pairs[kept++] = pairs[i];
+  }
+  bool removed = kept < *count;
+  *count = kept;
+  return removed;
+}
+
+/* The last pair with a key is the one that counts; a new key goes to the end. */
+static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
+  for (size_t i = *count; i-- > 0;) {
+    if (same(pairs[i].key, pair->key)) {
+      pairs[i].value = pair->value;
+      return;
+    }
+  }
+  pairs[(*count)++] = *pair;
+}
+
+/* A digest that is given and not forced must be the image's own. */
+static bool sets_digest(const edit *change) {
+  bool sets = false;
+  for (size_t i = 0; i < change->set_count; ++i)
+    sets |= kdl_text_is(change->set[i].key, KDL_DIGEST_KEY);
+  return sets && !cli_args_has(change->args, "force");
+}
+
+static kdl_status add_changed(const cli_input *input, const edit *change, size_t index, int format,
+                              kdl_writer *writer) {
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(input, index, format, &image);
+  if (status != KDL_OK)
+    return status;
+  size_t count = image.pair_count;
+  kdl_pair *pairs = calloc(count + change->set_count + 1, sizeof *pairs);
+  if (!pairs)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (count)
+    memcpy(pairs, image.pairs, count * sizeof *pairs);
+  size_t cursor = 0;
+  const char *key;
+  while ((key = cli_args_next(change->args, "remove", &cursor))) {
+    if (!remove_key(pairs, &count, (kdl_string){key, strlen(key)}))
+      cli_warning("%s: image %zu has no key '%s' to remove", input->name, index, key);
+  }
+  for (size_t i = 0; i < change->set_count; ++i)
+    set_key(pairs, &count, &change->set[i]);
+  image.pairs = pairs;
+  image.pair_count = count;
+  if (change->offload_kind)
+    image.offload_kind = *change->offload_kind;
+  if (change->declared_kind)
+    image.declared_kind = *change->declared_kind;
+  if (sets_digest(change))
+    status = cli_image_check_digest(input, index, pairs, count);
+  if (status == KDL_OK)
+    status = cli_image_add(input, index, &image, change->digest, writer);
+  free(pairs);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file                                                                                     */
+
+/* Only a bare OffloadBinary can be written again as it was. */
+static kdl_status check_container(const cli_input *input) {
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(input->lib, i, &image);
+    if (image.parent != KDL_NO_PARENT)
+      continue;
+    if (!cli_image_format(&image) || strstr(image.container.data, " in "))
+      return kdl_fail(KDL_BAD_CALL,
+                      "%s: image %zu is in a container that cannot be changed: found %s, expected "
+                      "an OffloadBinary file; make one with: kdl merge -o OUT %s",
+                      input->name, i, image.container.data, input->name);
+    if (cli_image_format(&image) > KDL_FORMAT_V2) {
+      cli_note("%s: found version %d, which is written as version 2, uncompressed", input->name,
+               cli_image_format(&image));
+      return KDL_OK;
+    }
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_chosen(const cli_input *input, const bool *chosen) {
+  size_t nested = KDL_NO_PARENT;
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(input->lib, i, &image);
+    if (chosen[i] && image.parent == KDL_NO_PARENT)
+      return KDL_OK;
+    if (chosen[i] && nested == KDL_NO_PARENT)
+      nested = i;
+  }
+  return kdl_fail(KDL_NO_MATCH,
+                  "%s: only images inside other images fit, such as %zu; extract the outer one, "
+                  "annotate it, and pack it again",
+                  input->name, nested);
+}
+
+static kdl_status write_changed(const cli_input *input, const edit *change, const bool *chosen,
+                                const char *output) {
+  int format = cli_library_format(input->lib);
+  kdl_writer *writer;
+  kdl_status status = kdl_writer_create(format, &writer);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(input->lib, i, &image);
+    if (image.parent != KDL_NO_PARENT)
+      continue;
+    status = chosen[i] ? add_changed(input, change, i, format, writer)
+                       : cli_image_copy(input, i, format, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+static kdl_status annotate(const cli_input *input, const edit *change, const char *output) {
+  kdl_status status = check_container(input);
+  bool *chosen = NULL;
+  if (status == KDL_OK)
+    status = cli_select_images(change->args, "image", input->lib, input->name, &chosen);
+  if (status == KDL_OK)
+    status = check_chosen(input, chosen);
+  if (status == KDL_OK)
+    status = write_changed(input, change, chosen, output);
+  free(chosen);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  const char *path = args->operands[0];
+  const char *output = cli_args_value(args, "output");
+  uint16_t kinds[2];
+  edit change;
+  cli_input input;
+  kdl_status status = parse_edit(args, &change, kinds);
+  if (status == KDL_OK)
+    status = cli_input_open(path, &input);
+  int code;
+  if (status == KDL_OK) {
+    code = cli_finish(annotate(&input, &change, output ? output : path));
+    cli_input_close(&input);
+  } else {
+    code = cli_finish(status);
+  }
+  free(change.set);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"image", 0, CLI_MANY, "SELECT", "which images to change; may be repeated"},
+    {"remove", 0, CLI_MANY, "KEY", "remove a key; may be repeated"},
+    {"digest", 0, CLI_FLAG, NULL, "write the digest of the image as kdl.digest"},
+    {"force", 0, CLI_FLAG, NULL, "write values that the vocabulary's grammar refuses"},
+    {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself, '-' for '-'"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_annotate = {
+    .name = "annotate",
+    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY] [--digest] [key=value...] [-o OUT]",
+    .summary = "set or remove metadata of images in an OffloadBinary",
+    .details =
+        "The file is replaced in one step and keeps its mode; a link to it stays a link. A "
+        "key that is there keeps its place, a new one goes to the end. 'kind' and "
+        "'image_kind' set the offload kind and the image kind. The values of min_sm, min_gfx, "
+        "requires_features, variant_priority, variant_tag and kdl.kernel.NAME must be what "
+        "their grammar says.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

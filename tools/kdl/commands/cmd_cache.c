@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl cache: what linked images are kept on disk. */
+#include "base/error.h"
+#include "cache/inspect.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "commands.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static kdl_string text(const char *data) {
+  return (kdl_string){data, strlen(data)};
+}
+
+/* The value of a line of the question or the notes; "" where there is none. */
+static kdl_string field(kdl_string lines, const char *word) {
+  kdl_string value = text("");
+  kdl_cache_field(lines, word, 0, &value);
+  return value;
+}
+
+static void format_time(const struct timespec *when, char out[32]) {
+  struct tm parts;
+  if (!gmtime_r(&when->tv_sec, &parts) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts))
+    snprintf(out, 32, "%jd", (intmax_t)when->tv_sec);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* ls                                                                                           */
+
+static const cli_column columns[] = {
+    {.title = "KEY"},
+    {.title = "KIND", .tint = "32"},
+    {.title = "SIZE", .right = true},
+    {.title = "USED"},
+    {.title = "DEVICE", .shrinks = 2, .tint = "36"},
+    {.title = "SOURCE", .shrinks = 1},
+};
+enum { column_count = sizeof columns / sizeof *columns, key_shown = 12 };
+
+typedef struct {
+  cli_table *table;
+  bool is_long;
+} table_listing;
+
+static void add_lines(cli_table *table, kdl_string lines) {
+  for (size_t at = 0; at < lines.length;) {
+    const char *line = lines.data + at;
+    const char *end = memchr(line, '\n', lines.length - at);
+    size_t length = end ? (size_t)(end - line) : lines.length - at;
+    cli_table_add_line(table, "", (kdl_string){line, length});
+    at += length + 1;
+  }
+}
+
+static kdl_status add_row(void *user, const kdl_cache_look *look) {
+  const table_listing *listing = user;
+  cli_table *table = listing->table;
+  const kdl_cache_entry *entry = look->entry;
+  char size[24], used[32];
+  snprintf(size, sizeof size, "%" PRIu64, look->file->size);
+  format_time(&look->file->used, used);
+  cli_table_add(table, (kdl_string){look->file->name, key_shown});
+  cli_table_add(table, text(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
+  cli_table_add(table, text(size));
+  cli_table_add(table, text(used));
+  cli_table_add(table, entry ? field(entry->question, "device") : text(""));
+  cli_table_add(table, entry ? field(entry->notes, "source") : text(""));
+  if (!entry)
+    cli_table_add_line(table, "", text(look->trouble));
+  if (entry && listing->is_long) {
+    add_lines(table, entry->question);
+    add_lines(table, entry->notes);
+  }
+  return KDL_OK;
+}
+
+static kdl_status print_table(const kdl_cache_settings *settings, bool is_long) {
+  table_listing listing = {cli_table_create(columns, column_count), is_long};
+  if (!listing.table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  kdl_status status = kdl_cache_look_at_all(settings, add_row, &listing);
+  if (status == KDL_OK)
+    status = cli_table_print(listing.table);
+  cli_table_destroy(listing.table);
+  return status;
+}
+
+static kdl_status add_object(void *user, const kdl_cache_look *look) {
+  cli_json *json = user;
+  const kdl_cache_entry *entry = look->entry;
+  char used[32];
+  format_time(&look->file->used, used);
+  cli_json_begin_object(json);
+  cli_json_key(json, "key");
+  cli_json_bytes(json, (kdl_string){look->file->name, KDL_DIGEST_TEXT - 1});
+  cli_json_key(json, "size");
+  cli_json_number(json, look->file->size);
+  cli_json_key(json, "used");
+  cli_json_text(json, used);
+  if (entry) {
+    cli_json_key(json, "image_kind");
+    cli_json_text(json, kdl_image_kind_name(entry->kind));
+    cli_json_key(json, "device");
+    cli_json_bytes(json, field(entry->question, "device"));
+    cli_json_key(json, "source");
+    cli_json_bytes(json, field(entry->notes, "source"));
+    cli_json_key(json, "question");
+    cli_json_bytes(json, entry->question);
+  } else {
+    cli_json_key(json, "trouble");
+    cli_json_text(json, look->trouble);
+  }
+  cli_json_end_object(json);
+  return KDL_OK;
+}
+
+static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *args) {
+  if (!cli_args_has(args, "json"))
+    return print_table(settings, cli_args_has(args, "long"));
+  cli_json json = {.file = stdout};
+  cli_json_begin_array(&json);
+  kdl_status status = kdl_cache_look_at_all(settings, add_object, &json);
+  cli_json_end_array(&json);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* stat                                                                                         */
+
+static const char *const mode_names[] = {
+    [KDL_CACHE_ON] = "on", [KDL_CACHE_READ_ONLY] = "ro", [KDL_CACHE_OFF] = "off"};
+
+static void print_totals(const kdl_cache_settings *settings, const kdl_cache_totals *totals) {
+  printf("folder   %s\n", settings->dir);
+  printf("mode     %s\n", mode_names[settings->mode]);
+  printf("entries  %zu\n", totals->entries);
+  printf("bytes    %" PRIu64 " of at most %" PRIu64 "\n", totals->bytes, settings->limit);
+  if (totals->other)
+    printf("other    %zu temporary file%s, %" PRIu64 " bytes\n", totals->other,
+           totals->other == 1 ? "" : "s", totals->other_bytes);
+}
+
+static void print_totals_json(const kdl_cache_settings *settings, const kdl_cache_totals *totals) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_key(&json, "folder");
+  cli_json_bytes(&json, text(settings->dir));
+  cli_json_key(&json, "mode");
+  cli_json_text(&json, mode_names[settings->mode]);
+  cli_json_key(&json, "entries");
+  cli_json_number(&json, totals->entries);
+  cli_json_key(&json, "bytes");
+  cli_json_number(&json, totals->bytes);
+  cli_json_key(&json, "limit");
+  cli_json_number(&json, settings->limit);
+  cli_json_key(&json, "temporary_files");
+  cli_json_number(&json, totals->other);
+  cli_json_key(&json, "temporary_bytes");
+  cli_json_number(&json, totals->other_bytes);
+  cli_json_end_object(&json);
+}
+
+static kdl_status run_stat(const kdl_cache_settings *settings, const cli_args *args) {
+  kdl_cache_totals totals;
+  kdl_status status = kdl_cache_count(settings, &totals);
+  if (status == KDL_OK && cli_args_has(args, "json"))
+    print_totals_json(settings, &totals);
+  else if (status == KDL_OK)
+    print_totals(settings, &totals);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* clear and verify                                                                             */
+
+static kdl_status run_clear(const kdl_cache_settings *settings, const cli_args *args) {
+  (void)args;
+  kdl_cache_totals gone;
+  kdl_status status = kdl_cache_clear(settings, &gone);
+  if (status == KDL_OK)
+    printf("removed %zu entr%s, %" PRIu64 " bytes\n", gone.entries, gone.entries == 1 ? "y" : "ies",
+           gone.bytes);
+  return status;
+}
+
+typedef struct {
+  const char *dir;
+  size_t good, bad;
+} verification;
+
+static kdl_status verify_one(void *user, const kdl_cache_look *look) {
+  verification *made = user;
+  if (look->entry) {
+    ++made->good;
+    return KDL_OK;
+  }
+  ++made->bad;
+  cli_warning("%s/%s: %s", made->dir, look->file->name, look->trouble);
+  return KDL_OK;
+}
+
+static kdl_status run_verify(const kdl_cache_settings *settings, const cli_args *args) {
+  (void)args;
+  verification made = {.dir = settings->dir};
+  kdl_status status = kdl_cache_look_at_all(settings, verify_one, &made);
+  if (status != KDL_OK)
+    return status;
+  printf("%zu good, %zu damaged\n", made.good, made.bad);
+  if (made.bad)
+    return kdl_fail(KDL_BAD_FILE, "%s: %zu of %zu entries %s damaged; %s made anew when needed",
+                    settings->dir, made.bad, made.good + made.bad, made.bad == 1 ? "is" : "are",
+                    made.bad == 1 ? "it is" : "they are");
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static const struct {
+  const char *name;
+  kdl_status (*run)(const kdl_cache_settings *settings, const cli_args *args);
+} actions[] = {{"ls", run_ls}, {"stat", run_stat}, {"clear", run_clear}, {"verify", run_verify}};
+
+static kdl_status run_action(const cli_args *args) {
+  const char *wanted = args->operand_count ? args->operands[0] : "stat";
+  kdl_cache_settings settings;
+  for (size_t i = 0; i < sizeof actions / sizeof *actions; ++i) {
+    if (strcmp(actions[i].name, wanted) != 0)
+      continue;
+    kdl_status status = kdl_cache_settings_read(&settings);
+    return status == KDL_OK ? actions[i].run(&settings, args) : status;
+  }
+  return kdl_fail(KDL_BAD_CALL, "found '%s', expected ls, stat, clear or verify", wanted);
+}
+
+static int run(const cli_args *args) {
+  return cli_finish(run_action(args));
+}
+
+static const cli_option options[] = {
+    {"json", 0, CLI_FLAG, NULL, "ls and stat: print JSON"},
+    {"long", 'l', CLI_FLAG, NULL, "ls: also show everything that an image depends on"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_cache = {
+    .name = "cache",
+    .usage = "kdl cache [ls|stat|clear|verify] [--json] [--long]",
+    .summary = "show, check or empty the cache of linked images",
+    .details = "ls lists the entries, the least recently used first; stat, which is also what is "
+               "done without a word, says where the cache lies and how much it holds; clear "
+               "removes every entry; verify reads every entry and checks it. Entries are images "
+               "that were linked from bitcode. KDL_CACHE_DIR, KDL_CACHE and KDL_CACHE_SIZE say "
+               "where the cache lies, whether it is used (on, ro, off), and how large it may "
+               "become.\n",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl devices: what this machine can run kernels on, and why not on more. */
+#include "base/error.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "commands.h"
+#include "device/discover.h"
+#include "target/intel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static kdl_string text(const char *data) {
+  return (kdl_string){data, strlen(data)};
+}
+
+/* Where a terminal is too narrow for all of them, the last two go below the device. Names are cut
+ * last. */
+static const cli_column columns[] = {
+    {.title = "#", .right = true},
+    {.title = "NAME", .shrinks = 1},
+    {.title = "BACKEND"},
+    {.title = "ARCH", .shrinks = 2, .tint = "36"},
+    {.title = "MEMORY", .right = true},
+    {.title = "DRIVER"},
+    {.title = "FEATURES"},
+};
+enum { column_count = sizeof columns / sizeof *columns, narrow_count = column_count - 2 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Cells                                                                                        */
+
+static void add_number(cli_table *table, uint64_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, number);
+  cli_table_add(table, text(digits));
+}
+
+/* Three digits, in the unit people compare memory in. */
+static void add_memory(cli_table *table, uint64_t bytes) {
+  char size[32] = "";
+  if (bytes)
+    snprintf(size, sizeof size, bytes < (uint64_t)10 << 30 ? "%.1f GiB" : "%.0f GiB",
+             (double)bytes / (1 << 30));
+  cli_table_add(table, text(size));
+}
+
+/* Where the base of an arch ends: a CPU's carries its features behind a '+', which have a column of
+ * their own; an AMD GPU's two flags go below where there is no room for them. */
+static size_t arch_base(const kdl_device_spec *spec, bool narrow) {
+  bool is_host = spec->backend == KDL_BACKEND_HOST;
+  return strcspn(spec->arch, is_host ? "+" : narrow ? ":" : "");
+}
+
+/* An IP version is better known by its product. */
+static void add_arch(cli_table *table, const kdl_device_spec *spec, bool narrow) {
+  char arch[64];
+  kdl_out out = {arch, sizeof arch, 0};
+  kdl_intel_ip ip;
+  if (spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_intel_parse(text(spec->arch), &ip, NULL))
+    kdl_out_intel(&out, ip);
+  else
+    kdl_out_format(&out, "%.*s", (int)arch_base(spec, narrow), spec->arch);
+  cli_table_add(table, (kdl_string){arch, out.used});
+}
+
+/* Of a CPU, what it has beyond its level; of a GPU, everything it is known to have. */
+static void list_features(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_device_rule rule;
+  if (spec->backend == KDL_BACKEND_HOST) {
+    const char *plus = strchr(spec->arch, '+');
+    kdl_out_format(out, "%s", plus ? plus + 1 : "");
+  } else if (kdl_device_spec_compile(spec, &rule) == KDL_OK) {
+    kdl_feature_set has = {{~rule.lacks.word[0], ~rule.lacks.word[1]}};
+    kdl_feature_class which = kdl_family_class(kdl_device_spec_family(spec));
+    kdl_out_features(out, which, kdl_feature_tokens(which, has));
+  }
+}
+
+/* Words that a terminal can break between: "13.0, features fp16 bf16". */
+static void add_below(cli_table *table, const kdl_device_spec *spec) {
+  char list[KDL_SPEC_LINE] = "";
+  char line[2 * KDL_SPEC_LINE];
+  char flags[64] = "";
+  list_features(spec, &(kdl_out){list, sizeof list, 0});
+  for (char *at = list; *at; ++at)
+    *at = *at == '+' ? ' ' : *at;
+  if (spec->backend == KDL_BACKEND_HIP)
+    snprintf(flags, sizeof flags, "%s", spec->arch + arch_base(spec, true));
+  for (char *at = flags; (at = strchr(at, ':'));)
+    *at = ' ';
+  kdl_out out = {line, sizeof line, 0};
+  if (spec->driver[0])
+    kdl_out_format(&out, "%s%s", spec->driver, list[0] || flags[0] ? ", features " : "");
+  kdl_out_format(&out, "%s%s%s", flags[0] ? flags + 1 : "", flags[0] && list[0] ? " " : "", list);
+  if (out.used)
+    cli_table_add_line(table, spec->driver[0] ? "driver" : "features",
+                       (kdl_string){line, out.used});
+}
+
+static void add_driver_and_features(cli_table *table, const kdl_device_spec *spec) {
+  char list[KDL_SPEC_LINE] = "";
+  list_features(spec, &(kdl_out){list, sizeof list, 0});
+  cli_table_add(table, text(spec->driver));
+  cli_table_add(table, text(list));
+}
+
+static void add_line(cli_table *table, const char *label, const kdl_device_spec *spec) {
+  char line[KDL_SPEC_LINE];
+  kdl_out out = {line, sizeof line, 0};
+  kdl_device_spec_print(spec, &out);
+  cli_table_add_line(table, label, (kdl_string){line, out.used});
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Tables                                                                                       */
+
+typedef struct {
+  bool narrow;
+  bool all;
+} layout;
+
+static void add_device(cli_table *table, size_t index, const kdl_device_spec *routes, size_t count,
+                       const layout *form) {
+  add_number(table, index);
+  cli_table_add(table, text(routes[0].name));
+  cli_table_add(table, text(kdl_backend_name(routes[0].backend)));
+  add_arch(table, &routes[0], form->narrow);
+  add_memory(table, routes[0].memory);
+  (form->narrow ? add_below : add_driver_and_features)(table, &routes[0]);
+  if (routes[0].os_off[0])
+    cli_table_add_line(table, "not enabled by the system:", text(routes[0].os_off));
+  if (form->all)
+    add_line(table, "spec", &routes[0]);
+  for (size_t i = 1; i < count; ++i) {
+    if (form->all)
+      add_line(table, "also", &routes[i]);
+    else
+      cli_table_add_line(table, "also", text(kdl_backend_name(routes[i].backend)));
+  }
+}
+
+static cli_table *make_table(const kdl_discovery *found, const layout *form) {
+  cli_table *table = cli_table_create(columns, form->narrow ? narrow_count : column_count);
+  for (size_t i = 0; table && i < found->device_count; ++i) {
+    const kdl_found_device *device = &found->devices[i];
+    add_device(table, i, &found->routes[device->first], device->count, form);
+  }
+  return table;
+}
+
+static kdl_status print_devices(const kdl_discovery *found, bool all) {
+  cli_table *table = make_table(found, &(layout){.all = all});
+  size_t limit = cli_terminal_width();
+  if (table && limit && cli_table_width(table) > limit) {
+    cli_table_destroy(table);
+    table = make_table(found, &(layout){.narrow = true, .all = all});
+  }
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+/* "level_zero: no device: libze_loader.so.1: ..." */
+static kdl_status print_driver(const kdl_driver_report *report) {
+  char line[1024];
+  kdl_out out = {line, sizeof line, 0};
+  kdl_out_format(&out, "%s: ", kdl_backend_name(report->backend));
+  for (const char *c = kdl_driver_state_name(report->state); *c; ++c)
+    kdl_out_format(&out, "%c", *c == '_' ? ' ' : *c);
+  if (report->state != KDL_DRIVER_MISSING && report->library[0])
+    kdl_out_format(&out, ": %s", report->library);
+  if (report->words[0])
+    kdl_out_format(&out, ": %s", report->words);
+  if (report->limits[0])
+    kdl_out_format(&out, " (in force: %s)", report->limits);
+  return cli_text_print((kdl_string){line, out.used}, "\n");
+}
+
+/* Nothing to say: it works, or nobody installed it. */
+static bool is_quiet(const kdl_driver_report *report) {
+  return report->state == KDL_DRIVER_MISSING ||
+         (report->state == KDL_DRIVER_USABLE && !report->words[0] && !report->limits[0]);
+}
+
+static kdl_status print_drivers(const kdl_discovery *found, bool all) {
+  char missing[128] = "";
+  kdl_out out = {missing, sizeof missing, 0};
+  const char *gap = "\n";
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < found->report_count && status == KDL_OK; ++i) {
+    const kdl_driver_report *report = &found->reports[i];
+    if (report->state == KDL_DRIVER_MISSING)
+      kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(report->backend));
+    if (is_quiet(report) && !all)
+      continue;
+    fputs(gap, stdout);
+    gap = "";
+    status = print_driver(report);
+  }
+  if (out.used && !all)
+    printf("%snot installed: %s\n", gap, missing);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static int run(const cli_args *args) {
+  bool all = cli_args_has(args, "all");
+  kdl_discovery *found;
+  kdl_status status = kdl_discover(NULL, &found);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  if (cli_args_has(args, "json")) {
+    kdl_discovery_write_json(found, stdout);
+  } else {
+    status = print_devices(found, all);
+    if (status == KDL_OK)
+      status = print_drivers(found, all);
+  }
+  kdl_discovery_free(found);
+  return cli_finish(status);
+}
+
+static const cli_option options[] = {
+    {"json", 0, CLI_FLAG, NULL, "print JSON, which --device=@FILE reads on any machine"},
+    {"all", 'a', CLI_FLAG, NULL, "also print every spec in full, and every driver"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_devices = {
+    .name = "devices",
+    .usage = "kdl devices [--json] [--all]",
+    .summary = "list the devices of this machine, and why a driver is not usable",
+    .details =
+        "Loads the drivers of CUDA, HIP, Level Zero and OpenCL where they are installed, and\n"
+        "creates no context. A device that several drivers show is listed once, with the\n"
+        "others as 'also'. Devices come in the order in which they are preferred.\n",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl doctor: what libkdl finds on this machine, what it lacks, and what holds of what
+ * it promises: above all the rights of the program that it hands bitcode to. */
+#include "base/error.h"
+#include "bitcode/link_run.h"
+#include "cache/inspect.h"
+#include "cli/report.h"
+#include "cli/text.h"
+#include "commands.h"
+#include "container/codec.h"
+#include "device/discover.h"
+#include "library/search.h"
+#include "system/environment.h"
+#include "system/linker_path.h"
+#include "system/subprocess.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Lines                                                                                        */
+
+static __attribute__((format(printf, 2, 3))) void print(const char *label, const char *format,
+                                                        ...) {
+  char line[PATH_MAX + 512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  char *printable = cli_text_printable((kdl_string){line, strlen(line)});
+  printf("%-10s  %s\n", label, printable ? printable : "(out of memory)");
+  free(printable);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Codecs and drivers                                                                           */
+
+static void print_codecs(void) {
+  static const kdl_codec codecs[] = {KDL_CODEC_ZSTD, KDL_CODEC_ZLIB, KDL_CODEC_LZ4};
+  for (size_t i = 0; i < sizeof codecs / sizeof *codecs; ++i) {
+    bool works = kdl_codec_check(codecs[i]) == KDL_OK;
+    print(kdl_codec_name(codecs[i]), "%s", works ? "works" : kdl_error_message());
+  }
+}
+
+static size_t count_routes(const kdl_discovery *found, kdl_backend backend) {
+  size_t count = 0;
+  for (size_t i = 0; i < found->route_count; ++i)
+    count += found->routes[i].backend == backend;
+  return count;
+}
+
+static kdl_status print_drivers(void) {
+  kdl_discovery *found;
+  kdl_status status = kdl_discover(NULL, &found);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < found->report_count; ++i) {
+    const kdl_driver_report *report = &found->reports[i];
+    const char *name = kdl_backend_name(report->backend);
+    size_t count = count_routes(found, report->backend);
+    const char *state = report->state == KDL_DRIVER_MISSING ? "not installed"
+                        : count                             ? "works"
+                                                            : "no device";
+    bool is_missing = report->state == KDL_DRIVER_MISSING;
+    char devices[48] = "";
+    if (count)
+      snprintf(devices, sizeof devices, ", %zu device%s", count, count == 1 ? "" : "s");
+    print(name, "%s%s%s%s%s%s", state, devices, !is_missing && report->library[0] ? ": " : "",
+          is_missing ? "" : report->library, report->words[0] ? ": " : "", report->words);
+    if (report->limits[0])
+      print("", "in force: %s", report->limits);
+  }
+  kdl_discovery_free(found);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The linker                                                                                   */
+
+static bool ask_linker(const char *path, const char *option, kdl_helper_outcome *outcome) {
+  const char *const arguments[] = {"kdl-ld", option, NULL};
+  kdl_link_limits limits;
+  if (kdl_link_limits_read(&limits) != KDL_OK)
+    return false;
+  kdl_helper helper = {.path = path,
+                       .arguments = arguments,
+                       .environment = (const char *const *)environ,
+                       .milliseconds = limits.milliseconds,
+                       .memory = limits.memory};
+  if (kdl_helper_run(&helper, outcome) != KDL_OK)
+    return false;
+  if (outcome->end == KDL_HELPER_EXITED && outcome->code == 0)
+    return true;
+  kdl_fail(KDL_IO, "%s failed: %.*s", option, (int)strcspn(outcome->words, "\n"), outcome->words);
+  return false;
+}
+
+/* The rest of the line "KEY REST"; "unknown" where there is none. */
+static kdl_string value_of(const char *lines, const char *key) {
+  size_t length = strlen(key);
+  for (const char *at = lines; *at;) {
+    kdl_string line = {at, strcspn(at, "\n")};
+    if (strncmp(at, key, length) == 0 && at[length] == ' ')
+      return kdl_text_from(line, length + 1);
+    at += line.length + (at[line.length] == '\n');
+  }
+  return kdl_text_of("unknown");
+}
+
+static void print_rights(const char *lines) {
+  static const struct {
+    const char *key, *words;
+  } rows[] = {
+      {"no_new_privileges", "no new privileges"},
+      {"landlock", "Landlock, version"},
+      {"seccomp", "seccomp"},
+      {"read_etc_passwd", "tried to read /etc/passwd"},
+      {"write_tmp", "tried to write to /tmp"},
+      {"socket", "tried to make a socket"},
+      {"raise_limits", "tried to raise its limits"},
+      {"cpu_seconds", "seconds of CPU time, at most"},
+      {"memory", "bytes of memory, at most"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    kdl_string value = value_of(lines, rows[i].key);
+    print("", "%s: %.*s", rows[i].words, (int)value.length, value.data);
+  }
+}
+
+static void print_linker(void) {
+  char path[PATH_MAX];
+  if (!kdl_linker_find(path)) {
+    print("kdl-ld",
+          "not found: bitcode is refused (it is built where LLVM 22 is; KDL_LD names it)");
+    return;
+  }
+  kdl_helper_outcome *outcome = malloc(sizeof *outcome);
+  if (!outcome || !ask_linker(path, "--version", outcome)) {
+    print("kdl-ld", "%s: does not work: %s", path, outcome ? kdl_error_message() : "out of memory");
+  } else {
+    print("kdl-ld", "%s: %.*s", path, (int)strcspn(outcome->words, "\n"), outcome->words);
+    if (ask_linker(path, "--rights", outcome))
+      print_rights(outcome->words);
+    else
+      print("", "its rights are unknown: %s", kdl_error_message());
+  }
+  free(outcome);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Folders                                                                                      */
+
+static void print_cache(void) {
+  static const char *const modes[] = {
+      [KDL_CACHE_ON] = "on", [KDL_CACHE_READ_ONLY] = "read only", [KDL_CACHE_OFF] = "off"};
+  kdl_cache_settings settings;
+  kdl_cache_totals totals;
+  if (kdl_cache_settings_read(&settings) != KDL_OK)
+    print("cache", "%s", kdl_error_message());
+  else if (settings.mode == KDL_CACHE_OFF)
+    print("cache", "off");
+  else if (kdl_cache_count(&settings, &totals) != KDL_OK)
+    print("cache", "%s: %s", settings.dir, kdl_error_message());
+  else
+    print("cache", "%s: %s, %zu entr%s, %" PRIu64 " of %" PRIu64 " bytes", settings.dir,
+          modes[settings.mode], totals.entries, totals.entries == 1 ? "y" : "ies", totals.bytes,
+          settings.limit);
+}
+
+static void print_folders(void) {
+  const char *list = kdl_environment("KDL_LIBRARY_PATH");
+  const char *label = "libraries";
+  for (const char *at = list; at && *at;) {
+    size_t length = strcspn(at, ":");
+    if (length) {
+      print(label, "%.*s (KDL_LIBRARY_PATH)", (int)length, at);
+      label = "";
+    }
+    at += length + (at[length] == ':');
+  }
+  print(label, "the folder of the program that asks");
+  kdl_search_folders folders;
+  kdl_search_system(false, &folders);
+  for (size_t i = 0; i < folders.count; ++i)
+    print("", "%s%s", folders.paths[i], access(folders.paths[i], X_OK) == 0 ? "" : " (not there)");
+}
+
+static void print_environment(void) {
+  const char *label = "variables";
+  for (char **at = environ; at && *at; ++at) {
+    if (strncmp(*at, "KDL_", 4) != 0)
+      continue;
+    print(label, "%s", *at);
+    label = "";
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static int run(const cli_args *args) {
+  (void)args;
+  print("libkdl", "%s", kdl_version());
+  print_codecs();
+  kdl_status status = print_drivers();
+  print_linker();
+  print_cache();
+  print_folders();
+  print_environment();
+  return cli_finish(status);
+}
+
+static const cli_option options[] = {{.name = NULL}};
+
+const cli_command cli_command_doctor = {
+    .name = "doctor",
+    .usage = "kdl doctor",
+    .summary = "say what works here: codecs, drivers, kdl-ld and its rights, cache, folders",
+    .details = "Loads the drivers, as 'kdl devices' does, and starts kdl-ld, which tries what it\n"
+               "may not do. Nothing is written.\n",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = run,
+};

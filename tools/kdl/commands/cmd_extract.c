@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl extract: images out into files of their own. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "images/keep_for.h"
+#include "images/kinds.h"
+#include "images/select.h"
+#include "library/library.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_directory(const char *path) {
+  struct stat info;
+  size_t length = strlen(path);
+  return (length && path[length - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+/* An architecture is a name from the file: only what cannot mean anything to a file system or a
+ * shell is taken over. */
+static void sanitise(const char *name, char *out, size_t room) {
+  size_t length = 0;
+  for (; name[length] && length + 1 < room; ++length) {
+    char c = name[length];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '.' || c == '_' || c == '-' || c == '+';
+    out[length] = c;
+    if (!plain)
+      out[length] = '_';
+  }
+  out[length] = '\0';
+}
+
+static kdl_status save_image(kdl_library *lib, size_t index, const char *path) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_library_hold(lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = cli_output_save(path, data, size);
+  kdl_library_release(lib, index);
+  return status;
+}
+
+static kdl_status save_into(const char *directory, kdl_library *lib, size_t index) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_status status = kdl_image_get(lib, index, &image);
+  if (status != KDL_OK)
+    return status;
+  char name[80];
+  sanitise(image.arch.length ? image.arch.data : kdl_image_kind_name(image.kind), name,
+           sizeof name);
+  char *path = NULL;
+  if (asprintf(&path, "%s/%zu-%s.%s", directory, index, name,
+               cli_image_kind_extension(image.kind)) < 0)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
+  status = save_image(lib, index, path);
+  free(path);
+  return status;
+}
+
+/* An image that only its vendor's tools can unpack does not keep the others back. */
+static kdl_status extract_to_directory(const char *directory, kdl_library *lib,
+                                       const bool *chosen) {
+  if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+    return kdl_fail(KDL_IO, "%s: cannot make the directory: %s", directory, strerror(errno));
+  size_t skipped = 0;
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_status status = chosen[i] ? save_into(directory, lib, i) : KDL_OK;
+    if (status == KDL_UNSUPPORTED) {
+      cli_warning("%s", kdl_error_message());
+      ++skipped;
+    } else if (status != KDL_OK) {
+      return status;
+    }
+  }
+  if (skipped)
+    return kdl_fail(KDL_UNSUPPORTED, "%zu image%s could not be extracted", skipped,
+                    skipped == 1 ? "" : "s");
+  return KDL_OK;
+}
+
+static kdl_status extract_to_file(const char *path, const cli_input *input, const bool *chosen) {
+  size_t count = kdl_image_count(input->lib);
+  size_t found = 0;
+  size_t first = 0;
+  size_t second = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!chosen[i])
+      continue;
+    if (found == 0)
+      first = i;
+    if (found == 1)
+      second = i;
+    ++found;
+  }
+  if (found == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s: it holds no image", input->name);
+  if (found > 1)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: %zu images fit (%zu, %zu%s) and '%s' is one file; choose one with "
+                    "--image=INDEX, or give a directory: '%s/'",
+                    input->name, found, first, second, found > 2 ? ", ..." : "", path,
+                    strcmp(path, "-") == 0 ? "images" : path);
+  return save_image(input->lib, first, path);
+}
+
+static kdl_status check_call(const cli_args *args) {
+  if (!cli_args_has(args, "output"))
+    return kdl_fail(KDL_BAD_CALL, "found no -o DIR or -o FILE, expected where to write");
+  if (cli_args_has(args, "for") && cli_args_has(args, "image"))
+    return kdl_fail(KDL_BAD_CALL, "found --for and --image, expected one of them");
+  if (args->operand_count > 1 && !cli_args_has(args, "for"))
+    return kdl_fail(KDL_BAD_CALL, "found the kernel '%s' without --for=DEVICE, expected both",
+                    args->operands[1]);
+  return KDL_OK;
+}
+
+static kdl_status choose(const cli_args *args, const cli_input *input, bool **out_chosen) {
+  if (!cli_args_has(args, "for"))
+    return cli_select_images(args, "image", input->lib, input->name, out_chosen);
+  size_t index;
+  kdl_status status =
+      cli_choose_for(args, input, args->operand_count > 1 ? args->operands[1] : NULL, &index);
+  if (status != KDL_OK)
+    return status;
+  *out_chosen = calloc(kdl_image_count(input->lib) + 1, sizeof **out_chosen);
+  if (!*out_chosen)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  (*out_chosen)[index] = true;
+  return KDL_OK;
+}
+
+static int run(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  kdl_status status = check_call(args);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  cli_input input;
+  status = cli_input_open(args->operands[0], &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  bool *chosen = NULL;
+  status = choose(args, &input, &chosen);
+  if (status == KDL_OK)
+    status = is_directory(output) ? extract_to_directory(output, input.lib, chosen)
+                                  : extract_to_file(output, &input, chosen);
+  free(chosen);
+  int code = cli_finish(status);
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"image", 0, CLI_MANY, "SELECT", "which images; default: all; may be repeated"},
+    {"for", 0, CLI_ONCE, "DEVICE",
+     "the image that this device would choose, for KERNEL where one is given"},
+    {"output", 'o', CLI_ONCE, "OUT", "a directory, a file for one image, or '-'"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_extract = {
+    .name = "extract",
+    .usage = "kdl extract FILE [--image=SELECT] [--for=DEVICE [KERNEL]] -o DIR|FILE",
+    .summary = "write images to files of their own, decompressed",
+    .details = "Into a directory (an existing one, or any name that ends in '/'), each image goes "
+               "to INDEX-ARCH.EXT, with its kind where it has no arch. Nested images count: there "
+               "is one file for each line of 'kdl ls'.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 2,
+    .run = run,
+};

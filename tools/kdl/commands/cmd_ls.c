@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl ls: what a file holds. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "commands.h"
+#include "commands/ls_json.h"
+#include "container/digest.h"
+#include "images/kinds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  bool kernels;
+  bool wide;
+  bool archs;
+  bool headings;
+  bool printed;   /* something stands above: a blank line goes between */
+  cli_json *json; /* NULL where tables are wanted */
+} listing;
+
+static kdl_string text(const char *data) {
+  return (kdl_string){data, strlen(data)};
+}
+
+static bool same(kdl_string a, kdl_string b) {
+  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The table                                                                                    */
+
+static const struct {
+  bool wide; /* only with --long */
+  cli_column column;
+} all_columns[] = {
+    {false, {.title = "#", .right = true}},
+    {false, {.title = "KIND", .tint = "32"}},
+    {false, {.title = "OFFLOAD"}},
+    {false, {.title = "TRIPLE", .shrinks = 2}},
+    {false, {.title = "ARCH", .shrinks = 1, .tint = "36"}},
+    {false, {.title = "SIZE", .right = true}},
+    {true, {.title = "STORED", .right = true}},
+    {true, {.title = "OFFSET", .right = true}},
+    {true, {.title = "CONTAINER", .shrinks = 3}},
+    {false, {.title = "KEYS", .shrinks = 4}},
+};
+enum { column_count = sizeof all_columns / sizeof *all_columns };
+
+static int nesting(const kdl_library *lib, const kdl_image_info *image) {
+  int depth = 0;
+  for (size_t parent = image->parent; parent != KDL_NO_PARENT; ++depth) {
+    kdl_image_info outer = {.size = sizeof outer};
+    kdl_image_get(lib, parent, &outer);
+    parent = outer.parent;
+  }
+  return depth;
+}
+
+static void add_number(cli_table *table, uint64_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, number);
+  cli_table_add(table, text(digits));
+}
+
+static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_info *image) {
+  char kind[32];
+  snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
+           kdl_image_kind_name(image->kind));
+  cli_table_add(table, text(kind));
+}
+
+/* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
+ * key=value". */
+static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) {
+  char *joined = NULL;
+  size_t length = 0;
+  FILE *stream = open_memstream(&joined, &length);
+  const char *separator = "";
+  for (size_t i = 0; stream && i < image->pair_count; ++i) {
+    const kdl_pair *pair = &image->pairs[i];
+    if (same(pair->key, text("triple")) || same(pair->key, text("arch")) ||
+        (!wide && same(pair->key, text(KDL_DIGEST_KEY))))
+      continue;
+    const char *quote = memchr(pair->value.data, ' ', pair->value.length) ? "\"" : "";
+    fputs(separator, stream);
+    fwrite(pair->key.data, 1, pair->key.length, stream);
+    fprintf(stream, "=%s", quote);
+    fwrite(pair->value.data, 1, pair->value.length, stream);
+    fputs(quote, stream);
+    separator = " ";
+  }
+  bool whole = stream && fclose(stream) == 0;
+  cli_table_add(table, whole ? (kdl_string){joined, length} : text("(out of memory)"));
+  free(joined);
+}
+
+typedef struct {
+  kdl_library *lib;
+  cli_table *table;
+  bool kernels; /* are wanted */
+  kdl_status status;
+} detail_printer;
+
+static int print_kernel(void *user, const kdl_string *name) {
+  detail_printer *printer = user;
+  printer->status = cli_table_say(printer->table, "kernel", *name);
+  return printer->status != KDL_OK;
+}
+
+/* Lack of memory ends the listing: it says nothing of the file. */
+static kdl_status print_details(void *user, cli_table *table, size_t index) {
+  detail_printer *printer = user;
+  kdl_image_info image = {.size = sizeof image};
+  printer->table = table;
+  kdl_image_get(printer->lib, index, &image);
+  if (image.problem.length)
+    return cli_table_say(table, "damaged:", image.problem);
+  if (!printer->kernels)
+    return KDL_OK;
+  kdl_status status = kdl_image_kernels(printer->lib, index, print_kernel, printer);
+  if (status == KDL_OK || status == KDL_NO_MEMORY)
+    return status == KDL_OK ? printer->status : status;
+  return cli_image_kind_is_container(image.kind)
+             ? KDL_OK
+             : cli_table_say(table, "no kernel names:", text(kdl_error_message()));
+}
+
+static void add_row(cli_table *table, const listing *what, kdl_library *lib,
+                    const kdl_image_info *image) {
+  char room[CLI_KIND_ROOM];
+  add_number(table, image->index);
+  add_kind(table, lib, image);
+  cli_table_add(table, text(cli_offload_kind_name(image->offload_kind, room)));
+  cli_table_add(table, image->triple);
+  cli_table_add(table, image->arch);
+  add_number(table, image->byte_count);
+  if (what->wide) {
+    char offset[24];
+    snprintf(offset, sizeof offset, "0x%" PRIx64, image->header_offset);
+    add_number(table, image->stored_count);
+    cli_table_add(table, text(offset));
+    cli_table_add(table, image->container);
+  }
+  add_pairs(table, image, what->wide);
+}
+
+static kdl_status print_table(const listing *what, kdl_library *lib) {
+  cli_column columns[column_count];
+  size_t count = 0;
+  for (size_t i = 0; i < column_count; ++i) {
+    if (what->wide || !all_columns[i].wide)
+      columns[count++] = all_columns[i].column;
+  }
+  cli_table *table = cli_table_create(columns, count);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(lib, i, &image);
+    add_row(table, what, lib, &image);
+  }
+  kdl_status status = KDL_OK;
+  detail_printer details = {.lib = lib, .kernels = what->kernels};
+  if (kdl_image_count(lib))
+    status = cli_table_print_with(table, print_details, &details);
+  else
+    puts("no images");
+  cli_table_destroy(table);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Architectures                                                                                */
+
+static int compare_archs(const void *left, const void *right) {
+  const kdl_image_info *a = left;
+  const kdl_image_info *b = right;
+  int order = strcmp(a->arch.data, b->arch.data);
+  return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static int compare_indices(const void *left, const void *right) {
+  const kdl_image_info *a = left;
+  const kdl_image_info *b = right;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Each architecture once, in the order of the file. */
+static kdl_status print_archs(const kdl_library *lib) {
+  size_t count = kdl_image_count(lib);
+  kdl_image_info *images = calloc(count ? count : 1, sizeof *images);
+  if (!images)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", count);
+  for (size_t i = 0; i < count; ++i) {
+    images[i].size = sizeof images[i];
+    kdl_image_get(lib, i, &images[i]);
+  }
+  qsort(images, count, sizeof *images, compare_archs);
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (images[i].arch.length && (kept == 0 || !same(images[kept - 1].arch, images[i].arch)))
+      images[kept++] = images[i];
+  }
+  qsort(images, kept, sizeof *images, compare_indices);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kept && status == KDL_OK; ++i)
+    status = cli_text_print(images[i].arch, "\n");
+  free(images);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
+  if (what->json)
+    return cli_ls_json_file(what->json, path, lib, what->kernels);
+  if (what->printed)
+    putchar('\n');
+  what->printed = true;
+  kdl_status status = what->headings ? cli_text_print(text(path), ":\n") : KDL_OK;
+  if (status != KDL_OK)
+    return status;
+  return what->archs ? print_archs(lib) : print_table(what, lib);
+}
+
+static int list_file(listing *what, const char *path) {
+  cli_input input;
+  kdl_status status = cli_input_open(path, &input);
+  if (status != KDL_OK) {
+    if (what->json)
+      cli_ls_json_error(what->json, path, kdl_error_message());
+    return cli_finish(status);
+  }
+  int code = cli_finish(list_open(what, path, input.lib));
+  cli_input_close(&input);
+  return code;
+}
+
+static int run(const cli_args *args) {
+  cli_json json = {.file = stdout};
+  bool several = args->operand_count > 1;
+  listing what = {
+      .kernels = cli_args_has(args, "kernels"),
+      .wide = cli_args_has(args, "long"),
+      .archs = cli_args_has(args, "archs"),
+      .json = cli_args_has(args, "json") ? &json : NULL,
+      .headings = several,
+  };
+  if (what.archs && (what.json || what.kernels || what.wide))
+    return cli_finish(kdl_fail(
+        KDL_BAD_CALL, "--archs stands alone: it cannot go with --json, --kernels, --long"));
+  int worst = CLI_EXIT_FINE;
+  if (what.json && several)
+    cli_json_begin_array(&json);
+  for (size_t i = 0; i < args->operand_count; ++i) {
+    int code = list_file(&what, args->operands[i]);
+    worst = code > worst ? code : worst;
+  }
+  if (what.json && several)
+    cli_json_end_array(&json);
+  return worst;
+}
+
+static const cli_option options[] = {
+    {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
+    {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
+    {"archs", 0, CLI_FLAG, NULL, "print just the architectures, each once, one a line"},
+    {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_ls = {
+    .name = "ls",
+    .usage = "kdl ls [--json] [--kernels] [--archs] [--long] FILE...",
+    .summary = "list the images of a file: index, kind, triple, arch, size, keys",
+    .details = "Images nested in another are indented below it. KEYS are the metadata pairs other "
+               "than triple and arch, and kdl.digest only with --long. Kernel names come from "
+               "kdl.kernel.NAME keys where the image "
+               "has them, else from the image itself. With several files, --json prints an array.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl merge: the images of several files in one OffloadBinary. */
+#include "base/arena.h"
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "images/rewrite.h"
+#include "images/variants.h"
+
+#include <stdlib.h>
+
+/* What the files that are merged have in common. */
+typedef struct {
+  int format;
+  kdl_writer *writer;
+  size_t added;
+  cli_variants variants;
+  kdl_arena arena; /* of the names in `variants` */
+} merging;
+
+static kdl_status note_variants(merging *all, const cli_input *input, const kdl_image_info *image) {
+  const char *where = kdl_arena_format(&all->arena, "%s image %zu", input->name, image->index);
+  if (!where)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  return cli_variants_add(&all->variants, where, image->index, image->pairs, image->pair_count);
+}
+
+static kdl_status add_all(merging *all, const cli_input *input) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(input->lib, i, &image);
+    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
+      continue;
+    status = cli_image_copy(input, i, all->format, all->writer);
+    if (status == KDL_OK)
+      status = note_variants(all, input, &image);
+    ++all->added;
+  }
+  return status;
+}
+
+static kdl_status merge_all(const cli_args *args, merging *all, cli_input *inputs, size_t *opened) {
+  kdl_status status = kdl_writer_create(all->format, &all->writer);
+  for (; *opened < args->operand_count && status == KDL_OK; ++*opened) {
+    status = cli_input_open(args->operands[*opened], &inputs[*opened]);
+    if (status != KDL_OK)
+      return status;
+    status = add_all(all, &inputs[*opened]);
+  }
+  if (status == KDL_OK && all->added == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s%s: found no image to merge", args->operands[0],
+                    args->operand_count > 1 ? " and the other files" : "");
+  return status == KDL_OK ? cli_variants_check(&all->variants) : status;
+}
+
+static kdl_status merge(const cli_args *args, int format, const char *output) {
+  cli_input *inputs = calloc(args->operand_count, sizeof *inputs);
+  if (!inputs)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu files", args->operand_count);
+  merging all = {.format = format};
+  size_t opened = 0;
+  kdl_status status = merge_all(args, &all, inputs, &opened);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, all.writer);
+  kdl_writer_destroy(all.writer);
+  cli_variants_free(&all.variants);
+  kdl_arena_free(&all.arena);
+  for (size_t i = 0; i < opened; ++i)
+    cli_input_close(&inputs[i]);
+  free(inputs);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  if (!output)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  int format;
+  kdl_status status = cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &format);
+  if (status == KDL_OK)
+    status = merge(args, format, output);
+  return cli_finish(status);
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+    {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version; default: v1"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_merge = {
+    .name = "merge",
+    .usage = "kdl merge -o OUT [--format=VERSION] FILE...",
+    .summary = "put the images of several files into one OffloadBinary",
+    .details =
+        "Images keep their order and their metadata; compressed ones are inflated. What is "
+        "nested in an image stays inside it. Images that hold one kernel must agree on the sig "
+        "and rev of its kdl.kernel.NAME keys.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

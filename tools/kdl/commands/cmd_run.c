@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl run: launch a kernel from the shell. */
+#include "base/arena.h"
+#include "base/error.h"
+#include "cli/extent.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/run_args.h"
+#include "commands.h"
+#include "commands/run_check.h"
+#include "device/spec_label.h"
+#include "images/choose_for.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { limit_args = 64, limit_repeat = 1000000 };
+
+typedef struct {
+  const cli_args *args;
+  kdl_device *device;
+  kdl_queue *queue;
+  kdl_kernel *kernel;
+  cli_run_arg values[limit_args];
+  size_t value_count;
+  bool has_grid;
+  kdl_launch_desc desc;
+  kdl_extent items;
+  size_t repeat;
+} job;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was asked                                                                               */
+
+static kdl_status parse_shape(const cli_args *args, job *asked) {
+  bool has_items = cli_args_has(args, "items");
+  asked->has_grid = cli_args_has(args, "grid");
+  if (has_items == asked->has_grid)
+    return kdl_fail(KDL_BAD_CALL, "found %s, expected --items=N or --grid=N: how much to launch",
+                    has_items ? "both --items and --grid" : "neither --items nor --grid");
+  if (has_items && cli_args_has(args, "block"))
+    return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
+  if (has_items) {
+    uint64_t extent[3] = {0};
+    kdl_status status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
+    asked->items = kdl_extent3(extent[0], extent[1], extent[2]);
+    return status;
+  }
+  asked->desc.size = sizeof asked->desc;
+  kdl_status status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
+  if (status == KDL_OK && cli_args_has(args, "block"))
+    status = cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block);
+  return status;
+}
+
+static kdl_status parse_repeat(const cli_args *args, job *asked) {
+  const char *words = cli_args_value(args, "repeat");
+  char *end = NULL;
+  asked->repeat = 1;
+  if (!words)
+    return KDL_OK;
+  unsigned long value = strtoul(words, &end, 10);
+  if (*words < '0' || *words > '9' || *end || value == 0 || value > limit_repeat)
+    return kdl_fail(KDL_BAD_CALL, "--repeat: found '%s', expected 1 to %d", words, limit_repeat);
+  asked->repeat = value;
+  return KDL_OK;
+}
+
+static kdl_status parse_values(const cli_args *args, job *asked) {
+  size_t cursor = 0;
+  kdl_status status = KDL_OK;
+  for (const char *words; status == KDL_OK && (words = cli_args_next(args, "arg", &cursor));) {
+    if (asked->value_count == limit_args)
+      return kdl_fail(KDL_BAD_CALL, "--arg: found more than %d", limit_args);
+    status = cli_run_arg_parse(words, &asked->values[asked->value_count++]);
+  }
+  return status;
+}
+
+/* "arg3", then a ':' where `path` follows. */
+static kdl_status parse_which(const char *option, const char *words, const job *asked,
+                              size_t *out_index, const char **out_path) {
+  char *end = NULL;
+  bool fine = strncmp(words, "arg", 3) == 0 && words[3] >= '0' && words[3] <= '9';
+  unsigned long index = fine ? strtoul(words + 3, &end, 10) : 0;
+  bool takes_path = out_path != NULL;
+  if (!fine || (takes_path ? strncmp(end, ":@", 2) != 0 : *end != '\0'))
+    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s", option, words,
+                    takes_path ? "argN:@FILE" : "argN");
+  if (index >= asked->value_count || !asked->values[index].is_buffer)
+    return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected an argument that is a buffer", option,
+                    words);
+  *out_index = index;
+  if (takes_path)
+    *out_path = end + 2;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static kdl_status send_buffers(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+    cli_run_arg *value = &asked->values[i];
+    if (!value->is_buffer)
+      continue;
+    status = kdl_alloc(asked->device, cli_run_arg_size(value), &value->buffer);
+    if (status == KDL_OK)
+      status = kdl_write(asked->queue, &value->buffer, 0, value->host, cli_run_arg_size(value));
+  }
+  return status;
+}
+
+static kdl_status fetch_buffers(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->value_count && status == KDL_OK; ++i) {
+    cli_run_arg *value = &asked->values[i];
+    if (value->is_buffer)
+      status = kdl_read(asked->queue, value->host, &value->buffer, 0, cli_run_arg_size(value));
+  }
+  return status == KDL_OK ? kdl_sync(asked->queue) : status;
+}
+
+static kdl_status launch(job *asked) {
+  const void *pointers[limit_args];
+  size_t sizes[limit_args];
+  for (size_t i = 0; i < asked->value_count; ++i) {
+    const cli_run_arg *value = &asked->values[i];
+    pointers[i] = value->is_buffer ? &value->buffer : value->host;
+    sizes[i] = value->is_buffer ? sizeof value->buffer : cli_run_arg_size(value);
+  }
+  kdl_args args = {asked->value_count, pointers, sizes};
+  return asked->has_grid ? kdl_launch_checked(asked->kernel, asked->queue, &asked->desc, &args)
+                         : kdl_launch_items_call(asked->kernel, asked->queue, &asked->items, &args);
+}
+
+static int compare_times(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* Each launch between two events of its own. */
+static kdl_status launch_timed(job *asked, double *out_ns) {
+  kdl_event *start = NULL, *end = NULL;
+  kdl_status status = kdl_event_create(asked->device, &start);
+  if (status == KDL_OK)
+    status = kdl_event_create(asked->device, &end);
+  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i) {
+    status = kdl_event_record(start, asked->queue);
+    if (status == KDL_OK)
+      status = launch(asked);
+    if (status == KDL_OK)
+      status = kdl_event_record(end, asked->queue);
+    if (status == KDL_OK)
+      status = kdl_event_sync(end);
+    if (status == KDL_OK)
+      status = kdl_event_elapsed(start, end, &out_ns[i]);
+  }
+  kdl_event_destroy(start);
+  kdl_event_destroy(end);
+  return status;
+}
+
+static kdl_status run_timed(job *asked) {
+  double *ns = calloc(asked->repeat, sizeof *ns);
+  if (!ns)
+    return kdl_fail(KDL_NO_MEMORY, "--repeat: out of memory");
+  kdl_status status = launch_timed(asked, ns);
+  if (status == KDL_OK) {
+    qsort(ns, asked->repeat, sizeof *ns, compare_times);
+    printf("%zu launch%s: median %.3f us, fastest %.3f, slowest %.3f\n", asked->repeat,
+           asked->repeat == 1 ? "" : "es", ns[asked->repeat / 2] / 1000, ns[0] / 1000,
+           ns[asked->repeat - 1] / 1000);
+  }
+  free(ns);
+  return status;
+}
+
+static kdl_status run_plain(job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i)
+    status = launch(asked);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Telling                                                                                      */
+
+static void note_fallback(void *user, const char *topic, const char *line) {
+  (void)user, (void)topic;
+  if (strstr(line, "; trying the next"))
+    cli_note("%s", line);
+}
+
+/* Loads the kernel, and says why where an image gives way to another. */
+static kdl_status load(const job *asked, kdl_kernel_info *out_info) {
+  bool is_quiet = !getenv("KDL_DEBUG");
+  if (is_quiet)
+    kdl_set_log("load", note_fallback, NULL);
+  kdl_status status = kdl_kernel_get(asked->kernel, out_info);
+  if (is_quiet)
+    kdl_set_log(NULL, NULL, NULL);
+  return status;
+}
+
+/* Which image ran and why, on one line. */
+static kdl_status print_image(const job *asked) {
+  kdl_kernel_info info = {.size = sizeof info};
+  kdl_device_spec spec;
+  char device[192];
+  kdl_status status = load(asked, &info);
+  if (status == KDL_OK)
+    status = kdl_device_spec_parse(info.device, &spec);
+  if (status != KDL_OK)
+    return status;
+  kdl_device_spec_label(&spec, &(kdl_out){device, sizeof device, 0});
+  printf("%s: image %zu of %s, %s, on %s: fits as %s, choice %zu of %zu%s\n", info.name, info.image,
+         info.library, kdl_image_kind_name(info.kind), device, info.fit, info.place + 1,
+         info.image_count, info.place ? ", better ones did not load" : "");
+  return KDL_OK;
+}
+
+static kdl_status print_results(job *asked) {
+  size_t cursor = 0, index;
+  kdl_status status = KDL_OK;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
+    status = parse_which("dump", words, asked, &index, NULL);
+    if (status == KDL_OK)
+      cli_run_arg_print(&asked->values[index], index);
+  }
+  cursor = 0;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
+    const char *path;
+    status = parse_which("check", words, asked, &index, &path);
+    if (status == KDL_OK)
+      status = cli_run_arg_check(&asked->values[index], index, path);
+    if (status == KDL_OK)
+      printf("arg%zu is as in %s\n", index, path);
+  }
+  return status;
+}
+
+/* A mistake in what to print is told before anything runs. */
+static kdl_status check_results(const job *asked) {
+  size_t cursor = 0, index;
+  const char *path;
+  kdl_status status = KDL_OK;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));)
+    status = parse_which("dump", words, asked, &index, NULL);
+  cursor = 0;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));)
+    status = parse_which("check", words, asked, &index, &path);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+/* NAME=VALUE, split in a copy. */
+static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_select_opts *opts) {
+  size_t cursor = 0, count = 0;
+  while (cli_args_next(args, "const", &cursor))
+    ++count;
+  kdl_constant *constants = kdl_arena_alloc(arena, (count + 1) * sizeof *constants);
+  cursor = 0;
+  for (const char *word; constants && (word = cli_args_next(args, "const", &cursor));) {
+    size_t length = strcspn(word, "=");
+    if (!word[length])
+      return kdl_fail(KDL_BAD_CALL, "--const: found '%s', expected NAME=VALUE", word);
+    constants[opts->constant_count++] =
+        (kdl_constant){kdl_arena_string(arena, word, length).data, word + length + 1};
+  }
+  opts->constants = constants;
+  return constants ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for constants");
+}
+
+static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
+  const char *name = asked->args->operands[1];
+  const char *device = cli_args_value(asked->args, "device");
+  kdl_status status = device ? kdl_device_find(device, &asked->device)
+                             : kdl_device_for(lib, name, opts, &asked->device);
+  if (status == KDL_OK)
+    status = kdl_sym(lib, asked->device, name, opts, &asked->kernel);
+  if (status == KDL_OK)
+    status = kdl_queue_create(asked->device, NULL, &asked->queue);
+  return status;
+}
+
+static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
+  kdl_status status = find_kernel(asked, input->lib, opts);
+  if (status == KDL_NO_MATCH)
+    kdl_error_prefix("%s", input->name);
+  if (status == KDL_OK)
+    status =
+        cli_run_check(input->lib, asked->device, asked->args->operands[1], opts,
+                      asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
+  if (status == KDL_OK)
+    status = print_image(asked);
+  if (status == KDL_OK)
+    status = send_buffers(asked);
+  if (status == KDL_OK)
+    status = cli_args_has(asked->args, "time") ? run_timed(asked) : run_plain(asked);
+  if (status == KDL_OK)
+    status = fetch_buffers(asked);
+  return status == KDL_OK ? print_results(asked) : status;
+}
+
+static int run(const cli_args *args) {
+  job asked = {.args = args};
+  kdl_select_opts opts;
+  cli_input input = {.lib = NULL};
+  kdl_arena arena = {0};
+  kdl_status status = parse_shape(args, &asked);
+  if (status == KDL_OK)
+    status = parse_repeat(args, &asked);
+  if (status == KDL_OK)
+    status = parse_values(args, &asked);
+  if (status == KDL_OK)
+    status = check_results(&asked);
+  if (status == KDL_OK)
+    status = cli_choose_opts(args, &opts);
+  if (status == KDL_OK)
+    status = parse_constants(args, &arena, &opts);
+  if (status == KDL_OK)
+    status = cli_input_open(args->operands[0], &input);
+  if (status == KDL_OK)
+    status = run_job(&asked, &input, &opts);
+  int code = cli_finish(status);
+  for (size_t i = 0; i < asked.value_count; ++i)
+    cli_run_arg_free(&asked.values[i]);
+  kdl_queue_destroy(asked.queue);
+  cli_input_close(&input);
+  kdl_arena_free(&arena);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"items", 0, CLI_ONCE, "XxYxZ", "the size of the problem; groups follow from the image"},
+    {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
+    {"block", 0, CLI_ONCE, "XxYxZ", "work-items in a group; default: as the image says"},
+    {"arg", 0, CLI_MANY, "ARG", "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
+    {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},
+    {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
+    {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
+    {"check", 0, CLI_MANY, "argN:@F", "compare a buffer with a file afterwards"},
+    {"repeat", 0, CLI_ONCE, "N", "launch so often"},
+    {"time", 0, CLI_FLAG, NULL, "print how long the launches took"},
+    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
+    .summary = "launch a kernel",
+    .details =
+        "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all, or "
+        "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
+        "which image ran. A host image is native code: run files that you trust.",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl thin: only the images one wants. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "images/keep_for.h"
+#include "images/rewrite.h"
+#include "images/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is to stay, and what there is to say of it. */
+typedef struct {
+  const cli_input *input;
+  bool *chosen;
+  char **why; /* of each image, NULL where nothing is said; NULL where it is not wanted */
+  bool verbose;
+} thinning;
+
+/* An outermost image stays where it fits, or where one inside it does. */
+static void keep_outermost(const kdl_library *lib, bool *chosen) {
+  for (size_t i = kdl_image_count(lib); i-- > 0;) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(lib, i, &image);
+    if (!chosen[i] || image.parent == KDL_NO_PARENT)
+      continue;
+    chosen[image.parent] = true; /* comes before i, so it is still to be seen */
+    chosen[i] = false;
+  }
+}
+
+static kdl_status write_chosen(const cli_input *input, const bool *chosen, int format,
+                               const char *output) {
+  kdl_writer *writer;
+  kdl_status status = kdl_writer_create(format, &writer);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    if (chosen[i])
+      status = cli_image_copy_digested(input, i, format, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+static void take_why(void *user, size_t index, const char *why) {
+  thinning *work = user;
+  kdl_image_info image = {.size = sizeof image};
+  if (work->why)
+    work->why[index] = strdup(why);
+  if (!work->verbose || kdl_image_get(work->input->lib, index, &image) != KDL_OK)
+    return;
+  cli_note("image %zu (%s%s%.64s): %s: %s", index, kdl_image_kind_name(image.kind),
+           image.arch.length ? " " : "", image.arch.data, work->chosen[index] ? "kept" : "dropped",
+           why);
+}
+
+/* What --keep names and what --for needs, both where both are given. */
+static kdl_status choose(const cli_args *args, thinning *work) {
+  const cli_input *input = work->input;
+  kdl_status status = KDL_OK;
+  if (cli_args_has(args, "keep")) {
+    status = cli_select_images(args, "keep", input->lib, input->name, &work->chosen);
+  } else {
+    work->chosen = calloc(kdl_image_count(input->lib) + 1, sizeof *work->chosen);
+    if (!work->chosen)
+      status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  }
+  if (status == KDL_OK && cli_args_has(args, "for"))
+    status =
+        cli_keep_for(args, input, work->verbose || work->why ? take_why : NULL, work, work->chosen);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* JSON                                                                                         */
+
+static void put_image(cli_json *json, const thinning *work, size_t index) {
+  kdl_image_info image = {.size = sizeof image}, outer = image;
+  kdl_image_get(work->input->lib, index, &image);
+  for (outer = image; outer.parent != KDL_NO_PARENT;)
+    kdl_image_get(work->input->lib, outer.parent, &outer);
+  cli_json_begin_object(json);
+  cli_json_key(json, "index");
+  cli_json_number(json, index);
+  cli_json_key(json, "image_kind");
+  cli_json_text(json, kdl_image_kind_name(image.kind));
+  cli_json_key(json, "arch");
+  cli_json_bytes(json, image.arch);
+  cli_json_key(json, "size");
+  cli_json_number(json, image.byte_count);
+  cli_json_key(json, "kept");
+  cli_json_bool(json, work->chosen[outer.index]);
+  if (work->why[index]) {
+    cli_json_key(json, "why");
+    cli_json_text(json, work->why[index]);
+  }
+  cli_json_end_object(json);
+}
+
+static kdl_status print_json(const thinning *work, const char *output) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_key(&json, "file");
+  cli_json_text(&json, work->input->name);
+  cli_json_key(&json, "output");
+  cli_json_text(&json, output);
+  cli_json_key(&json, "images");
+  cli_json_begin_array(&json);
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)
+    put_image(&json, work, i);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status thin(const cli_args *args, const cli_input *input, const char *output) {
+  int format;
+  bool as_json = cli_args_has(args, "json");
+  size_t count = kdl_image_count(input->lib);
+  thinning work = {.input = input, .verbose = cli_args_has(args, "verbose")};
+  kdl_status status =
+      cli_format_parse(cli_args_value(args, "format"), cli_library_format(input->lib), &format);
+  work.why = as_json ? calloc(count + 1, sizeof *work.why) : NULL;
+  if (as_json && !work.why)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (status == KDL_OK)
+    status = choose(args, &work);
+  if (status == KDL_OK) {
+    keep_outermost(input->lib, work.chosen);
+    status = write_chosen(input, work.chosen, format, output);
+  }
+  if (status == KDL_OK && as_json)
+    status = print_json(&work, output);
+  for (size_t i = 0; work.why && i < count; ++i)
+    free(work.why[i]);
+  free(work.why);
+  free(work.chosen);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  if (!output)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT and no --for=DEVICE, expected "
+                                             "which images to keep"));
+  if (cli_args_has(args, "json") && strcmp(output, "-") == 0)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
+                                             "write to standard output"));
+  cli_input input;
+  kdl_status status = cli_input_open(args->operands[0], &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  int code = cli_finish(thin(args, &input, output));
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"keep", 0, CLI_MANY, "SELECT", "which images stay; may be repeated"},
+    {"for", 0, CLI_MANY, "DEVICE,...",
+     "keep what these devices would choose or fall back on; may be repeated"},
+    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+    {"format", 0, CLI_ONCE, "VERSION",
+     "the OffloadBinary version; default: that of the input, v1 for other containers"},
+    {"verbose", 'v', CLI_FLAG, NULL, "with --for, say why each image is kept or dropped"},
+    {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_thin = {
+    .name = "thin",
+    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=VERSION] [--json]",
+    .summary = "keep some of a file's images",
+    .details = "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
+               "mark as chosen and behind it the best one of each other form: machine code behind "
+               "code for one architecture, PTX behind machine code, and for a CPU with AMX code "
+               "that does without. Each image gets the key kdl.digest. With --keep as well, images "
+               "stay that either asks for. An image "
+               "that holds others is kept whole where one of them fits.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What the program is when it is called llvm-offload-binary: with -o it packs, with an operand it
+ * extracts, in the words and with the file names of LLVM 22's tool. Nothing is read from the images
+ * that the command line does not say, so that the bytes are LLVM's.
+ */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "commands/pack.h"
+#include "image/image.h"
+#include "images/kinds.h"
+#include "images/rewrite.h"
+#include "images/terms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static kdl_status save(const cli_input *input, size_t index, const char *path) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_image_bytes(input->lib, index, &data, &size);
+  return status == KDL_OK ? cli_output_save(path, data, size) : status;
+}
+
+/* STEM-TRIPLE-ARCH.N.KIND in the working directory. Triple and arch come from the file: a slash in
+ * them must not lead out of here, as it would with LLVM's own tool. */
+static char *default_name(const char *input, const kdl_image_info *image, size_t number,
+                          bool needs_arch) {
+  const char *slash = strrchr(input, '/');
+  const char *base = slash ? slash + 1 : input;
+  const char *dot = strrchr(base, '.');
+  int stem = (int)(dot ? (size_t)(dot - base) : strlen(base));
+  char *name;
+  if (asprintf(&name, "%.*s-%s%s%s.%zu.%s", stem, base, image->triple.data,
+               needs_arch || image->arch.length ? "-" : "", image->arch.data, number,
+               cli_declared_kind_name(image->declared_kind)) < 0)
+    return NULL;
+  for (char *at = name; *at; ++at) {
+    if (*at == '/')
+      *at = '_';
+  }
+  return name;
+}
+
+/* Where several images go to one file, LLVM warns and the last one stays. */
+static kdl_status extract_one(const cli_input *input, const kdl_image_info *image,
+                              const char *operand, const char *file, size_t number) {
+  if (file)
+    return save(input, image->index, file);
+  char *name = default_name(operand, image, number, true);
+  if (!name)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
+  kdl_status status = save(input, image->index, name);
+  free(name);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Which images                                                                                 */
+
+typedef struct {
+  cli_input input;
+  bool is_archive;
+} opened;
+
+static bool ends_in(kdl_string text, const char *place, const char *name) {
+  size_t place_length = strlen(place), name_length = strlen(name);
+  return text.length >= place_length + name_length &&
+         memcmp(text.data + text.length - name_length, name, name_length) == 0 &&
+         memcmp(text.data + text.length - name_length - place_length, place, place_length) == 0;
+}
+
+/* `member` is the name of an archive's member, as from LLVM 23 on; before that, and outside of
+ * archives, it is a key as any other. */
+static bool fits_term(const opened *from, const kdl_image_info *image, const cli_term *term) {
+  if (strcmp(term->key.data, "file") == 0)
+    return true; /* says where to write */
+  if (strcmp(term->key.data, "kind") == 0)
+    return image->offload_kind == cli_offload_kind_as_llvm(term->value.data);
+  if (from->is_archive && strcmp(term->key.data, "member") == 0 &&
+      ends_in(image->container, " in ", term->value.data))
+    return true;
+  const kdl_string *value = kdl_image_value(from->input.lib, image->index, term->key.data);
+  return value ? value->length == term->value.length &&
+                     memcmp(value->data, term->value.data, value->length) == 0
+               : term->value.length == 0;
+}
+
+static bool fits(const opened *from, const kdl_image_info *image, const cli_terms *terms) {
+  bool all = true;
+  for (size_t i = 0; i < terms->count && all; ++i)
+    all = fits_term(from, image, &terms->items[i]);
+  return all;
+}
+
+static kdl_status extract_image(const opened *from, const char *operand, const char *text) {
+  cli_terms terms;
+  kdl_status status = cli_terms_parse("image", NULL, text, &terms);
+  const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
+  size_t number = 0;
+  for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(from->input.lib, i, &image);
+    if (status != KDL_OK || image.parent != KDL_NO_PARENT || !cli_image_format(&image) ||
+        !fits(from, &image, &terms))
+      continue;
+    status = extract_one(&from->input, &image, operand, file ? file->value.data : NULL, number++);
+  }
+  if (file && number > 1)
+    cli_warning("Multiple inputs match to a single file, '%s'", file->value.data);
+  cli_terms_free(&terms);
+  return status;
+}
+
+/* Without --image, every image that is none of other images: as LLVM 23 does; LLVM 22 does
+ * nothing. */
+static kdl_status extract_all(const opened *from, const char *operand) {
+  size_t number = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_image_count(from->input.lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(from->input.lib, i, &image);
+    if (status != KDL_OK || !cli_image_format(&image) || image.kind == KDL_IMAGE_OFFLOAD)
+      continue;
+    char *name = default_name(operand, &image, number++, false);
+    status = name ? save(&from->input, i, name)
+                  : kdl_fail(KDL_NO_MEMORY, "out of memory for a file name");
+    if (status == KDL_OK)
+      printf("Extracted: %s\n", name);
+    free(name);
+  }
+  return status;
+}
+
+/* What is no container of any kind holds no images, which is no error to LLVM. */
+static bool is_something(const cli_bytes *bytes) {
+  return kdl_image_sniff(bytes->data, bytes->size) != KDL_IMAGE_UNKNOWN;
+}
+
+static kdl_status extract(const cli_args *args) {
+  const char *operand = args->operands[0];
+  opened from = {.is_archive = false};
+  cli_bytes *bytes = &from.input.bytes;
+  kdl_status status = cli_bytes_read(operand, bytes);
+  if (status != KDL_OK)
+    return status;
+  from.input.name = operand;
+  from.is_archive = bytes->size >= 8 && (memcmp(bytes->data, "!<arch>\n", 8) == 0 ||
+                                         memcmp(bytes->data, "!<thin>\n", 8) == 0);
+  if (bytes->size && (from.is_archive || is_something(bytes))) {
+    kdl_open_opts opts = {.size = sizeof opts, .name = operand};
+    status = kdl_open_memory(bytes->data, bytes->size, &opts, &from.input.lib);
+    size_t cursor = 0;
+    const char *text;
+    while (status == KDL_OK && (text = cli_args_next(args, "image", &cursor)))
+      status = extract_image(&from, operand, text);
+    if (status == KDL_OK && !cli_args_has(args, "image"))
+      status = extract_all(&from, operand);
+  }
+  cli_input_close(&from.input);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+/* Of several -o the last one counts. */
+static const char *last_output(const cli_args *args) {
+  const char *output = NULL;
+  size_t cursor = 0;
+  for (const char *value; (value = cli_args_next(args, "output", &cursor));)
+    output = value;
+  return output;
+}
+
+static int run(const cli_args *args) {
+  const char *output = last_output(args);
+  if (cli_args_has(args, "version")) {
+    printf("llvm-offload-binary, as provided by kdl %s\n", kdl_version());
+    return CLI_EXIT_FINE;
+  }
+  if (cli_args_has(args, "archive"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "--archive is not provided; extract the images and "
+                                             "put them into an archive with llvm-ar"));
+  if (output && args->operand_count)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "Packaging to an output file and extracting from an "
+                                             "input file are mutually exclusive."));
+  if (args->operand_count)
+    return cli_finish(extract(args));
+  if (!output) {
+    cli_command_help(&cli_command_llvm_offload_binary);
+    return CLI_EXIT_FINE;
+  }
+  cli_pack_rules rules = {.format = KDL_FORMAT_V1, .as_llvm = true};
+  return cli_finish(cli_pack(args, &rules, output));
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_MANY, "FILE", "write an OffloadBinary to FILE"},
+    {"image", 0, CLI_MANY, "K=V,...",
+     "with -o, an image to pack: file=F,triple=T,arch=A,kind=K,key=value,...; else, images to "
+     "extract: those with these values, in the archive's 'member', to 'file' where it is given"},
+    {"archive", 0, CLI_FLAG, NULL, "not provided"},
+    {"version", 0, CLI_FLAG, NULL, "print the version"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_llvm_offload_binary = {
+    .name = "llvm-offload-binary",
+    .usage =
+        "llvm-offload-binary -o FILE --image=K=V,... | llvm-offload-binary FILE --image=K=V,...",
+    .summary = "pack images into an OffloadBinary, or extract them, as LLVM's tool of this name",
+    .details =
+        "Without --image every image is extracted. A word @FILE stands for the words in FILE.",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "commands/ls_json.h"
+
+#include "base/error.h"
+#include "images/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_pairs(const void *left, const void *right) {
+  const kdl_pair *const *a = left;
+  const kdl_pair *const *b = right;
+  size_t shared = (*a)->key.length < (*b)->key.length ? (*a)->key.length : (*b)->key.length;
+  int order = memcmp((*a)->key.data, (*b)->key.data, shared);
+  if (order == 0)
+    order = ((*a)->key.length > (*b)->key.length) - ((*a)->key.length < (*b)->key.length);
+  return order ? order : (*a > *b) - (*a < *b);
+}
+
+/* Flags the last pair of each key: a JSON object has no room for the others, and LLVM too lets the
+ * last one count. */
+static bool *find_last_of_each(const kdl_pair *pairs, size_t count) {
+  bool *last = calloc(count ? count : 1, sizeof *last);
+  const kdl_pair **sorted = calloc(count ? count : 1, sizeof *sorted);
+  if (!last || !sorted) {
+    free(last);
+    free(sorted);
+    return NULL;
+  }
+  for (size_t i = 0; i < count; ++i)
+    sorted[i] = &pairs[i];
+  qsort(sorted, count, sizeof *sorted, compare_pairs);
+  for (size_t i = 0; i < count; ++i) {
+    bool repeated =
+        i + 1 < count && sorted[i]->key.length == sorted[i + 1]->key.length &&
+        memcmp(sorted[i]->key.data, sorted[i + 1]->key.data, sorted[i]->key.length) == 0;
+    last[sorted[i] - pairs] = !repeated;
+  }
+  free(sorted);
+  return last;
+}
+
+static kdl_status put_metadata(cli_json *json, const kdl_image_info *image) {
+  bool *last = find_last_of_each(image->pairs, image->pair_count);
+  if (!last)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu metadata pairs", image->pair_count);
+  cli_json_begin_object(json);
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    if (!last[i])
+      continue;
+    cli_json_key_bytes(json, image->pairs[i].key);
+    cli_json_bytes(json, image->pairs[i].value);
+  }
+  cli_json_end_object(json);
+  free(last);
+  return KDL_OK;
+}
+
+static int put_kernel(void *json, const kdl_string *name) {
+  cli_json_bytes(json, *name);
+  return 0;
+}
+
+/* Lack of memory ends the listing: it says nothing of the file. */
+static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image) {
+  cli_json_key(json, "kernels");
+  cli_json_begin_array(json);
+  kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
+  cli_json_end_array(json);
+  if (status != KDL_OK && !cli_image_kind_is_container(image->kind)) {
+    cli_json_key(json, "kernels_error");
+    cli_json_text(json, kdl_error_message());
+  }
+  return status == KDL_NO_MEMORY ? status : KDL_OK;
+}
+
+static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_status status = kdl_image_get(lib, index, &image);
+  if (status != KDL_OK)
+    return status;
+  char room[CLI_KIND_ROOM];
+  cli_json_begin_object(json);
+  cli_json_key(json, "index");
+  cli_json_number(json, image.index);
+  cli_json_key(json, "parent");
+  if (image.parent == KDL_NO_PARENT)
+    cli_json_null(json);
+  else
+    cli_json_number(json, image.parent);
+  cli_json_key(json, "module");
+  cli_json_number(json, image.module);
+  if (image.problem.length) {
+    cli_json_key(json, "problem");
+    cli_json_bytes(json, image.problem);
+  }
+  cli_json_key(json, "image_kind");
+  cli_json_text(json, kdl_image_kind_name(image.kind));
+  cli_json_key(json, "declared_kind");
+  cli_json_number(json, image.declared_kind);
+  cli_json_key(json, "offload_kind");
+  cli_json_text(json, cli_offload_kind_name(image.offload_kind, room));
+  cli_json_key(json, "flags");
+  cli_json_number(json, image.flags);
+  cli_json_key(json, "triple");
+  cli_json_bytes(json, image.triple);
+  cli_json_key(json, "arch");
+  cli_json_bytes(json, image.arch);
+  cli_json_key(json, "size");
+  cli_json_number(json, image.byte_count);
+  cli_json_key(json, "stored_size");
+  cli_json_number(json, image.stored_count);
+  cli_json_key(json, "offset");
+  cli_json_number(json, image.header_offset);
+  cli_json_key(json, "container");
+  cli_json_bytes(json, image.container);
+  cli_json_key(json, "metadata");
+  status = put_metadata(json, &image);
+  if (kernels && status == KDL_OK)
+    status = put_kernels(json, lib, &image);
+  cli_json_end_object(json);
+  return status;
+}
+
+kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels) {
+  kdl_status status = KDL_OK;
+  cli_json_begin_object(json);
+  cli_json_key(json, "file");
+  cli_json_text(json, path);
+  cli_json_key(json, "images");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
+    status = put_image(json, lib, i, kernels);
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+  return status;
+}
+
+void cli_ls_json_error(cli_json *json, const char *path, const char *message) {
+  cli_json_begin_object(json);
+  cli_json_key(json, "file");
+  cli_json_text(json, path);
+  cli_json_key(json, "error");
+  cli_json_text(json, message);
+  cli_json_end_object(json);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "commands/pack.h"
+
+#include "base/error.h"
+#include "base/kernel_name.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "container/digest.h"
+#include "image/image.h"
+#include "images/kinds.h"
+#include "images/names.h"
+#include "images/terms.h"
+#include "images/variants.h"
+#include "images/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char grammar[] = "file=F,triple=T,arch=A,kind=K,key=value,... where kind is the "
+                              "offload kind and image_kind overrides what the extension says";
+
+typedef struct {
+  const cli_pack_rules *rules;
+  kdl_writer *writer;
+  cli_bytes *files; /* kept until the writer is done */
+  size_t file_count;
+  cli_variants variants;
+  kdl_arena arena; /* what the variants refer to */
+} packer;
+
+/* What the image being packed will carry. */
+typedef struct {
+  kdl_pair *pairs;
+  size_t count;
+  kdl_arena arena;
+} metadata;
+
+static bool is_key(const cli_term *term, const char *key) {
+  return strcmp(term->key.data, key) == 0;
+}
+
+static size_t value_position(const cli_term *term) {
+  return term->position + term->key.length + 1;
+}
+
+static kdl_status no_memory(const char *path) {
+  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kinds                                                                                        */
+
+static kdl_status parse_offload_kind(const packer *pack, const cli_terms *terms,
+                                     uint16_t *out_kind) {
+  const cli_term *term = cli_terms_find(terms, "kind");
+  *out_kind = KDL_OFFLOAD_NONE;
+  if (term && pack->rules->as_llvm)
+    *out_kind = cli_offload_kind_as_llvm(term->value.data);
+  if (!term || pack->rules->as_llvm || cli_offload_kind_parse(term->value.data, out_kind))
+    return KDL_OK;
+  return cli_terms_fail(terms, value_position(term), "found the offload kind '%s', expected %s",
+                        term->value.data, cli_offload_kind_names);
+}
+
+/* Source has no first bytes of its own: the extension or the command line tells. LLVM's packager
+ * knows neither, so that in its place nothing is added. */
+static bool is_source(const packer *pack, const cli_terms *terms, const char *path) {
+  const cli_term *key = cli_terms_find(terms, "kdl.kind");
+  const cli_term *term = key ? key : cli_terms_find(terms, "image_kind");
+  const char *dot = strrchr(path, '.');
+  const char *kind = term ? term->value.data : dot ? dot + 1 : "";
+  return pack->rules->fill_target && strcmp(kind, "cl") == 0;
+}
+
+static kdl_image_kind kind_of(const packer *pack, const cli_terms *terms, const char *path,
+                              const cli_bytes *bytes) {
+  kdl_image_kind known = is_source(pack, terms, path) ? KDL_IMAGE_CL : KDL_IMAGE_UNKNOWN;
+  return cli_image_kind_seen(known, bytes->data, bytes->size);
+}
+
+static bool is_indexed(const packer *pack, const cli_terms *terms) {
+  kdl_string name;
+  bool indexed = pack->rules->index;
+  for (size_t i = 0; i < terms->count; ++i)
+    indexed |= kdl_kernel_name(terms->items[i].key, &name);
+  return indexed;
+}
+
+/* Readers do not look into an image that is indexed, so there the kind must be right also where
+ * LLVM has no name for the extension. */
+static kdl_status parse_image_kind(const packer *pack, const cli_terms *terms, const char *path,
+                                   const cli_bytes *bytes, uint16_t *out_kind) {
+  const cli_term *term = pack->rules->as_llvm ? NULL : cli_terms_find(terms, "image_kind");
+  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  if (!term && !pack->rules->as_llvm && is_indexed(pack, terms) && kind != KDL_IMAGE_UNKNOWN)
+    *out_kind = kdl_llvm_image_kind(kind);
+  else if (!term)
+    *out_kind = cli_declared_kind(path, bytes->data, bytes->size);
+  else if (cli_image_kind_parse(term->value.data, &kind))
+    *out_kind = kdl_llvm_image_kind(kind);
+  else if (!cli_number_parse(term->value.data, out_kind))
+    return cli_terms_fail(terms, value_position(term),
+                          "found the image kind '%s', expected %s, or LLVM's number",
+                          term->value.data, cli_image_kind_names);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Metadata                                                                                     */
+
+static bool add_pair(metadata *out, const char *key, size_t key_length, const char *value) {
+  kdl_pair *pair = &out->pairs[out->count++];
+  pair->key = kdl_arena_string(&out->arena, key, key_length);
+  pair->value = kdl_arena_string(&out->arena, value, strlen(value));
+  return pair->key.data && pair->value.data;
+}
+
+static void warn_token(void *user, const char *problem) {
+  cli_warning("%s: %s", (const char *)user, problem);
+}
+
+/* A key that is repeated has its values far apart; then the first one is shown. */
+static kdl_status check_terms(const cli_terms *terms, const char *path) {
+  for (size_t i = 0; i < terms->count; ++i) {
+    const cli_term *term = &terms->items[i];
+    kdl_parse_error error;
+    if (cli_value_check(term->key, term->value, &error)) {
+      if (is_key(term, "requires_features"))
+        cli_tokens_check(term->value, KDL_CLASS_COUNT, warn_token, (void *)path);
+      continue;
+    }
+    char problem[512];
+    bool is_repeated = memchr(term->value.data, ',', term->value.length);
+    cli_value_problem(term->value, error, problem, sizeof problem);
+    return cli_terms_fail(terms, value_position(term) + (is_repeated ? 0 : error.position),
+                          "%s: %s", term->key.data, problem);
+  }
+  return KDL_OK;
+}
+
+/* Copies what the comparison of all images needs: the pairs themselves go with the writer. */
+static kdl_status note_variants(packer *pack, const char *path, size_t image,
+                                const metadata *pairs) {
+  kdl_pair *copy = kdl_arena_alloc(&pack->arena, (pairs->count + 1) * sizeof *copy);
+  const char *where = kdl_arena_format(&pack->arena, "image %zu (%s)", image, path);
+  for (size_t i = 0; copy && i < pairs->count; ++i) {
+    const kdl_pair *pair = &pairs->pairs[i];
+    copy[i].key = kdl_arena_string(&pack->arena, pair->key.data, pair->key.length);
+    copy[i].value = kdl_arena_string(&pack->arena, pair->value.data, pair->value.length);
+    if (!copy[i].key.data || !copy[i].value.data)
+      return no_memory(path);
+  }
+  if (!copy || !where)
+    return no_memory(path);
+  return cli_variants_add(&pack->variants, where, image, copy, pairs->count);
+}
+
+/* Adds what the image says of itself where the command line is silent. An image that does not tell
+ * is packed as it is: LLVM's packager does the same. */
+static kdl_status fill_target(const packer *pack, const cli_terms *terms, const char *path,
+                              const cli_bytes *bytes, metadata *out, uint16_t *offload_kind) {
+  bool no_triple = !cli_terms_find(terms, "triple");
+  bool no_arch = !cli_terms_find(terms, "arch");
+  if (!no_triple && !no_arch)
+    return KDL_OK;
+  kdl_image_target target = {.triple = ""};
+  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  kdl_status status = kdl_image_read_target(kind, bytes->data, bytes->size, &target);
+  if (no_triple && (status != KDL_OK || !target.triple[0])) {
+    cli_warning("%s: no triple is given, and the image (%s) does not tell%s%s", path,
+                kdl_image_kind_name(kind), status == KDL_OK ? "" : ": ",
+                status == KDL_OK ? "" : kdl_error_message());
+    return KDL_OK;
+  }
+  if (status != KDL_OK)
+    return KDL_OK;
+  no_arch = no_arch && target.arch[0];
+  if ((no_triple && !add_pair(out, "triple", 6, target.triple)) ||
+      (no_arch && !add_pair(out, "arch", 4, target.arch)))
+    return no_memory(path);
+  if (no_triple && !cli_terms_find(terms, "kind"))
+    *offload_kind = target.offload_kind;
+  if (pack->rules->verbose && (no_triple || no_arch))
+    cli_note("%s: read from the image:%s%s%s%s", path, no_triple ? " triple=" : "",
+             no_triple ? target.triple : "", no_arch ? " arch=" : "", no_arch ? target.arch : "");
+  return KDL_OK;
+}
+
+/* What a driver may be too old for; readers of an index do not look into the image. */
+static kdl_status add_version(const packer *pack, const cli_terms *terms, const char *path,
+                              const cli_bytes *bytes, metadata *out) {
+  kdl_image_target target = {.version_major = 0};
+  kdl_image_kind kind = kind_of(pack, terms, path, bytes);
+  if (cli_terms_find(terms, "kdl.version") ||
+      kdl_image_read_target(kind, bytes->data, bytes->size, &target) != KDL_OK ||
+      target.version_major == 0)
+    return KDL_OK;
+  const char *version =
+      kdl_arena_format(&out->arena, "%u.%u", target.version_major, target.version_minor);
+  return version && add_pair(out, "kdl.version", 11, version) ? KDL_OK : no_memory(path);
+}
+
+/* "rev=1" is the least a kernel's key can honestly say: signature and launch shape are then read
+ * from the image. */
+static kdl_status add_index(const cli_terms *terms, const char *path, const cli_names *kernels,
+                            metadata *out) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    const char *key = kdl_arena_format(&out->arena, KDL_KERNEL_PREFIX "%s", kernels->items[i].data);
+    if (!key)
+      return no_memory(path);
+    if (!cli_terms_find(terms, key) && !add_pair(out, key, strlen(key), "rev=1"))
+      return no_memory(path);
+  }
+  return KDL_OK;
+}
+
+static kdl_status read_kernels(const packer *pack, const cli_terms *terms, const char *path,
+                               const cli_bytes *bytes, cli_names *out_kernels) {
+  *out_kernels = (cli_names){.count = 0};
+  if (!pack->rules->index)
+    return KDL_OK;
+  kdl_status status = cli_names_read_kernels(kind_of(pack, terms, path, bytes), bytes->data,
+                                             bytes->size, out_kernels);
+  if (status == KDL_UNSUPPORTED) {
+    cli_warning("%s: not indexed: %s", path, kdl_error_message());
+    *out_kernels = (cli_names){.count = 0};
+    return KDL_OK;
+  }
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", path);
+  else if (pack->rules->verbose)
+    cli_note("%s: indexed %zu kernel%s", path, out_kernels->count,
+             out_kernels->count == 1 ? "" : "s");
+  return status;
+}
+
+static kdl_status collect_metadata(const packer *pack, const cli_terms *terms, const char *path,
+                                   const cli_bytes *bytes, uint16_t *offload_kind, metadata *out) {
+  cli_names kernels;
+  kdl_status status = read_kernels(pack, terms, path, bytes, &kernels);
+  if (status != KDL_OK)
+    return status;
+  enum { filled = 4 };
+  out->pairs = calloc(terms->count + filled + kernels.count, sizeof *out->pairs);
+  if (!out->pairs)
+    status = no_memory(path);
+  for (size_t i = 0; i < terms->count && status == KDL_OK; ++i) {
+    const cli_term *term = &terms->items[i];
+    if (!is_key(term, "file") && !is_key(term, "kind") &&
+        (pack->rules->as_llvm || !is_key(term, "image_kind")))
+      out->pairs[out->count++] = (kdl_pair){term->key, term->value};
+  }
+  if (status == KDL_OK && pack->rules->fill_target)
+    status = fill_target(pack, terms, path, bytes, out, offload_kind);
+  if (status == KDL_OK && is_source(pack, terms, path) && !cli_terms_find(terms, "kdl.kind") &&
+      !add_pair(out, "kdl.kind", 8, "cl"))
+    status = no_memory(path);
+  if (status == KDL_OK)
+    status = add_index(terms, path, &kernels, out);
+  if (status == KDL_OK && kernels.count)
+    status = add_version(pack, terms, path, bytes, out);
+  cli_names_free(&kernels);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Images                                                                                       */
+
+static kdl_status pack_file(packer *pack, const cli_terms *terms, const char *path) {
+  cli_bytes *files = realloc(pack->files, (pack->file_count + 1) * sizeof *files);
+  if (!files)
+    return no_memory(path);
+  pack->files = files;
+  cli_bytes *bytes = &files[pack->file_count];
+  kdl_status status = cli_bytes_read(path, bytes);
+  if (status != KDL_OK)
+    return status;
+  ++pack->file_count;
+  kdl_writer_image image = {
+      .size = sizeof image,
+      .data = bytes->data,
+      .data_size = bytes->size,
+  };
+  metadata pairs = {.count = 0};
+  status = pack->rules->check ? check_terms(terms, path) : KDL_OK;
+  if (status == KDL_OK)
+    status = parse_offload_kind(pack, terms, &image.offload_kind);
+  if (status == KDL_OK)
+    status = parse_image_kind(pack, terms, path, bytes, &image.declared_kind);
+  if (status == KDL_OK)
+    status = collect_metadata(pack, terms, path, bytes, &image.offload_kind, &pairs);
+  if (status == KDL_OK && pack->rules->check) {
+    status = kdl_digest_check(pairs.pairs, pairs.count, bytes->data, bytes->size);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s", path);
+  }
+  if (status == KDL_OK) {
+    image.pairs = pairs.pairs;
+    image.pair_count = pairs.count;
+    status = pack->rules->digest ? kdl_writer_add_digested(pack->writer, &image)
+                                 : kdl_writer_add(pack->writer, &image);
+  }
+  if (status == KDL_OK && pack->rules->check)
+    status = note_variants(pack, path, pack->file_count - 1, &pairs);
+  free(pairs.pairs);
+  kdl_arena_free(&pairs.arena);
+  return status;
+}
+
+/* As in LLVM, one --image may name several files: all get the same metadata. */
+static kdl_status pack_image(packer *pack, const char *text) {
+  cli_terms terms;
+  kdl_status status = cli_terms_parse("image", pack->rules->as_llvm ? NULL : grammar, text, &terms);
+  const cli_term *file = status == KDL_OK ? cli_terms_find(&terms, "file") : NULL;
+  if (status == KDL_OK && pack->rules->as_llvm && !file)
+    status = kdl_fail(KDL_BAD_CALL, "--image=%s: found no file=F, expected one", text);
+  else if (status == KDL_OK && !pack->rules->as_llvm && (!file || !file->value.length))
+    status = cli_terms_fail(&terms, 0, "found no file=F");
+  for (char *names = file ? (char *)file->value.data : NULL; names && status == KDL_OK;) {
+    char *path = strsep(&names, ",");
+    status = pack_file(pack, &terms, path);
+  }
+  cli_terms_free(&terms);
+  return status;
+}
+
+kdl_status cli_pack(const cli_args *args, const cli_pack_rules *rules, const char *output) {
+  packer pack = {.rules = rules};
+  kdl_status status = kdl_writer_create(rules->format, &pack.writer);
+  size_t cursor = 0;
+  const char *text;
+  while (status == KDL_OK && (text = cli_args_next(args, "image", &cursor)))
+    status = pack_image(&pack, text);
+  if (status == KDL_OK)
+    status = cli_variants_check(&pack.variants);
+  if (status == KDL_OK)
+    status = pack.file_count || !rules->as_llvm ? cli_output_save_writer(output, pack.writer)
+                                                : cli_output_save(output, "", 0);
+  cli_variants_free(&pack.variants);
+  kdl_arena_free(&pack.arena);
+  kdl_writer_destroy(pack.writer);
+  for (size_t i = 0; i < pack.file_count; ++i)
+    cli_bytes_free(&pack.files[i]);
+  free(pack.files);
+  return status;
+}

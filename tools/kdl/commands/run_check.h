@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Arguments of `kdl run` against what the file says that the kernel takes, before any of its code
+ * is loaded. */
+#ifndef KDL_TOOL_RUN_CHECK_H
+#define KDL_TOOL_RUN_CHECK_H
+
+#include "cli/run_args.h"
+
+/* KDL_BAD_CALL where their number or a size is wrong, or where the block of `grid`, which may be
+ * NULL, is not that of a host image; KDL_OK also where the image does not tell. */
+kdl_status cli_run_check(kdl_library *lib, kdl_device *device, const char *kernel,
+                         const kdl_select_opts *opts, const kdl_launch_desc *grid,
+                         const cli_run_arg *args, size_t count);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl which: the image that a device would take, on one line. */
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "cli/text.h"
+#include "commands.h"
+#include "explain/explain.h"
+
+#include <stdio.h>
+
+static kdl_status print_image(const kdl_library *lib, size_t index) {
+  static const kdl_string unknown = {"-", 1};
+  kdl_image_info image = {.size = sizeof image};
+  kdl_status status = kdl_image_get(lib, index, &image);
+  if (status != KDL_OK)
+    return status;
+  printf("%zu ", index);
+  status = cli_text_print(image.arch.length ? image.arch : unknown, " ");
+  puts(kdl_image_kind_name(image.kind));
+  return status;
+}
+
+/* `choice` is NULL where nothing fits; the reason is the recorded failure then. */
+static kdl_status print_json(const cli_question *question, const kdl_choice *choice) {
+  cli_json json = {.file = stdout};
+  kdl_image_info image = {.size = sizeof image};
+  kdl_status status = choice ? kdl_image_get(question->input->lib, choice->image, &image) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
+  cli_json_begin_object(&json);
+  cli_json_key(&json, "file");
+  cli_json_text(&json, question->input->name);
+  cli_json_key(&json, "kernel");
+  cli_json_text(&json, question->kernel);
+  if (choice) {
+    cli_json_key(&json, "device");
+    cli_json_text(&json, choice->device);
+  }
+  cli_json_key(&json, "image");
+  if (choice)
+    cli_json_number(&json, choice->image);
+  else
+    cli_json_null(&json);
+  if (choice) {
+    cli_json_key(&json, "image_kind");
+    cli_json_text(&json, kdl_image_kind_name(choice->kind));
+    cli_json_key(&json, "triple");
+    cli_json_bytes(&json, image.triple);
+    cli_json_key(&json, "arch");
+    cli_json_bytes(&json, image.arch);
+    cli_json_key(&json, "fit");
+    cli_json_text(&json, choice->fit);
+  } else {
+    cli_json_key(&json, "error");
+    cli_json_text(&json, kdl_error_message());
+  }
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+static kdl_status find_device(const cli_args *args, const cli_question *question,
+                              cli_devices *out_devices) {
+  if (cli_args_has(args, "device"))
+    return cli_devices_given(args, "device", '\0', out_devices);
+  return cli_devices_picked(question->input->lib, question->kernel, &question->opts, out_devices);
+}
+
+static kdl_status which(const cli_args *args, const cli_question *question) {
+  cli_devices devices = {.count = 0};
+  kdl_choice choice = {.size = sizeof choice};
+  kdl_status status = cli_kernel_check(question->input, question->kernel);
+  if (status == KDL_OK)
+    status = find_device(args, question, &devices);
+  if (status == KDL_OK) {
+    status = kdl_select(question->input->lib, devices.items[0].device, question->kernel,
+                        &question->opts, &choice);
+    if (status != KDL_OK)
+      kdl_error_prefix("%s", question->input->name);
+  }
+  bool as_json = cli_args_has(args, "json");
+  if (status == KDL_OK)
+    status =
+        as_json ? print_json(question, &choice) : print_image(question->input->lib, choice.image);
+  else if (status == KDL_NO_MATCH && as_json)
+    (void)print_json(question, NULL);
+  cli_devices_free(&devices);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  cli_input input;
+  cli_question question = {.input = &input, .kernel = args->operands[1]};
+  kdl_status status = cli_choose_opts(args, &question.opts);
+  if (status == KDL_OK)
+    status = cli_input_open(args->operands[0], &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  int code = cli_finish(which(args, &question));
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
+    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
+    {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
+    {"json", 0, CLI_FLAG, NULL, "print JSON"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_which = {
+    .name = "which",
+    .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY] [--json]",
+    .summary = "print the image that a device would take",
+    .details = "One line: the image's index, architecture and kind. Where nothing fits, the exit "
+               "code is 3 and the message says why; 'kdl explain' says more.",
+    .options = options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl explain` shows: the ranking of a library's images on a device, kept after kdl_explain
+ * has returned, what of the library runs there, and the ways to print it. */
+#ifndef KDL_TOOL_EXPLAIN_H
+#define KDL_TOOL_EXPLAIN_H
+
+#include "base/arena.h"
+#include "cli/input.h"
+#include "cli/json.h"
+#include "images/choose_for.h"
+#include "select/coverage.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What was asked. */
+typedef struct cli_question {
+  const cli_input *input;
+  const char *kernel;       /* NULL: whatever is there */
+  kdl_inventory *inventory; /* of whatever is there; NULL where a kernel is asked for */
+  size_t module_count;
+  kdl_select_opts opts;
+} cli_question;
+
+/* Fills in what the library itself tells. The caller frees it, also after a failure. */
+kdl_status cli_question_open(cli_question *question);
+void cli_question_close(cli_question *question);
+
+/* More images than are listed one by one. */
+enum { CLI_MANY_IMAGES = 32 };
+
+typedef struct cli_ranking {
+  const char *device; /* spec of the route that takes the chosen image */
+  kdl_verdict *items; /* in rank order */
+  size_t count;
+  const kdl_verdict *chosen; /* for the kernel, or a file of one module; else NULL */
+  bool fits;                 /* everything that was asked for runs */
+  kdl_coverage coverage;     /* where no kernel was asked for */
+  kdl_arena arena;
+} cli_ranking;
+
+/* The caller frees *out_ranking, also after a failure. */
+kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
+                            cli_ranking *out_ranking);
+void cli_ranking_free(cli_ranking *ranking);
+
+/* Whether the image is known not to hold the kernel that was asked for. */
+bool cli_verdict_lacks_kernel(const kdl_verdict *verdict);
+
+/* "15,008" */
+enum { CLI_COUNT_ROOM = 32 };
+const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]);
+
+/* "3 of 226 modules, 12 of 15,008 kernels" */
+enum { CLI_COVERAGE_ROOM = 256 };
+const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERAGE_ROOM]);
+
+/* Images by kind and architecture, for libraries with too many for a list: those for which `shown`
+ * has a flag, by their place in the ranking. */
+kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,
+                              const bool *shown);
+
+/* For people: the device, a table with the reasons, and the outcome. */
+kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking);
+
+/* The promised object: docs/cli.md. */
+void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking);
+
+/* Where the chosen image is bitcode: the microkernels it would be linked with, and the others with
+ * their reasons; nothing otherwise. Runs kdl-ld. The second adds a member to the object at hand. */
+kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ranking);
+void cli_explain_link_json(cli_json *json, const cli_question *question,
+                           const cli_ranking *ranking);
+
+/* Devices by images. *out_fits says whether one of the devices takes something. */
+kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
+                              bool *out_fits);
+kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devices *devices,
+                                   bool *out_fits);
+
+/* Fails with KDL_NO_MATCH and near names where no image holds the kernel. An image that does not
+ * tell may hold it. */
+kdl_status cli_kernel_check(const cli_input *input, const char *kernel);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Many images in few lines: by kind, architecture and outcome. */
+#include "base/error.h"
+#include "cli/table.h"
+#include "explain/explain.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One image; after sorting, images of a group follow one another. */
+typedef struct {
+  const kdl_verdict *verdict;
+  kdl_string arch;
+  size_t module;
+  kdl_image_kind kind;
+} member;
+
+typedef struct {
+  const kdl_verdict *first; /* in rank order */
+  member sample;
+  size_t images, modules;
+  bool chosen;
+} group;
+
+static const char *outcome_of(const kdl_verdict *verdict) {
+  return verdict->eligible ? verdict->fit : verdict->reasons[0].code;
+}
+
+static int compare_groups(const member *a, const member *b) {
+  size_t shorter = a->arch.length < b->arch.length ? a->arch.length : b->arch.length;
+  if (a->kind != b->kind)
+    return a->kind < b->kind ? -1 : 1;
+  int order = memcmp(a->arch.data, b->arch.data, shorter);
+  if (order == 0)
+    order = (a->arch.length > b->arch.length) - (a->arch.length < b->arch.length);
+  if (order == 0)
+    order = a->verdict->eligible - b->verdict->eligible;
+  return order ? order : strcmp(outcome_of(a->verdict), outcome_of(b->verdict));
+}
+
+static int compare_members(const void *left, const void *right) {
+  const member *a = left;
+  const member *b = right;
+  int order = compare_groups(a, b);
+  return order ? order : (a->module > b->module) - (a->module < b->module);
+}
+
+static int compare_places(const void *left, const void *right) {
+  const group *a = left;
+  const group *b = right;
+  return (a->first->place > b->first->place) - (a->first->place < b->first->place);
+}
+
+static size_t list_members(const cli_question *question, const cli_ranking *ranking,
+                           const bool *shown, member *members) {
+  size_t count = 0;
+  for (size_t i = 0; i < ranking->count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    if (!shown[i])
+      continue;
+    kdl_image_get(question->input->lib, ranking->items[i].image, &image);
+    members[count++] = (member){&ranking->items[i], image.arch, image.module, image.kind};
+  }
+  if (count)
+    qsort(members, count, sizeof *members, compare_members);
+  return count;
+}
+
+static size_t make_groups(const member *members, size_t count, group *groups) {
+  size_t made = 0;
+  for (size_t i = 0; i < count; ++i) {
+    bool is_new = i == 0 || compare_groups(&members[i - 1], &members[i]) != 0;
+    if (is_new)
+      groups[made++] = (group){.first = members[i].verdict, .sample = members[i]};
+    group *at = &groups[made - 1];
+    ++at->images;
+    at->modules += is_new || members[i].module != members[i - 1].module;
+    at->chosen |= members[i].verdict->chosen != 0;
+    if (members[i].verdict->place < at->first->place)
+      at->first = members[i].verdict;
+  }
+  if (made)
+    qsort(groups, made, sizeof *groups, compare_places);
+  return made;
+}
+
+static void add_group(cli_table *table, cli_ranking *ranking, const group *at) {
+  char room[CLI_COUNT_ROOM];
+  const kdl_verdict *first = at->first;
+  cli_table_add(table, kdl_text_of(at->chosen ? "*" : first->eligible ? "+" : "."));
+  cli_table_add(table, kdl_text_of(kdl_image_kind_name(at->sample.kind)));
+  cli_table_add(table, at->sample.arch);
+  cli_table_add(table, kdl_text_of(cli_count(at->images, room)));
+  cli_table_add(table, kdl_text_of(cli_count(at->modules, room)));
+  cli_table_add(table, kdl_text_of(first->eligible ? first->fit : ""));
+  for (size_t i = 0; i < first->reason_count; ++i) {
+    const char *label = kdl_arena_format(&ranking->arena, "%s:", first->reasons[i].code);
+    cli_table_add_line(table, label ? label : "", kdl_text_of(first->reasons[i].words));
+  }
+}
+
+static kdl_status print_groups(cli_ranking *ranking, const group *groups, size_t count) {
+  static const cli_column columns[] = {
+      {.title = "", .right = true, .tint = "1;32"},  {.title = "KIND"},
+      {.title = "ARCH", .shrinks = 1, .tint = "36"}, {.title = "IMAGES", .right = true},
+      {.title = "MODULES", .right = true},           {.title = "FIT"},
+  };
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t i = 0; i < count; ++i)
+    add_group(table, ranking, &groups[i]);
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,
+                              const bool *shown) {
+  member *members = calloc(ranking->count + 1, sizeof *members);
+  group *groups = calloc(ranking->count + 1, sizeof *groups);
+  kdl_status status = KDL_OK;
+  if (members && groups) {
+    size_t count = list_members(question, ranking, shown, members);
+    status = print_groups(ranking, groups, make_groups(members, count, groups));
+  } else {
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
+  }
+  free(members);
+  free(groups);
+  return status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "explain/explain.h"
+#include "select/choose.h"
+
+#include <stdio.h>
+
+static void put_reasons(cli_json *json, const kdl_verdict *verdict) {
+  cli_json_key(json, "reasons");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < verdict->reason_count; ++i) {
+    char reason[1024];
+    snprintf(reason, sizeof reason, "%s: %s", verdict->reasons[i].code, verdict->reasons[i].words);
+    cli_json_text(json, reason);
+  }
+  cli_json_end_array(json);
+}
+
+static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
+  cli_json_key(json, "fixes");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < verdict->reason_count; ++i) {
+    if (verdict->reasons[i].fix[0])
+      cli_json_text(json, verdict->reasons[i].fix);
+  }
+  cli_json_end_array(json);
+}
+
+static void put_image(cli_json *json, const cli_question *question, const kdl_verdict *verdict) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(question->input->lib, verdict->image, &image);
+  cli_json_begin_object(json);
+  cli_json_key(json, "index");
+  cli_json_number(json, verdict->image);
+  cli_json_key(json, "module");
+  cli_json_number(json, image.module);
+  cli_json_key(json, "chosen");
+  cli_json_bool(json, verdict->chosen);
+  cli_json_key(json, "eligible");
+  cli_json_bool(json, verdict->eligible);
+  cli_json_key(json, "rank");
+  cli_json_number(json, verdict->rank);
+  put_reasons(json, verdict);
+  cli_json_key(json, "image_kind");
+  cli_json_text(json, kdl_image_kind_name(image.kind));
+  cli_json_key(json, "arch");
+  cli_json_bytes(json, image.arch);
+  cli_json_key(json, "priority");
+  cli_json_number(json, verdict->priority);
+  cli_json_key(json, "fit");
+  cli_json_text(json, verdict->eligible ? verdict->fit : "");
+  put_fixes(json, verdict);
+  cli_json_end_object(json);
+}
+
+static void put_kernel(cli_json *json, const char *kernel) {
+  cli_json_key(json, "kernel");
+  if (kernel)
+    cli_json_text(json, kernel);
+  else
+    cli_json_null(json);
+}
+
+static void put_count(cli_json *json, const char *key, size_t count) {
+  cli_json_key(json, key);
+  cli_json_number(json, count);
+}
+
+static void put_coverage(cli_json *json, const cli_question *question,
+                         const kdl_coverage *coverage) {
+  cli_json_key(json, "coverage");
+  if (!question->inventory) {
+    cli_json_null(json);
+    return;
+  }
+  cli_json_begin_object(json);
+  put_count(json, "modules", coverage->modules);
+  put_count(json, "modules_run", coverage->modules_run);
+  put_count(json, "kernels", coverage->kernels);
+  put_count(json, "kernels_run", coverage->kernels_run);
+  put_count(json, "unreadable", coverage->unreadable);
+  cli_json_end_object(json);
+}
+
+static void put_answer(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
+  cli_json_key(json, "chosen");
+  if (ranking->chosen)
+    cli_json_number(json, ranking->chosen->image);
+  else
+    cli_json_null(json);
+  put_coverage(json, question, &ranking->coverage);
+  cli_json_key(json, "images");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < ranking->count; ++i)
+    put_image(json, question, &ranking->items[i]);
+  cli_json_end_array(json);
+}
+
+void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
+  cli_json_begin_object(json);
+  put_kernel(json, question->kernel);
+  cli_json_key(json, "device");
+  cli_json_text(json, ranking->device);
+  cli_json_key(json, "policy");
+  cli_json_text(json, kdl_policy_name(question->opts.policy));
+  put_answer(json, question, ranking);
+  cli_explain_link_json(json, question, ranking);
+  cli_json_end_object(json);
+}
+
+kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devices *devices,
+                                   bool *out_fits) {
+  cli_json json = {.file = stdout};
+  kdl_status status = KDL_OK;
+  cli_json_begin_object(&json);
+  put_kernel(&json, question->kernel);
+  cli_json_key(&json, "policy");
+  cli_json_text(&json, kdl_policy_name(question->opts.policy));
+  cli_json_key(&json, "devices");
+  cli_json_begin_array(&json);
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+    cli_ranking ranking;
+    status = cli_ranking_make(question, devices->items[i].device, &ranking);
+    if (status == KDL_OK) {
+      cli_json_begin_object(&json);
+      cli_json_key(&json, "name");
+      cli_json_text(&json, devices->items[i].name);
+      cli_json_key(&json, "device");
+      cli_json_text(&json, ranking.device);
+      put_answer(&json, question, &ranking);
+      cli_json_end_object(&json);
+      *out_fits |= ranking.fits;
+    }
+    cli_ranking_free(&ranking);
+  }
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return status;
+}

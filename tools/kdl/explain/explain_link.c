@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Bitcode that is chosen is linked before it runs: with which microkernels, and why not the others.
+ */
+#include "base/error.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "explain/explain.h"
+#include "link/link.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The chosen image, where it is bitcode. */
+static bool find_caller(const cli_question *question, const cli_ranking *ranking,
+                        kdl_image_info *out_caller) {
+  out_caller->size = sizeof *out_caller;
+  return ranking->chosen &&
+         kdl_image_get(question->input->lib, ranking->chosen->image, out_caller) == KDL_OK &&
+         out_caller->kind == KDL_IMAGE_BITCODE;
+}
+
+/* What kdl-ld refuses is a part of the answer, not a failure to give one. */
+static void choose(const cli_question *question, const cli_ranking *ranking, size_t image,
+                   cli_link_result *result, char *refusal, size_t size) {
+  static const cli_args none = {.setting_count = 0};
+  cli_link_job job = {.input = question->input, .args = &none, .emit = "choice"};
+  kdl_status status = cli_link_run(&job, image, ranking->device, result);
+  snprintf(refusal, size, "%s", status == KDL_OK ? "" : kdl_error_message());
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Text                                                                                         */
+
+static const cli_column columns[] = {
+    {.title = "", .right = true, .tint = "1;32"},
+    {.title = "MICROKERNEL"},
+    {.title = "LIBRARY", .shrinks = 2},
+    {.title = "#", .right = true},
+    {.title = "ARCH", .shrinks = 1, .tint = "36"},
+    {.title = "TAG", .shrinks = 3},
+};
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static void add_candidate(cli_table *table, const cli_link_ukernel *ukernel,
+                          const cli_link_candidate *its) {
+  char number[24];
+  snprintf(number, sizeof number, "%" PRIu64, its->image);
+  cli_table_add(table, kdl_text_of(its->chosen ? "*" : its->words[0] ? "." : "+"));
+  cli_table_add(table, kdl_text_of(ukernel->symbol));
+  cli_table_add(table, kdl_text_of(base_name(its->library)));
+  cli_table_add(table, kdl_text_of(number));
+  cli_table_add(table, kdl_text_of(its->arch));
+  cli_table_add(table, kdl_text_of(its->tag));
+  if (its->words[0])
+    cli_table_add_line(table, its->label, kdl_text_of(its->words));
+}
+
+static kdl_status print_ukernels(const cli_link_report *report, kdl_string triple) {
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  size_t rows = 0;
+  for (size_t i = 0; i < report->ukernel_count; ++i) {
+    const cli_link_ukernel *ukernel = &report->ukernels[i];
+    for (size_t c = 0; c < ukernel->count; ++c) {
+      if (cli_link_candidate_is_near(&ukernel->candidates[c], triple)) {
+        add_candidate(table, ukernel, &ukernel->candidates[c]);
+        ++rows;
+      }
+    }
+  }
+  if (rows)
+    putchar('\n');
+  kdl_status status = rows ? cli_table_print(table) : KDL_OK;
+  cli_table_destroy(table);
+  return status;
+}
+
+kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ranking) {
+  kdl_image_info caller;
+  if (!find_caller(question, ranking, &caller))
+    return KDL_OK;
+  cli_link_result result;
+  char refusal[2048];
+  choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
+  if (refusal[0]) {
+    fputs("linked  no: ", stdout);
+    cli_text_print((kdl_string){refusal, strcspn(refusal, "\n")}, "");
+    putchar('\n');
+  }
+  kdl_status status = print_ukernels(&result.report, caller.triple);
+  cli_link_result_free(&result);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* JSON                                                                                         */
+
+static void put_text(cli_json *json, const char *key, const char *value) {
+  cli_json_key(json, key);
+  cli_json_text(json, value);
+}
+
+static void put_candidate(cli_json *json, const cli_link_candidate *its) {
+  char reason[1024];
+  cli_json_begin_object(json);
+  put_text(json, "library", its->library);
+  cli_json_key(json, "index");
+  cli_json_number(json, its->image);
+  put_text(json, "arch", its->arch);
+  put_text(json, "tag", its->tag);
+  cli_json_key(json, "chosen");
+  cli_json_bool(json, its->chosen);
+  cli_json_key(json, "reasons");
+  cli_json_begin_array(json);
+  snprintf(reason, sizeof reason, "%s: %s", its->code, its->words);
+  if (its->words[0])
+    cli_json_text(json, reason);
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+void cli_explain_link_json(cli_json *json, const cli_question *question,
+                           const cli_ranking *ranking) {
+  kdl_image_info caller;
+  if (!find_caller(question, ranking, &caller))
+    return;
+  cli_link_result result;
+  char refusal[2048];
+  choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
+  cli_json_key(json, "linked");
+  cli_json_begin_object(json);
+  put_text(json, "error", refusal);
+  cli_json_key(json, "microkernels");
+  cli_json_begin_array(json);
+  for (size_t i = 0; i < result.report.ukernel_count; ++i) {
+    const cli_link_ukernel *ukernel = &result.report.ukernels[i];
+    cli_json_begin_object(json);
+    put_text(json, "symbol", ukernel->symbol);
+    cli_json_key(json, "candidates");
+    cli_json_begin_array(json);
+    for (size_t c = 0; c < ukernel->count; ++c)
+      put_candidate(json, &ukernel->candidates[c]);
+    cli_json_end_array(json);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+  cli_link_result_free(&result);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices down, images across: there are more devices than fit across a terminal, and most files
+ * have few images. Where they are too many all the same, the table goes on below itself. */
+#include "base/error.h"
+#include "cli/table.h"
+#include "device/spec.h"
+#include "explain/explain.h"
+#include "library/selection.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const cli_question *question;
+  const cli_devices *devices;
+  size_t image_count;
+  char *marks;           /* image_count for each device */
+  const char **archs;    /* of each device */
+  const char **outcomes; /* "0 exact", or why nothing fits */
+  char (*titles)[24];    /* of the images' columns */
+  kdl_arena arena;
+} matrix;
+
+enum { fixed_columns = 3 };
+
+static bool make_room(matrix *m) {
+  size_t devices = m->devices->count;
+  m->marks = malloc(devices * m->image_count + 1);
+  m->archs = calloc(devices + 1, sizeof *m->archs);
+  m->outcomes = calloc(devices + 1, sizeof *m->outcomes);
+  m->titles = calloc(m->image_count + 1, sizeof *m->titles);
+  return m->marks && m->archs && m->outcomes && m->titles;
+}
+
+static void free_matrix(matrix *m) {
+  free(m->marks);
+  free(m->archs);
+  free(m->outcomes);
+  free(m->titles);
+  kdl_arena_free(&m->arena);
+}
+
+/* The processor alone: settings and features would take the room of many images. */
+static const char *arch_of(matrix *m, const char *line) {
+  kdl_device_spec spec;
+  if (kdl_device_spec_parse(line, &spec) != KDL_OK)
+    return "";
+  return kdl_arena_format(&m->arena, "%.*s", (int)strcspn(spec.arch, ":+"), spec.arch);
+}
+
+static char mark_of(const kdl_verdict *verdict) {
+  if (verdict->chosen)
+    return '*';
+  return verdict->eligible ? '+' : '.';
+}
+
+static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
+  if (ranking->count == 0)
+    return "none: no images";
+  const kdl_verdict *first = &ranking->items[0];
+  const kdl_coverage *coverage = &ranking->coverage;
+  if (!first->eligible)
+    return kdl_arena_format(&m->arena, "none: %s", first->reasons[0].code);
+  if (!ranking->chosen)
+    return kdl_arena_format(&m->arena, "%zu of %zu modules", coverage->modules_run,
+                            coverage->modules);
+  if (ranking->fits)
+    return kdl_arena_format(&m->arena, "%zu, %s", ranking->chosen->image, ranking->chosen->fit);
+  return kdl_arena_format(&m->arena, "%zu, %s; %zu of %zu kernels", ranking->chosen->image,
+                          ranking->chosen->fit, coverage->kernels_run, coverage->kernels);
+}
+
+static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
+  const cli_question *question = m->question;
+  cli_ranking ranking;
+  kdl_status status = cli_ranking_make(question, m->devices->items[row].device, &ranking);
+  if (status == KDL_OK) {
+    for (size_t i = 0; i < ranking.count; ++i)
+      m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
+    m->archs[row] = arch_of(m, ranking.device);
+    m->outcomes[row] = outcome_of(m, &ranking);
+    *out_fits |= ranking.fits;
+    if (!m->archs[row] || !m->outcomes[row])
+      status = kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  }
+  cli_ranking_free(&ranking);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+static bool any_has(const matrix *m, const char *key) {
+  for (size_t i = 0; i < m->image_count; ++i) {
+    if (kdl_image_value(m->question->input->lib, i, key))
+      return true;
+  }
+  return false;
+}
+
+/* What the numbers across stand for. */
+static kdl_status print_images(const matrix *m) {
+  static const struct {
+    const char *name, *title;
+  } keys[] = {{"variant_priority", "PRIORITY"}, {"variant_tag", "TAG"}};
+  enum { key_count = sizeof keys / sizeof *keys, plain_count = 3 };
+  cli_column columns[plain_count + key_count] = {
+      {.title = "#", .right = true}, {.title = "KIND"}, {.title = "ARCH", .tint = "36"}};
+  const char *shown[key_count];
+  size_t count = 0;
+  for (size_t i = 0; i < key_count; ++i) {
+    if (any_has(m, keys[i].name)) {
+      columns[plain_count + count] = (cli_column){.title = keys[i].title};
+      shown[count++] = keys[i].name;
+    }
+  }
+  cli_table *table = cli_table_create(columns, plain_count + count);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t i = 0; i < m->image_count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(m->question->input->lib, i, &image);
+    cli_table_add(table, kdl_text_of(m->titles[i]));
+    cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
+    cli_table_add(table, image.arch);
+    for (size_t k = 0; k < count; ++k) {
+      const kdl_string *value = kdl_image_value(m->question->input->lib, i, shown[k]);
+      cli_table_add(table, value ? *value : (kdl_string){"", 0});
+    }
+  }
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+/* The table with the columns of images [from, to). */
+static kdl_status print_block(const matrix *m, size_t from, size_t to) {
+  size_t count = to - from + fixed_columns;
+  cli_column *columns = calloc(count, sizeof *columns);
+  cli_table *table = columns ? cli_table_create(columns, count) : NULL;
+  kdl_status status = KDL_OK;
+  if (table) {
+    columns[0] = (cli_column){.title = "DEVICE", .shrinks = 1};
+    columns[1] = (cli_column){.title = "ARCH", .shrinks = 2, .tint = "36"};
+    for (size_t i = from; i < to; ++i)
+      columns[i - from + 2] = (cli_column){.title = m->titles[i], .right = true};
+    columns[count - 1] = (cli_column){.title = "CHOSEN"};
+    for (size_t row = 0; row < m->devices->count; ++row) {
+      cli_table_add(table, kdl_text_of(m->devices->items[row].name));
+      cli_table_add(table, kdl_text_of(m->archs[row]));
+      for (size_t i = from; i < to; ++i)
+        cli_table_add(table, (kdl_string){&m->marks[row * m->image_count + i], 1});
+      cli_table_add(table, kdl_text_of(m->outcomes[row]));
+    }
+    status = cli_table_print(table);
+  } else {
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  }
+  cli_table_destroy(table);
+  free(columns);
+  return status;
+}
+
+/* How many images' columns a line has room for beside the device and the outcome. */
+static size_t block_size(const matrix *m) {
+  enum { beside = 48, gap = 2 };
+  size_t width = cli_terminal_width();
+  size_t each = strlen(m->titles[m->image_count ? m->image_count - 1 : 0]) + gap;
+  if (!width)
+    return m->image_count ? m->image_count : 1;
+  return width > beside + each ? (width - beside) / each : 1;
+}
+
+static kdl_status print_matrix(const matrix *m) {
+  kdl_status status = print_images(m);
+  size_t step = block_size(m);
+  for (size_t from = 0; from < m->image_count && status == KDL_OK; from += step) {
+    putchar('\n');
+    status = print_block(m, from, from + step < m->image_count ? from + step : m->image_count);
+  }
+  if (status == KDL_OK)
+    puts("\n* chosen   + would do   . refused");
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Many images: how much runs                                                                   */
+
+static void add_share(cli_table *table, size_t some, size_t all) {
+  char rooms[2][CLI_COUNT_ROOM];
+  char text[2 * CLI_COUNT_ROOM + 8];
+  snprintf(text, sizeof text, "%s of %s", cli_count(some, rooms[0]), cli_count(all, rooms[1]));
+  cli_table_add(table, kdl_text_of(text));
+}
+
+static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *out_fits) {
+  kdl_coverage coverage;
+  const char *line;
+  const cli_device *device = &m->devices->items[row];
+  kdl_status status = kdl_device_cover(device->device, m->question->inventory, &coverage, &line);
+  if (status != KDL_OK)
+    return status;
+  const char *arch = arch_of(m, line);
+  cli_table_add(table, kdl_text_of(device->name));
+  cli_table_add(table, kdl_text_of(arch ? arch : ""));
+  add_share(table, coverage.modules_run, coverage.modules);
+  add_share(table, coverage.kernels_run, coverage.kernels);
+  *out_fits |= coverage.is_complete;
+  return KDL_OK;
+}
+
+static kdl_status print_coverage(matrix *m, bool *out_fits) {
+  static const cli_column columns[] = {{.title = "DEVICE", .shrinks = 1},
+                                       {.title = "ARCH", .shrinks = 2, .tint = "36"},
+                                       {.title = "MODULES", .right = true},
+                                       {.title = "KERNELS", .right = true}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  kdl_status status = table ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
+    status = add_coverage(m, table, row, out_fits);
+  if (status == KDL_OK)
+    status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
+                              bool *out_fits) {
+  matrix m = {.question = question,
+              .devices = devices,
+              .image_count = kdl_image_count(question->input->lib)};
+  if (question->inventory && m.image_count > CLI_MANY_IMAGES) {
+    kdl_status status = print_coverage(&m, out_fits);
+    free_matrix(&m);
+    return status;
+  }
+  kdl_status status =
+      make_room(&m) ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t i = 0; i < m.image_count && status == KDL_OK; ++i)
+    snprintf(m.titles[i], sizeof m.titles[i], "%zu", i);
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i)
+    status = fill_row(&m, i, out_fits);
+  if (status == KDL_OK)
+    status = print_matrix(&m);
+  free_matrix(&m);
+  return status;
+}

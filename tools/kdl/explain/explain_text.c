@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/cxx_name.h"
+#include "base/error.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "device/spec_label.h"
+#include "explain/explain.h"
+#include "select/choose.h"
+#include "target/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The columns that only some files have something for are left out of the others. */
+enum { show_priority = 1, show_tag = 2, show_module = 4 };
+
+static const struct {
+  cli_column column;
+  unsigned only_with;
+} all_columns[] = {
+    {{.title = "", .right = true, .tint = "1;32"}, 0},
+    {{.title = "#", .right = true}, 0},
+    {{.title = "MODULE", .right = true}, show_module},
+    {{.title = "KIND"}, 0},
+    {{.title = "ARCH", .shrinks = 1, .tint = "36"}, 0},
+    {{.title = "PRIORITY", .right = true}, show_priority},
+    {{.title = "TAG", .shrinks = 2}, show_tag},
+    {{.title = "FIT"}, 0},
+};
+enum { column_count = sizeof all_columns / sizeof *all_columns };
+
+static void say(const char *label, const char *text, const char *more) {
+  printf("%-8s", label);
+  cli_text_print(kdl_text_of(text), "");
+  if (*more) {
+    fputs("  ", stdout);
+    cli_text_print(kdl_text_of(more), "");
+  }
+  putchar('\n');
+}
+
+static void print_question(const cli_question *question, const cli_ranking *ranking) {
+  char place[KDL_SPEC_ARCH + 32];
+  kdl_device_spec spec;
+  kdl_out out = {place, sizeof place, 0};
+  if (kdl_device_spec_parse(ranking->device, &spec) == KDL_OK) {
+    kdl_device_spec_place(&spec, &out);
+    say("device", place, spec.name);
+  } else {
+    say("device", ranking->device, "");
+  }
+  say("kernel", question->kernel ? question->kernel : "any", "");
+  say("policy", kdl_policy_name(question->opts.policy), "");
+  if (question->opts.variant_tag)
+    say("tag", question->opts.variant_tag, "");
+}
+
+static unsigned what_to_show(const cli_question *question, const cli_ranking *ranking) {
+  unsigned show = question->module_count > 1 ? show_module : 0;
+  for (size_t i = 0; i < ranking->count; ++i) {
+    if (ranking->items[i].priority)
+      show |= show_priority;
+    if (kdl_image_value(question->input->lib, ranking->items[i].image, "variant_tag"))
+      show |= show_tag;
+  }
+  return show;
+}
+
+static void add_number(cli_table *table, uint64_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, number);
+  cli_table_add(table, kdl_text_of(digits));
+}
+
+static const char *label_of(cli_ranking *ranking, const char *code) {
+  const char *label = kdl_arena_format(&ranking->arena, "%s:", code);
+  return label ? label : "";
+}
+
+static void add_row(cli_table *table, const cli_question *question, cli_ranking *ranking,
+                    const kdl_verdict *verdict, unsigned show) {
+  kdl_image_info image = {.size = sizeof image};
+  const kdl_string *tag = kdl_image_value(question->input->lib, verdict->image, "variant_tag");
+  kdl_image_get(question->input->lib, verdict->image, &image);
+  cli_table_add(table, kdl_text_of(verdict->chosen ? "*" : verdict->eligible ? "+" : "."));
+  add_number(table, verdict->image);
+  if (show & show_module)
+    add_number(table, image.module);
+  cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
+  cli_table_add(table, image.arch);
+  if (show & show_priority)
+    add_number(table, verdict->priority);
+  if (show & show_tag)
+    cli_table_add(table, tag ? *tag : (kdl_string){"", 0});
+  cli_table_add(table, kdl_text_of(verdict->eligible ? verdict->fit : ""));
+  for (size_t i = 0; i < verdict->reason_count; ++i)
+    cli_table_add_line(table, label_of(ranking, verdict->reasons[i].code),
+                       kdl_text_of(verdict->reasons[i].words));
+}
+
+static kdl_status print_images(const cli_question *question, cli_ranking *ranking,
+                               const bool *shown) {
+  cli_column columns[column_count];
+  size_t count = 0;
+  unsigned show = what_to_show(question, ranking);
+  for (size_t i = 0; i < column_count; ++i) {
+    if ((all_columns[i].only_with & show) == all_columns[i].only_with)
+      columns[count++] = all_columns[i].column;
+  }
+  cli_table *table = cli_table_create(columns, count);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  for (size_t i = 0; i < ranking->count; ++i) {
+    if (shown[i])
+      add_row(table, question, ranking, &ranking->items[i], show);
+  }
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
+/* All images, or where they are many, those that may hold the kernel. */
+static kdl_status print_ranking(const cli_question *question, cli_ranking *ranking) {
+  bool *shown = calloc(ranking->count + 1, sizeof *shown);
+  size_t count = 0;
+  if (!shown)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
+  for (size_t i = 0; i < ranking->count; ++i) {
+    shown[i] = ranking->count <= CLI_MANY_IMAGES || !cli_verdict_lacks_kernel(&ranking->items[i]);
+    count += shown[i];
+  }
+  kdl_status status = count > CLI_MANY_IMAGES ? cli_explain_groups(question, ranking, shown)
+                                              : print_images(question, ranking, shown);
+  free(shown);
+  char room[CLI_COUNT_ROOM];
+  if (status == KDL_OK && count < ranking->count)
+    printf("%s images do not hold the kernel\n", cli_count(ranking->count - count, room));
+  if (status == KDL_OK)
+    putchar('\n');
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The outcome                                                                                  */
+
+const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]) {
+  char digits[24];
+  size_t length = (size_t)snprintf(digits, sizeof digits, "%zu", number);
+  size_t used = 0;
+  for (size_t i = 0; i < length; ++i) {
+    if (i && (length - i) % 3 == 0)
+      room[used++] = ',';
+    room[used++] = digits[i];
+  }
+  room[used] = '\0';
+  return room;
+}
+
+const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERAGE_ROOM]) {
+  char counts[5][CLI_COUNT_ROOM];
+  kdl_out out = {room, CLI_COVERAGE_ROOM, 0};
+  kdl_out_format(
+      &out, "%s of %s modules, %s of %s kernels", cli_count(coverage->modules_run, counts[0]),
+      cli_count(coverage->modules, counts[1]), cli_count(coverage->kernels_run, counts[2]),
+      cli_count(coverage->kernels, counts[3]));
+  if (coverage->unreadable)
+    kdl_out_format(&out, "; the kernels of %s image%s cannot be read",
+                   cli_count(coverage->unreadable, counts[4]),
+                   coverage->unreadable == 1 ? "" : "s");
+  return room;
+}
+
+/* "runs    3 of 226 modules, 12 of 15,008 kernels", and one that does not. */
+static void print_coverage(const kdl_coverage *coverage) {
+  char room[CLI_COVERAGE_ROOM];
+  say("runs", cli_coverage_text(coverage, room), "");
+  if (!coverage->missing.data)
+    return;
+  char text[512], plain[128], count[CLI_COUNT_ROOM];
+  kdl_out out = {text, sizeof text, 0};
+  kdl_string name = coverage->missing;
+  size_t others = coverage->kernels - coverage->kernels_run - 1;
+  kdl_out_format(&out, "%.*s%s", name.length < 160 ? (int)name.length : 160, name.data,
+                 name.length < 160 ? "" : "...");
+  if (kdl_cxx_name(name, plain, sizeof plain))
+    kdl_out_format(&out, " (%s)", plain);
+  if (others)
+    kdl_out_format(&out, " and %s more", cli_count(others, count));
+  say("missing", text, "");
+}
+
+/* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
+static void print_choice(const cli_question *question, const cli_ranking *ranking) {
+  const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(question->input->lib, first->image, &image);
+  char text[512];
+  kdl_out out = {text, sizeof text, 0};
+  kdl_out_format(&out, "%simage %zu (%s%s%s)", ranking->chosen ? "" : "none; the nearest is ",
+                 first->image, kdl_image_kind_name(image.kind), image.arch.length ? " " : "",
+                 image.arch.data);
+  if (ranking->chosen)
+    kdl_out_format(&out, ", %s", first->fit);
+  say("chosen", text, "");
+  for (size_t i = 0; i < first->reason_count; ++i) {
+    if (first->reasons[i].fix[0])
+      say("fix", first->reasons[i].fix, "");
+  }
+}
+
+static void print_outcome(const cli_question *question, const cli_ranking *ranking) {
+  if (ranking->count == 0) {
+    say("chosen", "none: the file holds no image", "");
+    return;
+  }
+  bool several = !ranking->chosen && ranking->items[0].eligible;
+  if (!several)
+    print_choice(question, ranking);
+  if (question->inventory)
+    print_coverage(&ranking->coverage);
+}
+
+kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking) {
+  print_question(question, ranking);
+  putchar('\n');
+  kdl_status status = ranking->count ? print_ranking(question, ranking) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
+  print_outcome(question, ranking);
+  return cli_explain_link(question, ranking);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "images/choose_for.h"
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "device/named.h"
+#include "select/choose.h"
+#include "system/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Rules                                                                                        */
+
+static kdl_status parse_policy(const char *source, const char *text, kdl_policy *out_policy) {
+  kdl_string word = {text, strlen(text)};
+  if (kdl_policy_parse(word, out_policy))
+    return KDL_OK;
+  kdl_nearest nearest = kdl_nearest_to(word);
+  for (int policy = 0; policy < KDL_POLICY_COUNT; ++policy)
+    kdl_nearest_offer(&nearest, kdl_policy_name((kdl_policy)policy));
+  return kdl_fail(KDL_BAD_CALL,
+                  "%s: position 0: found \"%s\", expected one of: best, first, capability%s%s%s",
+                  source, text, nearest.best ? "; did you mean '" : "",
+                  nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+}
+
+kdl_status cli_choose_opts(const cli_args *args, kdl_select_opts *out_opts) {
+  const char *policy = cli_args_value(args, "policy");
+  const char *set_policy = kdl_environment("KDL_POLICY");
+  const char *tag = cli_args_value(args, "variant-tag");
+  *out_opts = (kdl_select_opts){.size = sizeof *out_opts, .policy = KDL_POLICY_BEST};
+  if (!tag)
+    tag = kdl_environment("KDL_VARIANT_TAG");
+  out_opts->variant_tag = tag && *tag ? tag : NULL;
+  if (policy)
+    return parse_policy("--policy", policy, &out_opts->policy);
+  return set_policy ? parse_policy("KDL_POLICY", set_policy, &out_opts->policy) : KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Devices                                                                                      */
+
+void cli_devices_free(cli_devices *devices) {
+  free(devices->items);
+  kdl_arena_free(&devices->arena);
+}
+
+static kdl_status add(cli_devices *devices, const char *name, kdl_device *device) {
+  cli_device *items = realloc(devices->items, (devices->count + 1) * sizeof *items);
+  if (items)
+    devices->items = items;
+  if (!items || !name)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", devices->count + 1);
+  devices->items[devices->count++] = (cli_device){name, device};
+  return KDL_OK;
+}
+
+static size_t find_separator(const char *text, char separator) {
+  bool quoted = false;
+  size_t at = 0;
+  for (; text[at] && (quoted || text[at] != separator); ++at) {
+    if (quoted && text[at] == '\\' && text[at + 1])
+      ++at;
+    else if (text[at] == '"')
+      quoted = !quoted;
+  }
+  return at;
+}
+
+static kdl_status add_given(cli_devices *devices, const char *option, const char *text,
+                            size_t length) {
+  kdl_device *device;
+  kdl_string name = kdl_arena_string(&devices->arena, text, length);
+  if (!name.data)
+    return add(devices, NULL, NULL);
+  kdl_status status = kdl_device_find(name.data, &device);
+  if (status != KDL_OK)
+    kdl_error_prefix("--%s", option);
+  return status == KDL_OK ? add(devices, name.data, device) : status;
+}
+
+kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
+                             cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  size_t cursor = 0;
+  const char *text;
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && (text = cli_args_next(args, option, &cursor))) {
+    for (bool more = true; more && status == KDL_OK;) {
+      size_t length = separator ? find_separator(text, separator) : strlen(text);
+      status = add_given(out_devices, option, text, length);
+      more = text[length] != '\0';
+      text += length + more;
+    }
+  }
+  return status;
+}
+
+kdl_status cli_devices_here(cli_devices *out_devices) {
+  kdl_status status = KDL_OK;
+  *out_devices = (cli_devices){.count = 0};
+  for (size_t i = 0; i < kdl_device_count() && status == KDL_OK; ++i)
+    status = add(out_devices, kdl_arena_format(&out_devices->arena, "%zu", i), kdl_device_at(i));
+  return status;
+}
+
+kdl_status cli_devices_named(cli_devices *out_devices) {
+  const kdl_named_device *named;
+  kdl_status status = KDL_OK;
+  *out_devices = (cli_devices){.count = 0};
+  for (size_t i = 0; status == KDL_OK && (named = kdl_named_device_at(i)); ++i) {
+    kdl_device *device;
+    status = kdl_device_find(named->name, &device);
+    if (status == KDL_OK)
+      status = add(out_devices, named->name, device);
+  }
+  return status;
+}
+
+kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                              cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  kdl_device *device;
+  kdl_status status = kdl_device_for(lib, kernel, opts, &device);
+  if (status == KDL_NO_MATCH && !kdl_environment("KDL_DEVICE") && kdl_device_count()) {
+    device = kdl_device_at(0);
+    status = KDL_OK;
+  }
+  return status == KDL_OK ? add(out_devices, "", device) : status;
+}

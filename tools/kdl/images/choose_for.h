@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Devices and rules on the command line: --device, --for, --policy, --variant-tag, and what the
+ * environment says where they do not. */
+#ifndef KDL_TOOL_CHOOSE_FOR_H
+#define KDL_TOOL_CHOOSE_FOR_H
+
+#include "base/arena.h"
+#include "cli/options.h"
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+
+/* --policy and --variant-tag, else KDL_POLICY and KDL_VARIANT_TAG. */
+kdl_status cli_choose_opts(const cli_args *args, kdl_select_opts *out_opts);
+
+typedef struct cli_device {
+  const char *name; /* as the user or the table calls it */
+  kdl_device *device;
+} cli_device;
+
+typedef struct cli_devices {
+  cli_device *items;
+  size_t count;
+  kdl_arena arena;
+} cli_devices;
+
+void cli_devices_free(cli_devices *devices);
+
+/* The devices given to a repeatable option, each value one device, or with `separator` several. A
+ * separator inside quotes is none. The caller frees *out_devices, also after a failure. */
+kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
+                             cli_devices *out_devices);
+
+/* Every device of this machine, and every device with a name. */
+kdl_status cli_devices_here(cli_devices *out_devices);
+kdl_status cli_devices_named(cli_devices *out_devices);
+
+/* The one that would be picked for a kernel, or where none has an image the first. `kernel` may be
+ * NULL. */
+kdl_status cli_devices_picked(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                              cli_devices *out_devices);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "images/rewrite.h"
+
+#include "base/error.h"
+#include "container/digest.h"
+#include "library/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+kdl_status cli_format_parse(const char *text, int otherwise, int *out_format) {
+  static const struct {
+    const char *name;
+    int format;
+  } formats[] = {
+      {"v1", KDL_FORMAT_V1},
+      {"v2", KDL_FORMAT_V2},
+      {"v3", KDL_FORMAT_V3},
+      {"v3-zstd", KDL_FORMAT_V3 | KDL_FORMAT_ZSTD},
+      {"v3-zlib", KDL_FORMAT_V3 | KDL_FORMAT_ZLIB},
+  };
+  if (!text)
+    *out_format = otherwise;
+  for (size_t i = 0; text && i < sizeof formats / sizeof *formats; ++i) {
+    if (strcmp(text, formats[i].name) == 0) {
+      *out_format = formats[i].format;
+      return KDL_OK;
+    }
+  }
+  return !text ? KDL_OK
+               : kdl_fail(KDL_BAD_CALL,
+                          "--format: found '%s', expected v1 (every LLVM reads it), v2 (LLVM 23 "
+                          "and later), v3, v3-zstd or v3-zlib (LLVM's main branch)",
+                          text);
+}
+
+int cli_image_format(const kdl_image_info *image) {
+  static const char prefix[] = "offload-binary v";
+  if (strncmp(image->container.data, prefix, sizeof prefix - 1) != 0)
+    return 0;
+  return (int)strtol(image->container.data + sizeof prefix - 1, NULL, 10);
+}
+
+int cli_library_format(const kdl_library *lib) {
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(lib, i, &image);
+    if (image.parent == KDL_NO_PARENT && cli_image_format(&image) > 1)
+      return KDL_FORMAT_V2;
+  }
+  return KDL_FORMAT_V1;
+}
+
+/* Flags are OffloadBinary's own: what other formats keep there means something else. Bit 0 says
+ * "metadata only" from version 2 on and nothing before; an image that has bytes must not get it. */
+static uint32_t flags_for(const kdl_image_info *image, int format) {
+  if (cli_image_format(image) == 0)
+    return 0;
+  if (format >= KDL_FORMAT_V2 && image->byte_count)
+    return image->flags & ~1u;
+  return image->flags;
+}
+
+kdl_status cli_image_describe(const cli_input *input, size_t index, int format,
+                              kdl_writer_image *out_image) {
+  kdl_image_info info = {.size = sizeof info};
+  kdl_status status = kdl_image_get(input->lib, index, &info);
+  if (status != KDL_OK)
+    return status;
+  *out_image = (kdl_writer_image){
+      .size = sizeof *out_image,
+      .declared_kind =
+          cli_image_format(&info) ? info.declared_kind : kdl_llvm_image_kind(info.kind),
+      .offload_kind = info.offload_kind,
+      .flags = flags_for(&info, format),
+      .pairs = info.pairs,
+      .pair_count = info.pair_count,
+      .data_size = (size_t)info.byte_count,
+  };
+  return KDL_OK;
+}
+
+kdl_status cli_image_add(const cli_input *input, size_t index, const kdl_writer_image *image,
+                         bool digest, kdl_writer *writer) {
+  kdl_lender lender = {input->lib->container, (uint32_t)index};
+  kdl_status status = digest ? kdl_writer_add_lent_digested(writer, image, lender)
+                             : kdl_writer_add_lent(writer, image, lender);
+  if (status == KDL_BAD_CALL)
+    kdl_error_prefix("%s", input->name);
+  return status;
+}
+
+kdl_status cli_image_copy(const cli_input *input, size_t index, int format, kdl_writer *writer) {
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(input, index, format, &image);
+  return status == KDL_OK ? cli_image_add(input, index, &image, false, writer) : status;
+}
+
+kdl_status cli_image_check_digest(const cli_input *input, size_t index, const kdl_pair *pairs,
+                                  size_t count) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_library_hold(input->lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_digest_check(pairs, count, data, size);
+  kdl_library_release(input->lib, index);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: image %zu", input->name, index);
+  return status;
+}
+
+kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int format,
+                                   kdl_writer *writer) {
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(input, index, format, &image);
+  if (status != KDL_OK)
+    return status;
+  bool has_one = kdl_find_value(image.pairs, image.pair_count, KDL_DIGEST_KEY) != NULL;
+  if (has_one)
+    status = cli_image_check_digest(input, index, image.pairs, image.pair_count);
+  return status == KDL_OK ? cli_image_add(input, index, &image, !has_one, writer) : status;
+}

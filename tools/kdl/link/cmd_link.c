@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl link: bitcode images become native ones, for the devices that are named. */
+#include "base/error.h"
+#include "base/nearest.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "container/digest.h"
+#include "image/image.h"
+#include "images/choose_for.h"
+#include "images/rewrite.h"
+#include "images/select.h"
+#include "link/link.h"
+#include "link/link_pairs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One image for one device. */
+typedef struct {
+  size_t image;
+  const cli_device *device;
+  cli_link_result result;
+  cli_link_pairs pairs;
+} linked;
+
+typedef struct {
+  cli_link_job job;
+  cli_devices devices;
+  linked *items;
+  size_t count;
+} work;
+
+static void free_work(work *w) {
+  for (size_t i = 0; i < w->count; ++i) {
+    cli_link_result_free(&w->items[i].result);
+    cli_link_pairs_free(&w->items[i].pairs);
+  }
+  free(w->items);
+  cli_devices_free(&w->devices);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What to link                                                                                 */
+
+/* Those that --image names, or all. */
+static kdl_status plan_device(work *w, const cli_device *device, const bool *wanted) {
+  size_t images = kdl_image_count(w->job.input->lib);
+  bool *chosen = calloc(images + 1, sizeof *chosen);
+  linked *items = realloc(w->items, (w->count + images + 1) * sizeof *items);
+  if (items)
+    w->items = items;
+  kdl_status status = chosen && items ? cli_link_choose(w->job.input, device->device, chosen)
+                                      : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  size_t before = w->count;
+  for (size_t i = 0; i < images && status == KDL_OK; ++i) {
+    if (chosen[i] && wanted[i])
+      w->items[w->count++] = (linked){.image = i, .device = device};
+  }
+  free(chosen);
+  if (status == KDL_OK && w->count == before)
+    status = kdl_fail(KDL_NO_MATCH, "%s: --image fits nothing that would be linked for %s",
+                      w->job.input->name, device->name);
+  return status;
+}
+
+static kdl_status plan(work *w) {
+  bool *wanted = NULL;
+  kdl_status status =
+      cli_select_images(w->job.args, "image", w->job.input->lib, w->job.input->name, &wanted);
+  for (size_t i = 0; i < w->devices.count && status == KDL_OK; ++i)
+    status = plan_device(w, &w->devices.items[i], wanted);
+  free(wanted);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Linking                                                                                      */
+
+static void tell(const work *w, const linked *item) {
+  const cli_link_report *report = &item->result.report;
+  kdl_image_info caller = {.size = sizeof caller};
+  kdl_image_get(w->job.input->lib, item->image, &caller);
+  cli_note("image %zu for %s: %s %s, %zu bytes", item->image, item->device->name, report->kind,
+           report->arch, item->result.size);
+  for (size_t i = 0; i < report->ukernel_count; ++i) {
+    const cli_link_ukernel *ukernel = &report->ukernels[i];
+    for (size_t c = 0; c < ukernel->count; ++c) {
+      const cli_link_candidate *candidate = &ukernel->candidates[c];
+      if (!cli_link_candidate_is_near(candidate, caller.triple))
+        continue;
+      char label[512];
+      cli_link_candidate_label(candidate, label, sizeof label);
+      cli_note("  %s: %s: %s", ukernel->symbol, label,
+               candidate->chosen     ? "linked"
+               : candidate->words[0] ? candidate->words
+                                     : "would do");
+    }
+  }
+  for (size_t i = 0; i < report->constant_count; ++i)
+    cli_note("  %s=%s%s", report->constants[i].name, report->constants[i].value,
+             report->constants[i].given ? "" : " (default)");
+}
+
+static kdl_status link_all(work *w) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < w->count && status == KDL_OK; ++i) {
+    linked *item = &w->items[i];
+    status = cli_link_run(&w->job, item->image, kdl_device_spec_text(item->device->device),
+                          &item->result);
+    if (status != KDL_OK)
+      kdl_error_prefix("for %s", item->device->name);
+    else if (cli_args_has(w->job.args, "verbose"))
+      tell(w, item);
+  }
+  return status;
+}
+
+/* A value that no image asks for is a slip of the pen. */
+static kdl_status check_constant(const work *w, const char *text) {
+  kdl_string name = {text, strcspn(text, "=")};
+  kdl_nearest nearest = kdl_nearest_to(name);
+  for (size_t i = 0; i < w->count; ++i) {
+    const cli_link_report *report = &w->items[i].result.report;
+    for (size_t c = 0; c < report->constant_count; ++c) {
+      const char *its = report->constants[c].name;
+      if (strlen(its) == name.length && memcmp(its, name.data, name.length) == 0)
+        return KDL_OK;
+      kdl_nearest_offer(&nearest, its);
+    }
+  }
+  return kdl_fail(KDL_BAD_CALL,
+                  "--const: found '%s', but nothing that was linked has a constant "
+                  "of that name%s%s%s",
+                  text, nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
+                  nearest.best ? "'?" : "");
+}
+
+static kdl_status check_constants(const work *w) {
+  size_t cursor = 0;
+  kdl_status status = KDL_OK;
+  for (const char *text; status == KDL_OK && (text = cli_args_next(w->job.args, "const", &cursor));)
+    status = check_constant(w, text);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+static kdl_status add_linked(const work *w, linked *item, kdl_writer *writer) {
+  kdl_image_info caller = {.size = sizeof caller};
+  kdl_status status = kdl_image_get(w->job.input->lib, item->image, &caller);
+  if (status == KDL_OK)
+    status = cli_link_pairs_make(&caller, &item->result.report, &item->pairs);
+  if (status != KDL_OK)
+    return status;
+  kdl_image_kind kind = kdl_image_sniff(item->result.data, item->result.size);
+  kdl_writer_image image = {
+      .size = sizeof image,
+      .declared_kind = kdl_llvm_image_kind(kind),
+      .offload_kind = caller.offload_kind,
+      .pairs = item->pairs.items,
+      .pair_count = item->pairs.count,
+      .data = item->result.data,
+      .data_size = item->result.size,
+  };
+  status = kdl_writer_add_digested(writer, &image);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", w->job.input->name);
+  return status;
+}
+
+/* What is native already stays; bitcode stays where it is asked for. */
+static kdl_status copy_others(const work *w, int format, kdl_writer *writer) {
+  bool keep_bitcode = cli_args_has(w->job.args, "keep-bitcode");
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_image_count(w->job.input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(w->job.input->lib, i, &image);
+    bool stays = image.parent == KDL_NO_PARENT && (keep_bitcode || image.kind != KDL_IMAGE_BITCODE);
+    if (status == KDL_OK && stays)
+      status = cli_image_copy(w->job.input, i, format, writer);
+  }
+  return status;
+}
+
+static kdl_status write_library(work *w, const char *output) {
+  int format;
+  kdl_writer *writer;
+  kdl_status status = cli_format_parse(cli_args_value(w->job.args, "format"),
+                                       cli_library_format(w->job.input->lib), &format);
+  if (status == KDL_OK)
+    status = kdl_writer_create(format, &writer);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < w->count && status == KDL_OK; ++i)
+    status = add_linked(w, &w->items[i], writer);
+  if (status == KDL_OK)
+    status = copy_others(w, format, writer);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static bool is_stage(const char *emit) {
+  return strcmp(emit, "ir") == 0 || strcmp(emit, "bitcode") == 0 || strcmp(emit, "asm") == 0;
+}
+
+static kdl_status link_and_write(work *w, const char *output) {
+  bool is_library = strcmp(w->job.emit, "image") == 0;
+  kdl_status status = cli_devices_given(w->job.args, "for", ',', &w->devices);
+  if (status == KDL_OK)
+    status = plan(w);
+  if (status == KDL_OK && !is_library && w->count != 1)
+    status = kdl_fail(KDL_BAD_CALL,
+                      "--emit=%s: found %zu images to link, expected one: --image and --for choose",
+                      w->job.emit, w->count);
+  if (status == KDL_OK)
+    status = link_all(w);
+  if (status == KDL_OK)
+    status = check_constants(w);
+  if (status == KDL_OK)
+    status = is_library ? write_library(w, output)
+                        : cli_output_save(output, w->items[0].result.data, w->items[0].result.size);
+  return status;
+}
+
+static int run(const cli_args *args) {
+  const char *output = cli_args_value(args, "output");
+  const char *emit = cli_args_has(args, "emit") ? cli_args_value(args, "emit") : "image";
+  if (!output)
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  if (!cli_args_has(args, "for"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for"));
+  if (cli_args_has(args, "emit") && !is_stage(emit))
+    return cli_finish(
+        kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected ir, bitcode or asm", emit));
+  cli_input input;
+  kdl_status status = cli_input_open(args->operands[0], &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  work w = {.job = {.input = &input, .args = args, .emit = emit}};
+  int code = cli_finish(link_and_write(&w, output));
+  free_work(&w);
+  cli_input_close(&input);
+  return code;
+}
+
+static const cli_option options[] = {
+    {"for", 0, CLI_MANY, "DEVICE,...", "the devices to link for; may be repeated"},
+    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+    {"const", 0, CLI_MANY, "NAME=V", "the value of a constant; may be repeated"},
+    {"ukernels", 0, CLI_MANY, "PATH",
+     "a fat binary, bitcode file or folder with microkernels, asked after FILE itself and before "
+     "KDL_UKERNEL_PATH; may be repeated"},
+    {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
+    {"image", 0, CLI_MANY, "SELECT", "link these bitcode images only; may be repeated"},
+    {"emit", 0, CLI_ONCE, "STAGE",
+     "write ir, bitcode or asm of one image for one device instead of a library"},
+    {"keep-bitcode", 0, CLI_FLAG, NULL,
+     "keep the bitcode too, for devices that were not linked for"},
+    {"format", 0, CLI_ONCE, "VERSION",
+     "the OffloadBinary version; default: that of the input, v1 for other containers"},
+    {"verbose", 'v', CLI_FLAG, NULL, "say which microkernels were linked, and why no others"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_link = {
+    .name = "link",
+    .usage = "kdl link FILE --for=DEVICE,... -o OUT [--const=NAME=VALUE] [--emit=STAGE]",
+    .summary = "link bitcode with microkernels into native images, ahead of time",
+    .details = "For each device and each kernel, the bitcode image that the device would take is "
+               "linked with the microkernels it calls, from FILE itself, --ukernels, "
+               "KDL_UKERNEL_PATH and the built-in set, and compiled for that device: OUT needs no "
+               "linker where it is used. Native images of FILE are kept as they are. Runs kdl-ld, "
+               "which needs LLVM; KDL_LD names it. KDL_DEBUG=link tells the story.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Bitcode images linked ahead of time: kdl-ld, called once per image and device, and what it
+ * reports. docs/linking.md describes that program. */
+#ifndef KDL_TOOL_LINK_H
+#define KDL_TOOL_LINK_H
+
+#include "base/arena.h"
+#include "cli/input.h"
+#include "cli/options.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is the same for every call. Values are those of the command line's options. */
+typedef struct cli_link_job {
+  const cli_input *input;
+  const cli_args *args; /* --const, --ukernels and --no-builtin are passed on */
+  const char *emit;     /* "image", "ir", "bitcode", "asm" or "choice" */
+} cli_link_job;
+
+/* One image that has the microkernel. */
+typedef struct cli_link_candidate {
+  const char *library;
+  uint64_t image;
+  const char *triple;
+  const char *arch;
+  const char *tag;
+  const char *code; /* of the first reason against it; "" where it would do */
+  const char *words;
+  const char *label; /* the code with a colon */
+  bool chosen;
+} cli_link_candidate;
+
+typedef struct cli_link_ukernel {
+  const char *symbol;
+  cli_link_candidate *candidates;
+  size_t count;
+} cli_link_ukernel;
+
+typedef struct cli_link_constant {
+  const char *name;
+  const char *value;
+  bool given;
+} cli_link_constant;
+
+typedef struct cli_link_report {
+  const char *error; /* "" where it was linked */
+  const char *kind;  /* of the output: "object", "cubin", ... */
+  const char *triple;
+  const char *arch;
+  cli_link_ukernel *ukernels;
+  size_t ukernel_count;
+  cli_link_constant *constants;
+  size_t constant_count;
+  kdl_arena arena;
+} cli_link_report;
+
+/* The caller frees *out_report, also after a failure. */
+kdl_status cli_link_report_read(const char *text, size_t size, cli_link_report *out_report);
+void cli_link_report_free(cli_link_report *report);
+
+/* "ukernels.offload image 2 (x86-64-v4 avx512)", for a candidate; cut to the buffer. */
+void cli_link_candidate_label(const cli_link_candidate *candidate, char *buffer, size_t size);
+
+/* Whether it is for devices of the same family as the caller is, whose triple is given: others are
+ * not worth telling people. */
+bool cli_link_candidate_is_near(const cli_link_candidate *candidate, kdl_string triple);
+
+typedef struct cli_link_result {
+  cli_link_report report;
+  void *data; /* what was emitted; NULL for "choice" */
+  size_t size;
+} cli_link_result;
+
+/* Runs kdl-ld over one image for a device, given by its spec. Where kdl-ld refuses, the failure is
+ * its story, and the report is there as far as it came. The caller frees *out_result, also after a
+ * failure. */
+kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *device,
+                        cli_link_result *out_result);
+void cli_link_result_free(cli_link_result *result);
+
+/* Sets the flags of the bitcode images to link for a device: of each kernel that bitcode holds, the
+ * one the device would take. KDL_NO_MATCH where it would take none. */
+kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen);
+
+#endif

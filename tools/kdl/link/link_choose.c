@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "device/spec_label.h"
+#include "images/names.h"
+#include "library/library.h"
+#include "link/link.h"
+#include "select/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The device as the linker sees it: one that takes bitcode. */
+static kdl_status describe(kdl_device *device, kdl_select_device *out_device) {
+  kdl_device_spec spec;
+  kdl_status status = kdl_device_spec_parse(kdl_device_spec_text(device), &spec);
+  if (status == KDL_OK)
+    status = kdl_select_device_init(&spec, out_device);
+  if (status == KDL_OK)
+    kdl_device_take_bitcode(&out_device->rule);
+  return status;
+}
+
+static bool is_bitcode(const kdl_catalog *catalog, size_t image) {
+  return kdl_catalog_image(catalog, image)->kind == KDL_IMAGE_BITCODE;
+}
+
+/* Images that hold kernels are callers; the others hold microkernels. */
+static kdl_status list_kernels(kdl_catalog *catalog, cli_names *kernels) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    size_t count = 0;
+    const kdl_string *names =
+        is_bitcode(catalog, i) ? kdl_catalog_kernels(catalog, i, &count) : NULL;
+    for (size_t k = 0; k < count; ++k) {
+      if (!cli_names_add(kernels, names[k].data, names[k].length))
+        return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
+    }
+  }
+  return KDL_OK;
+}
+
+static const kdl_candidate *first_bitcode(const kdl_catalog *catalog,
+                                          const kdl_candidate *candidates) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (is_bitcode(catalog, candidates[i].image))
+      return &candidates[i];
+  }
+  return NULL;
+}
+
+static kdl_status refuse(kdl_catalog *catalog, const kdl_query *query, const cli_names *kernels,
+                         kdl_candidate *candidates) {
+  if (!kernels->count)
+    return kdl_fail(KDL_NO_MATCH, "found no bitcode with kernels, expected some to link");
+  kdl_query any = *query;
+  any.kernel = (kdl_string){NULL, 0};
+  kdl_rank(catalog, &any, candidates);
+  kdl_explanation nearest;
+  const kdl_candidate *candidate = first_bitcode(catalog, candidates);
+  kdl_explain_candidate(catalog, &any, candidate, &nearest);
+  char label[KDL_SPEC_ARCH + KDL_SPEC_NAME];
+  kdl_out out = {label, sizeof label, 0};
+  kdl_device_spec_label(&query->device->spec, &out);
+  return kdl_fail(KDL_NO_MATCH, "no bitcode of it is for %s; the nearest is image %u: %s", label,
+                  candidate->image,
+                  nearest.reason_count ? nearest.reasons[0].words : "it does not tell its kernels");
+}
+
+kdl_status cli_link_choose(const cli_input *input, kdl_device *device, bool *chosen) {
+  kdl_catalog *catalog;
+  kdl_select_device described;
+  cli_names kernels = {.count = 0};
+  kdl_status status = kdl_library_catalog(input->lib, &catalog);
+  if (status == KDL_OK)
+    status = describe(device, &described);
+  if (status == KDL_OK)
+    status = list_kernels(catalog, &kernels);
+  kdl_candidate *candidates =
+      status == KDL_OK ? calloc(kdl_catalog_count(catalog) + 1, sizeof *candidates) : NULL;
+  if (status == KDL_OK && !candidates)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for candidates");
+  bool found = false;
+  kdl_query query = {.device = &described, .policy = KDL_POLICY_BEST};
+  for (size_t i = 0; i < kernels.count && status == KDL_OK; ++i) {
+    query.kernel = kernels.items[i];
+    kdl_rank(catalog, &query, candidates);
+    const kdl_candidate *best = first_bitcode(catalog, candidates);
+    if (best && best->eligible)
+      found = chosen[best->image] = true;
+  }
+  if (status == KDL_OK && !found)
+    status = refuse(catalog, &query, &kernels, candidates);
+  free(candidates);
+  cli_names_free(&kernels);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", input->name);
+  return status;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl trace: every layer of every dispatch of a program, and what its trace says. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "trace/trace_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef void write_function(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
+
+static const struct {
+  const char *option;
+  bool is_page;
+  write_function *write;
+} forms[] = {{"json", false, cli_trace_write_json},
+             {"html", true, cli_trace_write_json},
+             {"folded", false, cli_trace_write_folded}};
+enum { form_count = sizeof forms / sizeof *forms };
+
+static kdl_status save(const char *path, bool is_page, write_function *write,
+                       const cli_trace *trace, const cli_trace_sums *sums) {
+  char *data = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&data, &size);
+  if (file)
+    write(trace, sums, file);
+  kdl_status status = file && fclose(file) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status == KDL_OK)
+    status = is_page ? cli_trace_save_page(path, data, size) : cli_output_save(path, data, size);
+  free(data);
+  return status;
+}
+
+static kdl_status save_forms(const cli_args *args, const cli_trace *trace,
+                             const cli_trace_sums *sums) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < form_count && status == KDL_OK; ++i) {
+    const char *path = cli_args_value(args, forms[i].option);
+    if (path)
+      status = save(path, forms[i].is_page, forms[i].write, trace, sums);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status refuse(const cli_args *args, const char *const *options, const char *by) {
+  for (; *options; ++options) {
+    if (cli_args_has(args, *options))
+      return kdl_fail(KDL_BAD_CALL, "found --%s, which %s does not take", *options, by);
+  }
+  return KDL_OK;
+}
+
+static kdl_status read_trace(const char *path, cli_trace *out_trace, cli_trace_sums *out_sums) {
+  cli_bytes bytes = {.size = 0};
+  *out_trace = (cli_trace){.text_count = 0};
+  *out_sums = (cli_trace_sums){.layer_count = 0};
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status == KDL_OK)
+    status = cli_trace_read(path, bytes.data, bytes.size, out_trace);
+  cli_bytes_free(&bytes);
+  return status == KDL_OK ? cli_trace_sum_up(out_trace, out_sums) : status;
+}
+
+static int look(const cli_args *args, bool is_fold) {
+  static const char *const of_run[] = {"gpu-time", "size", NULL};
+  static const char *const of_others[] = {"html", "json", "folded", NULL};
+  static const char *const of_fold[] = {"output", NULL};
+  const char *word = is_fold ? "trace fold" : "trace report";
+  const char *on_stdout = NULL; /* then the text stays away */
+  cli_trace trace = {.text_count = 0};
+  cli_trace_sums sums = {.layer_count = 0};
+  kdl_status status = refuse(args, of_run, word);
+  if (status == KDL_OK)
+    status = refuse(args, is_fold ? of_others : of_fold, word);
+  if (status == KDL_OK)
+    status = cli_output_on_stdout(args, of_others, &on_stdout);
+  if (status == KDL_OK && args->operand_count != 2)
+    status = kdl_fail(KDL_BAD_CALL, "found %zu files, expected one trace", args->operand_count - 1);
+  if (status == KDL_OK)
+    status = read_trace(args->operands[1], &trace, &sums);
+  if (status == KDL_OK && is_fold) {
+    const char *path = cli_args_value(args, "output");
+    status = save(path ? path : "-", false, cli_trace_write_folded, &trace, &sums);
+  } else if (status == KDL_OK) {
+    if (!on_stdout)
+      status = cli_trace_print(&trace, &sums);
+    if (status == KDL_OK)
+      status = save_forms(args, &trace, &sums);
+  }
+  cli_trace_sums_free(&sums);
+  cli_trace_free(&trace);
+  return cli_finish(status);
+}
+
+static int run_program(const cli_args *args) {
+  static const char *const of_report[] = {"html", "json", "folded", NULL};
+  kdl_status status = refuse(args, of_report, "a program that is run");
+  if (status == KDL_OK && args->operand_count == 0)
+    status = kdl_fail(KDL_BAD_CALL, "found nothing after '--', expected a program");
+  return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_finish(status);
+}
+
+static int run(const cli_args *args) {
+  if (args->plain_count == 0)
+    return run_program(args);
+  const char *word = args->operands[0];
+  if (strcmp(word, "report") == 0 || strcmp(word, "fold") == 0)
+    return look(args, strcmp(word, "fold") == 0);
+  return cli_finish(
+      kdl_fail(KDL_BAD_CALL, "found '%s', expected report, fold, or -- PROGRAM", word));
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_ONCE, "F",
+     "the trace to write, default kdl-trace.json; of fold, the stacks, default standard output"},
+    {"gpu-time", 0, CLI_FLAG, NULL, "also measure each kernel by the device's clock"},
+    {"size", 0, CLI_ONCE, "BYTES", "memory for events, as 64M; default 16M, about 260,000 events"},
+    {"html", 0, CLI_ONCE, "F", "report: write one page with a flame graph and tables"},
+    {"folded", 0, CLI_ONCE, "F", "report: write folded stacks, for FlameGraph and speedscope"},
+    {"json", 0, CLI_ONCE, "F", "report: write the tables as JSON"},
+    {NULL, 0, CLI_FLAG, NULL, NULL},
+};
+
+const cli_command cli_command_trace = {
+    .name = "trace",
+    .usage = "kdl trace [OPTION...] -- PROGRAM [ARG...] | kdl trace report|fold TRACE",
+    .summary = "trace every dispatch of a program, and sum a trace up",
+    .details = "Runs PROGRAM with KDL_TRACE set and returns what it returns. The trace is written "
+               "when the program ends; it opens in Perfetto and chrome://tracing. report prints "
+               "what each layer, kernel and device took; fold prints stacks for flame graphs.",
+    .options = options,
+    .min_operands = 0,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Running a program with KDL_TRACE set. */
+#include "trace/trace_report.h"
+
+#include "base/error.h"
+#include "cli/output.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { exit_not_found = 127, exit_not_run = 126 };
+
+static const char default_path[] = "kdl-trace.json";
+
+/* Ctrl-C is the program's: it ends or does not, and its trace is told of all the same. */
+static void leave_signals_to_child(struct sigaction *out_interrupt, struct sigaction *out_quit) {
+  struct sigaction ignore = {.sa_handler = SIG_IGN};
+  sigaction(SIGINT, &ignore, out_interrupt);
+  sigaction(SIGQUIT, &ignore, out_quit);
+}
+
+/* The number of the process is what tells it from its children, which have the same variables. */
+static void become(const cli_args *args, const char *path, const char *const *words) {
+  const char *size = cli_args_value(args, "size");
+  char process[16];
+  snprintf(process, sizeof process, "%d", (int)getpid());
+  setenv("KDL_TRACE", path, 1);
+  setenv("KDL_TRACE_PROCESS", process, 1);
+  if (size)
+    setenv("KDL_TRACE_SIZE", size, 1);
+  if (cli_args_has(args, "gpu-time"))
+    setenv("KDL_TRACE_GPU", "1", 1);
+  execvp(words[0], (char *const *)(uintptr_t)words);
+}
+
+static pid_t start(const cli_args *args, const char *path, const char *const *words) {
+  struct sigaction interrupt, quit;
+  leave_signals_to_child(&interrupt, &quit);
+  pid_t child = fork();
+  if (child != 0)
+    return child;
+  sigaction(SIGINT, &interrupt, NULL);
+  sigaction(SIGQUIT, &quit, NULL);
+  signal(SIGXFSZ, SIG_DFL); /* as it was before main.c */
+  become(args, path, words);
+  int reason = errno;
+  cli_finish(kdl_fail(KDL_IO, "%s: cannot be run: %s", words[0], strerror(reason)));
+  _exit(reason == ENOENT ? exit_not_found : exit_not_run);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+  return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void tell(const char *path, const char *program, int status, const struct stat *before) {
+  struct stat after = {.st_size = 0};
+  bool is_there = stat(path, &after) == 0;
+  if (is_there && !(before->st_ino && is_same_file(before, &after)))
+    fprintf(stderr,
+            "kdl trace: %s: %lld bytes; 'kdl trace report %s' sums it up, Perfetto shows it\n",
+            path, (long long)after.st_size, path);
+  else if (WIFSIGNALED(status))
+    cli_warning("%s was ended by signal %d (%s), so that it wrote no trace", program,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+  else if (WIFEXITED(status) && WEXITSTATUS(status) != exit_not_found &&
+           WEXITSTATUS(status) != exit_not_run)
+    cli_warning("%s wrote no trace: it did not use libkdl, ended by _exit, or could not write it",
+                program);
+}
+
+int cli_trace_run(const cli_args *args, const char *const *words) {
+  const char *path = cli_args_value(args, "output");
+  struct stat before = {.st_ino = 0};
+  path = path ? path : default_path;
+  kdl_status checked = cli_output_check(path);
+  if (checked != KDL_OK)
+    return cli_finish(checked);
+  if (stat(path, &before) != 0)
+    before.st_ino = 0;
+  fflush(NULL);
+  pid_t child = start(args, path, words);
+  int status = 0;
+  if (child < 0)
+    return cli_finish(kdl_fail(KDL_IO, "cannot start a process: %s", strerror(errno)));
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  tell(path, words[0], status, &before);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

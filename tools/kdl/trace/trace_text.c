@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a trace says, on the terminal and as folded stacks. */
+#include "trace/trace_report.h"
+
+#include "base/error.h"
+#include "cli/table.h"
+#include "cli/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static kdl_string text(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+static void add_time(cli_table *table, double ns, size_t count) {
+  static const struct {
+    double size;
+    const char *name;
+  } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+  char words[32] = "";
+  size_t unit = 0;
+  while (unit < 3 && ns < units[unit].size)
+    ++unit;
+  if (count)
+    snprintf(words, sizeof words, "%.2f %s", ns / units[unit].size, units[unit].name);
+  cli_table_add(table, text(words));
+}
+
+static void add_number(cli_table *table, uint64_t number) {
+  char words[32];
+  snprintf(words, sizeof words, "%" PRIu64, number);
+  cli_table_add(table, text(words));
+}
+
+static void add_sum(cli_table *table, const cli_trace_sum *sum) {
+  add_number(table, sum->count);
+  add_time(table, sum->total, sum->count);
+  add_time(table, sum->median, sum->count);
+  add_time(table, sum->p95, sum->count);
+}
+
+static void add_share(cli_table *table, double part, double whole) {
+  char words[16];
+  snprintf(words, sizeof words, "%.1f%%", whole > 0 ? 100 * part / whole : 0);
+  cli_table_add(table, text(words));
+}
+
+static kdl_status finish(cli_table *table) {
+  kdl_status status = table ? cli_table_print(table) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  cli_table_destroy(table);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Tables                                                                                       */
+
+static kdl_status print_layers(const cli_trace *trace, const cli_trace_sums *sums) {
+  static const cli_column columns[] = {
+      {.title = "LAYER", .shrinks = 1},  {.title = "COUNT", .right = true},
+      {.title = "TOTAL", .right = true}, {.title = "MEDIAN", .right = true},
+      {.title = "P95", .right = true},   {.title = "SHARE", .right = true},
+      {.title = "BYTES", .right = true}, {.title = "FAILED", .right = true}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; table && i < sums->layer_count; ++i) {
+    const cli_trace_layer *layer = &sums->layers[i];
+    cli_table_add(table, text(cli_trace_word(trace, layer->name)));
+    add_sum(table, &layer->sum);
+    add_share(table, layer->own, sums->own_total);
+    add_number(table, layer->bytes);
+    add_number(table, layer->failed);
+  }
+  return finish(table);
+}
+
+static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *sums) {
+  static const cli_column columns[] = {{.title = "KERNEL", .shrinks = 2},
+                                       {.title = "IMAGE", .right = true},
+                                       {.title = "TARGET"},
+                                       {.title = "DEVICE", .shrinks = 1},
+                                       {.title = "LAUNCHES", .right = true},
+                                       {.title = "TOTAL", .right = true},
+                                       {.title = "MEDIAN", .right = true},
+                                       {.title = "P95", .right = true},
+                                       {.title = "SHARE", .right = true},
+                                       {.title = "TIMED", .right = true},
+                                       {.title = "ON DEVICE", .right = true},
+                                       {.title = "MEDIAN", .right = true},
+                                       {.title = "P95", .right = true}};
+  double launching = 0;
+  for (size_t i = 0; i < sums->kernel_count; ++i)
+    launching += sums->kernels[i].launches.total;
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; table && i < sums->kernel_count; ++i) {
+    const cli_trace_kernel *kernel = &sums->kernels[i];
+    cli_table_add(table, text(cli_trace_word(trace, kernel->name)));
+    if (kernel->image < 0)
+      cli_table_add(table, text(""));
+    else
+      add_number(table, (uint64_t)kernel->image);
+    cli_table_add(table, text(cli_trace_word(trace, kernel->target)));
+    cli_table_add(table, text(cli_trace_word(trace, kernel->device)));
+    add_sum(table, &kernel->launches);
+    add_share(table, kernel->launches.total, launching);
+    add_sum(table, &kernel->on_device);
+  }
+  return finish(table);
+}
+
+static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *sums) {
+  static const cli_column columns[] = {
+      {.title = "DEVICE", .shrinks = 1},     {.title = "LAUNCHES", .right = true},
+      {.title = "LAUNCHING", .right = true}, {.title = "WAITS", .right = true},
+      {.title = "WAITING", .right = true},   {.title = "KERNELS", .right = true},
+      {.title = "WRITTEN", .right = true},   {.title = "READ", .right = true},
+      {.title = "COPIED", .right = true}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; table && i < sums->device_count; ++i) {
+    const cli_trace_device *device = &sums->devices[i];
+    cli_table_add(table, text(cli_trace_word(trace, device->name)));
+    add_number(table, device->launches);
+    add_time(table, device->launching, device->launches);
+    add_number(table, device->syncs);
+    add_time(table, device->waiting, device->syncs);
+    add_time(table, device->busy, device->busy > 0);
+    add_number(table, device->written);
+    add_number(table, device->read);
+    add_number(table, device->copied);
+  }
+  return finish(table);
+}
+
+static kdl_status print_about(const cli_trace *trace, const cli_trace_sums *sums) {
+  const struct {
+    const char *title;
+    cli_trace_text words;
+  } lines[] = {{"command", trace->command}, {"started", trace->started}, {"libkdl", trace->libkdl}};
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < sizeof lines / sizeof *lines && status == KDL_OK; ++i) {
+    printf("%-9s ", lines[i].title);
+    status = cli_text_print(text(cli_trace_word(trace, lines[i].words)), "\n");
+  }
+  printf("%-9s %zu, in %.3f ms on %zu rows\n", "events", trace->event_count, sums->span / 1e6,
+         trace->row_count);
+  printf("%-9s %" PRIu64 "%s\n", "dropped", trace->dropped,
+         trace->dropped ? ": the buffers were full; KDL_TRACE_SIZE makes them larger" : "");
+  if (trace->names_lost)
+    printf("%-9s %" PRIu64 " events are without their names: there were too many\n", "names",
+           trace->names_lost);
+  if (trace->device_times_lost)
+    printf("%-9s %" PRIu64 " launches are without: nobody waited for them, or too many were under "
+           "way\n",
+           "GPU time", trace->device_times_lost);
+  return status;
+}
+
+kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
+  kdl_status status = print_about(trace, sums);
+  putchar('\n');
+  if (status == KDL_OK)
+    status = print_layers(trace, sums);
+  if (status == KDL_OK && sums->kernel_count) {
+    putchar('\n');
+    status = print_kernels(trace, sums);
+  }
+  if (status == KDL_OK && sums->device_count) {
+    putchar('\n');
+    status = print_devices(trace, sums);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Folded stacks                                                                                */
+
+/* A ';' would be another frame, and a line ends an entry. */
+static void put_frame(const char *name, FILE *file) {
+  for (const char *c = *name ? name : "?"; *c; ++c)
+    putc(*c == ';' ? ':' : (unsigned char)*c < 0x20 ? ' ' : *c, file);
+}
+
+static void put_stack(const cli_trace *trace, const cli_trace_sums *sums, uint32_t frame,
+                      FILE *file) {
+  if (frame == 0) {
+    put_frame(cli_trace_word(trace, trace->process_name), file);
+    return;
+  }
+  put_stack(trace, sums, sums->frames[frame].parent, file);
+  putc(';', file);
+  put_frame(cli_trace_word(trace, sums->frames[frame].name), file);
+}
+
+/* "program;thread;launch;saxpy 12345": frames, then ns of their own. */
+void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file) {
+  for (size_t i = 1; i < sums->frame_count; ++i) {
+    if (sums->frames[i].own < 0.5)
+      continue;
+    put_stack(trace, sums, (uint32_t)i, file);
+    fprintf(file, " %.0f\n", sums->frames[i].own);
+  }
+}

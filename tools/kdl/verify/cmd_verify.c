@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl verify: what can be checked without a device, beyond what opening checks. */
+#include "base/error.h"
+#include "base/kernel_name.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/text.h"
+#include "commands.h"
+#include "commands/ls_json.h"
+#include "container/digest.h"
+#include "image/host_object.h"
+#include "image/image.h"
+#include "image/limits.h"
+#include "images/kinds.h"
+#include "images/names.h"
+#include "images/rewrite.h"
+#include "library/library.h"
+#include "verify/verify.h"
+#include "verify/verify_target.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
+
+static void put_finding(cli_json *json, const char *level, size_t index, kdl_string story) {
+  cli_json_begin_object(json);
+  cli_json_key(json, "image");
+  cli_json_number(json, index);
+  cli_json_key(json, "level");
+  cli_json_text(json, level);
+  cli_json_key(json, "message");
+  cli_json_bytes(json, story);
+  cli_json_end_object(json);
+}
+
+void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
+                       ...) {
+  static const struct {
+    const char *name, *colour;
+  } levels[] = {{"error", "\033[1;31m"}, {"warning", "\033[1;35m"}, {"note", "\033[1;36m"}};
+  verify->errors += level == CLI_LEVEL_ERROR;
+  verify->warnings += level == CLI_LEVEL_WARNING;
+  char story[2048];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(story, sizeof story, format, args);
+  va_end(args);
+  size_t shown = length < 0                       ? 0
+                 : (size_t)length >= sizeof story ? sizeof story - 1
+                                                  : (size_t)length;
+  if (verify->json) {
+    put_finding(verify->json, levels[level].name, index, (kdl_string){story, shown});
+    return;
+  }
+  bool coloured = cli_stream_has_colour(stdout);
+  cli_text_print((kdl_string){verify->input->name, strlen(verify->input->name)}, "");
+  printf(": image %zu: %s%s:%s ", index, coloured ? levels[level].colour : "", levels[level].name,
+         coloured ? "\033[0m" : "");
+  cli_text_print((kdl_string){story, shown}, "\n");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* One image                                                                                    */
+
+static kdl_image_kind sniff(const cli_subject *image) {
+  return cli_image_kind_seen(image->info.kind, image->data, image->size);
+}
+
+static void check_kind(cli_verification *verify, const cli_subject *image) {
+  uint16_t declared = image->info.declared_kind;
+  if (!cli_image_format(&image->info) || declared == 0)
+    return; /* 0 is what LLVM writes for kinds it has no number for */
+  kdl_image_kind kind = sniff(image);
+  if (kdl_llvm_image_kind(kind) != declared)
+    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                      "the header declares image kind %u (%s), the bytes are %s", declared,
+                      *cli_declared_kind_name(declared) ? cli_declared_kind_name(declared)
+                                                        : "no known kind",
+                      kind == KDL_IMAGE_UNKNOWN ? "of no known kind" : kdl_image_kind_name(kind));
+}
+
+static void check_target(cli_verification *verify, const cli_subject *image) {
+  kdl_image_target target;
+  kdl_image_kind kind = sniff(image);
+  kdl_status status = kdl_image_read_target(kind, image->data, image->size, &target);
+  if (status == KDL_UNSUPPORTED)
+    return;
+  if (status != KDL_OK) {
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "damaged %s: %s",
+                      kdl_image_kind_name(kind), kdl_error_message());
+    return;
+  }
+  if (kind == KDL_IMAGE_HSACO && target.offload_kind == KDL_OFFLOAD_HIP &&
+      kdl_amdgpu_check_symbols(image->data, image->size) != KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
+  char reason[256];
+  if (cli_target_contradicts(kind, image->info.triple.data, image->info.arch.data, &target, reason,
+                             sizeof reason))
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", reason);
+}
+
+/* What the host backend would refuse. Objects that were not made for libkdl may ask for what its
+ * images cannot have. */
+static void check_host(cli_verification *verify, const cli_subject *image) {
+  kdl_host_object object;
+  if (sniff(image) != KDL_IMAGE_OBJECT)
+    return;
+  kdl_status status = kdl_host_object_open(image->data, image->size, &object);
+  if (status == KDL_OK)
+    status = kdl_host_object_check_kernels(&object);
+  if (status == KDL_BAD_FILE ||
+      (status != KDL_OK && kdl_host_object_is_image(image->data, image->size)))
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it cannot be loaded: %s",
+                      kdl_error_message());
+}
+
+static kdl_string indexed_name(const kdl_pair *pair) {
+  if (pair->key.length <= prefix_length ||
+      memcmp(pair->key.data, KDL_KERNEL_PREFIX, prefix_length) != 0)
+    return (kdl_string){"", 0};
+  return (kdl_string){pair->key.data + prefix_length, pair->key.length - prefix_length};
+}
+
+/* Where there is an index it is believed, so it must be whole. */
+static void check_index(cli_verification *verify, const cli_subject *image) {
+  cli_names indexed = {.count = 0};
+  for (size_t i = 0; i < image->info.pair_count; ++i) {
+    kdl_string name = indexed_name(&image->info.pairs[i]);
+    if (!name.length)
+      continue;
+    cli_names_add(&indexed, name.data, name.length);
+    if (!cli_names_has(&image->kernels, name))
+      cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
+                        "the key " KDL_KERNEL_PREFIX "%s names a kernel the image does not define",
+                        name.data);
+  }
+  for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {
+    if (!cli_names_has(&indexed, image->kernels.items[i]))
+      cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                        "it defines the kernel %s, which its index leaves out",
+                        image->kernels.items[i].data);
+  }
+  cli_names_free(&indexed);
+}
+
+static void check_kernels(cli_verification *verify, cli_subject *image) {
+  kdl_status status =
+      cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels);
+  image->kernels_known = status == KDL_OK;
+  if (status == KDL_OK)
+    check_index(verify, image);
+  else if (status != KDL_UNSUPPORTED)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
+                      kdl_error_message());
+}
+
+static void check_pairs(cli_verification *verify, const cli_subject *image) {
+  cli_names keys = {.count = 0};
+  for (size_t i = 0; i < image->info.pair_count; ++i) {
+    const kdl_string *key = &image->info.pairs[i].key;
+    if (cli_names_has(&keys, *key))
+      cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                        "the key '%s' is there twice; the last counts", key->data);
+    cli_names_add(&keys, key->data, key->length);
+  }
+  cli_names_free(&keys);
+  if (cli_image_format(&image->info) && !image->info.triple.length)
+    cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
+                      "it has no triple: no loader can tell its device");
+}
+
+static void check_digest(cli_verification *verify, const cli_subject *image) {
+  if (kdl_digest_check(image->info.pairs, image->info.pair_count, image->data, image->size) !=
+      KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
+}
+
+static void check_bytes(cli_verification *verify, cli_subject *image) {
+  bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
+  if (image->size == 0) {
+    if (!metadata_only)
+      cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index, "it has no bytes");
+    return;
+  }
+  if (verify->verbose && (uintptr_t)image->data % 8)
+    cli_verify_report(verify, CLI_LEVEL_NOTE, image->info.index,
+                      "it is not aligned to 8 bytes; a loader that needs that copies it");
+  check_digest(verify, image);
+  check_kind(verify, image);
+  check_target(verify, image);
+  check_host(verify, image);
+  check_kernels(verify, image);
+  cli_verify_signatures(verify, image);
+}
+
+/* The bytes are there for as long as they are looked at. What is valid but cannot be read here is
+ * no fault of the file, and lack of memory says nothing of it. */
+static kdl_status check_image(cli_verification *verify, cli_subject *image) {
+  if (image->info.problem.length) {
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it is damaged: %s",
+                      image->info.problem.data);
+    return KDL_OK;
+  }
+  check_pairs(verify, image);
+  cli_verify_vocabulary(verify, image);
+  kdl_library *lib = verify->input->lib;
+  kdl_status status = kdl_library_hold(lib, image->info.index, &image->data, &image->size);
+  if (status == KDL_NO_MEMORY)
+    return status;
+  if (status != KDL_OK) {
+    cli_verify_report(verify, status == KDL_UNSUPPORTED ? CLI_LEVEL_WARNING : CLI_LEVEL_ERROR,
+                      image->info.index, "its bytes cannot be had: %s", kdl_error_message());
+    return KDL_OK;
+  }
+  check_bytes(verify, image);
+  kdl_library_release(lib, image->info.index);
+  image->data = NULL;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static kdl_status check_all(cli_verification *verify) {
+  verify->count = kdl_image_count(verify->input->lib);
+  verify->images = calloc(verify->count + 1, sizeof *verify->images);
+  if (!verify->images)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+  for (size_t i = 0; i < verify->count; ++i) {
+    cli_subject *image = &verify->images[i];
+    image->info.size = sizeof image->info;
+    kdl_status status = kdl_image_get(verify->input->lib, i, &image->info);
+    if (status == KDL_OK)
+      status = check_image(verify, image);
+    if (status != KDL_OK)
+      return status;
+  }
+  kdl_status status = cli_verify_rivals(verify);
+  if (status == KDL_OK)
+    status = cli_verify_variants(verify);
+  return status == KDL_OK ? cli_verify_choices(verify) : status;
+}
+
+static void print_sum(const cli_verification *verify) {
+  const char *name = verify->input->name;
+  cli_text_print((kdl_string){name, strlen(name)}, "");
+  printf(": %zu image%s, %zu error%s, %zu warning%s\n", verify->count,
+         verify->count == 1 ? "" : "s", verify->errors, verify->errors == 1 ? "" : "s",
+         verify->warnings, verify->warnings == 1 ? "" : "s");
+}
+
+static void put_number(cli_json *json, const char *key, size_t number) {
+  cli_json_key(json, key);
+  cli_json_number(json, number);
+}
+
+/* The findings as they are made, then their sum; `error` where there was no end to it. */
+static kdl_status check_json(cli_verification *verify) {
+  cli_json *json = verify->json;
+  cli_json_begin_object(json);
+  cli_json_key(json, "file");
+  cli_json_text(json, verify->input->name);
+  cli_json_key(json, "findings");
+  cli_json_begin_array(json);
+  kdl_status status = check_all(verify);
+  cli_json_end_array(json);
+  put_number(json, "images", verify->count);
+  put_number(json, "errors", verify->errors);
+  put_number(json, "warnings", verify->warnings);
+  if (status != KDL_OK) {
+    cli_json_key(json, "error");
+    cli_json_text(json, kdl_error_message());
+  }
+  cli_json_end_object(json);
+  return status;
+}
+
+static kdl_status check_text(cli_verification *verify) {
+  kdl_status status = check_all(verify);
+  if (status == KDL_OK)
+    print_sum(verify);
+  return status;
+}
+
+static int verify_file(const char *path, bool verbose, cli_json *json) {
+  cli_input input;
+  kdl_status status = cli_input_open(path, &input);
+  if (status != KDL_OK && json)
+    cli_ls_json_error(json, path, kdl_error_message());
+  if (status != KDL_OK)
+    return cli_finish(status);
+  cli_verification verify = {.input = &input, .verbose = verbose, .json = json};
+  status = json ? check_json(&verify) : check_text(&verify);
+  for (size_t i = 0; verify.images && i < verify.count; ++i)
+    cli_names_free(&verify.images[i].kernels);
+  free(verify.images);
+  int code = cli_finish(status);
+  cli_input_close(&input);
+  return verify.errors ? CLI_EXIT_BAD_FILE : code;
+}
+
+static int run(const cli_args *args) {
+  int worst = CLI_EXIT_FINE;
+  cli_json json = {.file = stdout};
+  bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
+  if (as_json && several)
+    cli_json_begin_array(&json);
+  for (size_t i = 0; i < args->operand_count; ++i) {
+    int code =
+        verify_file(args->operands[i], cli_args_has(args, "verbose"), as_json ? &json : NULL);
+    worst = code > worst ? code : worst;
+  }
+  if (as_json && several)
+    cli_json_end_array(&json);
+  return worst;
+}
+
+static const cli_option options[] = {
+    {"verbose", 'v', CLI_FLAG, NULL, "also print notes"},
+    {"json", 0, CLI_FLAG, NULL, "print JSON"},
+    {.name = NULL},
+};
+
+const cli_command cli_command_verify = {
+    .name = "verify",
+    .usage = "kdl verify [--verbose] [--json] FILE...",
+    .summary = "check every image of a file against its metadata",
+    .details = "Errors: a damaged image or stream, a kdl.digest that the image does not have, a "
+               "stripped AMD code object, triple or arch that "
+               "contradict the image, an "
+               "index that names kernels it lacks. Warnings: bytes that this build cannot unpack, "
+               "a wrong image kind, repeated keys, no triple, an index with gaps, images that only "
+               "their order tells apart; values and tokens that the metadata vocabulary does not "
+               "know, images that no device takes or that are always passed over, IR that a "
+               "priority puts before machine code, kernels whose sig or rev differ between images "
+               "or contradict the image. Warnings leave the exit code at 0.",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = CLI_ANY,
+    .run = run,
+};

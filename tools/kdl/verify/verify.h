@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl verify` looks at, and the checks it is made of, one file each. */
+#ifndef KDL_TOOL_VERIFY_H
+#define KDL_TOOL_VERIFY_H
+
+#include "cli/input.h"
+#include "cli/json.h"
+#include "images/names.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is known of one image once it was looked at. */
+typedef struct cli_subject {
+  kdl_image_info info;
+  cli_names kernels;
+  bool kernels_known;
+  const void *data; /* NULL where the bytes cannot be had */
+  size_t size;
+} cli_subject;
+
+typedef struct cli_verification {
+  const cli_input *input;
+  cli_subject *images;
+  size_t count;
+  size_t errors;
+  size_t warnings;
+  bool verbose;
+  cli_json *json; /* NULL: lines of text */
+} cli_verification;
+
+typedef enum cli_level { CLI_LEVEL_ERROR, CLI_LEVEL_WARNING, CLI_LEVEL_NOTE } cli_level;
+
+/* One line, "FILE: image N: warning: ...", or one object; counted. */
+void cli_verify_report(cli_verification *verify, cli_level level, size_t index, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
+
+/* Whether an image competes with others of its file. Objects and archives carry one image per
+ * translation unit, all for one target, which a linker joins; in an OffloadBinary file such images
+ * are rivals. */
+bool cli_verify_is_rival(const cli_subject *image);
+
+/* The same target and metadata: nothing but the order tells such images apart. */
+bool cli_verify_are_twins(const cli_subject *a, const cli_subject *b);
+
+/* Of one image: values that the vocabulary cannot read, tokens it does not know. */
+void cli_verify_vocabulary(cli_verification *verify, const cli_subject *image);
+
+/* Of one image: a `sig` that contradicts what the image itself shows. */
+void cli_verify_signatures(cli_verification *verify, const cli_subject *image);
+
+/* Of all images: twins that hold the same kernel. */
+kdl_status cli_verify_rivals(cli_verification *verify);
+
+/* Of all images: those no device could take, those always passed over, and IR that goes before
+ * machine code. */
+kdl_status cli_verify_choices(cli_verification *verify);
+
+/* Of all images: kernels whose `sig` or `rev` differ. */
+kdl_status cli_verify_variants(cli_verification *verify);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images that nothing but their order tells apart. */
+#include "base/error.h"
+#include "images/rewrite.h"
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_verify_is_rival(const cli_subject *image) {
+  return image->info.parent == KDL_NO_PARENT && cli_image_format(&image->info) &&
+         !strstr(image->info.container.data, " in ");
+}
+
+static kdl_string value_of(const kdl_image_info *info, const char *key) {
+  size_t length = strlen(key);
+  for (size_t i = info->pair_count; i-- > 0;) {
+    if (info->pairs[i].key.length == length && memcmp(info->pairs[i].key.data, key, length) == 0)
+      return info->pairs[i].value;
+  }
+  return (kdl_string){"", 0};
+}
+
+/* Whatever takes part in choosing. */
+static int compare_targets(const cli_subject *a, const cli_subject *b) {
+  static const char *const keys[] = {"variant_tag", "variant_priority", "requires_features",
+                                     "min_sm", "min_gfx"};
+  int order = strcmp(a->info.triple.data, b->info.triple.data);
+  if (!order)
+    order = strcmp(a->info.arch.data, b->info.arch.data);
+  if (!order)
+    order = (a->info.offload_kind > b->info.offload_kind) -
+            (a->info.offload_kind < b->info.offload_kind);
+  if (!order) /* PTX beside the machine code made from it is a pair, not a doublet */
+    order = (a->info.kind > b->info.kind) - (a->info.kind < b->info.kind);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys && !order; ++i)
+    order = strcmp(value_of(&a->info, keys[i]).data, value_of(&b->info, keys[i]).data);
+  return order;
+}
+
+bool cli_verify_are_twins(const cli_subject *a, const cli_subject *b) {
+  return cli_verify_is_rival(a) && cli_verify_is_rival(b) && compare_targets(a, b) == 0;
+}
+
+static int compare_subjects(const void *left, const void *right) {
+  const cli_subject *a = *(const cli_subject *const *)left;
+  const cli_subject *b = *(const cli_subject *const *)right;
+  int order = compare_targets(a, b);
+  return order ? order : (a->info.index > b->info.index) - (a->info.index < b->info.index);
+}
+
+static const cli_subject *first_with(const cli_subject *const *group, kdl_string kernel) {
+  while (!cli_names_has(&(*group)->kernels, kernel))
+    ++group;
+  return *group;
+}
+
+/* Reports each image of a group that has a kernel one before it has; `seen` are theirs. */
+static void check_rival(cli_verification *verify, const cli_subject *const *group,
+                        const cli_subject *image, cli_names *seen) {
+  bool reported = false;
+  for (size_t i = 0; i < image->kernels.count; ++i) {
+    kdl_string kernel = image->kernels.items[i];
+    if (!reported && cli_names_has(seen, kernel)) {
+      cli_verify_report(
+          verify, CLI_LEVEL_WARNING, image->info.index,
+          "image %zu has the same triple, arch, kinds and variant_tag and also defines %s: only "
+          "the order of the file tells them apart",
+          first_with(group, kernel)->info.index, kernel.data);
+      reported = true;
+    }
+    cli_names_add(seen, kernel.data, kernel.length);
+  }
+}
+
+static void check_group(cli_verification *verify, const cli_subject *const *group, size_t count) {
+  cli_names seen = {.count = 0};
+  const cli_subject *opaque = NULL;
+  for (size_t i = 0; i < count; ++i) {
+    if (group[i]->kernels_known)
+      check_rival(verify, group, group[i], &seen);
+    else if (opaque)
+      cli_verify_report(
+          verify, CLI_LEVEL_WARNING, group[i]->info.index,
+          "image %zu has the same triple, arch, kinds and variant_tag, and neither tells its "
+          "kernels",
+          opaque->info.index);
+    else
+      opaque = group[i];
+  }
+  cli_names_free(&seen);
+}
+
+kdl_status cli_verify_rivals(cli_verification *verify) {
+  const cli_subject **rivals = calloc(verify->count + 1, sizeof *rivals);
+  if (!rivals)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+  size_t count = 0;
+  for (size_t i = 0; i < verify->count; ++i) {
+    if (cli_verify_is_rival(&verify->images[i]))
+      rivals[count++] = &verify->images[i];
+  }
+  qsort(rivals, count, sizeof *rivals, compare_subjects);
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start + 1; end < count && compare_targets(rivals[start], rivals[end]) == 0; ++end)
+      continue;
+    check_group(verify, rivals + start, end - start);
+  }
+  free(rivals);
+  return KDL_OK;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "verify/verify_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Triples                                                                                      */
+
+/* Names of one architecture. Only this first part of a triple is in the image's bytes; vendor and
+ * system are whatever the producer calls them. */
+static const char *const aliases[][2] = {
+    {"aarch64", "arm64"},
+    {"amdgcn", "amdgpu"},
+    {"x86_64", "amd64"},
+};
+
+static bool same_part(const char *a, size_t a_length, const char *b) {
+  return strlen(b) == a_length && memcmp(a, b, a_length) == 0;
+}
+
+static bool same_architecture(const char *a, const char *b) {
+  size_t a_length = strcspn(a, "-");
+  size_t b_length = strcspn(b, "-");
+  if (a_length == b_length && memcmp(a, b, a_length) == 0)
+    return true;
+  if (starts_with(a, "spir") && starts_with(b, "spir")) /* spir64, spirv64, spirv64v1.4, ... */
+    return true;
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; ++i) {
+    const char *const *names = aliases[i];
+    if ((same_part(a, a_length, names[0]) && same_part(b, b_length, names[1])) ||
+        (same_part(a, a_length, names[1]) && same_part(b, b_length, names[0])))
+      return true;
+  }
+  return false;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Architectures                                                                                */
+
+/* "sm_90a" or "compute_90a": 90 and 'a'; false for anything else. */
+static bool parse_sm(const char *arch, long *out_number, char *out_suffix) {
+  const char *digits = starts_with(arch, "sm_")        ? arch + 3
+                       : starts_with(arch, "compute_") ? arch + 8
+                                                       : NULL;
+  if (!digits || *digits < '0' || *digits > '9')
+    return false;
+  char *end;
+  *out_number = strtol(digits, &end, 10);
+  *out_suffix = *end;
+  return !*end || !end[1];
+}
+
+/* PTX runs on what it was made for and later; machine code only where it belongs. Code that uses
+ * one architecture's own features must be marked so; machine code that uses its family's need not,
+ * since it runs in no other (NVIDIA's own libraries do not mark it). */
+static bool sm_contradicts(kdl_image_kind kind, const char *claimed, const char *real) {
+  long claimed_number, real_number;
+  char claimed_suffix, real_suffix;
+  if (!parse_sm(claimed, &claimed_number, &claimed_suffix) ||
+      !parse_sm(real, &real_number, &real_suffix))
+    return strcmp(claimed, real) != 0;
+  bool wrong_number =
+      kind == KDL_IMAGE_PTX ? claimed_number < real_number : claimed_number != real_number;
+  bool unmarked = (real_suffix == 'a' && claimed_suffix != 'a') ||
+                  (real_suffix == 'f' && !claimed_suffix && kind == KDL_IMAGE_PTX);
+  return wrong_number || unmarked;
+}
+
+/* '+', '-' or 0 for a feature of a target id. */
+static char feature_sign(const char *target, const char *feature) {
+  size_t length = strlen(feature);
+  for (const char *at = strchr(target, ':'); at; at = strchr(at + 1, ':')) {
+    if (strncmp(at + 1, feature, length) == 0)
+      return at[1 + length];
+  }
+  return 0;
+}
+
+static bool gfx_contradicts(const char *claimed, const char *real) {
+  static const char *const features[] = {"xnack", "sramecc"};
+  size_t length = strcspn(claimed, ":");
+  if (length != strcspn(real, ":") || memcmp(claimed, real, length) != 0)
+    return true;
+  for (size_t i = 0; i < sizeof features / sizeof *features; ++i) {
+    char needed = feature_sign(real, features[i]);
+    if (needed && feature_sign(claimed, features[i]) != needed)
+      return true;
+  }
+  return false;
+}
+
+static bool arch_contradicts(kdl_image_kind kind, const char *claimed, const char *real) {
+  if (!*claimed || !*real || strcmp(claimed, "generic") == 0)
+    return false;
+  switch (kind) {
+  case KDL_IMAGE_CUBIN:
+  case KDL_IMAGE_PTX:
+    return sm_contradicts(kind, claimed, real);
+  case KDL_IMAGE_HSACO:
+    return gfx_contradicts(claimed, real);
+  default: /* host code and IR name no architecture that all producers agree on */
+    return false;
+  }
+}
+
+bool cli_target_contradicts(kdl_image_kind kind, const char *triple, const char *arch,
+                            const kdl_image_target *image, char *out_reason, size_t room) {
+  if (*triple && *image->triple && !same_architecture(triple, image->triple)) {
+    snprintf(out_reason, room, "the metadata says triple=%s, the image itself %s", triple,
+             image->triple);
+    return true;
+  }
+  if (arch_contradicts(kind, arch, image->arch)) {
+    snprintf(out_reason, room, "the metadata says arch=%s, the image itself %s", arch, image->arch);
+    return true;
+  }
+  return false;
+}

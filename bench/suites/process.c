@@ -28,9 +28,9 @@ void process_keep_environment(void) {
 }
 
 bool process_start(const char *const words[], process *out_process) {
-  char *all[most_words + 5] = {"kdl", "bench", "--", "child"}; /* a word may begin with a dash */
+  char *all[most_words + 4] = {"kdl-bench", "--", "child"}; /* a word may begin with a dash */
   for (size_t i = 0; i < most_words && words[i]; ++i)
-    all[i + 4] = (char *)(uintptr_t)words[i];
+    all[i + 3] = (char *)(uintptr_t)words[i];
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return peer_fail("pipe: %s", strerror(errno));

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "bench.h"
-#include "cli/command.h"
 #include "cli/output.h"
+#include "cli/program.h"
 #include "cli/report.h"
 #include "measure/progress.h"
 #include "suites/process.h"
@@ -377,7 +377,7 @@ static const cli_option options[] = {
     {NULL, 0, CLI_FLAG, NULL, NULL},
 };
 
-const cli_command cli_command_bench = {
+static const cli_command bench = {
     .name = "bench",
     .usage = "kdl bench layers|cold|launch|open|select|scale|matmul|compare|page [FILE...]",
     .summary = "measure what each layer of a dispatch costs",
@@ -395,3 +395,9 @@ const cli_command cli_command_bench = {
     .max_operands = 9,
     .run = run,
 };
+
+int main(int argc, char **argv) {
+  cli_program_begin();
+  cli_report_set_name("kdl", bench.name);
+  return cli_program_end(cli_program_run(&bench, argc ? argc - 1 : 0, argv + 1));
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/nearest.h"
-#include "cli/output.h"
+#include "cli/program.h"
 #include "cli/report.h"
 #include "cli/response.h"
 #include "commands.h"
@@ -9,8 +9,8 @@
 
 #include <kdl/kdl.h>
 
-#include <locale.h>
-#include <signal.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +21,18 @@ static const cli_command *const commands[] = {
     &cli_command_merge, &cli_command_thin,    &cli_command_link,    &cli_command_verify,
     &cli_command_embed, &cli_command_devices, &cli_command_doctor,  &cli_command_explain,
     &cli_command_which, &cli_command_run,     &cli_command_cc,      &cli_command_cache,
-    &cli_command_bench, &cli_command_trace,
+    &cli_command_trace,
 };
 enum { command_count = sizeof commands / sizeof *commands };
+
+/* Subcommands that are programs of their own: kdl-NAME, in the folder of this one. */
+static const struct {
+  const char *name;
+  const char *summary;
+} programs[] = {
+    {"bench", "measure what each layer of a dispatch costs"},
+};
+enum { program_count = sizeof programs / sizeof *programs };
 
 static const cli_command *find_command(const char *name) {
   for (size_t i = 0; i < command_count; ++i) {
@@ -31,6 +40,27 @@ static const cli_command *find_command(const char *name) {
       return commands[i];
   }
   return NULL;
+}
+
+static bool is_program(const char *name) {
+  for (size_t i = 0; i < program_count; ++i) {
+    if (strcmp(programs[i].name, name) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Returns where the program cannot be started. `argv` ends with NULL. */
+static int start_program(const char *name, char **argv) {
+  char path[PATH_MAX] = "";
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  char *slash = length > 0 ? strrchr(path, '/') : NULL;
+  size_t room = slash ? sizeof path - (size_t)(slash + 1 - path) : 0;
+  int written = slash ? snprintf(slash + 1, room, "kdl-%s", name) : 0;
+  if (!slash || written < 0 || (size_t)written >= room)
+    return cli_finish(kdl_fail(KDL_IO, "cannot find the folder of this program"));
+  execv(path, argv);
+  return cli_finish(kdl_fail(KDL_IO, "%s: cannot start it: %s", path, strerror(errno)));
 }
 
 static void print_help(FILE *out) {
@@ -47,6 +77,8 @@ static void print_help(FILE *out) {
       out);
   for (size_t i = 0; i < command_count; ++i)
     fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  for (size_t i = 0; i < program_count; ++i)
+    fprintf(out, "  %-10s %s\n", programs[i].name, programs[i].summary);
   fputs("  help       the same as COMMAND --help\n"
         "\n"
         "SELECT, where a command takes one, is an index as 'kdl ls' prints it, or\n"
@@ -62,25 +94,11 @@ static int unknown_command(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
   for (size_t i = 0; i < command_count; ++i)
     kdl_nearest_offer(&nearest, commands[i]->name);
+  for (size_t i = 0; i < program_count; ++i)
+    kdl_nearest_offer(&nearest, programs[i].name);
   return cli_finish(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')", name,
                              nearest.best ? "; did you mean '" : "",
                              nearest.best ? nearest.best : "", nearest.best ? "'?" : ""));
-}
-
-static int run_command(const cli_command *command, int count, char **words) {
-  cli_args args;
-  kdl_status status = cli_args_parse(command, count, words, &args);
-  int code;
-  if (status != KDL_OK) {
-    code = cli_finish(status);
-  } else if (args.help) {
-    cli_command_help(command);
-    code = CLI_EXIT_FINE;
-  } else {
-    code = command->run(&args);
-  }
-  cli_args_free(&args);
-  return code;
 }
 
 /* Files compressed otherwise are refused; libraries may be missing here, or left out of the build.
@@ -108,15 +126,20 @@ static int run(int argc, char **argv) {
     print_help(stdout);
     return CLI_EXIT_FINE;
   }
-  const cli_command *command = find_command(help ? argv[2] : word);
+  const char *name = help ? argv[2] : word;
+  if (is_program(name)) {
+    cli_report_set_name("kdl", name);
+    return start_program(name, help ? (char *[]){argv[2], "--help", NULL} : argv + 1);
+  }
+  const cli_command *command = find_command(name);
   if (!command)
-    return unknown_command(help ? argv[2] : word);
+    return unknown_command(name);
   cli_report_set_name("kdl", command->name);
   if (help) {
     cli_command_help(command);
     return CLI_EXIT_FINE;
   }
-  return run_command(command, argc - 2, argv + 2);
+  return cli_program_run(command, argc - 2, argv + 2);
 }
 
 /* The name LLVM gives its packager, an older name, or either with a version after it. */
@@ -135,29 +158,15 @@ static bool is_llvm_name(const char *program) {
 static int run_as_llvm(int count, char **words) {
   cli_words expanded;
   kdl_status status = cli_words_expand(count, words, &expanded);
-  int code = status == KDL_OK ? run_command(&cli_command_llvm_offload_binary, (int)expanded.count,
-                                            expanded.items)
+  int code = status == KDL_OK ? cli_program_run(&cli_command_llvm_offload_binary,
+                                                (int)expanded.count, expanded.items)
                               : cli_finish(status);
   cli_words_free(&expanded);
   return code ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Image bytes are mapped: if another process truncates the file meanwhile, touching them raises
- * SIGBUS. The library cannot own a signal; the tool can. */
-static void on_sigbus(int signal_number) {
-  static const char message[] =
-      "kdl: error: a file was truncated or became unreadable while being read\n";
-  (void)signal_number;
-  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_FILE);
-  _exit(CLI_EXIT_BAD_FILE);
-}
-
 int main(int argc, char **argv) {
-  setlocale(LC_CTYPE, "");
-  signal(SIGBUS, on_sigbus);
-  signal(SIGXFSZ, SIG_IGN); /* over a size limit, write() fails and the half file is removed */
-  signal(SIGPIPE, SIG_DFL); /* a reader that stops early is no error, whatever our parent ignores */
+  cli_program_begin();
   const char *slash = argc ? strrchr(argv[0], '/') : NULL;
   const char *program = slash ? slash + 1 : argc ? argv[0] : "kdl";
   int code;
@@ -167,8 +176,5 @@ int main(int argc, char **argv) {
   } else {
     code = run(argc, argv);
   }
-  kdl_status flushed = cli_output_flush();
-  if (flushed != KDL_OK && code == CLI_EXIT_FINE)
-    code = cli_finish(flushed);
-  return code;
+  return cli_program_end(code);
 }

@@ -6,9 +6,9 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "commands.h"
-#include "commands/ls_json.h"
 #include "container/digest.h"
 #include "images/kinds.h"
+#include "images/ls_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

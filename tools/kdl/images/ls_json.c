@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "commands/ls_json.h"
+#include "images/ls_json.h"
 
 #include "base/error.h"
 #include "images/kinds.h"

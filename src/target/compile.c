@@ -35,21 +35,28 @@ kdl_feature_class kdl_family_class(kdl_target_family family) {
 /* First match wins. SPIR-V for HIP is AMD's; "spir64_gen" is native Intel code under SYCL's name.
  */
 static const struct {
-  const char *prefix;
+  kdl_string prefix;
   kdl_target_family family;
 } triples[] = {
-    {"nvptx", KDL_FAMILY_NVPTX},      {"amdgcn", KDL_FAMILY_AMDGCN},
-    {"x86_64", KDL_FAMILY_X86_64},    {"spirv64-amd-", KDL_FAMILY_AMDGCN},
-    {"spirv", KDL_FAMILY_SPIRV},      {"aarch64_be", KDL_FAMILY_NONE},
-    {"aarch64", KDL_FAMILY_AARCH64},  {"arm64", KDL_FAMILY_AARCH64},
-    {"amdgpu", KDL_FAMILY_AMDGCN},    {"amd64", KDL_FAMILY_X86_64},
-    {"spir64_gen", KDL_FAMILY_INTEL}, {"spir64_x86_64", KDL_FAMILY_NONE},
-    {"spir64_fpga", KDL_FAMILY_NONE}, {"spir", KDL_FAMILY_SPIRV},
+    {KDL_TEXT_ROW("nvptx"), KDL_FAMILY_NVPTX},
+    {KDL_TEXT_ROW("amdgcn"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("x86_64"), KDL_FAMILY_X86_64},
+    {KDL_TEXT_ROW("spirv64-amd-"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("spirv"), KDL_FAMILY_SPIRV},
+    {KDL_TEXT_ROW("aarch64_be"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("arm64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("amdgpu"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("amd64"), KDL_FAMILY_X86_64},
+    {KDL_TEXT_ROW("spir64_gen"), KDL_FAMILY_INTEL},
+    {KDL_TEXT_ROW("spir64_x86_64"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("spir64_fpga"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("spir"), KDL_FAMILY_SPIRV},
 };
 
 kdl_target_family kdl_family_of_triple(kdl_string triple) {
   for (size_t i = 0; i < sizeof triples / sizeof *triples; ++i) {
-    if (kdl_text_starts(triple, triples[i].prefix))
+    if (kdl_text_begins(triple, triples[i].prefix))
       return triples[i].family;
   }
   return KDL_FAMILY_NONE;
@@ -57,19 +64,19 @@ kdl_target_family kdl_family_of_triple(kdl_string triple) {
 
 /* For images whose container names no triple. CPU names have no prefix in common. */
 static const struct {
-  const char *prefix;
+  kdl_string prefix;
   kdl_target_family family;
 } arches[] = {
-    {"sm_", KDL_FAMILY_NVPTX},     {"compute_", KDL_FAMILY_NVPTX},
-    {"gfx", KDL_FAMILY_AMDGCN},    {"amdgcn", KDL_FAMILY_AMDGCN},
-    {"x86-64", KDL_FAMILY_X86_64}, {"armv8", KDL_FAMILY_AARCH64},
-    {"armv9", KDL_FAMILY_AARCH64}, {"aarch64", KDL_FAMILY_AARCH64},
-    {"spirv", KDL_FAMILY_SPIRV},   {"intel_gpu_", KDL_FAMILY_INTEL},
+    {KDL_TEXT_ROW("sm_"), KDL_FAMILY_NVPTX},     {KDL_TEXT_ROW("compute_"), KDL_FAMILY_NVPTX},
+    {KDL_TEXT_ROW("gfx"), KDL_FAMILY_AMDGCN},    {KDL_TEXT_ROW("amdgcn"), KDL_FAMILY_AMDGCN},
+    {KDL_TEXT_ROW("x86-64"), KDL_FAMILY_X86_64}, {KDL_TEXT_ROW("armv8"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("armv9"), KDL_FAMILY_AARCH64}, {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("spirv"), KDL_FAMILY_SPIRV},   {KDL_TEXT_ROW("intel_gpu_"), KDL_FAMILY_INTEL},
 };
 
 static kdl_target_family family_of_arch(kdl_string arch) {
   for (size_t i = 0; i < sizeof arches / sizeof *arches; ++i) {
-    if (kdl_text_starts(arch, arches[i].prefix))
+    if (kdl_text_begins(arch, arches[i].prefix))
       return arches[i].family;
   }
   kdl_feature_set set;

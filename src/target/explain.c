@@ -110,7 +110,7 @@ static void words_malformed_key(in m, kdl_out *out) {
     if (!(metadata.malformed & 1u << key) || !kdl_key_get((kdl_key)key)->must_check)
       continue;
     kdl_metadata_check((kdl_key)key, metadata.value[key], &error);
-    kdl_out_format(out, "%s%s=", join, kdl_key_get((kdl_key)key)->name);
+    kdl_out_format(out, "%s%s=", join, kdl_key_get((kdl_key)key)->name.data);
     kdl_out_quoted(out, metadata.value[key]);
     kdl_out_format(out, ", ");
     kdl_out_parse_error(out, metadata.value[key], error);

@@ -2,20 +2,21 @@
 #include "target/kernel_key.h"
 
 static const struct {
-  const char *name;
+  kdl_string name;
   const char *grammar;
 } fields[KDL_KERNEL_FIELD_COUNT] = {
-    [KDL_KERNEL_SIG] = {"sig", "types separated by spaces: iN uN fN bf16 ptr<T> bytes<N:align>"},
-    [KDL_KERNEL_BLOCK] = {"block", "one to three numbers joined by 'x': 256x1x1"},
-    [KDL_KERNEL_TILE] = {"tile", "one to three numbers joined by 'x': 256x1x1"},
-    [KDL_KERNEL_SHARED] = {"shared", "a number of bytes"},
-    [KDL_KERNEL_HIDDEN] = {"hidden", "a number of pointers up to 16"},
-    [KDL_KERNEL_COOP] = {"coop", "0 or 1"},
-    [KDL_KERNEL_CLUSTER] = {"cluster", "one to three numbers joined by 'x': 2x1x1"},
-    [KDL_KERNEL_SUBGROUP] = {"subgroup", "8, 16, 32 or 64"},
-    [KDL_KERNEL_MIN_MEMORY] = {"min_memory",
+    [KDL_KERNEL_SIG] = {KDL_TEXT_ROW("sig"),
+                        "types separated by spaces: iN uN fN bf16 ptr<T> bytes<N:align>"},
+    [KDL_KERNEL_BLOCK] = {KDL_TEXT_ROW("block"), "one to three numbers joined by 'x': 256x1x1"},
+    [KDL_KERNEL_TILE] = {KDL_TEXT_ROW("tile"), "one to three numbers joined by 'x': 256x1x1"},
+    [KDL_KERNEL_SHARED] = {KDL_TEXT_ROW("shared"), "a number of bytes"},
+    [KDL_KERNEL_HIDDEN] = {KDL_TEXT_ROW("hidden"), "a number of pointers up to 16"},
+    [KDL_KERNEL_COOP] = {KDL_TEXT_ROW("coop"), "0 or 1"},
+    [KDL_KERNEL_CLUSTER] = {KDL_TEXT_ROW("cluster"), "one to three numbers joined by 'x': 2x1x1"},
+    [KDL_KERNEL_SUBGROUP] = {KDL_TEXT_ROW("subgroup"), "8, 16, 32 or 64"},
+    [KDL_KERNEL_MIN_MEMORY] = {KDL_TEXT_ROW("min_memory"),
                                "a number of bytes, or with KB, MB, GB, KiB, MiB, GiB"},
-    [KDL_KERNEL_REV] = {"rev", "an unsigned number up to 4294967295"},
+    [KDL_KERNEL_REV] = {KDL_TEXT_ROW("rev"), "an unsigned number up to 4294967295"},
 };
 
 static const char field_grammar[] = "name=value; fields are separated by ';'";
@@ -229,7 +230,7 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
 
 static kdl_kernel_field find_field(kdl_string name) {
   int field = 0;
-  while (field < KDL_KERNEL_FIELD_COUNT && !kdl_text_is(name, fields[field].name))
+  while (field < KDL_KERNEL_FIELD_COUNT && !kdl_text_equal(name, fields[field].name))
     ++field;
   return (kdl_kernel_field)field;
 }
@@ -331,7 +332,7 @@ void kdl_out_kernel(kdl_out *out, const kdl_kernel_key *key) {
   for (int field = 0; field < KDL_KERNEL_FIELD_COUNT; ++field) {
     if (!kdl_kernel_has(key, (kdl_kernel_field)field))
       continue;
-    kdl_out_format(out, "%s%s=", join, fields[field].name);
+    kdl_out_format(out, "%s%s=", join, fields[field].name.data);
     out_value(out, key, (kdl_kernel_field)field);
     join = "; ";
   }

@@ -4,11 +4,14 @@
 #include "target/nvptx.h"
 
 static const kdl_key_row rows[KDL_KEY_COUNT] = {
-    [KDL_KEY_MIN_SM] = {"min_sm", "a compute capability without the dot: 90 is 9.0", true},
-    [KDL_KEY_MIN_GFX] = {"min_gfx", "a processor and its family: gfx90a:cdna2", true},
-    [KDL_KEY_REQUIRES_FEATURES] = {"requires_features", "tokens joined by '+': bf16+fp8", true},
-    [KDL_KEY_VARIANT_PRIORITY] = {"variant_priority", "an unsigned number up to 4294967295", false},
-    [KDL_KEY_VARIANT_TAG] = {"variant_tag", "any text", false},
+    [KDL_KEY_MIN_SM] = {KDL_TEXT_ROW("min_sm"), "a compute capability without the dot: 90 is 9.0",
+                        true},
+    [KDL_KEY_MIN_GFX] = {KDL_TEXT_ROW("min_gfx"), "a processor and its family: gfx90a:cdna2", true},
+    [KDL_KEY_REQUIRES_FEATURES] = {KDL_TEXT_ROW("requires_features"),
+                                   "tokens joined by '+': bf16+fp8", true},
+    [KDL_KEY_VARIANT_PRIORITY] = {KDL_TEXT_ROW("variant_priority"),
+                                  "an unsigned number up to 4294967295", false},
+    [KDL_KEY_VARIANT_TAG] = {KDL_TEXT_ROW("variant_tag"), "any text", false},
 };
 
 const kdl_key_row *kdl_key_get(kdl_key key) {
@@ -17,7 +20,7 @@ const kdl_key_row *kdl_key_get(kdl_key key) {
 
 kdl_key kdl_key_find(kdl_string name) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key) {
-    if (kdl_text_is(name, rows[key].name))
+    if (kdl_text_equal(name, rows[key].name))
       return (kdl_key)key;
   }
   return KDL_KEY_COUNT;

@@ -21,7 +21,7 @@ typedef enum kdl_key {
 } kdl_key;
 
 typedef struct kdl_key_row {
-  const char *name;
+  kdl_string name;
   const char *grammar;
   bool must_check;
 } kdl_key_row;

@@ -13,6 +13,9 @@
 
 #define KDL_TEXT(literal) ((kdl_string){"" literal, sizeof(literal) - 1})
 
+/* The same in a table's initializer. */
+#define KDL_TEXT_ROW(literal) {"" literal, sizeof(literal) - 1}
+
 static inline kdl_string kdl_text_of(const char *text) {
   return (kdl_string){text, strlen(text)};
 }
@@ -25,9 +28,12 @@ static inline bool kdl_text_is(kdl_string text, const char *literal) {
   return kdl_text_equal(text, kdl_text_of(literal));
 }
 
+static inline bool kdl_text_begins(kdl_string text, kdl_string prefix) {
+  return text.length >= prefix.length && memcmp(text.data, prefix.data, prefix.length) == 0;
+}
+
 static inline bool kdl_text_starts(kdl_string text, const char *prefix) {
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.data, prefix, length) == 0;
+  return kdl_text_begins(text, kdl_text_of(prefix));
 }
 
 /* The part from `from` on. */
@@ -43,10 +49,16 @@ static inline bool kdl_text_contains(kdl_string text, const char *word) {
   return false;
 }
 
+static inline bool kdl_is_one_of(char c, const char *characters) {
+  while (*characters && *characters != c)
+    ++characters;
+  return *characters != 0;
+}
+
 /* Where the next of `separators` is, or the end. */
 static inline size_t kdl_text_find(kdl_string text, size_t from, const char *separators) {
   size_t at = from;
-  while (at < text.length && (!text.data[at] || !strchr(separators, text.data[at])))
+  while (at < text.length && !kdl_is_one_of(text.data[at], separators))
     ++at;
   return at;
 }

@@ -101,7 +101,7 @@ static void print_reasons(void) {
 
 int main(void) {
   for (int key = 0; key < KDL_KEY_COUNT; ++key)
-    printf("key\t%s\t%s\n", kdl_key_get((kdl_key)key)->name,
+    printf("key\t%s\t%s\n", kdl_key_get((kdl_key)key)->name.data,
            kdl_key_get((kdl_key)key)->must_check ? "must-check" : "may-use");
   print_tokens(KDL_CLASS_GPU, "gpu");
   print_tokens(KDL_CLASS_X86, "x86");

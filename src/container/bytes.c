@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static const uint64_t most_resting = 64 * 1024 * 1024;
+static const uint64_t most_resting = (uint64_t)64 << 20;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loans: called with the container's lock held                                                 */

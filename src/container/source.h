@@ -63,7 +63,7 @@ struct kdl_source {
   uint64_t mapping_size;
   uint64_t mapping_seen; /* bytes asked for since the mapping's pages were last given back */
 
-  kdl_codec codec; /* stream sources; KDL_CODEC_NONE otherwise */
+  kdl_codec codec;    /* stream sources; KDL_CODEC_NONE otherwise */
   kdl_status failure; /* of the stream, which is then not tried again */
   kdl_region packed;
   kdl_inflater *inflater; /* while the stream is inflated in part */

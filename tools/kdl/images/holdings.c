@@ -10,7 +10,8 @@ typedef struct cli_holding {
 } holding;
 
 static int compare_names(kdl_string a, kdl_string b) {
-  int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
+  size_t shared = a.length < b.length ? a.length : b.length;
+  int order = shared ? memcmp(a.data, b.data, shared) : 0;
   return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 

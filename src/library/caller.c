@@ -3,92 +3,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "system/loaded_object.h"
 
-#include <dlfcn.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static const char program[] = "/proc/self/exe";
-
-/* ------------------------------------------------------------------------------------------ */
-/* Its file                                                                                     */
-
-/* The line of /proc/self/maps for an address: "START-END rwxp OFFSET DEVICE INODE   PATH". */
-static bool path_of_line(char *line, uintptr_t address, char out_path[PATH_MAX]) {
-  enum { hexadecimal = 16 };
-  char *rest;
-  uintmax_t start = strtoumax(line, &rest, hexadecimal);
-  uintmax_t end = *rest == '-' ? strtoumax(rest + 1, &rest, hexadecimal) : 0;
-  if (address < start || address >= end)
-    return false;
-  const char *path = strchr(line, '/');
-  snprintf(out_path, PATH_MAX, "%.*s", path ? (int)strcspn(path, "\n") : 0, path ? path : "");
-  return true;
-}
-
-/* The kernel's own word on which file is mapped at an address; "" where there is none. */
-static void mapped_path(uintptr_t address, char out_path[PATH_MAX]) {
-  FILE *maps = fopen("/proc/self/maps", "re");
-  char *line = NULL;
-  size_t room = 0;
-  bool found = false;
-  out_path[0] = '\0';
-  while (maps && !found && getline(&line, &room, maps) > 0)
-    found = path_of_line(line, address, out_path);
-  free(line);
-  if (maps)
-    fclose(maps);
-}
-
-/* What the kernel appends to the name of a file that was removed or renamed over. */
-static const char deleted[] = " (deleted)";
-
-static char *find_deleted(char *path) {
-  size_t length = strlen(path);
-  size_t mark = sizeof deleted - 1;
-  return length > mark && strcmp(path + length - mark, deleted) == 0 ? path + length - mark : NULL;
-}
-
-typedef struct {
-  const char *name; /* as it was loaded; `program` for the program */
-  uintptr_t start;  /* where its file is mapped */
-} object;
-
-/* The program itself goes by /proc: what dladdr calls it is what it was started as, which may mean
- * another file here, or none; the loader knows it by an empty name. */
-static object object_of(const void *address) {
-  Dl_info info;
-  void *found = NULL;
-  if (!dladdr1(address, &info, &found, RTLD_DL_LINKMAP) || !found)
-    return (object){program, 0};
-  const char *name = ((const struct link_map *)found)->l_name;
-  return (object){name && name[0] ? name : program, (uintptr_t)info.dli_fbase};
-}
-
-bool kdl_caller_folder(const void *address, char *out_folder, size_t size) {
-  object at = object_of(address);
-  char named[PATH_MAX], path[PATH_MAX];
-  bool is_shared = at.name != program;
-  if (at.name[0] != '/') {
-    mapped_path(at.start, named);
-    char *mark = find_deleted(named);
-    if (mark)
-      *mark = '\0';
-    at.name = named;
-  }
-  /* Of a file that was removed, the folder may still be there. */
-  const char *whole = realpath(at.name, path) ? path : at.name;
-  const char *slash = strrchr(whole, '/');
-  snprintf(out_folder, size, "%.*s", slash ? (int)(slash - whole) : 0, whole);
-  return is_shared;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Its memory                                                                                   */
 
 typedef struct {
   uintptr_t address;
@@ -148,13 +66,13 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *user) {
 }
 
 kdl_status kdl_caller_open(const void *address, const char *name, kdl_container **out_container) {
-  object at = object_of(address);
-  if (at.name == program)
-    return kdl_container_open_own(program, name, out_container);
+  kdl_loaded_object at = kdl_loaded_object_at(address);
+  if (at.name == kdl_program_path)
+    return kdl_container_open_own(kdl_program_path, name, out_container);
   char path[PATH_MAX];
-  mapped_path(at.start, path);
+  bool is_there = kdl_loaded_object_file(&at, path);
   const char *shown = name ? name : path[0] ? path : at.name;
-  if (path[0] && !find_deleted(path))
+  if (is_there)
     return kdl_container_open_own(path, shown, out_container);
   carried found = {.address = at.start};
   dl_iterate_phdr(visit_object, &found);

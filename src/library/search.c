@@ -2,8 +2,8 @@
 #include "library/search.h"
 
 #include "base/error.h"
-#include "library/caller.h"
 #include "system/environment.h"
+#include "system/loaded_object.h"
 #include "target/text.h"
 
 #include <dirent.h>
@@ -66,7 +66,7 @@ static bool look_along(hunt *hunting, const char *list) {
 void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders) {
   static const char installed[] = KDL_LIBRARY_FOLDER;
   char own[PATH_MAX], folder[PATH_MAX];
-  bool is_shared = kdl_caller_folder(installed, folder, sizeof folder);
+  bool is_shared = kdl_loaded_object_folder(installed, folder, sizeof folder);
   out_folders->count = 0;
   if (!is_privileged && folder[0] &&
       snprintf(own, sizeof own, "%s/%s", folder, is_shared ? "kdl" : KDL_LIBRARY_BELOW) <
@@ -111,7 +111,7 @@ kdl_status kdl_search(const char *name, const void *caller, char **out_path) {
   hunting.out = (kdl_out){hunting.tried, sizeof hunting.tried, 0};
   char beside[PATH_MAX] = "";
   if (!is_privileged)
-    kdl_caller_folder(caller, beside, sizeof beside);
+    kdl_loaded_object_folder(caller, beside, sizeof beside);
   if (look_along(&hunting, kdl_environment("KDL_LIBRARY_PATH")) ||
       look_in(&hunting, beside, strlen(beside)) || look_in_system(&hunting, is_privileged)) {
     *out_path = hunting.found;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/linker_path.h"
 
-#include "library/caller.h"
 #include "system/environment.h"
+#include "system/loaded_object.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static pthread_once_t folder_once = PTHREAD_ONCE_INIT;
 static char folder[PATH_MAX];
 
 static void find_folder(void) {
-  kdl_caller_folder(folder, folder, sizeof folder);
+  kdl_loaded_object_folder(folder, folder, sizeof folder);
 }
 
 bool kdl_linker_find(char out_path[PATH_MAX]) {

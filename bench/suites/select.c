@@ -4,11 +4,11 @@
 #include "suite.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cases.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "problem.h"
-#include "target/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  */
 #include "base/error.h"
 #include "base/layer.h"
+#include "base/text.h"
 #include "binding/geometry.h"
 #include "registry/permission.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

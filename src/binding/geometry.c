@@ -2,7 +2,7 @@
 #include "binding/geometry.h"
 
 #include "base/error.h"
-#include "target/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #include "binding/kernel.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "bitcode/constants.h"
 #include "device/spec_label.h"
 #include "library/scope.h"
 #include "system/lock.h"
-#include "target/text.h"
 
 #include <stdlib.h>
 #include <string.h>

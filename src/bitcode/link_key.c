@@ -4,11 +4,11 @@
 #include "base/blake2b.h"
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/text.h"
 #include "bitcode/identity.h"
 #include "build_id.h"
 #include "system/environment.h"
 #include "system/linker_path.h"
-#include "target/text.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -4,11 +4,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "bitcode/link_report.h"
 #include "system/environment.h"
 #include "system/file.h"
 #include "system/subprocess.h"
-#include "target/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,12 +2,12 @@
 /* The best device for a kernel: the first in the default order that a backend serves and an image
  * fits. Drivers are asked one after the other, and only as far as the answer depends on them. */
 #include "base/error.h"
+#include "base/text.h"
 #include "library/selection.h"
 #include "registry/backend.h"
 #include "registry/registry.h"
 #include "select/absent.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 /* As their devices are preferred, this process's own CPU last. */
 static const kdl_backend preferred[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP, KDL_BACKEND_LEVEL_ZERO,

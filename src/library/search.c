@@ -2,9 +2,9 @@
 #include "library/search.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "system/environment.h"
 #include "system/loaded_object.h"
-#include "target/text.h"
 
 #include <dirent.h>
 #include <errno.h>

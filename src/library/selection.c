@@ -4,6 +4,7 @@
  */
 #include "library/selection.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "device/spec_label.h"
 #include "library/library.h"
 #include "registry/device.h"
@@ -11,7 +12,6 @@
 #include "select/absent.h"
 #include "select/explain.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "backends/level_zero/level_zero.h"
 #include "backends/opencl/opencl.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "system/environment.h"
 #include "system/loader.h"
-#include "target/text.h"
 
 #include <pthread.h>
 #include <stddef.h>

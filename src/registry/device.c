@@ -2,11 +2,11 @@
 #include "registry/device.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "device/named.h"
 #include "registry/registry.h"
 #include "system/linker_path.h"
 #include "system/lock.h"
-#include "target/text.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "base/cxx_name.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "select/coverage.h"
-#include "target/text.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/text.h"
 #include "image/image.h"
 #include "system/lock.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/explain.h"
 
+#include "base/text.h"
 #include "target/explain.h"
-#include "target/text.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #ifndef KDL_TARGET_AMDGCN_H
 #define KDL_TARGET_AMDGCN_H
 
-#include "target/text.h"
+#include "base/text.h"
 
 enum { KDL_AMDGCN_NO_GENERIC = 0xff };
 

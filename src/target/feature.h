@@ -13,7 +13,7 @@
 #ifndef KDL_TARGET_FEATURE_H
 #define KDL_TARGET_FEATURE_H
 
-#include "target/text.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>

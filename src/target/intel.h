@@ -4,7 +4,7 @@
 #ifndef KDL_TARGET_INTEL_H
 #define KDL_TARGET_INTEL_H
 
-#include "target/text.h"
+#include "base/text.h"
 
 typedef struct kdl_intel_ip {
   uint8_t architecture;

@@ -3,7 +3,7 @@
 #ifndef KDL_TARGET_NVPTX_H
 #define KDL_TARGET_NVPTX_H
 
-#include "target/text.h"
+#include "base/text.h"
 
 typedef struct kdl_nvptx_arch {
   uint16_t number; /* as spelled: 90 for sm_90a */

@@ -4,10 +4,10 @@
 
 #include "fake_code.h"
 
+#include "base/text.h"
 #include "image/image.h"
 #include "image/params.h"
 #include "image/spirv_module.h"
-#include "target/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

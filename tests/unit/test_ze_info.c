@@ -3,8 +3,8 @@
  * what is refused. */
 #include "image/ze_info.h"
 
+#include "base/text.h"
 #include "image_support.h"
-#include "target/text.h"
 
 #define HEAD "---\nversion:         '1.39'\nkernels:\n"
 #define VALUE(index, size)                                                                         \

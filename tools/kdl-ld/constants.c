@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

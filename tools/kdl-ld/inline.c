@@ -2,7 +2,7 @@
 #include "inline.h"
 
 #include "base/error.h"
-#include "target/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/text.h"
 #include "library/search.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 #include <llvm-c/BitReader.h>
 

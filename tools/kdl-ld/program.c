@@ -2,8 +2,8 @@
 #include "program.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "system/environment.h"
-#include "target/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/arguments.h"
 
+#include "base/text.h"
 #include "image/params.h"
 #include "target/kernel_key.h"
-#include "target/text.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/params.h"
 
+#include "base/text.h"
 #include "image/params.h"
-#include "target/text.h"
 
 #include <stdlib.h>
 

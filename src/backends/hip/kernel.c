@@ -3,7 +3,7 @@
 #include "backends/hip/objects.h"
 
 #include "base/error.h"
-#include "target/text.h"
+#include "base/text.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

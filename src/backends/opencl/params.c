@@ -5,8 +5,8 @@
  * image does, else the signature in the metadata.
  */
 #include "backends/opencl/objects.h"
+#include "base/text.h"
 #include "image/opencl_c.h"
-#include "target/text.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "cc/group_variables.h"
 
 #include "base/error.h"
-#include "target/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

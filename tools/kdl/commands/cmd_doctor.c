@@ -2,6 +2,7 @@
 /* kdl doctor: what libkdl finds on this machine, what it lacks, and what holds of what
  * it promises: above all the rights of the program that it hands bitcode to. */
 #include "base/error.h"
+#include "base/text.h"
 #include "bitcode/link_run.h"
 #include "cache/inspect.h"
 #include "cli/report.h"
@@ -13,7 +14,6 @@
 #include "system/environment.h"
 #include "system/linker_path.h"
 #include "system/subprocess.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

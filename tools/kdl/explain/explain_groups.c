@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Many images in few lines: by kind, architecture and outcome. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/table.h"
 #include "explain/explain.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A kernel that no image holds: what may have been meant. */
 #include "base/error.h"
+#include "base/text.h"
 #include "explain/explain.h"
 #include "library/library.h"
 #include "select/absent.h"
-#include "target/text.h"
 
 kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {
   kdl_catalog *catalog;

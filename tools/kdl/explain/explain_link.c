@@ -2,11 +2,11 @@
 /* Bitcode that is chosen is linked before it runs: with which microkernels, and why not the others.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "explain/explain.h"
 #include "link/link.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

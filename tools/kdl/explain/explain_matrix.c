@@ -2,11 +2,11 @@
 /* Devices down, images across: there are more devices than fit across a terminal, and most files
  * have few images. Where they are too many all the same, the table goes on below itself. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/table.h"
 #include "device/spec.h"
 #include "explain/explain.h"
 #include "library/selection.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

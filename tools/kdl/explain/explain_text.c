@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/cxx_name.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "device/spec_label.h"
 #include "explain/explain.h"
 #include "select/choose.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

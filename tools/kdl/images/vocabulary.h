@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_VOCABULARY_H
 #define KDL_TOOL_VOCABULARY_H
 
+#include "base/text.h"
 #include "target/feature.h"
-#include "target/text.h"
 
 #include <kdl/kdl.h>
 

@@ -2,8 +2,8 @@
 #include "link/link_pairs.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "container/digest.h"
-#include "target/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

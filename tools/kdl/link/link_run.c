@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bitcode/link_run.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/text.h"
 #include "link/link.h"
 #include "system/environment.h"
 #include "system/linker_path.h"
 #include "system/subprocess.h"
-#include "target/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "target/text.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

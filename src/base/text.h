@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small readers over text with a length, and a writer into a caller's buffer: what the parsers and
- * the explanations of this folder are made of. Nothing allocates; nothing looks past a length. */
-#ifndef KDL_TARGET_TEXT_H
-#define KDL_TARGET_TEXT_H
+ * the explanations are made of. Nothing allocates; nothing looks past a length. */
+#ifndef KDL_BASE_TEXT_H
+#define KDL_BASE_TEXT_H
 
 #include <kdl/kdl.h>
 

@@ -3,6 +3,7 @@
 
 #include "base/layer.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 const char *const kdl_ze_libraries[] = {"libze_loader.so.1", NULL};
@@ -13,13 +14,16 @@ enum { most_drivers = 16, most_devices = 256 };
  * first. */
 static int init_drivers(const kdl_ze_lister *ze, void **drivers, uint32_t *out_count,
                         const char **out_call) {
+  /* Once zeInit has failed, zeInitDrivers of the loader 1.20 (Debian 13) reads through NULL. */
+  static atomic_bool init_failed;
   kdl_ze_init_driver_type gpus = {.type = KDL_ZE_INIT_DRIVER_TYPE, .flags = KDL_ZE_INIT_GPU};
   *out_count = most_drivers;
-  if (ze->init_drivers && ze->init_drivers(out_count, drivers, &gpus) == KDL_ZE_SUCCESS &&
-      *out_count)
+  if (ze->init_drivers && !atomic_load(&init_failed) &&
+      ze->init_drivers(out_count, drivers, &gpus) == KDL_ZE_SUCCESS && *out_count)
     return KDL_ZE_SUCCESS;
   *out_call = "zeInit";
   int error = ze->init(KDL_ZE_INIT_GPU);
+  atomic_store(&init_failed, error != KDL_ZE_SUCCESS);
   if (error != KDL_ZE_SUCCESS)
     return error;
   *out_count = most_drivers;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/cxx_name.h"
+#include "base/text.h"
 
 #include <string.h>
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || is_digit(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+         kdl_is_digit(c);
 }
 
 /* Identifiers are written with their length before them: 5saxpy. False where none begins at *at;
@@ -16,7 +14,7 @@ static bool is_letter(char c) {
 static bool next_identifier(kdl_string name, size_t *at, kdl_string *out) {
   size_t i = *at;
   size_t length = 0;
-  while (i < name.length && is_digit(name.data[i]) && length < name.length)
+  while (i < name.length && kdl_is_digit(name.data[i]) && length < name.length)
     length = length * 10 + (size_t)(name.data[i++] - '0');
   if (i == *at || length == 0 || length > name.length - i)
     return false;
@@ -53,9 +51,7 @@ bool kdl_cxx_name(kdl_string mangled, char *out, size_t size) {
   bool is_nested = mangled.data[at] == 'N';
   at += is_nested;
   while (at < mangled.length && next_identifier(mangled, &at, &identifier)) {
-    static const char anonymous[] = "_GLOBAL__N_";
-    bool is_anonymous = identifier.length >= sizeof anonymous - 1 &&
-                        memcmp(identifier.data, anonymous, sizeof anonymous - 1) == 0;
+    bool is_anonymous = kdl_text_starts(identifier, "_GLOBAL__N_");
     if (is_anonymous && is_nested)
       continue;
     if (to.used)
@@ -86,10 +82,10 @@ static bool is_builtin(kdl_string word) {
   static const char *const types[] = {"void",  "bool",   "char",   "short",    "int",  "long",
                                       "float", "double", "signed", "unsigned", "const"};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
-    if (word.length == strlen(types[i]) && memcmp(word.data, types[i], word.length) == 0)
+    if (kdl_text_is(word, types[i]))
       return true;
   }
-  return is_digit(word.data[0]);
+  return kdl_is_digit(word.data[0]);
 }
 
 /* The next word that a mangled name spells out. */
@@ -104,7 +100,7 @@ static bool next_spelled(kdl_string text, size_t *at, kdl_string *out) {
 static bool matches(kdl_string identifier, kdl_string word, bool is_last) {
   if (is_last)
     return memmem(identifier.data, identifier.length, word.data, word.length) != NULL;
-  return identifier.length == word.length && memcmp(identifier.data, word.data, word.length) == 0;
+  return kdl_text_equal(identifier, word);
 }
 
 bool kdl_cxx_name_has(kdl_string mangled, kdl_string text) {

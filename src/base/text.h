@@ -36,6 +36,10 @@ static inline bool kdl_text_starts(kdl_string text, const char *prefix) {
   return kdl_text_begins(text, kdl_text_of(prefix));
 }
 
+static inline bool kdl_starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 /* The part from `from` on. */
 static inline kdl_string kdl_text_from(kdl_string text, size_t from) {
   return (kdl_string){text.data + from, text.length - from};

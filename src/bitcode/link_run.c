@@ -226,16 +226,12 @@ static void make_line(const kdl_link_task *task, const kdl_question *question, b
   add_constants(line, task->constants);
 }
 
-static bool begins_with(const char *text, const char *start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
-
 /* Ours, but that what it says comes back to us, where somebody listens, and that it has no trace of
  * its own: in ours it is a layer. */
 static void make_environment(words *list) {
   *list = (words){.is_whole = true};
   for (char **at = environ; at && *at; ++at) {
-    if (!begins_with(*at, "KDL_DEBUG") && !begins_with(*at, "KDL_TRACE"))
+    if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))
       add_word(list, *at);
   }
   add_word(list, kdl_debug_on(KDL_DEBUG_LINK) ? "KDL_DEBUG=link" : "KDL_DEBUG=");

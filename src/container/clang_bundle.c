@@ -6,6 +6,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "container/container.h"
 
 #include <inttypes.h>
@@ -48,15 +49,6 @@ typedef struct {
   kdl_string arch;
 } bundle_id;
 
-static bool starts_with(kdl_string text, const char *prefix) {
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.data, prefix, length) == 0;
-}
-
-static bool equals(kdl_string text, const char *other) {
-  return text.length == strlen(other) && starts_with(text, other);
-}
-
 /* Cuts `rest` at its first dash. */
 static kdl_string take_field(kdl_string *rest) {
   const char *dash = memchr(rest->data, '-', rest->length);
@@ -75,7 +67,7 @@ static bundle_id split_id(kdl_string id) {
   parts.triple.data = rest.data;
   for (int field = 0; field < 3; ++field)
     take_field(&rest);
-  if (!starts_with(rest, "gfx") && !starts_with(rest, "sm_"))
+  if (!kdl_text_starts(rest, "gfx") && !kdl_text_starts(rest, "sm_"))
     take_field(&rest);
   parts.arch = rest;
   parts.triple.length = (size_t)(rest.data - parts.triple.data);
@@ -155,16 +147,14 @@ static kdl_image_kind kind_before(const kdl_container *container, uint32_t first
   if (container->count == first)
     return KDL_IMAGE_UNKNOWN;
   const kdl_image *last = &container->images[container->count - 1];
-  bool same = last->triple.length == triple.length &&
-              memcmp(last->triple.data, triple.data, triple.length) == 0;
-  return same ? last->kind : KDL_IMAGE_UNKNOWN;
+  return kdl_text_equal(last->triple, triple) ? last->kind : KDL_IMAGE_UNKNOWN;
 }
 
 /* Adds the image that a bundle ID names; `image` says where it lies. */
 static kdl_status add_image(kdl_container *container, const kdl_scope *scope, kdl_string id,
                             const bundle_id *parts, kdl_image *image) {
   for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
-    if (equals(parts->kind, offload_kinds[i].name))
+    if (kdl_text_is(parts->kind, offload_kinds[i].name))
       image->offload_kind = offload_kinds[i].offload_kind;
   }
   image->pairs = make_pairs(container, id, parts, &image->pair_count);
@@ -182,7 +172,7 @@ static kdl_status add_entry(kdl_container *container, const kdl_scope *scope,
     return status;
   bundle_id parts = split_id(id);
   /* Every HIP bundle begins with an empty entry for the host; it is no image. */
-  if (entry->size == 0 && equals(parts.kind, "host"))
+  if (entry->size == 0 && kdl_text_is(parts.kind, "host"))
     return KDL_OK;
   kdl_image image = {
       .source = bundle->source,
@@ -420,7 +410,7 @@ kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *s
                                     const kdl_region *region, kdl_string id) {
   bundle_id parts = split_id(id);
   /* The host's image is the object itself; its section holds one byte, since none may be empty. */
-  if (equals(parts.kind, "host"))
+  if (kdl_text_is(parts.kind, "host"))
     return KDL_OK;
   kdl_image image = {
       .source = region->source,

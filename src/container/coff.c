@@ -7,6 +7,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "container/container.h"
 #include "container/scan.h"
 #include "container/sycl.h"
@@ -210,7 +211,7 @@ static kdl_status read_section(const coff_file *coff, uint64_t index, section *o
 static parse_fn *parser_of(const section *item) {
   for (size_t i = 0; i < sizeof known_sections / sizeof *known_sections; ++i) {
     const char *name = known_sections[i].name;
-    if (known_sections[i].is_prefix ? strncmp(item->name, name, strlen(name)) == 0
+    if (known_sections[i].is_prefix ? kdl_starts_with(item->name, name)
                                     : strcmp(item->name, name) == 0)
       return known_sections[i].parse;
   }
@@ -219,7 +220,7 @@ static parse_fn *parser_of(const section *item) {
 
 static kdl_status read_name(void *user, kdl_string *out_name) {
   const section *item = user;
-  *out_name = (kdl_string){item->name, strlen(item->name)};
+  *out_name = kdl_text_of(item->name);
   return KDL_OK;
 }
 
@@ -251,7 +252,7 @@ static int compare_offsets(const void *left, const void *right) {
 static kdl_status name_section(void *user, const kdl_section *at, kdl_string *out_name) {
   const section *item = (const section *)at;
   (void)user;
-  *out_name = (kdl_string){item->name, strlen(item->name)};
+  *out_name = kdl_text_of(item->name);
   return KDL_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "container/container.h"
+#include "base/text.h"
 
 #include "base/error.h"
 #include "base/kernel_name.h"
@@ -71,9 +72,9 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
 }
 
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key) {
-  size_t length = strlen(key);
+  kdl_string wanted = kdl_text_of(key);
   for (size_t i = count; i-- > 0;) {
-    if (pairs[i].key.length == length && memcmp(pairs[i].key.data, key, length) == 0)
+    if (kdl_text_equal(pairs[i].key, wanted))
       return &pairs[i].value;
   }
   return NULL;
@@ -112,11 +113,6 @@ static const kdl_pair *target_pairs(kdl_container *container, const char *triple
   return fits ? pairs : NULL;
 }
 
-static bool is_text(kdl_string text, const char *expected) {
-  size_t length = strlen(expected);
-  return text.length == length && memcmp(text.data, expected, length) == 0;
-}
-
 /* One pass over the pairs finds what every image is asked for. */
 static bool read_known_keys(kdl_image *image) {
   bool indexed = false;
@@ -128,17 +124,12 @@ static bool read_known_keys(kdl_image *image) {
       image->triple = pair->value;
     else if (pair->key.length == 4 && memcmp(pair->key.data, "arch", 4) == 0)
       image->arch = pair->value;
-    else if (is_text(pair->key, "kdl.kind"))
-      image->kind = is_text(pair->value, "cl") ? KDL_IMAGE_CL : image->kind;
+    else if (kdl_text_is(pair->key, "kdl.kind"))
+      image->kind = kdl_text_is(pair->value, "cl") ? KDL_IMAGE_CL : image->kind;
     else
       indexed |= kdl_kernel_name(pair->key, &kernel);
   }
   return indexed;
-}
-
-static bool starts_with(kdl_string text, const char *prefix) {
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.data, prefix, length) == 0;
 }
 
 /* What the header's word and the triple say, for images that are not looked at. */
@@ -150,11 +141,11 @@ static kdl_image_kind declared_kind(const kdl_image *image) {
   kdl_image_kind kind = image->declared_kind < sizeof by_number / sizeof *by_number
                             ? by_number[image->declared_kind]
                             : KDL_IMAGE_UNKNOWN;
-  if (kind == KDL_IMAGE_OBJECT && starts_with(image->triple, "amdgcn"))
+  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "amdgcn"))
     return KDL_IMAGE_HSACO;
-  if (kind == KDL_IMAGE_OBJECT && starts_with(image->triple, "nvptx"))
+  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
     return KDL_IMAGE_CUBIN;
-  if (kind == KDL_IMAGE_UNKNOWN && starts_with(image->triple, "spirv"))
+  if (kind == KDL_IMAGE_UNKNOWN && kdl_text_starts(image->triple, "spirv"))
     return KDL_IMAGE_SPIRV;
   return kind;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "container/digest.h"
+#include "base/text.h"
 
 #include "base/error.h"
 #include "container/container.h"
@@ -46,8 +47,7 @@ kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *dat
 }
 
 static bool is_digest(kdl_string key) {
-  return key.length == sizeof KDL_DIGEST_KEY - 1 &&
-         memcmp(key.data, KDL_DIGEST_KEY, key.length) == 0;
+  return kdl_text_is(key, KDL_DIGEST_KEY);
 }
 
 static kdl_status add_with(kdl_writer *writer, const kdl_writer_image *image, kdl_lender lender,

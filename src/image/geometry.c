@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "image/geometry.h"
+#include "base/text.h"
 
 #include "image/elf_file.h"
 #include "image/limits.h"
@@ -75,7 +76,7 @@ static void read_spirv(const uint8_t *data, size_t size, kdl_string kernel,
   do {
     if (kdl_spirv_next_kernel(&m, &name) != KDL_OK || !name.data)
       return;
-  } while (name.length != kernel.length || memcmp(name.data, kernel.data, name.length) != 0);
+  } while (!kdl_text_equal(name, kernel));
   uint32_t function = kdl_spirv_operand(&m, 2);
   kdl_status status = KDL_OK;
   while (kdl_spirv_next_declaration(&m, &status)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "image/host_imports.h"
+#include "base/text.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 static const char *const libc_names[] = {
 #define KDL_HOST_LIBC(name) name,
@@ -16,7 +16,7 @@ static const char *const libm_names[] = {
 
 static bool lists(const char *const *names, size_t count, kdl_string name) {
   for (size_t i = 0; i < count; ++i) {
-    if (strlen(names[i]) == name.length && memcmp(names[i], name.data, name.length) == 0)
+    if (kdl_text_is(name, names[i]))
       return true;
   }
   return false;

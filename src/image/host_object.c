@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "image/host_object.h"
+#include "base/text.h"
 
 #include "base/bytes.h"
 #include "image/host_imports.h"
@@ -430,7 +431,7 @@ static bool is_known_library(const char *name) {
                                       "ld-linux-"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     bool is_prefix = names[i][strlen(names[i]) - 1] == '-';
-    if (is_prefix ? strncmp(name, names[i], strlen(names[i])) == 0 : strcmp(name, names[i]) == 0)
+    if (is_prefix ? kdl_starts_with(name, names[i]) : strcmp(name, names[i]) == 0)
       return true;
   }
   return false;

@@ -5,6 +5,7 @@
  * llvm/Bitcode/LLVMBitCodes.h.
  */
 #include "image/llvm_bitcode.h"
+#include "base/text.h"
 
 #include "base/error.h"
 #include "image/llvm_annotations.h"
@@ -216,17 +217,13 @@ static kdl_status read_attribute_groups(kdl_bitstream *stream, const kdl_bitentr
   return status;
 }
 
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* LLVM 23 may put the sub-architecture into the triple: amdgpu9.00-amd-amdhsa. */
 static bool is_amdgpu(const char *triple) {
-  return starts_with(triple, "amdgcn") || starts_with(triple, "amdgpu");
+  return kdl_starts_with(triple, "amdgcn") || kdl_starts_with(triple, "amdgpu");
 }
 
 static kdl_status finish_target(const function_target *functions, kdl_image_target *target) {
-  if (starts_with(target->triple, "nvptx"))
+  if (kdl_starts_with(target->triple, "nvptx"))
     target->offload_kind = KDL_OFFLOAD_CUDA;
   else if (is_amdgpu(target->triple))
     target->offload_kind = KDL_OFFLOAD_HIP;
@@ -380,7 +377,7 @@ static kdl_status walk_module(kdl_bitcode *bitcode, kdl_bitblock *module, kernel
 static bool is_device_triple(const char *triple) {
   static const char *const prefixes[] = {"nvptx", "amdgcn", "amdgpu", "r600", "spir"};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; ++i) {
-    if (starts_with(triple, prefixes[i]))
+    if (kdl_starts_with(triple, prefixes[i]))
       return true;
   }
   return false;
@@ -397,7 +394,7 @@ kdl_status kdl_llvm_bitcode_read_kernels(const uint8_t *data, size_t size, kdl_v
   kernel_walk walk = {
       .bitcode = &bitcode,
       .is_device = is_device_triple(target.triple),
-      .annotations = starts_with(target.triple, "nvptx") ? &annotations : NULL,
+      .annotations = kdl_starts_with(target.triple, "nvptx") ? &annotations : NULL,
       .visit = visit,
       .user = user,
   };

@@ -6,6 +6,7 @@
  * does not tell, and keys must. A NUL ends the text, as in PTX.
  */
 #include "image/opencl_c.h"
+#include "base/text.h"
 
 #include "base/utf8.h"
 #include "image/readers.h"
@@ -78,12 +79,8 @@ static size_t skip_word(scanner *s) {
   return s->at - start;
 }
 
-static bool is_text(const char *text, size_t length, const char *expected) {
-  return length == strlen(expected) && memcmp(text, expected, length) == 0;
-}
-
-static bool is_kernel_word(const char *text, size_t length) {
-  return is_text(text, length, "__kernel") || is_text(text, length, "kernel");
+static bool is_kernel_word(kdl_string word) {
+  return kdl_text_is(word, "__kernel") || kdl_text_is(word, "kernel");
 }
 
 /* Past a directive, which ends with its line. */
@@ -96,10 +93,10 @@ static void skip_directive(scanner *s) {
     if (c == '"' || c == '\'') {
       skip_literal(s);
     } else if (is_word(c)) {
-      const char *word = s->text + s->at;
-      size_t length = skip_word(s);
-      is_define |= is_text(word, length, "define");
-      s->hides_kernels |= is_define && is_kernel_word(word, length);
+      kdl_string word = {.data = s->text + s->at};
+      word.length = skip_word(s);
+      is_define |= kdl_text_is(word, "define");
+      s->hides_kernels |= is_define && is_kernel_word(word);
     } else {
       ++s->at;
     }
@@ -135,7 +132,7 @@ static token next(scanner *s) {
 }
 
 static bool is(token t, const char *text) {
-  return is_text(t.text, t.length, text);
+  return kdl_text_is((kdl_string){t.text, t.length}, text);
 }
 
 static bool is_name(token t) {
@@ -188,7 +185,7 @@ static bool next_kernel(scanner *s, token *out_name, scanner *out_params) {
       ++depth;
     else if (is(t, "}"))
       depth -= depth > 0;
-    if (depth || !is_kernel_word(t.text, t.length))
+    if (depth || !is_kernel_word((kdl_string){t.text, t.length}))
       continue;
     if (!is(next_plain(s), "void"))
       continue;
@@ -272,7 +269,7 @@ static uint32_t vector_room(const char *digits, size_t length) {
     uint32_t room;
   } widths[] = {{"2", 2}, {"3", 4}, {"4", 4}, {"8", 8}, {"16", 16}};
   for (size_t i = 0; i < sizeof widths / sizeof *widths; ++i) {
-    if (is_text(digits, length, widths[i].digits))
+    if (kdl_text_is((kdl_string){digits, length}, widths[i].digits))
       return widths[i].room;
   }
   return 0;

@@ -9,11 +9,11 @@
  * is made to be slow is refused instead.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "image/readers.h"
 #include "image/spirv_module.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum {
   op_type_int = 21,
@@ -329,7 +329,7 @@ kdl_status kdl_spirv_read_params(const uint8_t *data, size_t size, kdl_string ke
   kdl_spirv m = t.start;
   kdl_string name;
   while ((status = kdl_spirv_next_kernel(&m, &name)) == KDL_OK && name.data) {
-    if (name.length == kernel.length && memcmp(name.data, kernel.data, name.length) == 0)
+    if (kdl_text_equal(name, kernel))
       return visit_params(&t, kdl_spirv_operand(&m, 2), visit, user);
   }
   return status == KDL_OK ? kdl_no_such_kernel(kernel) : status;

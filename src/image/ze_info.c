@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "image/ze_info.h"
+#include "base/text.h"
 
 #include "image/readers.h"
 
@@ -24,10 +25,6 @@ typedef struct {
   kdl_string key;  /* "" where the line has none */
   kdl_string value;
 } line;
-
-static bool is(kdl_string text, const char *word) {
-  return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
-}
 
 static kdl_string trim(const char *from, const char *to) {
   while (from < to && (*from == ' ' || *from == '\t'))
@@ -81,9 +78,9 @@ static bool next_line(reader *r, line *out) {
     }
     out->column = (uint32_t)(at - start);
     kdl_string rest = trim(at, end);
-    if (is(rest, "..."))
+    if (kdl_text_is(rest, "..."))
       return false;
-    if (rest.length == 0 || rest.data[0] == '#' || is(rest, "---"))
+    if (rest.length == 0 || rest.data[0] == '#' || kdl_text_is(rest, "---"))
       continue;
     split(at, end, out);
     return true;
@@ -140,7 +137,7 @@ static kdl_status read_block(const reader *r, const line *l, uint32_t out_block[
 /* 'it''s' is it's; a name with escapes is none that a program asks for. */
 static bool is_name(kdl_string value, kdl_string name) {
   if (!is_quoted(value))
-    return value.length == name.length && memcmp(value.data, name.data, name.length) == 0;
+    return kdl_text_equal(value, name);
   char quote = value.data[0];
   size_t used = 0;
   for (size_t i = 1; i + 1 < value.length; ++i, ++used) {
@@ -180,19 +177,19 @@ static kdl_status find_entry(reader *r, kdl_string kernel, uint32_t *out_column)
       r->end = l.at;
       break;
     }
-    if (is_top && is(l.key, "version")) {
+    if (is_top && kdl_text_is(l.key, "version")) {
       kdl_status status = check_version(&l);
       if (status != KDL_OK)
         return status;
     }
     if (is_top)
-      in_kernels = is(l.key, "kernels");
+      in_kernels = kdl_text_is(l.key, "kernels");
     if (is_item) {
       begin = l.at;
       dash = l.dash;
       column = l.column;
     }
-    if (in_kernels && dash != NO_DASH && l.column == column && is(l.key, "name") &&
+    if (in_kernels && dash != NO_DASH && l.column == column && kdl_text_is(l.key, "name") &&
         is_name(l.value, kernel))
       is_found = true;
   }
@@ -214,11 +211,11 @@ typedef struct {
 } payload;
 
 static kdl_image_param_kind kind_of(const payload *p) {
-  if (is(p->type, "arg_byvalue"))
+  if (kdl_text_is(p->type, "arg_byvalue"))
     return KDL_IMAGE_PARAM_VALUE;
-  if (is(p->space, "local"))
+  if (kdl_text_is(p->space, "local"))
     return KDL_IMAGE_PARAM_GROUP;
-  if (is(p->space, "image") || is(p->space, "sampler"))
+  if (kdl_text_is(p->space, "image") || kdl_text_is(p->space, "sampler"))
     return KDL_IMAGE_PARAM_OPAQUE;
   return KDL_IMAGE_PARAM_POINTER;
 }
@@ -232,8 +229,9 @@ static uint32_t size_of(const payload *p, kdl_image_param_kind kind, uint32_t po
 
 static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_size,
                                 kdl_ze_kernel *kernel) {
-  bool is_param = p->is_open && (is(p->type, "arg_byvalue") || is(p->type, "arg_bypointer") ||
-                                 is(p->type, "buffer_address"));
+  bool is_param =
+      p->is_open && (kdl_text_is(p->type, "arg_byvalue") || kdl_text_is(p->type, "arg_bypointer") ||
+                     kdl_text_is(p->type, "buffer_address"));
   p->is_open = false;
   if (!is_param)
     return KDL_OK;
@@ -251,15 +249,15 @@ static kdl_status close_payload(const reader *r, payload *p, uint32_t pointer_si
 }
 
 static kdl_status take_payload_key(const reader *r, const line *l, payload *p) {
-  if (is(l->key, "arg_type"))
+  if (kdl_text_is(l->key, "arg_type"))
     p->type = l->value;
-  else if (is(l->key, "addrspace"))
+  else if (kdl_text_is(l->key, "addrspace"))
     p->space = l->value;
-  else if (is(l->key, "source_offset"))
+  else if (kdl_text_is(l->key, "source_offset"))
     p->is_part = true;
-  else if (is(l->key, "size"))
+  else if (kdl_text_is(l->key, "size"))
     return read_number(r, l, &p->size);
-  else if (is(l->key, "arg_index")) {
+  else if (kdl_text_is(l->key, "arg_index")) {
     p->has_index = true;
     return read_number(r, l, &p->index);
   }
@@ -274,7 +272,7 @@ static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
   kdl_status status = KDL_OK;
   while (status == KDL_OK && next_line(r, &l)) {
     bool is_key = l.column == column;
-    bool in_payload = is(part, "payload_arguments");
+    bool in_payload = kdl_text_is(part, "payload_arguments");
     if (is_key || l.dash != NO_DASH)
       status = close_payload(r, &p, pointer_size, kernel);
     if (status != KDL_OK)
@@ -285,8 +283,8 @@ static kdl_status read_entry(reader *r, uint32_t column, uint32_t pointer_size,
       p = (payload){.first = l, .is_open = true, .type = {"", 0}, .space = {"", 0}};
     if (!is_key && in_payload)
       status = take_payload_key(r, &l, &p);
-    else if (!is_key &&
-             (is(l.key, "required_work_group_size") || is(l.key, "reqd_work_group_size")))
+    else if (!is_key && (kdl_text_is(l.key, "required_work_group_size") ||
+                         kdl_text_is(l.key, "reqd_work_group_size")))
       status = read_block(r, &l, kernel->block);
   }
   return status == KDL_OK ? close_payload(r, &p, pointer_size, kernel) : status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What `kdl bench` launches. */
+#include "base/text.h"
 #include "bench.h"
 
 #include "base/error.h"
@@ -123,7 +124,7 @@ static bool read_key(const cli_bench_subject *subject, size_t image, kdl_kernel_
     return false;
   for (size_t i = 0; i < info.pair_count; ++i) {
     const kdl_pair *pair = &info.pairs[i];
-    if (pair->key.length == strlen(name) && memcmp(pair->key.data, name, pair->key.length) == 0)
+    if (kdl_text_is(pair->key, name))
       return kdl_kernel_parse(pair->value, out_key, &error);
   }
   return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl annotate: metadata of images in an OffloadBinary. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -24,10 +25,6 @@ typedef struct {
   const uint16_t *declared_kind;
   bool digest;
 } edit;
-
-static bool same(kdl_string a, kdl_string b) {
-  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* What to change                                                                               */
@@ -55,12 +52,12 @@ static kdl_status parse_kind(const kdl_pair *pair, edit *out, uint16_t kinds[2],
   static const kdl_string names[] = {{"kind", 4}, {"image_kind", 10}};
   kdl_image_kind kind;
   *out_is_kind = true;
-  if (same(pair->key, names[0])) {
+  if (kdl_text_equal(pair->key, names[0])) {
     out->offload_kind = &kinds[0];
     if (!cli_offload_kind_parse(pair->value.data, &kinds[0]))
       return kdl_fail(KDL_BAD_CALL, "kind: found '%s', expected %s", pair->value.data,
                       cli_offload_kind_names);
-  } else if (same(pair->key, names[1])) {
+  } else if (kdl_text_equal(pair->key, names[1])) {
     out->declared_kind = &kinds[1];
     if (cli_image_kind_parse(pair->value.data, &kind))
       kinds[1] = kdl_llvm_image_kind(kind);
@@ -127,7 +124,7 @@ static kdl_status parse_edit(const cli_args *args, edit *out, uint16_t kinds[2])
 static bool remove_key(kdl_pair *pairs, size_t *count, kdl_string key) {
   size_t kept = 0;
   for (size_t i = 0; i < *count; ++i) {
-    if (!same(pairs[i].key, key))
+    if (!kdl_text_equal(pairs[i].key, key))
       pairs[kept++] = pairs[i];
   }
   bool removed = kept < *count;
@@ -138,7 +135,7 @@ static bool remove_key(kdl_pair *pairs, size_t *count, kdl_string key) {
 /* The last pair with a key is the one that counts; a new key goes to the end. */
 static void set_key(kdl_pair *pairs, size_t *count, const kdl_pair *pair) {
   for (size_t i = *count; i-- > 0;) {
-    if (same(pairs[i].key, pair->key)) {
+    if (kdl_text_equal(pairs[i].key, pair->key)) {
       pairs[i].value = pair->value;
       return;
     }

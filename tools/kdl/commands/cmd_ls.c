@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl ls: what a file holds. */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -23,14 +24,6 @@ typedef struct {
   bool printed;   /* something stands above: a blank line goes between */
   cli_json *json; /* NULL where tables are wanted */
 } listing;
-
-static kdl_string text(const char *data) {
-  return (kdl_string){data, strlen(data)};
-}
-
-static bool same(kdl_string a, kdl_string b) {
-  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* The table                                                                                    */
@@ -65,14 +58,14 @@ static int nesting(const kdl_library *lib, const kdl_image_info *image) {
 static void add_number(cli_table *table, uint64_t number) {
   char digits[24];
   snprintf(digits, sizeof digits, "%" PRIu64, number);
-  cli_table_add(table, text(digits));
+  cli_table_add(table, kdl_text_of(digits));
 }
 
 static void add_kind(cli_table *table, const kdl_library *lib, const kdl_image_info *image) {
   char kind[32];
   snprintf(kind, sizeof kind, "%*s%s", nesting(lib, image) * 2, "",
            kdl_image_kind_name(image->kind));
-  cli_table_add(table, text(kind));
+  cli_table_add(table, kdl_text_of(kind));
 }
 
 /* Every pair but triple and arch, and but the digest where all is not wanted, as "key=value
@@ -84,8 +77,8 @@ static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) 
   const char *separator = "";
   for (size_t i = 0; stream && i < image->pair_count; ++i) {
     const kdl_pair *pair = &image->pairs[i];
-    if (same(pair->key, text("triple")) || same(pair->key, text("arch")) ||
-        (!wide && same(pair->key, text(KDL_DIGEST_KEY))))
+    if (kdl_text_is(pair->key, "triple") || kdl_text_is(pair->key, "arch") ||
+        (!wide && kdl_text_is(pair->key, KDL_DIGEST_KEY)))
       continue;
     const char *quote = memchr(pair->value.data, ' ', pair->value.length) ? "\"" : "";
     fputs(separator, stream);
@@ -96,7 +89,7 @@ static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) 
     separator = " ";
   }
   bool whole = stream && fclose(stream) == 0;
-  cli_table_add(table, whole ? (kdl_string){joined, length} : text("(out of memory)"));
+  cli_table_add(table, whole ? (kdl_string){joined, length} : kdl_text_of("(out of memory)"));
   free(joined);
 }
 
@@ -128,7 +121,7 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
     return status == KDL_OK ? printer->status : status;
   return cli_image_kind_is_container(image.kind)
              ? KDL_OK
-             : cli_table_say(table, "no kernel names:", text(kdl_error_message()));
+             : cli_table_say(table, "no kernel names:", kdl_text_of(kdl_error_message()));
 }
 
 static void add_row(cli_table *table, const listing *what, kdl_library *lib,
@@ -136,7 +129,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
   char room[CLI_KIND_ROOM];
   add_number(table, image->index);
   add_kind(table, lib, image);
-  cli_table_add(table, text(cli_offload_kind_name(image->offload_kind, room)));
+  cli_table_add(table, kdl_text_of(cli_offload_kind_name(image->offload_kind, room)));
   cli_table_add(table, image->triple);
   cli_table_add(table, image->arch);
   add_number(table, image->byte_count);
@@ -144,7 +137,7 @@ static void add_row(cli_table *table, const listing *what, kdl_library *lib,
     char offset[24];
     snprintf(offset, sizeof offset, "0x%" PRIx64, image->header_offset);
     add_number(table, image->stored_count);
-    cli_table_add(table, text(offset));
+    cli_table_add(table, kdl_text_of(offset));
     cli_table_add(table, image->container);
   }
   add_pairs(table, image, what->wide);
@@ -204,7 +197,8 @@ static kdl_status print_archs(const kdl_library *lib) {
   qsort(images, count, sizeof *images, compare_archs);
   size_t kept = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (images[i].arch.length && (kept == 0 || !same(images[kept - 1].arch, images[i].arch)))
+    if (images[i].arch.length &&
+        (kept == 0 || !kdl_text_equal(images[kept - 1].arch, images[i].arch)))
       images[kept++] = images[i];
   }
   qsort(images, kept, sizeof *images, compare_indices);
@@ -224,7 +218,7 @@ static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
   if (what->printed)
     putchar('\n');
   what->printed = true;
-  kdl_status status = what->headings ? cli_text_print(text(path), ":\n") : KDL_OK;
+  kdl_status status = what->headings ? cli_text_print(kdl_text_of(path), ":\n") : KDL_OK;
   if (status != KDL_OK)
     return status;
   return what->archs ? print_archs(lib) : print_table(what, lib);

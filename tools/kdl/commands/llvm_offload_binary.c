@@ -5,6 +5,7 @@
  * that the command line does not say, so that the bytes are LLVM's.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -85,9 +86,7 @@ static bool fits_term(const opened *from, const kdl_image_info *image, const cli
       ends_in(image->container, " in ", term->value.data))
     return true;
   const kdl_string *value = kdl_image_value(from->input.lib, image->index, term->key.data);
-  return value ? value->length == term->value.length &&
-                     memcmp(value->data, term->value.data, value->length) == 0
-               : term->value.length == 0;
+  return value ? kdl_text_equal(*value, term->value) : term->value.length == 0;
 }
 
 static bool fits(const opened *from, const kdl_image_info *image, const cli_terms *terms) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/ls_json.h"
+#include "base/text.h"
 
 #include "base/error.h"
 #include "images/kinds.h"
@@ -31,9 +32,7 @@ static bool *find_last_of_each(const kdl_pair *pairs, size_t count) {
     sorted[i] = &pairs[i];
   qsort(sorted, count, sizeof *sorted, compare_pairs);
   for (size_t i = 0; i < count; ++i) {
-    bool repeated =
-        i + 1 < count && sorted[i]->key.length == sorted[i + 1]->key.length &&
-        memcmp(sorted[i]->key.data, sorted[i + 1]->key.data, sorted[i]->key.length) == 0;
+    bool repeated = i + 1 < count && kdl_text_equal(sorted[i]->key, sorted[i + 1]->key);
     last[sorted[i] - pairs] = !repeated;
   }
   free(sorted);

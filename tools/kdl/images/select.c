@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/select.h"
+#include "base/text.h"
 
 #include "base/error.h"
 #include "images/kinds.h"
@@ -65,7 +66,7 @@ void cli_select_free(cli_select *select) {
 static const kdl_string *find_value(const kdl_image_info *image, kdl_string key) {
   for (size_t i = image->pair_count; i-- > 0;) {
     const kdl_pair *pair = &image->pairs[i];
-    if (pair->key.length == key.length && memcmp(pair->key.data, key.data, key.length) == 0)
+    if (kdl_text_equal(pair->key, key))
       return &pair->value;
   }
   return NULL;
@@ -79,8 +80,7 @@ static bool term_fits(const cli_select *select, const cli_term *term, const kdl_
   const kdl_string *value = find_value(image, term->key);
   if (!value)
     return term->value.length == 0;
-  return value->length == term->value.length &&
-         memcmp(value->data, term->value.data, value->length) == 0;
+  return kdl_text_equal(*value, term->value);
 }
 
 bool cli_select_fits(const cli_select *select, const kdl_image_info *image) {

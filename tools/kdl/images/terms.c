@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/terms.h"
+#include "base/text.h"
 
 #include "base/error.h"
 
@@ -29,10 +30,6 @@ kdl_status cli_terms_fail(const cli_terms *terms, size_t position, const char *f
   snprintf(context, sizeof context, "--%s", terms->option);
   snprintf(expected, sizeof expected, "expected %s", terms->grammar);
   return cli_point_at(context, terms->text, position, problem, expected);
-}
-
-static bool same(kdl_string a, kdl_string b) {
-  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
 /* Reads the term at text[position]; it ends before a comma or the text's end. */
@@ -70,12 +67,12 @@ static kdl_status join_repeated(cli_terms *terms) {
     cli_term term = terms->items[i];
     bool seen = false;
     for (size_t k = 0; k < count && !seen; ++k)
-      seen = same(terms->items[k].key, term.key);
+      seen = kdl_text_equal(terms->items[k].key, term.key);
     if (seen)
       continue;
     size_t length = term.value.length;
     for (size_t k = i + 1; k < terms->count; ++k) {
-      if (same(terms->items[k].key, term.key))
+      if (kdl_text_equal(terms->items[k].key, term.key))
         length += 1 + terms->items[k].value.length;
     }
     kdl_string key = kdl_arena_string(&terms->arena, term.key.data, term.key.length);
@@ -84,7 +81,7 @@ static kdl_status join_repeated(cli_terms *terms) {
       return kdl_fail(KDL_NO_MEMORY, "out of memory for --%s", terms->option);
     char *end = mempcpy(value, term.value.data, term.value.length);
     for (size_t k = i + 1; k < terms->count; ++k) {
-      if (!same(terms->items[k].key, term.key))
+      if (!kdl_text_equal(terms->items[k].key, term.key))
         continue;
       *end++ = ',';
       end = mempcpy(end, terms->items[k].value.data, terms->items[k].value.length);
@@ -124,7 +121,7 @@ void cli_terms_free(cli_terms *terms) {
 const cli_term *cli_terms_find(const cli_terms *terms, const char *key) {
   kdl_string wanted = {key, strlen(key)};
   for (size_t i = 0; i < terms->count; ++i) {
-    if (same(terms->items[i].key, wanted))
+    if (kdl_text_equal(terms->items[i].key, wanted))
       return &terms->items[i];
   }
   return NULL;

@@ -2,6 +2,7 @@
 /* kdl link: bitcode images become native ones, for the devices that are named. */
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
@@ -125,7 +126,7 @@ static kdl_status check_constant(const work *w, const char *text) {
     const cli_link_report *report = &w->items[i].result.report;
     for (size_t c = 0; c < report->constant_count; ++c) {
       const char *its = report->constants[c].name;
-      if (strlen(its) == name.length && memcmp(its, name.data, name.length) == 0)
+      if (kdl_text_is(name, its))
         return KDL_OK;
       kdl_nearest_offer(&nearest, its);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images that nothing but their order tells apart. */
 #include "base/error.h"
+#include "container/container.h"
 #include "images/rewrite.h"
 #include "verify/verify.h"
 
@@ -13,12 +14,8 @@ bool cli_verify_is_rival(const cli_subject *image) {
 }
 
 static kdl_string value_of(const kdl_image_info *info, const char *key) {
-  size_t length = strlen(key);
-  for (size_t i = info->pair_count; i-- > 0;) {
-    if (info->pairs[i].key.length == length && memcmp(info->pairs[i].key.data, key, length) == 0)
-      return info->pairs[i].value;
-  }
-  return (kdl_string){"", 0};
+  const kdl_string *value = kdl_find_value(info->pairs, info->pair_count, key);
+  return value ? *value : (kdl_string){"", 0};
 }
 
 /* Whatever takes part in choosing. */

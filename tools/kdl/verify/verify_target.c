@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "verify/verify_target.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Triples                                                                                      */
@@ -29,7 +26,8 @@ static bool same_architecture(const char *a, const char *b) {
   size_t b_length = strcspn(b, "-");
   if (a_length == b_length && memcmp(a, b, a_length) == 0)
     return true;
-  if (starts_with(a, "spir") && starts_with(b, "spir")) /* spir64, spirv64, spirv64v1.4, ... */
+  if (kdl_starts_with(a, "spir") &&
+      kdl_starts_with(b, "spir")) /* spir64, spirv64, spirv64v1.4, ... */
     return true;
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; ++i) {
     const char *const *names = aliases[i];
@@ -45,9 +43,9 @@ static bool same_architecture(const char *a, const char *b) {
 
 /* "sm_90a" or "compute_90a": 90 and 'a'; false for anything else. */
 static bool parse_sm(const char *arch, long *out_number, char *out_suffix) {
-  const char *digits = starts_with(arch, "sm_")        ? arch + 3
-                       : starts_with(arch, "compute_") ? arch + 8
-                                                       : NULL;
+  const char *digits = kdl_starts_with(arch, "sm_")        ? arch + 3
+                       : kdl_starts_with(arch, "compute_") ? arch + 8
+                                                           : NULL;
   if (!digits || *digits < '0' || *digits > '9')
     return false;
   char *end;

@@ -7,6 +7,7 @@
 #include "base/layer.h"
 #include "base/text.h"
 #include "binding/geometry.h"
+#include "library/image_name.h"
 #include "registry/permission.h"
 #include "system/environment.h"
 
@@ -63,7 +64,7 @@ static void say_bound(const kdl_kernel *kernel) {
   char name[128];
   if (!kdl_debug_on(KDL_DEBUG_LOAD))
     return;
-  kdl_module_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
+  kdl_image_name(kernel->lib, kdl_kernel_image(kernel), name, sizeof name);
   kdl_debug(KDL_DEBUG_LOAD, "%s: bound to %s of %s, %s %zu of %zu", kernel->name, name,
             kernel->lib->container->name, kernel->place ? "fallback: choice" : "choice",
             kernel->place + 1, kernel->ranked.selection->count);
@@ -83,7 +84,7 @@ static kdl_status try_images(kdl_kernel *kernel) {
       return KDL_OK;
     }
     char name[128];
-    kdl_module_name(kernel->lib, selection->images[i], name, sizeof name);
+    kdl_image_name(kernel->lib, selection->images[i], name, sizeof name);
     if (i == 0) {
       first_status = status;
       first_code = kdl_error_code();

@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "binding/kernel.h"
+#include "library/image_name.h"
 #include "system/environment.h"
 #include "trace/trace.h"
 
@@ -182,7 +183,7 @@ static void begin_tracing(kdl_kernel *kernel) {
                          .device = kernel->runtime->name,
                          .target = kernel->lib->container->images[image].arch.data,
                          .kind = kdl_image_kind_name(kernel->module->kind),
-                         .variant = kdl_module_variant(kernel->lib, image),
+                         .variant = kdl_image_variant_tag(kernel->lib, image),
                          .has_image = true,
                          .image = image});
   kernel->untraced = untraced_entry(kernel);

@@ -37,6 +37,17 @@ static void free_kernel(kdl_kernel *kernel) {
   free(kernel);
 }
 
+/* Kernels lie in modules, so they go first. */
+static void unbind(kdl_library *lib) {
+  while (lib->kernels) {
+    kdl_kernel *kernel = lib->kernels;
+    lib->kernels = kernel->next;
+    kdl_fork_remove(&kernel->fork);
+    free_kernel(kernel);
+  }
+  kdl_modules_unload(lib);
+}
+
 static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
   const char *constants = found->asked->constants;
@@ -56,6 +67,7 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   }
   kernel->next = lib->kernels;
   lib->kernels = kernel;
+  lib->unbind = unbind;
   return kernel;
 }
 
@@ -184,15 +196,6 @@ kdl_kernel *kdl_kernel_retain(kdl_kernel *kernel) {
 void kdl_kernel_release(kdl_kernel *kernel) {
   if (kernel)
     kdl_close(kernel->lib);
-}
-
-void kdl_kernels_free(kdl_library *lib) {
-  while (lib->kernels) {
-    kdl_kernel *kernel = lib->kernels;
-    lib->kernels = kernel->next;
-    kdl_fork_remove(&kernel->fork);
-    free_kernel(kernel);
-  }
 }
 
 kdl_status kdl_prefetch(kdl_kernel *kernel) {

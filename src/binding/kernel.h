@@ -70,8 +70,6 @@ static inline bool kdl_kernel_is_bound(const kdl_kernel *kernel) {
 /* Loads the best image that loads, where that has not happened yet. */
 kdl_status kdl_kernel_bind(kdl_kernel *kernel);
 
-void kdl_kernels_free(kdl_library *lib);
-
 /* The image that was loaded. */
 static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
   return kernel->ranked.selection->images[kernel->place];

@@ -5,6 +5,7 @@
 #include "base/layer.h"
 #include "bitcode/bitcode.h"
 #include "image/image.h"
+#include "library/image_name.h"
 #include "system/environment.h"
 #include "system/lock.h"
 
@@ -22,41 +23,6 @@ void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
 kdl_status kdl_fail_again(const kdl_remembered *failure) {
   return kdl_fail_code(failure->status, failure->code, "%s",
                        failure->story ? failure->story : "out of memory");
-}
-
-static char *append(char *at, const char *end, const char *text) {
-  while (*text && at < end)
-    *at++ = *text++;
-  return at;
-}
-
-/* Every load writes one, for messages that are seldom needed: snprintf would cost ten times as
- * much. */
-static void write_name(const kdl_library *lib, uint32_t image, const char *before, char *buffer,
-                       size_t size) {
-  const kdl_image *what = &lib->container->images[image];
-  /* An indexed image was not looked at, and producers often declare no kind. */
-  const char *kind = what->kind == KDL_IMAGE_UNKNOWN ? "" : kdl_image_kind_name(what->kind);
-  char number[12] = "", *digit = number + sizeof number - 1;
-  do
-    *--digit = (char)('0' + image % 10);
-  while (image /= 10);
-  const char *const parts[] = {before, *before ? ": image " : "image ",       digit,           " (",
-                               kind,   *kind && what->arch.length ? " " : "", what->arch.data, ")"};
-  char *at = buffer;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
-    at = append(at, buffer + size - 1, parts[i]);
-  *at = '\0';
-}
-
-void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size) {
-  write_name(lib, image, "", buffer, size);
-}
-
-const char *kdl_module_variant(const kdl_library *lib, uint32_t image) {
-  const kdl_image *what = &lib->container->images[image];
-  const kdl_string *tag = kdl_find_value(what->pairs, what->pair_count, "variant_tag");
-  return tag ? tag->data : NULL;
 }
 
 static int64_t now_ns(void) {
@@ -83,7 +49,7 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
                                      .device = runtime->name,
                                      .target = image->arch,
                                      .kind = kdl_image_kind_name(image->kind),
-                                     .variant = kdl_module_variant(lib, module->image),
+                                     .variant = kdl_image_variant_tag(lib, module->image),
                                      .has_image = true,
                                      .image = module->image,
                                      .bytes = image->data_size,
@@ -161,7 +127,7 @@ static kdl_status kind_of(kdl_library *lib, uint32_t index, kdl_image_kind *out_
 static kdl_status load(kdl_library *lib, kdl_module *module) {
   const kdl_image *source = &lib->container->images[module->image];
   char name[512];
-  write_name(lib, module->image, lib->container->name, name, sizeof name);
+  kdl_image_name_in_library(lib, module->image, name, sizeof name);
   if (lib->flags & KDL_OPEN_NO_HOST &&
       kdl_device_is_process(module->runtime->device, module->runtime->route))
     return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST, and what runs "
@@ -277,7 +243,7 @@ void kdl_modules_unload(kdl_library *lib) {
       runtime->table->module_unload(runtime->handle, module->handle);
       if (kdl_debug_on(KDL_DEBUG_LOAD)) {
         char name[128];
-        kdl_module_name(lib, module->image, name, sizeof name);
+        kdl_image_name(lib, module->image, name, sizeof name);
         kdl_debug(KDL_DEBUG_LOAD, "%s: %s: unloaded", lib->container->name, name);
       }
     }

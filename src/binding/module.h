@@ -45,10 +45,4 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
 /* For the library's end: the newest first. */
 void kdl_modules_unload(kdl_library *lib);
 
-/* "saxpy.offload: image 2 (cubin sm_90)" or, where `lib` is named already, from "image" on. */
-void kdl_module_name(const kdl_library *lib, uint32_t image, char *buffer, size_t size);
-
-/* The image's variant_tag, or NULL. */
-const char *kdl_module_variant(const kdl_library *lib, uint32_t image);
-
 #endif

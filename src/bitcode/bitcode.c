@@ -2,10 +2,10 @@
 #include "bitcode/bitcode.h"
 
 #include "base/error.h"
-#include "binding/module.h"
 #include "bitcode/identity.h"
 #include "bitcode/link_run.h"
 #include "image/image.h"
+#include "library/image_name.h"
 #include "registry/permission.h"
 #include "system/environment.h"
 
@@ -107,7 +107,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   kdl_link_limits limits;
   char image[128];
   *linked = (kdl_linked){.claim = {.folder = -1}};
-  kdl_module_name(task->lib, task->image, image, sizeof image);
+  kdl_image_name(task->lib, task->image, image, sizeof image);
   snprintf(linked->name, sizeof linked->name, "%.300s: %s", task->lib->container->name, image);
   /* What is linked may use all that the device has. */
   kdl_device_permit_all(task->runtime->device, task->runtime->route);

@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "base/layer.h"
-#include "binding/kernel.h"
-#include "binding/module.h"
 #include "image/image.h"
 #include "library/caller.h"
 #include "library/scope.h"
@@ -128,8 +126,8 @@ kdl_library *kdl_retain(kdl_library *lib) {
 static void free_library(kdl_library *lib) {
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_remove(lib);
-  kdl_kernels_free(lib);
-  kdl_modules_unload(lib);
+  if (lib->unbind)
+    lib->unbind(lib);
   for (kdl_library_selector *node = atomic_load(&lib->selectors); node;) {
     kdl_library_selector *next = node->next;
     kdl_selector_destroy(node->selector);

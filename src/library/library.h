@@ -29,6 +29,7 @@ struct kdl_library {
   _Atomic(kdl_library_selector *) selectors; /* a list that only grows */
   struct kdl_module *modules;                /* binding/module.h: the newest first */
   struct kdl_kernel *kernels;                /* binding/kernel.h */
+  void (*unbind)(kdl_library *lib);          /* frees these two; set with the first kernel */
   pthread_mutex_t lock;                      /* held while any of them changes */
 };
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/json_writer.h"
+#include "base/text.h"
 #include "device/discover.h"
 #include "device/spec_json.h"
 
@@ -25,7 +27,7 @@ static void write_report(const kdl_driver_report *report, FILE *file) {
     if (!texts[i].text[0])
       continue;
     fprintf(file, ", \"%s\": ", texts[i].key);
-    kdl_json_write_string(texts[i].text, file);
+    kdl_json_write_string(file, kdl_text_of(texts[i].text));
   }
   fputs("}", file);
 }

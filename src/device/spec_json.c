@@ -3,26 +3,14 @@
 
 #include "base/error.h"
 #include "base/json_reader.h"
+#include "base/json_writer.h"
+#include "base/text.h"
 #include "device/spec_values.h"
 
 #include <inttypes.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
-
-void kdl_json_write_string(const char *text, FILE *file) {
-  putc('"', file);
-  for (; *text; ++text) {
-    unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\')
-      fprintf(file, "\\%c", c);
-    else if (c < 0x20)
-      fprintf(file, "\\u%04x", c);
-    else
-      putc(c, file);
-  }
-  putc('"', file);
-}
 
 /* "a+b" as ["a", "b"], or where the parts are numbers, as [8, 16]. */
 static void write_list(const char *joined, bool numbers, FILE *file) {
@@ -58,7 +46,7 @@ static void write_value(const kdl_device_spec *spec, const kdl_spec_key *key, FI
   case KDL_SPEC_KIND_UUID:
   case KDL_SPEC_KIND_PCI:
   case KDL_SPEC_KIND_VERSION:
-    kdl_json_write_string(text, file);
+    kdl_json_write_string(file, kdl_text_of(text));
     break;
   }
 }
@@ -66,7 +54,7 @@ static void write_value(const kdl_device_spec *spec, const kdl_spec_key *key, FI
 void kdl_device_spec_write_members(const kdl_device_spec *spec, int indent, FILE *file) {
   fprintf(file, "%*s\"backend\": \"%s\",\n%*s\"arch\": ", indent, "",
           kdl_backend_name(spec->backend), indent, "");
-  kdl_json_write_string(spec->arch, file);
+  kdl_json_write_string(file, kdl_text_of(spec->arch));
   size_t count;
   const kdl_spec_key *keys = kdl_spec_keys(&count);
   for (size_t i = 0; i < count; ++i) {

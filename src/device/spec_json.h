@@ -15,9 +15,6 @@ void kdl_device_spec_write_json(const kdl_device_spec *spec, int indent, FILE *f
 /* The members alone, each on its line, without a comma or newline behind the last. */
 void kdl_device_spec_write_members(const kdl_device_spec *spec, int indent, FILE *file);
 
-/* A string in quotes. */
-void kdl_json_write_string(const char *text, FILE *file);
-
 /* Reads a spec: an object with "backend" and "arch", or the one with that index in an array of them
  * or in the array "devices" of an object. Members that are not keys of a spec are ignored.
  * *out_count is how many there are. `name` is for messages, which carry line and column. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/write.h"
 
-#include "base/utf8.h"
+#include "base/json_writer.h"
 #include "system/file.h"
 #include "trace/device.h"
 #include "trace/trace.h"
@@ -69,18 +69,11 @@ static __attribute__((format(printf, 2, 3))) void print(writer *out, const char 
 
 /* Names come from files and may hold anything. */
 static void put_text(writer *out, const char *text) {
-  size_t left = strlen(text);
   put(out, "\"", 1);
-  while (left) {
-    size_t length = kdl_utf8_length(text, left);
-    if (length == 0)
-      put(out, "\\ufffd", 6);
-    else if (length == 1 && ((unsigned char)*text < 0x20 || *text == '"' || *text == '\\'))
-      print(out, "\\u%04x", (unsigned char)*text);
-    else
-      put(out, text, length);
-    text += length ? length : 1;
-    left -= length ? length : 1;
+  for (size_t left = strlen(text), length; left; left -= length, text += length) {
+    char escaped[KDL_JSON_ESCAPED];
+    length = kdl_json_escape(text, left, escaped);
+    put(out, escaped, strlen(escaped));
   }
   put(out, "\"", 1);
 }

@@ -155,7 +155,7 @@ static void test_names_from_files_are_json(void **state) {
   size_t size;
   char *text = (char *)read_file(path, &size);
   text[size] = '\0';
-  assert_non_null(strstr(text, "\"library\":\"a\\u0022b\\u005cc\\u000a\\u0001\",\"device\":"
+  assert_non_null(strstr(text, "\"library\":\"a\\\"b\\\\c\\n\\u0001\",\"device\":"
                                "\"\\ufffd\xc3\xa9\",\"bytes\":1,\"failed\":true"));
   free(text);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/json.h"
 
-#include "cli/text.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -57,31 +58,13 @@ void cli_json_end_array(cli_json *json) {
   end_nested(json, ']');
 }
 
-static void put_quoted(cli_json *json, kdl_string text) {
-  putc('"', json->file);
-  for (size_t i = 0; i < text.length; ++i) {
-    unsigned char byte = (unsigned char)text.data[i];
-    if (byte == '"' || byte == '\\')
-      fprintf(json->file, "\\%c", byte);
-    else if (byte == '\n')
-      fputs("\\n", json->file);
-    else if (byte == '\t')
-      fputs("\\t", json->file);
-    else if (byte < 0x20 || byte == 0x7f)
-      fprintf(json->file, "\\u%04x", byte);
-    else
-      putc(byte, json->file);
-  }
-  putc('"', json->file);
-}
-
 static void put_hex(cli_json *json, kdl_string bytes) {
   for (size_t i = 0; i < bytes.length; ++i)
     fprintf(json->file, "%02x", (unsigned)(unsigned char)bytes.data[i]);
 }
 
 static bool is_text(kdl_string bytes) {
-  return !memchr(bytes.data, 0, bytes.length) && cli_text_is_utf8(bytes);
+  return !memchr(bytes.data, 0, bytes.length) && kdl_utf8_is_valid(bytes.data, bytes.length);
 }
 
 void cli_json_key(cli_json *json, const char *key) {
@@ -91,7 +74,7 @@ void cli_json_key(cli_json *json, const char *key) {
 void cli_json_key_bytes(cli_json *json, kdl_string key) {
   begin_value(json);
   if (is_text(key)) {
-    put_quoted(json, key);
+    kdl_json_write_string(json->file, key);
   } else {
     fputs("\"hex:", json->file);
     put_hex(json, key);
@@ -108,7 +91,7 @@ void cli_json_text(cli_json *json, const char *text) {
 void cli_json_bytes(cli_json *json, kdl_string bytes) {
   begin_value(json);
   if (is_text(bytes)) {
-    put_quoted(json, bytes);
+    kdl_json_write_string(json->file, bytes);
     return;
   }
   fputs("{\"hex\": \"", json->file);

@@ -10,12 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the UTF-8 sequence that starts at `text`, 1 to 4, with its code point; 0 where the
- * bytes are not valid UTF-8 (overlong forms and surrogates included). `size` is at least 1. */
-size_t cli_text_decode(const char *text, size_t size, uint32_t *out_code);
-
-bool cli_text_is_utf8(kdl_string text);
-
 /* A malloc'ed copy that is safe to print: what the locale cannot print in a column of its own is
  * written as \xNN. NULL when out of memory. */
 char *cli_text_printable(kdl_string text);

@@ -124,7 +124,7 @@ static void release(kdl_container *container, kdl_image *image, bool keep) {
 /* ------------------------------------------------------------------------------------------ */
 /* Inflating                                                                                    */
 
-/* Called with the source's lock held. */
+/* For the thread whose work it is. */
 static kdl_status inflate_image(kdl_image *image, const void *packed) {
   size_t total = (size_t)own_size(image);
   uint8_t *memory =
@@ -150,11 +150,11 @@ static kdl_status look_at(kdl_image *image, uint32_t index, const void **out_dat
   const void *stored;
   kdl_status status = kdl_source_view(image->source, image->offset, image->stored_size, &stored);
   if (status == KDL_OK && image->codec != KDL_CODEC_NONE) {
-    kdl_lock(&image->source->lock);
+    kdl_work_take(&image->loan->inflating);
     if (!image->loan->inflated)
       status = inflate_image(image, stored);
     stored = image->loan->inflated;
-    kdl_unlock(&image->source->lock);
+    kdl_work_end(&image->loan->inflating);
     if (status != KDL_OK)
       kdl_error_prefix("%s: offset 0x%" PRIx64 ": image %" PRIu32, image->source->name,
                        image->offset, index);

@@ -232,10 +232,28 @@ const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t leng
   return status == KDL_OK ? source->ready + (offset - source->ready_offset) : NULL;
 }
 
+/* What a thread of the process that forked had begun is left as it is: bytes of it may be lent. */
+static void leave_stream(kdl_source *source) {
+  source->inflater = NULL;
+  source->inflated = NULL;
+  source->ready_size = 0;
+}
+
+static kdl_status view_stream(kdl_source *source, uint64_t offset, uint64_t length,
+                              const void **out_data) {
+  if (kdl_work_take(&source->inflating) == KDL_WORK_ABANDONED)
+    leave_stream(source);
+  kdl_status status = inflate_up_to(source, offset + length);
+  if (status == KDL_OK)
+    *out_data = source->inflated + offset;
+  kdl_work_end(&source->inflating);
+  return status;
+}
+
 /* Maps the file once. The size is asked for again each time, so that a truncated file is an error
  * here and not a SIGBUS in the reader. */
-static kdl_status view_file(kdl_source *source, uint64_t offset, uint64_t length,
-                            const void **out_data) {
+static kdl_status map_file(kdl_source *source, uint64_t offset, uint64_t length,
+                           const void **out_data) {
   struct stat info;
   if (fstat(source->fd, &info) != 0)
     return kdl_fail(KDL_IO, "%s: cannot stat: %s", source->name, strerror(errno));
@@ -258,6 +276,14 @@ static kdl_status view_file(kdl_source *source, uint64_t offset, uint64_t length
   return KDL_OK;
 }
 
+static kdl_status view_file(kdl_source *source, uint64_t offset, uint64_t length,
+                            const void **out_data) {
+  kdl_lock(&source->lock);
+  kdl_status status = map_file(source, offset, length, out_data);
+  kdl_unlock(&source->lock);
+  return status;
+}
+
 kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
                            const void **out_data) {
   if (!kdl_in_range(offset, length, source->size))
@@ -273,17 +299,8 @@ kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
     *out_data = source->ready + offset;
     return KDL_OK;
   }
-  kdl_lock(&source->lock);
-  kdl_status status;
-  if (source->fd >= 0) {
-    status = view_file(source, offset, length, out_data);
-  } else {
-    status = inflate_up_to(source, offset + length);
-    if (status == KDL_OK)
-      *out_data = source->inflated + offset;
-  }
-  kdl_unlock(&source->lock);
-  return status;
+  return source->fd >= 0 ? view_file(source, offset, length, out_data)
+                         : view_stream(source, offset, length, out_data);
 }
 
 void kdl_source_relax(kdl_source *source) {

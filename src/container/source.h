@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "container/codec.h"
+#include "system/lock.h"
 
 #include <kdl/kdl.h>
 
@@ -36,7 +37,8 @@ typedef struct kdl_loan {
   struct kdl_loan *older; /* of those that nobody holds, in the order of their return */
   struct kdl_loan *newer;
   kdl_source *stream; /* NULL: an image's */
-  uint8_t *inflated;  /* an image's */
+  kdl_work inflating; /* an image */
+  uint8_t *inflated;  /* an image's, for the thread whose work it is */
   uint64_t size;      /* of the memory, while nobody holds it */
   uint32_t holders;
   bool kept;
@@ -68,7 +70,8 @@ struct kdl_source {
   kdl_region packed;
   kdl_inflater *inflater; /* while the stream is inflated in part */
   uint8_t *inflated;      /* NULL until something is read */
-  pthread_mutex_t lock;   /* guards the mapping and the inflater after the container is open */
+  pthread_mutex_t lock;   /* of a file: guards the mapping after the container is open */
+  kdl_work inflating;     /* of a stream, likewise its inflater */
   kdl_loan loan;          /* of a stream; guarded by the container's lock */
 };
 

@@ -128,12 +128,10 @@ static void free_library(kdl_library *lib) {
     kdl_scope_remove(lib);
   if (lib->unbind)
     lib->unbind(lib);
-  for (kdl_library_selector *node = atomic_load(&lib->selectors); node;) {
-    kdl_library_selector *next = node->next;
-    kdl_selector_destroy(node->selector);
-    free(node->variant_tag);
-    free(node);
-    node = next;
+  for (kdl_selector *selector = atomic_load(&lib->selectors); selector;) {
+    kdl_selector *next = selector->next;
+    kdl_selector_destroy(selector);
+    selector = next;
   }
   kdl_catalog_destroy(atomic_load(&lib->catalog));
   kdl_container_close(lib->container);
@@ -146,58 +144,44 @@ void kdl_close(kdl_library *lib) {
     free_library(lib);
 }
 
+static kdl_status make_catalog(kdl_library *lib) {
+  kdl_catalog *catalog;
+  kdl_layer_enter(KDL_LAYER_SELECT);
+  kdl_status status = kdl_catalog_create(lib->container, &catalog);
+  kdl_layer_leave(KDL_LAYER_SELECT,
+                  &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
+  if (status == KDL_OK)
+    atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
+  return status;
+}
+
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
-  kdl_catalog *catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire);
   kdl_status status = kdl_fork_check();
-  if (status == KDL_OK && !catalog) {
-    kdl_lock(&lib->lock);
-    catalog = atomic_load_explicit(&lib->catalog, memory_order_relaxed);
-    if (!catalog) {
-      kdl_layer_enter(KDL_LAYER_SELECT);
-      status = kdl_catalog_create(lib->container, &catalog);
-      kdl_layer_leave(KDL_LAYER_SELECT, &(kdl_layer_about){.library = lib->container->name,
-                                                           .failed = status != KDL_OK});
-      if (status == KDL_OK)
-        atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
-    }
-    kdl_unlock(&lib->lock);
+  while (status == KDL_OK &&
+         !(*out_catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire))) {
+    if (kdl_work_begin(&lib->cataloging) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(&lib->catalog, memory_order_relaxed))
+      status = make_catalog(lib);
+    kdl_work_end(&lib->cataloging);
   }
-  *out_catalog = catalog;
   return status;
 }
 
 static kdl_selector *find_selector(kdl_library *lib, const kdl_query *query) {
-  kdl_library_selector *node = atomic_load_explicit(&lib->selectors, memory_order_acquire);
-  for (; node; node = node->next) {
-    bool same_tag = node->variant_tag ? query->variant_tag.data &&
-                                            strcmp(node->variant_tag, query->variant_tag.data) == 0
-                                      : !query->variant_tag.data;
-    if (node->route == query->device && node->policy == query->policy && same_tag)
-      return node->selector;
-  }
-  return NULL;
+  kdl_selector *selector = atomic_load_explicit(&lib->selectors, memory_order_acquire);
+  while (selector && !kdl_selector_is_for(selector, query))
+    selector = selector->next;
+  return selector;
 }
 
 static kdl_selector *add_selector(kdl_library *lib, kdl_catalog *catalog, const kdl_query *query) {
-  kdl_library_selector *node = calloc(1, sizeof *node);
-  if (!node)
+  kdl_selector *selector;
+  if (kdl_selector_create(catalog, query, &selector) != KDL_OK)
     return NULL;
-  kdl_query own = *query;
-  if (query->variant_tag.data) {
-    node->variant_tag = strdup(query->variant_tag.data);
-    own.variant_tag.data = node->variant_tag;
-  }
-  node->route = query->device;
-  node->policy = query->policy;
-  if ((query->variant_tag.data && !node->variant_tag) ||
-      kdl_selector_create(catalog, &own, &node->selector) != KDL_OK) {
-    free(node->variant_tag);
-    free(node);
-    return NULL;
-  }
-  node->next = atomic_load_explicit(&lib->selectors, memory_order_relaxed);
-  atomic_store_explicit(&lib->selectors, node, memory_order_release);
-  return node->selector;
+  selector->next = atomic_load_explicit(&lib->selectors, memory_order_relaxed);
+  atomic_store_explicit(&lib->selectors, selector, memory_order_release);
+  return selector;
 }
 
 kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,

@@ -5,32 +5,25 @@
 
 #include "container/container.h"
 #include "select/selector.h"
+#include "system/lock.h"
 
 #include <kdl/kdl.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The choices on one route of one device under one policy and tag. */
-typedef struct kdl_library_selector {
-  struct kdl_library_selector *next;
-  const kdl_select_device *route;
-  kdl_policy policy;
-  char *variant_tag; /* NULL: none */
-  kdl_selector *selector;
-} kdl_library_selector;
-
 struct kdl_library {
   kdl_container *container;
   atomic_size_t references;
-  uint32_t flags;                            /* KDL_OPEN_ */
-  kdl_library *next_global;                  /* library/scope.h */
-  _Atomic(kdl_catalog *) catalog;            /* made when somebody first chooses */
-  _Atomic(kdl_library_selector *) selectors; /* a list that only grows */
-  struct kdl_module *modules;                /* binding/module.h: the newest first */
-  struct kdl_kernel *kernels;                /* binding/kernel.h */
-  void (*unbind)(kdl_library *lib);          /* frees these two; set with the first kernel */
-  pthread_mutex_t lock;                      /* held while any of them changes */
+  uint32_t flags;           /* KDL_OPEN_ */
+  kdl_library *next_global; /* library/scope.h */
+  kdl_work cataloging;
+  _Atomic(kdl_catalog *) catalog;    /* made when first a choice is asked for */
+  _Atomic(kdl_selector *) selectors; /* a list that only grows */
+  struct kdl_module *modules;        /* binding/module.h: the newest first */
+  struct kdl_kernel *kernels;        /* binding/kernel.h */
+  void (*unbind)(kdl_library *lib);  /* frees these two; set with the first kernel */
+  pthread_mutex_t lock;              /* held while any of them changes */
 };
 
 /* The library's catalog, made when first asked for. */

@@ -68,13 +68,34 @@ void kdl_scope_remove(kdl_library *lib) {
   kdl_unlock(&globals_lock);
 }
 
-static bool visit_globals(bool (*visit)(void *user, kdl_library *lib), void *user) {
-  bool stopped = false;
+/* The first library from `at` on that is not being closed, retained. */
+static kdl_library *retain_open(kdl_library *at) {
+  for (; at; at = at->next_global) {
+    size_t references = atomic_load_explicit(&at->references, memory_order_relaxed);
+    while (references &&
+           !atomic_compare_exchange_weak(&at->references, &references, references + 1))
+      ;
+    if (references)
+      break;
+  }
+  return at;
+}
+
+/* Each library is retained while it is visited, and so stays in the list. */
+static void visit_globals(bool (*visit)(void *user, kdl_library *lib), void *user) {
   kdl_lock(&globals_lock);
-  for (kdl_library *at = globals; at && !stopped; at = at->next_global)
-    stopped = visit(user, at);
+  kdl_library *at = retain_open(globals);
   kdl_unlock(&globals_lock);
-  return stopped;
+  while (at) {
+    kdl_library *next = NULL;
+    if (!visit(user, at)) {
+      kdl_lock(&globals_lock);
+      next = retain_open(at->next_global);
+      kdl_unlock(&globals_lock);
+    }
+    kdl_close(at);
+    at = next;
+  }
 }
 
 kdl_status kdl_scope_visit(kdl_library *lib, bool (*visit)(void *user, kdl_library *lib),

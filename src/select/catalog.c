@@ -3,28 +3,26 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "image/image.h"
 #include "system/lock.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { kernels_unread, kernels_known, kernels_unreadable } kernel_state;
-
+/* The kernels of one image: made by one thread, and from then on as they are. */
 typedef struct {
-  _Atomic kernel_state state; /* written last, so that a reader who sees it sees the rest */
-  bool indexed;
   bool unresolved;
   const char *trouble;
-  kdl_string *names;
+  kdl_string *names; /* in the order of compare_names */
   size_t count;
   size_t capacity;
   const kdl_pair **keys; /* of an index, by name, the last of equal ones last */
   size_t key_count;
+  kdl_arena arena; /* of names that stand in the image */
 } kernel_list;
 
 typedef struct {
@@ -32,15 +30,25 @@ typedef struct {
   uint8_t generic;
 } image_version;
 
+typedef struct {
+  _Atomic(const kernel_list *) kernels; /* NULL: not read yet */
+  kdl_work reading;
+  image_version version;
+  bool indexed;
+} catalog_image;
+
 struct kdl_catalog {
   kdl_container *container;
-  kdl_preference orders[KDL_POLICY_COUNT]; /* by file order, the rules are where the images are */
-  kernel_list *kernels;
-  image_version *versions;
-  kdl_arena arena;
-  pthread_mutex_t lock; /* held while names are read */
-  _Atomic(bool) ran_out;
+  kdl_image_rule *rules; /* where the images are */
+  catalog_image *images;
+  char *room; /* for the orders */
+  kdl_preference orders[KDL_POLICY_COUNT];
+  atomic_bool is_ordered[KDL_POLICY_COUNT];
+  kdl_work ordering;
+  atomic_bool ran_out;
 };
+
+static const kernel_list no_memory = {.trouble = "out of memory"};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
@@ -55,12 +63,12 @@ static bool has_index(const kdl_image *image) {
 }
 
 /* "1.2" under a key. Of repeated keys the last counts. */
-static image_version said_under(const kdl_image *image, const char *key) {
+static image_version said_under(const kdl_image *image, kdl_string key) {
   for (uint32_t i = image->pair_count; i-- > 0;) {
     kdl_string text = image->pairs[i].value;
     uint32_t major, minor = 0;
     size_t at = 0;
-    if (!kdl_text_is(image->pairs[i].key, key))
+    if (!kdl_text_equal(image->pairs[i].key, key))
       continue;
     bool has_major = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
     bool has_dot = has_major && at < text.length && text.data[at] == '.';
@@ -75,8 +83,9 @@ static image_version said_under(const kdl_image *image, const char *key) {
 
 /* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
 static image_version said_version(const kdl_image *image) {
-  image_version version = said_under(image, "kdl.version");
-  return version.major || image->kind != KDL_IMAGE_PTX ? version : said_under(image, "kdl.ptx_isa");
+  image_version version = said_under(image, KDL_TEXT("kdl.version"));
+  return version.major || image->kind != KDL_IMAGE_PTX ? version
+                                                       : said_under(image, KDL_TEXT("kdl.ptx_isa"));
 }
 
 /* Versions stand in the image's own header. They are looked up where that costs one look: not in
@@ -111,59 +120,58 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .arch = image->arch,
       .pairs = image->pairs,
       .pair_count = image->pair_count,
-      .version_major = catalog->versions[index].major,
-      .version_minor = catalog->versions[index].minor,
-      .generic_version = catalog->versions[index].generic,
+      .version_major = catalog->images[index].version.major,
+      .version_minor = catalog->images[index].version.minor,
+      .generic_version = catalog->images[index].version.generic,
       .is_link_input = image->is_link_input,
   };
 }
 
-static bool compile_rules(kdl_catalog *catalog) {
+static void compile_rules(kdl_catalog *catalog) {
   kdl_container *container = catalog->container;
-  kdl_image_rule *rules = calloc(container->count + 1, sizeof *rules);
-  bool fits = rules != NULL;
-  for (uint32_t i = 0; fits && i < container->count; ++i) {
-    catalog->kernels[i].indexed = has_index(&container->images[i]);
-    catalog->versions[i] = read_version(container, i, catalog->kernels[i].indexed);
+  for (uint32_t i = 0; i < container->count; ++i) {
+    catalog_image *image = &catalog->images[i];
+    image->indexed = has_index(&container->images[i]);
+    image->version = read_version(container, i, image->indexed);
     kdl_image_desc desc = kdl_catalog_desc(catalog, i);
-    kdl_image_compile(&desc, &rules[i]);
+    kdl_image_compile(&desc, &catalog->rules[i]);
   }
-  for (size_t i = 0; fits && i < KDL_POLICY_COUNT; ++i)
-    fits = kdl_preference_create(rules, container->count, (kdl_policy)i, &catalog->orders[i]);
-  free(rules);
-  return fits;
 }
 
+/* All in one piece: the catalog, its images, their rules, and room for the orders. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog) {
-  kdl_catalog *catalog = calloc(1, sizeof *catalog);
-  if (catalog) {
-    catalog->container = container;
-    pthread_mutex_init(&catalog->lock, NULL);
-    catalog->kernels = calloc(container->count + 1, sizeof *catalog->kernels);
-    catalog->versions = calloc(container->count + 1, sizeof *catalog->versions);
-  }
-  if (!catalog || !catalog->kernels || !catalog->versions || !compile_rules(catalog)) {
-    kdl_catalog_destroy(catalog);
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %" PRIu32 " images",
-                    container->name, container->count);
-  }
+  size_t count = container->count;
+  size_t head = sizeof(kdl_catalog) + count * sizeof(catalog_image);
+  kdl_catalog *catalog =
+      malloc(head + count * sizeof *catalog->rules + KDL_POLICY_COUNT * kdl_preference_size(count));
+  if (!catalog)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %zu images", container->name,
+                    count);
+  memset(catalog, 0, head);
+  catalog->container = container;
+  catalog->images = (catalog_image *)(catalog + 1);
+  catalog->rules = (kdl_image_rule *)(catalog->images + count);
+  catalog->room = (char *)(catalog->rules + count);
+  compile_rules(catalog);
   *out_catalog = catalog;
   return KDL_OK;
+}
+
+static void free_list(const kernel_list *list) {
+  if (!list || list == &no_memory)
+    return;
+  kernel_list *own = (kernel_list *)(uintptr_t)list;
+  free(own->names);
+  free((void *)own->keys);
+  kdl_arena_free(&own->arena);
+  free(own);
 }
 
 void kdl_catalog_destroy(kdl_catalog *catalog) {
   if (!catalog)
     return;
-  for (size_t i = 0; catalog->kernels && i < catalog->container->count; ++i) {
-    free(catalog->kernels[i].names);
-    free((void *)catalog->kernels[i].keys);
-  }
-  kdl_arena_free(&catalog->arena);
-  pthread_mutex_destroy(&catalog->lock);
-  free(catalog->versions);
-  free(catalog->kernels);
-  for (size_t i = 0; i < KDL_POLICY_COUNT; ++i)
-    kdl_preference_destroy(&catalog->orders[i]);
+  for (size_t i = 0; i < catalog->container->count; ++i)
+    free_list(atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed));
   free(catalog);
 }
 
@@ -175,19 +183,29 @@ const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
   return &catalog->container->images[index];
 }
 
-const kdl_preference *kdl_catalog_order(const kdl_catalog *catalog, kdl_policy policy) {
+const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy) {
+  atomic_bool *is_ordered = &catalog->is_ordered[policy];
+  while (!atomic_load_explicit(is_ordered, memory_order_acquire)) {
+    if (kdl_work_begin(&catalog->ordering) == KDL_WORK_WAITED)
+      continue;
+    size_t count = kdl_catalog_count(catalog);
+    if (!atomic_load_explicit(is_ordered, memory_order_relaxed))
+      catalog->orders[policy] = kdl_preference_make(
+          catalog->rules, count, policy, catalog->room + policy * kdl_preference_size(count));
+    atomic_store_explicit(is_ordered, true, memory_order_release);
+    kdl_work_end(&catalog->ordering);
+  }
   return &catalog->orders[policy];
 }
 
 const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
-  return &catalog->orders[KDL_POLICY_FIRST].rules[index];
+  return &catalog->rules[index];
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
 typedef struct {
-  kdl_catalog *catalog;
   kernel_list *list;
   bool out_of_memory;
 } name_collector;
@@ -207,7 +225,7 @@ static bool append_name(kernel_list *list, kdl_string name) {
 
 static int collect_name(void *user, const char *name, size_t length) {
   name_collector *collector = user;
-  kdl_string copy = kdl_arena_string(&collector->catalog->arena, name, length);
+  kdl_string copy = kdl_arena_string(&collector->list->arena, name, length);
   collector->out_of_memory = !copy.data || !append_name(collector->list, copy);
   return collector->out_of_memory;
 }
@@ -245,18 +263,15 @@ static bool collect_index(const kdl_image *image, kernel_list *list) {
     if (sorts)
       list->keys[list->key_count++] = &image->pairs[i];
   }
-  if (list->key_count > 1)
-    qsort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
+  kdl_sort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
   return true;
 }
 
-/* Called with the lock held. */
-static void read_names(kdl_catalog *catalog, size_t index) {
-  kernel_list *list = &catalog->kernels[index];
+static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *list) {
   const kdl_image *image = &catalog->container->images[index];
-  name_collector collector = {catalog, list, false};
+  name_collector collector = {list, false};
   kdl_status status = KDL_OK;
-  if (list->indexed) {
+  if (catalog->images[index].indexed) {
     collector.out_of_memory = !collect_index(image, list);
   } else {
     const void *data;
@@ -272,66 +287,39 @@ static void read_names(kdl_catalog *catalog, size_t index) {
   if (collector.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   if (status != KDL_OK) {
-    const char *copy = kdl_arena_format(&catalog->arena, "%s", kdl_error_message());
-    list->trouble = copy ? copy : "out of memory";
-  } else if (list->count) {
-    qsort(list->names, list->count, sizeof *list->names, compare_names);
+    const char *copy = kdl_arena_format(&list->arena, "%s", kdl_error_message());
+    list->trouble = copy ? copy : no_memory.trouble;
+  } else {
+    kdl_sort(list->names, list->count, sizeof *list->names, compare_names);
   }
-  if (status == KDL_NO_MEMORY)
+  return status;
+}
+
+/* For the thread whose work it is. */
+static const kernel_list *read_list(kdl_catalog *catalog, size_t index) {
+  kernel_list *list = calloc(1, sizeof *list);
+  if (!list || read_names(catalog, index, list) == KDL_NO_MEMORY)
     atomic_store_explicit(&catalog->ran_out, true, memory_order_relaxed);
-  atomic_store_explicit(&list->state, status == KDL_OK ? kernels_known : kernels_unreadable,
-                        memory_order_release);
+  return list ? list : &no_memory;
 }
 
 static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
-  kernel_list *list = &catalog->kernels[index];
-  if (atomic_load_explicit(&list->state, memory_order_acquire) == kernels_unread) {
-    kdl_lock(&catalog->lock);
-    if (atomic_load_explicit(&list->state, memory_order_relaxed) == kernels_unread)
-      read_names(catalog, index);
-    kdl_unlock(&catalog->lock);
+  catalog_image *image = &catalog->images[index];
+  const kernel_list *list;
+  while (!(list = atomic_load_explicit(&image->kernels, memory_order_acquire))) {
+    if (kdl_work_begin(&image->reading) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(&image->kernels, memory_order_relaxed))
+      atomic_store_explicit(&image->kernels, read_list(catalog, index), memory_order_release);
+    kdl_work_end(&image->reading);
   }
   return list;
 }
 
-kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
-  const kernel_list *list = kernels_of(catalog, index);
-  if (list->trouble)
-    return KDL_KERNEL_UNREADABLE;
-  bool held =
-      list->count && bsearch(&kernel, list->names, list->count, sizeof kernel, compare_names);
-  return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
-}
-
-uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
-  uint32_t families = 0;
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
-    bool ruled_out = kernel.data && catalog->kernels[i].indexed &&
-                     kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
-    if (!rule->faults && !ruled_out)
-      families |= 1u << rule->family;
-  }
-  return families;
-}
-
-bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
-  return kernels_of(catalog, index)->unresolved;
-}
-
-bool kdl_catalog_ran_out(const kdl_catalog *catalog) {
-  return atomic_load_explicit(&catalog->ran_out, memory_order_relaxed);
-}
-
-const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
-  const kernel_list *list = kernels_of(catalog, index);
-  return list->trouble ? list->trouble : "";
-}
-
-const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
-  const kernel_list *list = kernels_of(catalog, index);
-  *out_count = list->trouble ? 0 : list->count;
-  return *out_count ? list->names : NULL;
+/* An index of a few keys is looked through as it stands. */
+static bool is_short_index(const kdl_catalog *catalog, size_t index) {
+  return catalog->images[index].indexed &&
+         catalog->container->images[index].pair_count <= few_pairs;
 }
 
 static kdl_string key_name(const kdl_pair *pair) {
@@ -349,11 +337,54 @@ static const kdl_string *find_key(const kdl_image *image, kdl_string kernel) {
   return NULL;
 }
 
+kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
+  if (is_short_index(catalog, index))
+    return find_key(&catalog->container->images[index], kernel) ? KDL_KERNEL_HELD
+                                                                : KDL_KERNEL_ABSENT;
+  const kernel_list *list = kernels_of(catalog, index);
+  if (list->trouble)
+    return KDL_KERNEL_UNREADABLE;
+  bool held =
+      list->count && bsearch(&kernel, list->names, list->count, sizeof kernel, compare_names);
+  return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+}
+
+uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
+  uint32_t families = 0;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
+    bool ruled_out = kernel.data && catalog->images[i].indexed &&
+                     kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
+    if (!rule->faults && !ruled_out)
+      families |= 1u << rule->family;
+  }
+  return families;
+}
+
+bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
+  return !catalog->images[index].indexed && kernels_of(catalog, index)->unresolved;
+}
+
+bool kdl_catalog_ran_out(const kdl_catalog *catalog) {
+  return atomic_load_explicit(&catalog->ran_out, memory_order_relaxed);
+}
+
+const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {
+  const kernel_list *list = kernels_of(catalog, index);
+  return list->trouble ? list->trouble : "";
+}
+
+const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count) {
+  const kernel_list *list = kernels_of(catalog, index);
+  *out_count = list->trouble ? 0 : list->count;
+  return *out_count ? list->names : NULL;
+}
+
 const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
   const kdl_image *image = &catalog->container->images[index];
-  if (!catalog->kernels[index].indexed)
+  if (!catalog->images[index].indexed)
     return NULL;
-  if (image->pair_count <= few_pairs)
+  if (is_short_index(catalog, index))
     return find_key(image, kernel);
   const kernel_list *list = kernels_of(catalog, index);
   size_t low = 0;

@@ -26,8 +26,8 @@ void kdl_catalog_destroy(kdl_catalog *catalog);
 size_t kdl_catalog_count(const kdl_catalog *catalog);
 const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index);
 
-/* Every image's rule, in the order of a policy. */
-const kdl_preference *kdl_catalog_order(const kdl_catalog *catalog, kdl_policy policy);
+/* Every image's rule, in the order of a policy; made when first asked for. */
+const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy);
 
 /* One image's rule. */
 const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/choose.h"
 
+#include "base/sort.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -52,33 +53,36 @@ static int compare_places(const void *left, const void *right) {
   return (a->image > b->image) - (a->image < b->image);
 }
 
+size_t kdl_preference_size(size_t count) {
+  return count * (sizeof(kdl_image_rule) + 2 * sizeof(uint32_t));
+}
+
+kdl_preference kdl_preference_make(const kdl_image_rule *rules, size_t count, kdl_policy policy,
+                                   void *memory) {
+  kdl_image_rule *ordered = memory;
+  uint32_t *images = (uint32_t *)(ordered + count);
+  uint32_t *at = images + count;
+  place *places = memory; /* sorted where the rules then go */
+  _Static_assert(sizeof *places <= sizeof *ordered, "places have room where rules go");
+  for (size_t i = 0; i < count; ++i)
+    places[i] = place_of(&rules[i], (uint32_t)i, policy);
+  if (policy != KDL_POLICY_FIRST)
+    kdl_sort(places, count, sizeof *places, compare_places);
+  for (size_t i = 0; i < count; ++i) {
+    images[i] = places[i].image;
+    at[images[i]] = (uint32_t)i;
+  }
+  for (size_t i = 0; i < count; ++i)
+    ordered[i] = rules[images[i]];
+  return (kdl_preference){ordered, images, at, count};
+}
+
 bool kdl_preference_create(const kdl_image_rule *rules, size_t count, kdl_policy policy,
                            kdl_preference *out_preference) {
-  enum { few = 16 };
-  place some[few], *places = some;
-  kdl_image_rule *ordered = malloc(count * (sizeof *ordered + 2 * sizeof(uint32_t)) + 1);
-  if (count > few)
-    places = malloc(count * sizeof *places);
-  bool fits = ordered && places;
-  if (fits) {
-    uint32_t *images = (uint32_t *)(ordered + count);
-    uint32_t *at = images + count;
-    for (size_t i = 0; i < count; ++i)
-      places[i] = place_of(&rules[i], (uint32_t)i, policy);
-    if (count > 1)
-      qsort(places, count, sizeof *places, compare_places);
-    for (size_t i = 0; i < count; ++i) {
-      ordered[i] = rules[places[i].image];
-      images[i] = places[i].image;
-      at[images[i]] = (uint32_t)i;
-    }
-    *out_preference = (kdl_preference){ordered, images, at, count};
-  } else {
-    free(ordered);
-  }
-  if (places != some)
-    free(places);
-  return fits;
+  void *memory = malloc(kdl_preference_size(count) + 1);
+  if (memory)
+    *out_preference = kdl_preference_make(rules, count, policy, memory);
+  return memory != NULL;
 }
 
 void kdl_preference_destroy(kdl_preference *preference) {

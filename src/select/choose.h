@@ -33,7 +33,13 @@ typedef struct kdl_preference {
   size_t count;
 } kdl_preference;
 
-/* Orders `count` rules, given in file order. False when out of memory. */
+/* Orders `count` rules, given in file order, in memory of the caller's for so many bytes, which is
+ * aligned for a rule. */
+size_t kdl_preference_size(size_t count);
+kdl_preference kdl_preference_make(const kdl_image_rule *rules, size_t count, kdl_policy policy,
+                                   void *memory);
+
+/* The same in memory of its own. False where there is none. */
 bool kdl_preference_create(const kdl_image_rule *rules, size_t count, kdl_policy policy,
                            kdl_preference *out_preference);
 void kdl_preference_destroy(kdl_preference *preference);

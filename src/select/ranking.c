@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/ranking.h"
 
+#include "base/sort.h"
 #include "base/text.h"
-
-#include <stdlib.h>
 
 kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device) {
   kdl_select_device device = {
@@ -87,11 +86,6 @@ static int compare_candidates(const void *left, const void *right) {
   return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-static void sort(kdl_candidate *candidates, size_t count) {
-  if (count > 1)
-    qsort(candidates, count, sizeof *candidates, compare_candidates);
-}
-
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates) {
   const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
   size_t count = query->among ? query->among_count : order->count;
@@ -101,7 +95,7 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
     out_candidates[i] = judge(catalog, order, place, query);
     eligible += out_candidates[i].eligible;
   }
-  sort(out_candidates, count);
+  kdl_sort(out_candidates, count, sizeof *out_candidates, compare_candidates);
   return eligible;
 }
 
@@ -115,6 +109,6 @@ size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
     out_candidates[eligible] = judge(catalog, order, i, query);
     eligible += out_candidates[eligible].eligible;
   }
-  sort(out_candidates, eligible);
+  kdl_sort(out_candidates, eligible, sizeof *out_candidates, compare_candidates);
   return eligible;
 }

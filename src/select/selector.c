@@ -19,28 +19,22 @@ kdl_kernel_id kdl_kernel_id_of(kdl_string name) {
   return (kdl_kernel_id){name, hash ? hash : 1};
 }
 
-static kdl_selector_table *make_table(size_t slots, kdl_selector_table *older) {
-  kdl_selector_table *table = calloc(1, sizeof *table + slots * sizeof *table->slots);
-  if (table) {
-    table->mask = slots - 1;
-    table->older = older;
-  }
-  return table;
-}
-
 kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
                                kdl_selector **out_selector) {
-  kdl_selector *selector = calloc(1, sizeof *selector);
-  kdl_selector_table *table = make_table(smallest_table, NULL);
-  if (!selector || !table) {
-    free(selector);
-    free(table);
+  kdl_selector_table *table;
+  kdl_string tag = query->variant_tag;
+  size_t table_size = sizeof *table + smallest_table * sizeof *table->slots;
+  kdl_selector *selector = calloc(1, sizeof *selector + table_size + tag.length + 1);
+  if (!selector)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
-  }
+  table = (kdl_selector_table *)(selector + 1);
+  table->mask = smallest_table - 1;
+  atomic_init(&selector->table, table);
   selector->catalog = catalog;
   selector->query = *query;
-  pthread_mutex_init(&selector->lock, NULL);
-  atomic_init(&selector->table, table);
+  if (tag.data)
+    selector->query.variant_tag.data = memcpy((char *)table + table_size, tag.data, tag.length);
+  selector->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   *out_selector = selector;
   return KDL_OK;
 }
@@ -49,15 +43,25 @@ void kdl_selector_destroy(kdl_selector *selector) {
   if (!selector)
     return;
   kdl_selector_table *table = atomic_load(&selector->table);
-  for (size_t i = 0; i <= table->mask; ++i)
-    free(atomic_load(&table->slots[i]));
-  while (table) {
+  for (size_t i = 0, left = selector->used; left; ++i) {
+    kdl_selection *selection = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+    left -= selection != NULL;
+    free(selection);
+  }
+  while (table->older) {
     kdl_selector_table *older = table->older;
     free(table);
     table = older;
   }
   pthread_mutex_destroy(&selector->lock);
   free(selector);
+}
+
+bool kdl_selector_is_for(const kdl_selector *selector, const kdl_query *query) {
+  const kdl_query *own = &selector->query;
+  return own->device == query->device && own->policy == query->policy &&
+         !own->variant_tag.data == !query->variant_tag.data &&
+         kdl_kernel_name_same(own->variant_tag, query->variant_tag);
 }
 
 static void put(kdl_selector_table *table, kdl_selection *selection) {
@@ -72,9 +76,12 @@ static kdl_selector_table *table_with_room(kdl_selector *selector) {
   kdl_selector_table *table = atomic_load_explicit(&selector->table, memory_order_relaxed);
   if ((selector->used + 1) * 2 <= table->mask + 1)
     return table;
-  kdl_selector_table *larger = make_table((table->mask + 1) * 2, table);
+  size_t slots = (table->mask + 1) * 2;
+  kdl_selector_table *larger = calloc(1, sizeof *larger + slots * sizeof *larger->slots);
   if (!larger)
     return NULL;
+  larger->mask = slots - 1;
+  larger->older = table;
   for (size_t i = 0; i <= table->mask; ++i) {
     kdl_selection *selection = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
     if (selection)
@@ -135,22 +142,27 @@ static void leave_layer(const kdl_selector *selector, const kdl_selection *made)
   kdl_layer_leave(KDL_LAYER_SELECT, &about);
 }
 
-kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
-                            const kdl_selection **out_selection) {
+/* Adds the selection, unless another thread was first: then that one is kept. */
+static const kdl_selection *add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                                kdl_selection *made) {
   kdl_lock(&selector->lock);
-  const kdl_selection *selection = kdl_selector_peek(selector, kernel);
-  if (!selection) {
-    kdl_layer_enter(KDL_LAYER_SELECT);
-    kdl_selector_table *table = table_with_room(selector);
-    kdl_selection *made = table ? make_selection(selector, kernel) : NULL;
-    if (made) {
-      put(table, made);
-      ++selector->used;
-    }
-    leave_layer(selector, made);
-    selection = made;
+  const kdl_selection *known = kdl_selector_peek(selector, kernel);
+  kdl_selector_table *table = known ? NULL : table_with_room(selector);
+  if (table) {
+    put(table, made);
+    ++selector->used;
   }
   kdl_unlock(&selector->lock);
-  *out_selection = selection;
-  return selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
+  if (!table)
+    free(made);
+  return table ? made : known;
+}
+
+kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                            const kdl_selection **out_selection) {
+  kdl_layer_enter(KDL_LAYER_SELECT);
+  kdl_selection *made = make_selection(selector, kernel);
+  *out_selection = made ? add(selector, kernel, made) : NULL;
+  leave_layer(selector, *out_selection);
+  return *out_selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
 }

@@ -34,8 +34,8 @@ typedef struct kdl_selection {
   uint32_t images[];
 } kdl_selection;
 
-/* `query.kernel` must be unset. The catalog and the query's device must outlive the selector, and
- * so must the variant tag. */
+/* `query.kernel` must be unset. The catalog and the query's device must outlive the selector; the
+ * variant tag is copied. */
 kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
                                kdl_selector **out_selector);
 void kdl_selector_destroy(kdl_selector *selector);
@@ -49,12 +49,16 @@ typedef struct kdl_selector_table {
 } kdl_selector_table;
 
 struct kdl_selector {
-  _Atomic(kdl_selector_table *) table;
+  _Atomic(kdl_selector_table *) table; /* the first one lies behind the selector */
+  kdl_selector *next;                  /* of the library's */
   kdl_catalog *catalog;
   kdl_query query;
   size_t used;
   pthread_mutex_t lock; /* held while a selection is added */
 };
+
+/* Whether it answers queries of that device, policy and variant tag. */
+bool kdl_selector_is_for(const kdl_selector *selector, const kdl_query *query);
 
 /* Ranks the kernel and adds it; the slow half of kdl_selector_find. */
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,

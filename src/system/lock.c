@@ -157,6 +157,14 @@ kdl_work_turn kdl_work_begin(kdl_work *work) {
   return KDL_WORK_WAITED;
 }
 
+kdl_work_turn kdl_work_take(kdl_work *work) {
+  kdl_work_turn turn;
+  do
+    turn = kdl_work_begin(work);
+  while (turn == KDL_WORK_WAITED);
+  return turn;
+}
+
 void kdl_work_end(kdl_work *work) {
   pthread_mutex_lock(&ended_lock);
   atomic_store(&work->claim, 0);

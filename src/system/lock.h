@@ -45,6 +45,10 @@ typedef enum kdl_work_turn {
 kdl_work_turn kdl_work_begin(kdl_work *work);
 void kdl_work_end(kdl_work *work);
 
+/* Waits until the work is the caller's, whatever others made of it meanwhile: for work that goes on
+ * with what the last one left. Never KDL_WORK_WAITED. */
+kdl_work_turn kdl_work_take(kdl_work *work);
+
 /* How many forks lie between the first process and this one. */
 unsigned kdl_fork_count(void);
 

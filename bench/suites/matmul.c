@@ -239,15 +239,17 @@ static void place(const matmul_request *request, uint32_t threads, bench_results
 }
 
 kdl_status suite_matmul(const matmul_request *request, bench_results *results) {
-  kdl_status status = KDL_OK;
-  const char *spec = kdl_device_spec_text(request->host);
+  kdl_device_info device = {.size = sizeof device};
+  kdl_status status = kdl_device_get(request->host, &device);
+  if (status != KDL_OK)
+    return status;
   for (size_t i = 0; i < request->thread_count; ++i) {
     place(request, request->threads[i], results);
     for (int type = 0; type < MATMUL_TYPES; ++type) {
       setting at = {.request = request,
                     .type = (kdl_matmul_type)type,
                     .threads = request->threads[i],
-                    .peak = matmul_peak_find((kdl_matmul_type)type, spec),
+                    .peak = matmul_peak_find((kdl_matmul_type)type, &device),
                     .results = results};
       if (!(request->types & 1u << type))
         continue;

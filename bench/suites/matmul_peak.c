@@ -104,20 +104,21 @@ static const matmul_peak peaks[] = {{KDL_MATMUL_F32_BF16, NULL, NULL, NULL, 0}};
 
 #endif
 
-/* Whether a spec, as "host:x86-64-v4 features=avx512_bf16+amx_tile", has a word. */
-static bool has_word(const char *spec, const char *word) {
+/* Whether tokens, as "x86-64-v4+avx512_bf16+amx_tile", have a word. */
+static bool has_word(const char *tokens, const char *word) {
   size_t length = strlen(word);
-  for (const char *at = strstr(spec, word); at; at = strstr(at + length, word)) {
-    bool begins = at == spec || strchr(":=+ ", at[-1]);
-    if (begins && (!at[length] || strchr("+ ", at[length])))
+  for (const char *at = strstr(tokens, word); at; at = strstr(at + length, word)) {
+    bool begins = at == tokens || at[-1] == '+';
+    if (begins && (!at[length] || at[length] == '+'))
       return true;
   }
   return false;
 }
 
-const matmul_peak *matmul_peak_find(kdl_matmul_type type, const char *spec) {
+const matmul_peak *matmul_peak_find(kdl_matmul_type type, const kdl_device_info *device) {
   for (const matmul_peak *peak = peaks; peak->requires; ++peak) {
-    if (peak->type == type && has_word(spec, peak->requires))
+    if (peak->type == type &&
+        (has_word(device->arch, peak->requires) || has_word(device->features, peak->requires)))
       return peak;
   }
   return NULL;

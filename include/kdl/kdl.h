@@ -272,8 +272,58 @@ KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
  */
 KDL_API kdl_status kdl_devices_refresh(const char *backend, size_t *out_new);
 
-/* The spec of the device's preferred route, as one line of text. */
+/* The spec of the device's preferred route, as one line of text: for people, and to be given to
+ * kdl_device_find elsewhere. Programs read kdl_device_get. */
 KDL_API const char *kdl_device_spec_text(const kdl_device *device);
+
+/* In the default order of preference. */
+typedef enum kdl_device_class {
+  KDL_DEVICE_CLASS_UNSAID = 0, /* not said; kdl_device_get always says one            */
+  KDL_DEVICE_DISCRETE = 1,     /* a GPU with memory of its own                        */
+  KDL_DEVICE_INTEGRATED = 2,   /* a GPU that shares the CPU's memory                  */
+  KDL_DEVICE_ACCELERATOR = 3,  /* neither GPU nor CPU: FPGAs and others behind OpenCL */
+  KDL_DEVICE_CPU = 4,
+} kdl_device_class;
+
+/* What is known of a device. A number that is 0 and a text that is "" are not known. Texts belong
+ * to libkdl and live as long as the process. */
+typedef struct kdl_device_info {
+  size_t size;          /* set to sizeof(kdl_device_info) before the call */
+  const char *backend;  /* "host", "cuda", "hip", "level_zero", "opencl": whose driver it is */
+  const char *arch;     /* "sm_90", "gfx90a:sramecc+:xnack-", "x86-64-v4+avx512_bf16" */
+  const char *features; /* tokens that it has beyond what its arch implies, joined by '+' */
+  const char *label; /* backend and arch in short, for messages: "cuda:sm_90", "host:x86-64-v4" */
+  const char *name;  /* "NVIDIA H200" */
+  const char *platform;          /* OpenCL: the platform it belongs to */
+  const char *driver;            /* its version, "13.0", or whatever the driver says of itself */
+  kdl_device_class device_class; /* what the backend suggests where its driver does not say */
+  int is_here;        /* 1: a device of this machine; 0: one that was described, or that is gone */
+  int is_host;        /* 1: kernels are called in this process, and its memory is the process's */
+  int ordinal;        /* its number in its backend; -1 where it has none */
+  uint32_t units;     /* multiprocessors, compute units, cores that this process may run on */
+  uint32_t subgroups; /* the sizes of its subgroups, added up: they are powers of two */
+  uint32_t max_block; /* work-items in a group */
+  uint64_t memory;    /* bytes */
+  uint64_t shared;    /* bytes of group memory that a group may use without asking ... */
+  uint64_t shared_optin; /* ... and with asking */
+  int has_pci;           /* 1: the four that follow are known */
+  uint32_t pci_domain;
+  uint8_t pci_bus;
+  uint8_t pci_device;
+  uint8_t pci_function;
+  uint8_t has_uuid; /* 1: the 16 bytes that follow are known */
+  uint8_t uuid[16];
+  size_t route_count; /* drivers that it can be used through, the preferred one among them */
+} kdl_device_info;
+
+/* The device through its preferred route, as kdl_device_spec_text tells it. No driver is asked and
+ * nothing is opened. */
+KDL_API kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out_info);
+
+/* The same through one of its routes, 0 being the preferred one: that of a kernel
+ * (kdl_kernel_info) or of a verdict (kdl_verdict). KDL_BAD_CALL where it has no such route. */
+KDL_API kdl_status kdl_device_route_get(const kdl_device *device, size_t route,
+                                        kdl_device_info *out_info);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Choosing                                                                                     */
@@ -340,6 +390,7 @@ typedef struct kdl_verdict {
   const char *fit;
   const kdl_reason *reasons;
   size_t reason_count;
+  size_t route; /* the number of that route, for kdl_device_route_get */
 } kdl_verdict;
 
 /* Calls `visit` with every image in rank order, the refused ones last; a non-zero return stops.

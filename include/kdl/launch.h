@@ -68,6 +68,15 @@ typedef struct kdl_param_info {
   uint32_t size;
 } kdl_param_info;
 
+/* Why an image that fits better was not loaded. */
+typedef struct kdl_load_failure {
+  size_t image;
+  const char *name;    /* "image 1 (object x86-64-v2)" */
+  const char *message; /* what kdl_error_message said of it */
+  kdl_status status;
+  int64_t code; /* the driver's own number, as kdl_error_code */
+} kdl_load_failure;
+
 typedef struct kdl_kernel_info {
   size_t size;         /* set to sizeof(kdl_kernel_info) before the call */
   const char *name;    /* strings live as long as the kernel */
@@ -78,10 +87,13 @@ typedef struct kdl_kernel_info {
   size_t place;        /* in the ranking; above 0 where better ones did not load */
   size_t image_count;  /* of those that may run */
   kdl_image_kind kind;
-  uint32_t block[3];            /* work-items in a group; 0 where the caller decides */
-  uint32_t tile[3];             /* work-items of the problem that a group covers; 0 likewise */
-  int64_t param_count;          /* -1 where neither metadata nor the image tells */
-  const kdl_param_info *params; /* NULL likewise */
+  uint32_t block[3];                /* work-items in a group; 0 where the caller decides */
+  uint32_t tile[3];                 /* work-items of the problem that a group covers; 0 likewise */
+  int64_t param_count;              /* -1 where neither metadata nor the image tells */
+  const kdl_param_info *params;     /* NULL likewise */
+  size_t route;                     /* its number, for kdl_device_route_get */
+  const kdl_load_failure *failures; /* of the images before it, in rank order; NULL: none */
+  size_t failure_count;             /* `place`, or less where memory ran out */
 } kdl_kernel_info;
 
 /* What runs when the kernel is launched. Loads it where that has not happened yet. */

@@ -10,16 +10,9 @@ static kdl_mlir_device chosen;
 static const kdl_mlir_device *ready; /* `chosen`, once it is complete */
 static int32_t wished_number = -1;
 
-static const char host_backend[] = "host";
-
-static size_t backend_length(const char *spec) {
-  return strcspn(spec, ": ");
-}
-
 static bool is_host(const kdl_device *device) {
-  const char *spec = kdl_device_spec_text(device);
-  return backend_length(spec) == strlen(host_backend) &&
-         strncmp(spec, host_backend, strlen(host_backend)) == 0;
+  kdl_device_info info = {.size = sizeof info};
+  return kdl_device_get(device, &info) == KDL_OK && info.is_host;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -79,23 +72,24 @@ static kdl_status choose(kdl_device **out_device) {
 
 /* The device of that number among those of one backend. */
 static kdl_status take_number(int32_t number, kdl_device **device) {
-  const char *spec = kdl_device_spec_text(*device);
-  size_t length = backend_length(spec);
+  kdl_device_info one = {.size = sizeof one}, two = {.size = sizeof two};
+  kdl_status status = kdl_device_get(*device, &one);
   int32_t seen = 0;
-  for (size_t i = 0; i < kdl_device_count(); ++i) {
+  for (size_t i = 0; i < kdl_device_count() && status == KDL_OK; ++i) {
     kdl_device *other = kdl_device_at(i);
-    const char *other_spec = kdl_device_spec_text(other);
-    if (backend_length(other_spec) != length || strncmp(other_spec, spec, length) != 0)
+    status = kdl_device_get(other, &two);
+    if (status != KDL_OK || strcmp(one.backend, two.backend) != 0)
       continue;
     if (seen++ == number) {
       *device = other;
       return KDL_OK;
     }
   }
+  if (status != KDL_OK)
+    return status;
   return kdl_mlir_say(KDL_NO_MATCH,
-                      "found device number %d, expected less than %d: so many of %.*s "
-                      "are here",
-                      (int)number, (int)seen, (int)length, spec);
+                      "found device number %d, expected less than %d: so many of %s are here",
+                      (int)number, (int)seen, one.backend);
 }
 
 static kdl_status make(kdl_mlir_device *out_device) {

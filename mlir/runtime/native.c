@@ -121,10 +121,11 @@ static kdl_mlir_native native;
 static kdl_device *opened_for;
 
 static void find_driver(void) {
-  const char *spec = kdl_device_spec_text(opened_for);
+  kdl_device_info info = {.size = sizeof info};
+  if (kdl_device_get(opened_for, &info) != KDL_OK)
+    return;
   for (size_t i = 0; i < sizeof drivers / sizeof *drivers; ++i) {
-    size_t length = strlen(drivers[i].backend);
-    if (strncmp(spec, drivers[i].backend, length) == 0 && spec[length] == ':')
+    if (strcmp(info.backend, drivers[i].backend) == 0)
       names = &drivers[i];
   }
 }

@@ -70,6 +70,20 @@ static void say_bound(const kdl_kernel *kernel) {
             kernel->place + 1, kernel->ranked.selection->count);
 }
 
+/* For kdl_kernel_get. A failure that there is no memory for is left out. */
+static void keep_failure(kdl_kernel *kernel, size_t place, const char *name, kdl_status status) {
+  size_t most = kernel->ranked.selection->count;
+  if (!kernel->failures)
+    kernel->failures = kdl_arena_alloc(&kernel->told, most * sizeof *kernel->failures);
+  kdl_load_failure failure = {.image = kernel->ranked.selection->images[place],
+                              .name = kdl_arena_format(&kernel->told, "%s", name),
+                              .message = kdl_arena_format(&kernel->told, "%s", kdl_error_message()),
+                              .status = status,
+                              .code = kdl_error_code()};
+  if (kernel->failures && failure.name && failure.message)
+    kernel->failures[kernel->failure_count++] = failure;
+}
+
 /* The status and code of the whole are those of the image that was wanted most. */
 static kdl_status try_images(kdl_kernel *kernel) {
   const kdl_selection *selection = kernel->ranked.selection;
@@ -89,6 +103,7 @@ static kdl_status try_images(kdl_kernel *kernel) {
       first_status = status;
       first_code = kdl_error_code();
     }
+    keep_failure(kernel, i, name, status);
     kdl_out_format(&out, "%s%s: %s", i ? "; " : "", name, kdl_error_message());
     kdl_debug(KDL_DEBUG_LOAD, "%s: %s failed: %s%s", kernel->name, name, kdl_error_message(),
               i + 1 < selection->count ? "; trying the next" : "");

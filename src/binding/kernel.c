@@ -32,6 +32,7 @@ static void free_kernel(kdl_kernel *kernel) {
   free(kernel->name);
   free(kernel->constants);
   free(kernel->failure.story);
+  kdl_arena_free(&kernel->told);
   free(kernel->param_sizes);
   free(kernel->disagreement);
   free(kernel);
@@ -207,8 +208,9 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   kdl_status status = KDL_GIVEN(kernel, out_info);
   if (status != KDL_OK)
     return status;
-  if (out_info->size != sizeof *out_info)
-    return kdl_fail(KDL_BAD_CALL, "kdl_kernel_get: info.size is %zu, expected %zu", out_info->size,
+  const size_t size = out_info->size; /* callers may be older than the last fields */
+  if (size != offsetof(kdl_kernel_info, route) && size != sizeof *out_info)
+    return kdl_fail(KDL_BAD_CALL, "kdl_kernel_get: info.size is %zu, expected %zu", size,
                     sizeof *out_info);
   status = kdl_kernel_bind(kernel);
   if (status != KDL_OK)
@@ -216,7 +218,7 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   const kdl_runtime *runtime = kernel->runtime;
   uint32_t image = kdl_kernel_image(kernel);
   kdl_kernel_info info = {
-      .size = sizeof info,
+      .size = size,
       .name = kernel->name,
       .library = kernel->lib->container->name,
       .device = kdl_runtime_line(runtime),
@@ -228,10 +230,13 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
       .kind = kernel->module->kind,
       .param_count = kernel->param_count,
       .params = kernel->loaded.params,
+      .route = runtime->route,
+      .failures = kernel->failures,
+      .failure_count = kernel->failure_count,
   };
   memcpy(info.block, kernel->block, sizeof info.block);
   memcpy(info.tile, kernel->tile, sizeof info.tile);
-  *out_info = info;
+  memcpy(out_info, &info, size);
   return KDL_OK;
 }
 

@@ -9,6 +9,7 @@
 #ifndef KDL_BINDING_KERNEL_H
 #define KDL_BINDING_KERNEL_H
 
+#include "base/arena.h"
 #include "binding/module.h"
 #include "library/selection.h"
 #include "registry/fork.h"
@@ -43,6 +44,9 @@ struct kdl_kernel {
   kdl_work work;
   _Atomic(kdl_binding) binding;
   kdl_remembered failure;
+  kdl_load_failure *failures; /* of the images that were tried before it, in `told` */
+  size_t failure_count;
+  kdl_arena told;
   size_t place; /* in the ranking */
   kdl_module *module;
   kdl_kernel_key key; /* of the loaded image; nothing is present where it has none */

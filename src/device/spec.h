@@ -42,15 +42,7 @@ const char *kdl_backend_name(kdl_backend backend);
 /* False where no backend has that name. */
 bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend);
 
-/* In the default order of preference, "not said" aside. */
-typedef enum kdl_device_class {
-  KDL_DEVICE_CLASS_UNSAID = 0,
-  KDL_DEVICE_DISCRETE,
-  KDL_DEVICE_INTEGRATED,
-  KDL_DEVICE_ACCELERATOR, /* neither GPU nor CPU: FPGAs, behind OpenCL */
-  KDL_DEVICE_CPU,
-  KDL_DEVICE_CLASS_COUNT,
-} kdl_device_class;
+enum { KDL_DEVICE_CLASS_COUNT = KDL_DEVICE_CPU + 1 };
 
 typedef struct kdl_spec_ordinal {
   bool known;

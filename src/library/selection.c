@@ -37,7 +37,8 @@ typedef struct {
   size_t count;
   size_t eligible;
   const char *line; /* the route's spec */
-  char label[192];  /* the same in a few words */
+  size_t route;
+  char label[192]; /* the same in a few words */
 } ranking;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -104,6 +105,7 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
                 .among_count = asked->among_count},
       .count = asked->among ? asked->among_count : kdl_catalog_count(asked->catalog),
       .line = asked->device->lines[route],
+      .route = route,
   };
   made.candidates = calloc(made.count + 1, sizeof *made.candidates);
   if (!made.candidates)
@@ -348,6 +350,7 @@ static int visit_candidate(const request *asked, const ranking *made, size_t pla
       .fit = why.fit,
       .reasons = reasons,
       .reason_count = why.reason_count,
+      .route = made->route,
   };
   return visit(user, &verdict);
 }
@@ -382,14 +385,14 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 }
 
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
-                            kdl_coverage *out_coverage, const char **out_line) {
+                            kdl_coverage *out_coverage, size_t *out_route) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < kdl_device_route_count(device) && status == KDL_OK; ++i) {
     kdl_coverage coverage;
     status = kdl_inventory_cover(inventory, kdl_device_route(device, i), &coverage);
     if (status == KDL_OK && (i == 0 || (!out_coverage->modules_run && coverage.modules_run))) {
       *out_coverage = coverage;
-      *out_line = device->lines[i];
+      *out_route = i;
     }
   }
   return status;

@@ -28,7 +28,7 @@ kdl_status kdl_library_explain(kdl_library *lib, kdl_device *device, const char 
 
 /* What runs of a library, through the first route of the device that runs something. */
 kdl_status kdl_device_cover(kdl_device *device, const kdl_inventory *inventory,
-                            kdl_coverage *out_coverage, const char **out_line);
+                            kdl_coverage *out_coverage, size_t *out_route);
 
 /* Records why no image of the library fits the route, and returns KDL_NO_MATCH. */
 kdl_status kdl_library_tell_why(kdl_library *lib, kdl_device *device, size_t route,

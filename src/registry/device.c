@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "device/named.h"
+#include "device/spec_label.h"
 #include "registry/registry.h"
 #include "system/linker_path.h"
 #include "system/lock.h"
@@ -18,11 +19,13 @@ static kdl_device *described_devices;
 /* ------------------------------------------------------------------------------------------ */
 /* Making devices                                                                               */
 
+/* The spec's line, with its label behind it. */
 static char *spec_text(const kdl_device_spec *spec) {
-  char *text = malloc(KDL_SPEC_LINE);
+  enum { label_size = KDL_SPEC_ARCH + 32 };
+  char *text = malloc(KDL_SPEC_LINE + label_size);
   if (text) {
-    kdl_out out = {text, KDL_SPEC_LINE, 0};
-    kdl_device_spec_print(spec, &out);
+    kdl_device_spec_print(spec, &(kdl_out){text, KDL_SPEC_LINE, 0});
+    kdl_device_spec_place(spec, &(kdl_out){text + KDL_SPEC_LINE, label_size, 0});
   }
   return text;
 }
@@ -51,6 +54,7 @@ kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec)
   }
   device->routes[count] = route;
   device->lines[count] = line;
+  device->labels[count] = line + KDL_SPEC_LINE;
   atomic_store_explicit(&device->route_count, count + 1, memory_order_release);
   return KDL_OK;
 }

@@ -29,6 +29,7 @@ struct kdl_device {
   _Atomic(size_t) route_count; /* at least 1; routes are added and stay as they are */
   kdl_select_device *routes[KDL_LIMIT_ROUTES]; /* the vendor's own driver before OpenCL */
   char *lines[KDL_LIMIT_ROUTES];               /* each route's spec as text */
+  const char *labels[KDL_LIMIT_ROUTES];        /* "cuda:sm_90"; in the memory of the line */
   kdl_amx_permission amx;                      /* registry/permission.h */
   kdl_select_device without_amx;               /* the host's route once AMX was refused ... */
   _Atomic(bool) denied;                        /* ... which this says */

@@ -11,10 +11,10 @@ static kdl_coverage cover(kdl_library *lib, const char *device) {
   kdl_catalog *catalog;
   kdl_inventory *inventory;
   kdl_coverage coverage;
-  const char *line;
+  size_t route;
   assert_ok(kdl_library_catalog(lib, &catalog));
   assert_ok(kdl_inventory_create(catalog, &inventory));
-  assert_ok(kdl_device_cover(device_named(device), inventory, &coverage, &line));
+  assert_ok(kdl_device_cover(device_named(device), inventory, &coverage, &route));
   kdl_inventory_destroy(inventory);
   return coverage;
 }

@@ -30,6 +30,11 @@ static void second_best_computes_the_same(void **state) {
   assert_int_equal(info.block[0], 64);
   assert_int_equal(info.tile[0], 64);
   assert_int_equal(info.kind, KDL_IMAGE_OBJECT);
+  assert_int_equal(info.failure_count, 1);
+  assert_int_equal(info.failures[0].image, 0);
+  assert_string_equal(info.failures[0].name, "image 0 (object " HOST_ARCH ")");
+  assert_int_equal(info.failures[0].status, KDL_BAD_FILE);
+  assert_non_null(strstr(info.failures[0].message, "inside the image's 3000 bytes"));
   assert_said("load: mark: image 0 (object " HOST_ARCH ") failed: offset 0x");
   assert_said("inside the image's 3000 bytes; trying the next\n");
   assert_said("load: mark: bound to image 1 (object " HOST_ARCH
@@ -38,6 +43,21 @@ static void second_best_computes_the_same(void **state) {
   free_rows(&made);
   assert_said("load: t: image 1 (object " HOST_ARCH "): unloaded\n");
   stop_listening();
+}
+
+/* A program that was built before the last fields existed gets the ones that it knows. */
+static void older_programs_ask_for_less(void **state) {
+  (void)state;
+  host_library made = open_rows(best_is_cut, 3);
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  kdl_kernel_info info = {.size = offsetof(kdl_kernel_info, route), .route = 77};
+  assert_ok(kdl_kernel_get(mark, &info));
+  assert_int_equal(info.size, offsetof(kdl_kernel_info, route));
+  assert_int_equal(info.place, 1);
+  assert_int_equal(info.route, 77);
+  info.size = sizeof info - 1;
+  assert_int_equal(kdl_kernel_get(mark, &info), KDL_BAD_CALL);
+  free_rows(&made);
 }
 
 /* Tile and block may differ: a group of 32 work-items that covers 128. */
@@ -240,6 +260,7 @@ static void host_images_can_be_forbidden(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(second_best_computes_the_same),
+      cmocka_unit_test(older_programs_ask_for_less),
       cmocka_unit_test(tile_counts_not_block),
       cmocka_unit_test(explicit_grid_is_refused_where_images_disagree),
       cmocka_unit_test(what_images_say_themselves_counts),

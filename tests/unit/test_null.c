@@ -23,6 +23,7 @@ static kdl_select_opts select_opts = {.size = sizeof select_opts};
 static kdl_queue_opts queue_opts = {.size = sizeof queue_opts};
 static kdl_image_info image_info = {.size = sizeof image_info};
 static kdl_kernel_info kernel_info = {.size = sizeof kernel_info};
+static kdl_device_info device_info = {.size = sizeof device_info};
 static kdl_choice choice = {.size = sizeof choice};
 static kdl_writer_image image = {.size = sizeof image, .data = "x", .data_size = 1};
 static kdl_extent items = {count, 1, 1};
@@ -135,6 +136,8 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_device_find, kdl_device_find(a[0], a[1]), "nn", host, &out)                                \
   X(kdl_devices_refresh, kdl_devices_refresh(a[0], a[1]), "oo", backend, &size)                    \
   X(kdl_device_spec_text, given(*kdl_device_spec_text(a[0])), "n", device)                         \
+  X(kdl_device_get, kdl_device_get(a[0], a[1]), "nn", device, &device_info)                        \
+  X(kdl_device_route_get, kdl_device_route_get(a[0], 0, a[1]), "nn", device, &device_info)         \
   X(kdl_device_for, kdl_device_for(a[0], a[1], a[2], a[3]), "noon", lib, name, &select_opts, &out) \
   X(kdl_select, kdl_select(a[0], a[1], a[2], a[3], a[4]), "nnoon", lib, device, name,              \
     &select_opts, &choice)                                                                         \

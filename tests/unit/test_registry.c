@@ -222,6 +222,17 @@ static void check_two_routes(kdl_device *cuda, kdl_device *opencl) {
   assert_int_equal(kdl_device_route_count(cuda), 2);
   assert_int_equal(kdl_device_route_count(opencl), 1);
   assert_string_equal(cuda->lines[1], opencl->lines[0]);
+  kdl_device_info whole = {.size = sizeof whole}, route = {.size = sizeof route};
+  assert_ok(kdl_device_get(cuda, &whole));
+  assert_string_equal(whole.label, "cuda:sm_90");
+  assert_int_equal(whole.is_here, 1);
+  assert_int_equal(whole.ordinal, 0);
+  assert_int_equal(whole.route_count, 2);
+  assert_ok(kdl_device_route_get(cuda, 1, &route));
+  assert_string_equal(route.label, "opencl:spirv64");
+  assert_string_equal(route.platform, "nv");
+  assert_memory_equal(route.uuid, whole.uuid, sizeof route.uuid);
+  assert_int_equal(route.route_count, 2);
   assert_ptr_equal(device_named("cuda:0"), cuda);
   assert_ptr_equal(device_named("opencl:0"), opencl);
   assert_ptr_equal(device_named("opencl:1"), kdl_device_at(2));
@@ -264,6 +275,7 @@ static void the_route_that_has_an_image_is_picked(void) {
   assert_ptr_not_equal(other, kernel);
   assert_ok(kdl_kernel_get(other, &info));
   assert_string_equal(info.device, kdl_device_spec_text(opencl));
+  assert_int_equal(info.route, 1);
   free_library(&built);
 }
 
@@ -367,6 +379,10 @@ static void a_device_that_was_used_comes_back_as_another(void) {
   assert_fails(kdl_alloc(mi300, 64, &lost), KDL_DEVICE,
                "kdl_alloc: 64 bytes: hip:0: hipMalloc of 64 bytes: hipErrorLaunchFailure (719): "
                "unspecified launch failure");
+  kdl_device_info info = {.size = sizeof info};
+  assert_ok(kdl_device_get(mi300, &info));
+  assert_int_equal(info.is_here, 0);
+  assert_string_equal(info.label, "hip:gfx942");
   show(MI300);
   assert_int_equal(refreshed("hip"), 1);
   assert_ptr_not_equal(device_named("hip"), mi300);

@@ -15,6 +15,7 @@ typedef struct cli_bench_subject {
   kdl_device *device;
   void *built_in; /* the library, where no file was given */
   char device_name[64];
+  kdl_device_info about; /* the device */
   uint32_t arg_sizes[PEER_ARGS_LIMIT];
   uint32_t arg_offsets[PEER_ARGS_LIMIT];
   bool arg_is_buffer[PEER_ARGS_LIMIT];

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cli/extent.h"
 #include "cli/run_args.h"
-#include "device/spec_label.h"
 #include "target/kernel_key.h"
 
 #include <stdio.h>
@@ -98,17 +97,18 @@ kdl_status cli_bench_built_in(void **out_data, size_t *out_size) {
 
 static kdl_status find_device(const cli_args *args, cli_bench_subject *subject) {
   const char *wanted = cli_args_value(args, "device");
-  kdl_device_spec spec;
+  kdl_device_info *about = &subject->about;
+  *about = (kdl_device_info){.size = sizeof *about};
   kdl_status status =
       wanted ? kdl_device_find(wanted, &subject->device)
              : kdl_device_for(subject->lib, subject->job.kernel, NULL, &subject->device);
   if (status == KDL_OK)
-    status = kdl_device_spec_parse(kdl_device_spec_text(subject->device), &spec);
+    status = kdl_device_get(subject->device, about);
   if (status != KDL_OK)
     return status;
-  snprintf(subject->device_name, sizeof subject->device_name, "%s:%u",
-           kdl_backend_name(spec.backend), spec.ordinal.known ? spec.ordinal.value : 0);
-  if (spec.backend == KDL_BACKEND_HOST)
+  snprintf(subject->device_name, sizeof subject->device_name, "%s:%d", about->backend,
+           about->ordinal < 0 ? 0 : about->ordinal);
+  if (about->is_host)
     snprintf(subject->device_name, sizeof subject->device_name, "host");
   subject->job.device = subject->device_name;
   return KDL_OK;
@@ -254,11 +254,10 @@ static kdl_status give_built_in_args(cli_bench_subject *subject) {
 static void note(const cli_bench_subject *subject, const kdl_choice *choice,
                  bench_results *results) {
   const peer_job *job = &subject->job;
-  kdl_device_spec spec;
-  char label[192] = "";
-  if (kdl_device_spec_parse(kdl_device_spec_text(subject->device), &spec) == KDL_OK)
-    kdl_device_spec_label(&spec, &(kdl_out){label, sizeof label, 0});
-  bench_note_add(results, "device", "%s", label);
+  const kdl_device_info *about = &subject->about;
+  bool is_named = *about->name;
+  bench_note_add(results, "device", "%s%s%s%s", about->label, is_named ? " (" : "", about->name,
+                 is_named ? ")" : "");
   bench_note_add(results, "spec", "%s", kdl_device_spec_text(subject->device));
   bench_note_add(results, "library", "%s", job->library ? job->library : "built in");
   bench_note_add(results, "kernel", "%s", job->kernel);

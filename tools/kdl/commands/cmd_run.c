@@ -8,7 +8,6 @@
 #include "cli/run_args.h"
 #include "commands.h"
 #include "commands/run_check.h"
-#include "device/spec_label.h"
 #include "images/choose_for.h"
 
 #include <stdio.h>
@@ -188,36 +187,22 @@ static kdl_status run_plain(job *asked) {
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */
 
-static void note_fallback(void *user, const char *topic, const char *line) {
-  (void)user, (void)topic;
-  if (strstr(line, "; trying the next"))
-    cli_note("%s", line);
-}
-
-/* Loads the kernel, and says why where an image gives way to another. */
-static kdl_status load(const job *asked, kdl_kernel_info *out_info) {
-  bool is_quiet = !getenv("KDL_DEBUG");
-  if (is_quiet)
-    kdl_set_log("load", note_fallback, NULL);
-  kdl_status status = kdl_kernel_get(asked->kernel, out_info);
-  if (is_quiet)
-    kdl_set_log(NULL, NULL, NULL);
-  return status;
-}
-
-/* Which image ran and why, on one line. */
+/* Which image ran and why, on one line, behind a note for each that gave way to it. */
 static kdl_status print_image(const job *asked) {
   kdl_kernel_info info = {.size = sizeof info};
-  kdl_device_spec spec;
-  char device[192];
-  kdl_status status = load(asked, &info);
+  kdl_device_info device = {.size = sizeof device};
+  kdl_status status = kdl_kernel_get(asked->kernel, &info);
   if (status == KDL_OK)
-    status = kdl_device_spec_parse(info.device, &spec);
+    status = kdl_device_route_get(asked->device, info.route, &device);
   if (status != KDL_OK)
     return status;
-  kdl_device_spec_label(&spec, &(kdl_out){device, sizeof device, 0});
-  printf("%s: image %zu of %s, %s, on %s: fits as %s, choice %zu of %zu%s\n", info.name, info.image,
-         info.library, kdl_image_kind_name(info.kind), device, info.fit, info.place + 1,
+  for (size_t i = 0; i < info.failure_count; ++i)
+    cli_note("%s: %s failed: %s; trying the next", info.name, info.failures[i].name,
+             info.failures[i].message);
+  bool is_named = *device.name;
+  printf("%s: image %zu of %s, %s, on %s%s%s%s: fits as %s, choice %zu of %zu%s\n", info.name,
+         info.image, info.library, kdl_image_kind_name(info.kind), device.label,
+         is_named ? " (" : "", device.name, is_named ? ")" : "", info.fit, info.place + 1,
          info.image_count, info.place ? ", better ones did not load" : "");
   return KDL_OK;
 }

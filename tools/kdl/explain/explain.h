@@ -32,8 +32,9 @@ void cli_question_close(cli_question *question);
 enum { CLI_MANY_IMAGES = 32 };
 
 typedef struct cli_ranking {
-  const char *device; /* spec of the route that takes the chosen image */
-  kdl_verdict *items; /* in rank order */
+  const char *device;    /* spec of the route that takes the chosen image */
+  kdl_device_info about; /* the same route */
+  kdl_verdict *items;    /* in rank order */
   size_t count;
   const kdl_verdict *chosen; /* for the kernel, or a file of one module; else NULL */
   bool fits;                 /* everything that was asked for runs */

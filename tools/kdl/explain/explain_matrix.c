@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/table.h"
-#include "device/spec.h"
 #include "explain/explain.h"
 #include "library/selection.h"
 
@@ -44,11 +43,8 @@ static void free_matrix(matrix *m) {
 }
 
 /* The processor alone: settings and features would take the room of many images. */
-static const char *arch_of(matrix *m, const char *line) {
-  kdl_device_spec spec;
-  if (kdl_device_spec_parse(line, &spec) != KDL_OK)
-    return "";
-  return kdl_arena_format(&m->arena, "%.*s", (int)strcspn(spec.arch, ":+"), spec.arch);
+static const char *arch_of(matrix *m, const kdl_device_info *device) {
+  return kdl_arena_format(&m->arena, "%.*s", (int)strcspn(device->arch, ":+"), device->arch);
 }
 
 static char mark_of(const kdl_verdict *verdict) {
@@ -80,7 +76,7 @@ static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
   if (status == KDL_OK) {
     for (size_t i = 0; i < ranking.count; ++i)
       m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
-    m->archs[row] = arch_of(m, ranking.device);
+    m->archs[row] = arch_of(m, &ranking.about);
     m->outcomes[row] = outcome_of(m, &ranking);
     *out_fits |= ranking.fits;
     if (!m->archs[row] || !m->outcomes[row])
@@ -198,12 +194,15 @@ static void add_share(cli_table *table, size_t some, size_t all) {
 
 static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *out_fits) {
   kdl_coverage coverage;
-  const char *line;
+  size_t route;
+  kdl_device_info about = {.size = sizeof about};
   const cli_device *device = &m->devices->items[row];
-  kdl_status status = kdl_device_cover(device->device, m->question->inventory, &coverage, &line);
+  kdl_status status = kdl_device_cover(device->device, m->question->inventory, &coverage, &route);
+  if (status == KDL_OK)
+    status = kdl_device_route_get(device->device, route, &about);
   if (status != KDL_OK)
     return status;
-  const char *arch = arch_of(m, line);
+  const char *arch = arch_of(m, &about);
   cli_table_add(table, kdl_text_of(device->name));
   cli_table_add(table, kdl_text_of(arch ? arch : ""));
   add_share(table, coverage.modules_run, coverage.modules);

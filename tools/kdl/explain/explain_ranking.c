@@ -58,6 +58,7 @@ kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
   kdl_library *lib = question->input->lib;
   size_t count = kdl_image_count(lib);
   *out_ranking = (cli_ranking){.device = kdl_device_spec_text(device),
+                               .about = {.size = sizeof out_ranking->about},
                                .items = calloc(count + 1, sizeof *out_ranking->items)};
   collector c = {.ranking = out_ranking, .out_of_memory = !out_ranking->items};
   kdl_status status =
@@ -65,12 +66,15 @@ kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
                       : kdl_explain(lib, device, question->kernel, &question->opts, collect, &c);
   if (c.out_of_memory)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the reasons of %zu images", count);
+  if (status == KDL_OK)
+    status =
+        kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about);
   if (question->kernel || question->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
   out_ranking->fits = out_ranking->chosen != NULL;
   if (status == KDL_OK && question->inventory) {
-    const char *line;
-    status = kdl_device_cover(device, question->inventory, &out_ranking->coverage, &line);
+    size_t route;
+    status = kdl_device_cover(device, question->inventory, &out_ranking->coverage, &route);
     out_ranking->fits = status == KDL_OK && out_ranking->coverage.is_complete;
   }
   return status;

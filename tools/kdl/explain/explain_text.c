@@ -5,7 +5,6 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/text.h"
-#include "device/spec_label.h"
 #include "explain/explain.h"
 #include "select/choose.h"
 
@@ -42,15 +41,7 @@ static void say(const char *label, const char *text, const char *more) {
 }
 
 static void print_question(const cli_question *question, const cli_ranking *ranking) {
-  char place[KDL_SPEC_ARCH + 32];
-  kdl_device_spec spec;
-  kdl_out out = {place, sizeof place, 0};
-  if (kdl_device_spec_parse(ranking->device, &spec) == KDL_OK) {
-    kdl_device_spec_place(&spec, &out);
-    say("device", place, spec.name);
-  } else {
-    say("device", ranking->device, "");
-  }
+  say("device", ranking->about.label, ranking->about.name);
   say("kernel", question->kernel ? question->kernel : "any", "");
   say("policy", kdl_policy_name(question->opts.policy), "");
   if (question->opts.variant_tag)

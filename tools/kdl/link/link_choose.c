@@ -4,6 +4,7 @@
 #include "images/names.h"
 #include "library/library.h"
 #include "link/link.h"
+#include "registry/device.h"
 #include "select/explain.h"
 
 #include <stdlib.h>
@@ -11,10 +12,7 @@
 
 /* The device as the linker sees it: one that takes bitcode. */
 static kdl_status describe(kdl_device *device, kdl_select_device *out_device) {
-  kdl_device_spec spec;
-  kdl_status status = kdl_device_spec_parse(kdl_device_spec_text(device), &spec);
-  if (status == KDL_OK)
-    status = kdl_select_device_init(&spec, out_device);
+  kdl_status status = kdl_select_device_init(&kdl_device_route(device, 0)->spec, out_device);
   if (status == KDL_OK)
     kdl_device_take_bitcode(&out_device->rule);
   return status;

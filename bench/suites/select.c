@@ -87,10 +87,9 @@ static kdl_status measure_memory(size_t blocks, bench_results *results) {
                       {{"arch", 4}, {"sm_90", 5}},
                       {{"kdl.kernel.saxpy", 16}, {"rev=1", 5}}};
   kdl_image image = {.kind = KDL_IMAGE_CUBIN,
-                     .triple = pairs[0].value,
-                     .arch = pairs[1].value,
                      .pairs = pairs,
                      .pair_count = 3};
+  kdl_image_read_keys(&image);
   kdl_container container = {.images = &image, .count = 1, .name = "bench"};
   kdl_catalog *catalog = NULL;
   kdl_device_spec spec;

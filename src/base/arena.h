@@ -19,6 +19,12 @@ typedef struct kdl_arena {
   size_t limit; /* refuse to hand out more than this; 0 = no limit */
 } kdl_arena;
 
+/* Begins an empty arena with memory of the caller's, which outlives it. */
+static inline void kdl_arena_begin(kdl_arena *arena, void *memory, size_t size) {
+  arena->next = memory;
+  arena->left = size;
+}
+
 /* NULL when out of memory or over the limit. Aligned for any pointer or 64-bit integer. */
 void *kdl_arena_alloc(kdl_arena *arena, size_t size);
 

@@ -43,7 +43,8 @@ static kdl_status parse_object(search *s, uint8_t *bytes, uint64_t size) {
   snprintf(name, sizeof name, "%s (embedded object %" PRIu64 ")", s->region->source->name,
            s->found);
   kdl_source *source;
-  kdl_status status = kdl_source_open_owned(bytes, (size_t)size, name, &source);
+  kdl_status status =
+      kdl_source_open_owned(&s->container->arena, bytes, (size_t)size, name, &source);
   if (status != KDL_OK)
     return status;
   kdl_container_adopt(s->container, source);

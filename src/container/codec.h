@@ -2,7 +2,8 @@
 /*
  * Decompression for containers that need it. Each codec's library is opened at run time on first
  * use, so that libkdl itself needs libc alone; a build without the codec (KDL_WITH_ZSTD=OFF and
- * the like), or a machine without its library, gives KDL_UNSUPPORTED with the name of what is missing.
+ * the like), or a machine without its library, gives KDL_UNSUPPORTED with the name of what is
+ * missing.
  */
 #ifndef KDL_CONTAINER_CODEC_H
 #define KDL_CONTAINER_CODEC_H

@@ -63,7 +63,7 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
   if (status == KDL_OK)
     status = admit_inflated(container, packed, inflated_size);
   if (status == KDL_OK)
-    status = kdl_source_open_stream(codec, packed, inflated_size, name, &stream);
+    status = kdl_source_open_stream(&container->arena, codec, packed, inflated_size, name, &stream);
   if (status != KDL_OK)
     return status;
   kdl_container_adopt(container, stream);
@@ -113,23 +113,24 @@ static const kdl_pair *target_pairs(kdl_container *container, const char *triple
   return fits ? pairs : NULL;
 }
 
-/* One pass over the pairs finds what every image is asked for. */
-static bool read_known_keys(kdl_image *image) {
-  bool indexed = false;
+void kdl_image_read_keys(kdl_image *image) {
   kdl_string kernel;
-  image->triple = image->arch = (kdl_string){"", 0};
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    const kdl_pair *pair = &image->pairs[i];
-    if (pair->key.length == 6 && memcmp(pair->key.data, "triple", 6) == 0)
-      image->triple = pair->value;
-    else if (pair->key.length == 4 && memcmp(pair->key.data, "arch", 4) == 0)
-      image->arch = pair->value;
-    else if (kdl_text_is(pair->key, "kdl.kind"))
-      image->kind = kdl_text_is(pair->value, "cl") ? KDL_IMAGE_CL : image->kind;
-    else
-      indexed |= kdl_kernel_name(pair->key, &kernel);
+    kdl_string key = image->pairs[i].key;
+    kdl_string value = image->pairs[i].value;
+    if (kdl_text_is(key, "triple"))
+      image->triple = value;
+    else if (kdl_text_is(key, "arch"))
+      image->arch = value;
+    else if (!kdl_text_starts(key, "kdl."))
+      image->says |= KDL_SAYS_RULES;
+    else if (kdl_kernel_name(key, &kernel))
+      image->says |= KDL_SAYS_KERNELS;
+    else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
+      image->says |= KDL_SAYS_VERSION;
+    else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
+      image->kind = KDL_IMAGE_CL;
   }
-  return indexed;
 }
 
 /* What the header's word and the triple say, for images that are not looked at. */
@@ -154,20 +155,23 @@ static bool is_container(kdl_image_kind kind) {
   return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
 }
 
-static kdl_status append(kdl_container *container, const kdl_image *image) {
-  if (container->count == KDL_LIMIT_IMAGES)
-    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
-                    container->name, KDL_LIMIT_IMAGES);
-  if (container->count == container->capacity) {
-    uint32_t capacity = container->capacity ? container->capacity * 2 : 16;
-    kdl_image *images = realloc(container->images, capacity * sizeof *images);
-    if (!images)
-      return kdl_container_no_memory(container);
-    container->images = images;
-    container->capacity = capacity;
-  }
-  container->images[container->count++] = *image;
-  return KDL_OK;
+/* The place of the next image. That of the first lies in the arena: many containers have one. */
+static kdl_image *next_image(kdl_container *container) {
+  if (container->count < container->capacity)
+    return &container->images[container->count];
+  bool is_first = container->capacity == 0;
+  bool is_moved = container->capacity == 1;
+  uint32_t capacity = is_first ? 1 : is_moved ? 16 : container->capacity * 2;
+  kdl_image *images = is_first
+                          ? kdl_arena_alloc(&container->arena, sizeof *images)
+                          : realloc(is_moved ? NULL : container->images, capacity * sizeof *images);
+  if (!images)
+    return NULL;
+  if (is_moved)
+    *images = *container->images;
+  container->images = images;
+  container->capacity = capacity;
+  return &images[container->count];
 }
 
 static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, uint32_t index) {
@@ -192,40 +196,56 @@ static bool is_near(const kdl_image *image, size_t look) {
          image->offset + look <= image->source->ready_size;
 }
 
+/* Looks at the image's first bytes where they have to say what it is. */
+static kdl_status look_at_head(kdl_image *image) {
+  size_t look = image->size < KDL_SNIFF_SIZE ? (size_t)image->size : KDL_SNIFF_SIZE;
+  bool is_plain = image->kind != KDL_IMAGE_UNKNOWN && !is_container(image->kind);
+  if (!look || image->problem || image->codec != KDL_CODEC_NONE ||
+      (is_plain && !is_near(image, look)))
+    return KDL_OK;
+  const uint8_t *head = kdl_source_peek(image->source, image->offset, look);
+  if (!head)
+    return kdl_error_status();
+  kdl_image_kind seen = kdl_image_sniff(head, look);
+  if (seen != KDL_IMAGE_UNKNOWN)
+    image->kind = seen;
+  else if (is_container(image->kind))
+    image->kind = KDL_IMAGE_UNKNOWN;
+  return KDL_OK;
+}
+
 kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
                              const kdl_image *proto) {
-  kdl_image image = *proto;
-  if (image.codec != KDL_CODEC_NONE && image.codec != KDL_CODEC_VENDOR) {
-    kdl_region packed = {image.source, image.offset, image.stored_size};
-    kdl_status status = admit_inflated(container, &packed, image.size + image.trailer);
+  kdl_status status = KDL_OK;
+  if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
+    kdl_region packed = {proto->source, proto->offset, proto->stored_size};
+    status = admit_inflated(container, &packed, proto->size + proto->trailer);
     if (status != KDL_OK)
       return status;
   }
-  image.parent = scope->parent;
-  image.module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
-  image.is_link_input = scope->is_link_input;
-  if (image.module == container->module_count)
+  if (container->count == KDL_LIMIT_IMAGES)
+    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
+                    container->name, KDL_LIMIT_IMAGES);
+  kdl_image *image = next_image(container);
+  if (!image)
+    return kdl_container_no_memory(container);
+  *image = *proto;
+  image->triple = image->arch = (kdl_string){"", 0};
+  image->parent = scope->parent;
+  image->module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
+  image->is_link_input = scope->is_link_input;
+  if (image->module == container->module_count)
     ++container->module_count;
-  bool indexed = read_known_keys(&image);
-  if (image.kind == KDL_IMAGE_UNKNOWN)
-    image.kind = declared_kind(&image);
-  size_t look = image.size < KDL_SNIFF_SIZE ? (size_t)image.size : KDL_SNIFF_SIZE;
-  bool is_plain = image.kind != KDL_IMAGE_UNKNOWN && !is_container(image.kind);
-  bool is_settled = indexed || image.kind == KDL_IMAGE_CL;
-  if (!is_settled && look && !image.problem && image.codec == KDL_CODEC_NONE &&
-      (is_near(&image, look) || !is_plain)) {
-    const uint8_t *head = kdl_source_peek(image.source, image.offset, look);
-    if (!head)
-      return kdl_error_status();
-    kdl_image_kind seen = kdl_image_sniff(head, look);
-    if (seen != KDL_IMAGE_UNKNOWN)
-      image.kind = seen;
-    else if (is_container(image.kind))
-      image.kind = KDL_IMAGE_UNKNOWN;
-  }
-  kdl_status status = append(container, &image);
-  if (status == KDL_OK && !indexed && !image.problem && image.codec == KDL_CODEC_NONE &&
-      is_container(image.kind))
+  kdl_image_read_keys(image);
+  if (image->kind == KDL_IMAGE_UNKNOWN)
+    image->kind = declared_kind(image);
+  bool indexed = image->says & KDL_SAYS_KERNELS;
+  if (!indexed && image->kind != KDL_IMAGE_CL)
+    status = look_at_head(image);
+  if (status != KDL_OK)
+    return status;
+  ++container->count;
+  if (!indexed && !image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
     status = walk_nested(container, scope, container->count - 1);
   return status;
 }
@@ -330,12 +350,17 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
 /* ------------------------------------------------------------------------------------------ */
 /* Opening and closing                                                                          */
 
+/* As much as glibc's malloc hands out from a thread's own store: the container, and what most of
+ * them take, begins with one piece of memory. */
+enum { first_piece = 1024 };
+_Static_assert(sizeof(kdl_container) < first_piece / 2, "the arena has room");
+
 static kdl_status new_container(const char *name, kdl_container **out_container) {
-  kdl_container *container = calloc(1, sizeof *container);
+  kdl_container *container = malloc(first_piece);
   if (!container)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  container->name = name;
-  pthread_mutex_init(&container->lock, NULL);
+  *container = (kdl_container){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
+  kdl_arena_begin(&container->arena, container + 1, first_piece - sizeof *container);
   *out_container = container;
   return KDL_OK;
 }
@@ -351,21 +376,14 @@ static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }
 
-static kdl_status open_source(kdl_source *source, bool is_own, kdl_container **out_container) {
-  kdl_container *container;
-  kdl_status status = new_container(source->name, &container);
-  if (status != KDL_OK) {
-    kdl_source_close(source);
-    return status;
-  }
-  container->is_own = is_own;
-  status = walk_source(container, source);
-  if (status != KDL_OK) {
+/* Hands over a container that was opened well; closes another. */
+static kdl_status finish(kdl_container *container, kdl_status status,
+                         kdl_container **out_container) {
+  if (status == KDL_OK)
+    *out_container = container;
+  else
     kdl_container_close(container);
-    return status;
-  }
-  *out_container = container;
-  return KDL_OK;
+  return status;
 }
 
 kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
@@ -379,37 +397,54 @@ kdl_status kdl_container_open_files(const char *const *paths, size_t count, cons
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   for (size_t i = 0; i < count && status == KDL_OK; ++i) {
     kdl_source *source;
-    status = kdl_source_open_file(paths[i], paths[i], &source);
+    status = kdl_source_open_file(&container->arena, paths[i], paths[i], &source);
     if (status == KDL_OK)
       status = walk_source(container, source);
   }
-  if (status != KDL_OK) {
-    kdl_container_close(container);
+  return finish(container, status, out_container);
+}
+
+static kdl_status open_only(kdl_container *container, kdl_source *source) {
+  container->name = source->name;
+  return walk_source(container, source);
+}
+
+static kdl_status open_file(const char *path, const char *name, bool is_own,
+                            kdl_container **out_container) {
+  kdl_container *container;
+  kdl_source *source;
+  kdl_status status = new_container(name ? name : path, &container);
+  if (status != KDL_OK)
     return status;
-  }
-  *out_container = container;
-  return KDL_OK;
+  container->is_own = is_own;
+  status = kdl_source_open_file(&container->arena, path, name ? name : path, &source);
+  if (status == KDL_OK)
+    status = open_only(container, source);
+  return finish(container, status, out_container);
 }
 
 kdl_status kdl_container_open_file(const char *path, const char *name,
                                    kdl_container **out_container) {
-  kdl_source *source;
-  kdl_status status = kdl_source_open_file(path, name ? name : path, &source);
-  return status == KDL_OK ? open_source(source, false, out_container) : status;
+  return open_file(path, name, false, out_container);
 }
 
 kdl_status kdl_container_open_own(const char *path, const char *name,
                                   kdl_container **out_container) {
-  kdl_source *source;
-  kdl_status status = kdl_source_open_file(path, name ? name : path, &source);
-  return status == KDL_OK ? open_source(source, true, out_container) : status;
+  return open_file(path, name, true, out_container);
 }
 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container) {
+  kdl_container *container;
   kdl_source *source;
-  kdl_status status = kdl_source_open_memory(data, size, name ? name : "<memory>", &source);
-  return status == KDL_OK ? open_source(source, false, out_container) : status;
+  const char *shown = name ? name : "<memory>";
+  kdl_status status = new_container(shown, &container);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_source_open_memory(&container->arena, data, size, shown, &source);
+  if (status == KDL_OK)
+    status = open_only(container, source);
+  return finish(container, status, out_container);
 }
 
 void kdl_container_close(kdl_container *container) {
@@ -423,7 +458,8 @@ void kdl_container_close(kdl_container *container) {
     kdl_source_close(source);
   }
   pthread_mutex_destroy(&container->lock);
-  free(container->images);
+  if (container->capacity > 1) /* else in the arena */
+    free(container->images);
   kdl_arena_free(&container->arena);
   free(container);
 }

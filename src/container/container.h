@@ -45,6 +45,13 @@ enum {
 #define KDL_PARENT_NONE UINT32_MAX
 #define KDL_MODULE_NONE UINT32_MAX
 
+/* What the keys of an image's metadata are about, besides its triple and arch. */
+enum {
+  KDL_SAYS_KERNELS = 1 << 0, /* an index: kdl.kernel.NAME */
+  KDL_SAYS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa */
+  KDL_SAYS_RULES = 1 << 2, /* what is not libkdl's own: the keys of target/metadata.h, or others */
+};
+
 typedef struct kdl_image {
   kdl_source *source; /* the stored bytes lie here ... */
   uint64_t offset;
@@ -54,6 +61,7 @@ typedef struct kdl_image {
                        NUL */
   kdl_codec codec;
   kdl_image_kind kind;
+  uint8_t says;           /* KDL_SAYS_ */
   bool is_link_input;     /* by the section it lies in: relocatable code that nothing loads */
   uint16_t declared_kind; /* LLVM's ImageKind number, or 0 */
   uint16_t offload_kind;
@@ -122,6 +130,10 @@ void kdl_container_release(kdl_container *container, uint32_t index);
 
 /* Gives back what was inflated for single images, whoever holds it: for closing. */
 void kdl_container_forget(kdl_container *container);
+
+/* Fills in what the image's pairs say: the triple, the arch, the kind of source code, and `says`.
+ * Of equal keys the last counts. */
+void kdl_image_read_keys(kdl_image *image);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);

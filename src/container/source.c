@@ -23,23 +23,24 @@ enum { smallest_window = 512, largest_window = 64 * 1024, dense_gap = 8 * 1024 }
  * process's own. */
 enum { most_mapped = 32 * 1024 * 1024 };
 
-static kdl_status new_source(const char *name, kdl_source **out_source) {
+static kdl_status new_source(kdl_arena *arena, const char *name, kdl_source **out_source) {
   size_t name_size = strlen(name) + 1;
-  kdl_source *source = calloc(1, sizeof *source + name_size);
+  kdl_source *source = kdl_arena_alloc(arena, sizeof *source + name_size);
   if (!source)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
-  memcpy(source + 1, name, name_size);
-  source->name = (const char *)(source + 1);
-  source->fd = -1;
-  source->ready = (const uint8_t *)""; /* no bytes are a place too: a peek at none is no failure */
-  pthread_mutex_init(&source->lock, NULL);
+  *source = (kdl_source){
+      .name = memcpy(source + 1, name, name_size),
+      .fd = -1,
+      .ready = (const uint8_t *)"", /* no bytes are a place too: a peek at none is no failure */
+      .lock = PTHREAD_MUTEX_INITIALIZER,
+  };
   *out_source = source;
   return KDL_OK;
 }
 
-kdl_status kdl_source_open_memory(const void *data, size_t size, const char *name,
+kdl_status kdl_source_open_memory(kdl_arena *arena, const void *data, size_t size, const char *name,
                                   kdl_source **out_source) {
-  kdl_status status = new_source(name, out_source);
+  kdl_status status = new_source(arena, name, out_source);
   if (status != KDL_OK)
     return status;
   if (size)
@@ -49,9 +50,9 @@ kdl_status kdl_source_open_memory(const void *data, size_t size, const char *nam
   return KDL_OK;
 }
 
-kdl_status kdl_source_open_owned(void *data, size_t size, const char *name,
+kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, const char *name,
                                  kdl_source **out_source) {
-  kdl_status status = kdl_source_open_memory(data, size, name, out_source);
+  kdl_status status = kdl_source_open_memory(arena, data, size, name, out_source);
   if (status == KDL_OK)
     (*out_source)->owned = data;
   else
@@ -59,9 +60,10 @@ kdl_status kdl_source_open_owned(void *data, size_t size, const char *name,
   return status;
 }
 
-kdl_status kdl_source_open_file(const char *path, const char *name, kdl_source **out_source) {
+kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *name,
+                                kdl_source **out_source) {
   kdl_source *source = NULL; /* gcc 12 at -O3 loses sight of what new_source does */
-  kdl_status status = new_source(name, &source);
+  kdl_status status = new_source(arena, name, &source);
   if (status != KDL_OK)
     return status;
   /* O_NONBLOCK keeps a FIFO without a writer from hanging the open; the check below refuses it. */
@@ -82,11 +84,12 @@ kdl_status kdl_source_open_file(const char *path, const char *name, kdl_source *
   return KDL_OK;
 }
 
-kdl_status kdl_source_open_stream(kdl_codec codec, const kdl_region *packed, uint64_t inflated_size,
-                                  const char *name, kdl_source **out_source) {
+kdl_status kdl_source_open_stream(kdl_arena *arena, kdl_codec codec, const kdl_region *packed,
+                                  uint64_t inflated_size, const char *name,
+                                  kdl_source **out_source) {
   kdl_status status = kdl_codec_check(codec);
   if (status == KDL_OK)
-    status = new_source(name, out_source);
+    status = new_source(arena, name, out_source);
   if (status != KDL_OK)
     return status;
   (*out_source)->codec = codec;
@@ -106,7 +109,6 @@ void kdl_source_close(kdl_source *source) {
   free(source->window);
   free(source->owned);
   pthread_mutex_destroy(&source->lock);
-  free(source);
 }
 
 void kdl_source_rest(kdl_source *source) {

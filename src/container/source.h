@@ -11,6 +11,7 @@
 #ifndef KDL_CONTAINER_SOURCE_H
 #define KDL_CONTAINER_SOURCE_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "container/codec.h"
 #include "system/lock.h"
@@ -75,19 +76,22 @@ struct kdl_source {
   kdl_loan loan;          /* of a stream; guarded by the container's lock */
 };
 
-kdl_status kdl_source_open_file(const char *path, const char *name, kdl_source **out_source);
-kdl_status kdl_source_open_memory(const void *data, size_t size, const char *name,
+/* Sources lie in an arena with a copy of their name; it is freed after them. */
+kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *name,
+                                kdl_source **out_source);
+kdl_status kdl_source_open_memory(kdl_arena *arena, const void *data, size_t size, const char *name,
                                   kdl_source **out_source);
 
 /* The same over memory from malloc, which the source takes, also where it fails. */
-kdl_status kdl_source_open_owned(void *data, size_t size, const char *name,
+kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, const char *name,
                                  kdl_source **out_source);
 
 /* A stream over compressed bytes, whose source must outlive it; KDL_UNSUPPORTED where the codec is
  * not available. Reading costs address space for `inflated_size` bytes, and memory only for what is
  * inflated. */
-kdl_status kdl_source_open_stream(kdl_codec codec, const kdl_region *packed, uint64_t inflated_size,
-                                  const char *name, kdl_source **out_source);
+kdl_status kdl_source_open_stream(kdl_arena *arena, kdl_codec codec, const kdl_region *packed,
+                                  uint64_t inflated_size, const char *name,
+                                  kdl_source **out_source);
 void kdl_source_close(kdl_source *source);
 
 /* Gives back what a stream has inflated so far and the codec's own memory; the next read starts

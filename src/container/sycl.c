@@ -237,7 +237,8 @@ static kdl_status add_packed(const reader *walk, const kdl_scope *scope, kdl_str
   if (!label)
     return kdl_container_no_memory(walk->container);
   image->codec = KDL_CODEC_ZSTD;
-  kdl_status status = kdl_source_open_stream(KDL_CODEC_ZSTD, stored, image->size, label, &stream);
+  kdl_status status = kdl_source_open_stream(&walk->container->arena, KDL_CODEC_ZSTD, stored,
+                                             image->size, label, &stream);
   if (status == KDL_UNSUPPORTED)
     return is_named(name) ? add_named(walk, scope, name, image)
                           : kdl_container_add(walk->container, scope, image);

@@ -39,15 +39,15 @@ static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) 
 }
 
 static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
-  kdl_library *lib = calloc(1, sizeof *lib);
+  kdl_library *lib = kdl_arena_alloc(&container->arena, sizeof *lib);
   if (!lib) {
     kdl_container_close(container);
     return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
-  lib->container = container;
-  lib->flags = opts->flags;
-  atomic_init(&lib->references, 1);
-  pthread_mutex_init(&lib->lock, NULL);
+  *lib = (kdl_library){.container = container,
+                       .references = 1,
+                       .flags = opts->flags,
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_add(lib);
   *out_lib = lib;
@@ -122,7 +122,8 @@ kdl_library *kdl_retain(kdl_library *lib) {
   return lib;
 }
 
-/* What was made last goes first: kernels lie in modules, modules are read from the container. */
+/* What was made last goes first: kernels lie in modules, modules are read from the container, in
+ * whose arena the library is. */
 static void free_library(kdl_library *lib) {
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_remove(lib);
@@ -134,9 +135,8 @@ static void free_library(kdl_library *lib) {
     selector = next;
   }
   kdl_catalog_destroy(atomic_load(&lib->catalog));
-  kdl_container_close(lib->container);
   pthread_mutex_destroy(&lib->lock);
-  free(lib);
+  kdl_container_close(lib->container);
 }
 
 void kdl_close(kdl_library *lib) {

@@ -34,7 +34,6 @@ typedef struct {
   _Atomic(const kernel_list *) kernels; /* NULL: not read yet */
   kdl_work reading;
   image_version version;
-  bool indexed;
 } catalog_image;
 
 struct kdl_catalog {
@@ -53,13 +52,8 @@ static const kernel_list no_memory = {.trouble = "out of memory"};
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
 
-static bool has_index(const kdl_image *image) {
-  kdl_string name;
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    if (kdl_kernel_name(image->pairs[i].key, &name))
-      return true;
-  }
-  return false;
+static bool is_indexed(const kdl_image *image) {
+  return image->says & KDL_SAYS_KERNELS;
 }
 
 /* "1.2" under a key. Of repeated keys the last counts. */
@@ -83,6 +77,8 @@ static image_version said_under(const kdl_image *image, kdl_string key) {
 
 /* kdl.version is what writers of an index put beside it, kdl.ptx_isa what a fatbin says of PTX. */
 static image_version said_version(const kdl_image *image) {
+  if (!(image->says & KDL_SAYS_VERSION))
+    return (image_version){0};
   image_version version = said_under(image, KDL_TEXT("kdl.version"));
   return version.major || image->kind != KDL_IMAGE_PTX ? version
                                                        : said_under(image, KDL_TEXT("kdl.ptx_isa"));
@@ -91,7 +87,7 @@ static image_version said_version(const kdl_image *image) {
 /* Versions stand in the image's own header. They are looked up where that costs one look: not in
  * compressed images, and not where an index promises that the image is left alone; there keys may
  * say it. An image that contradicts its format keeps version 0, and fails when it is loaded. */
-static image_version read_version(kdl_container *container, uint32_t index, bool indexed) {
+static image_version read_version(kdl_container *container, uint32_t index) {
   const kdl_image *image = &container->images[index];
   bool tells = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
                image->kind == KDL_IMAGE_HSACO;
@@ -100,7 +96,7 @@ static image_version read_version(kdl_container *container, uint32_t index, bool
   kdl_image_target target;
   if (!tells)
     return (image_version){0};
-  if (indexed || image->codec != KDL_CODEC_NONE)
+  if (is_indexed(image) || image->codec != KDL_CODEC_NONE)
     return said_version(image);
   if (kdl_container_hold(container, index, &data, &size) != KDL_OK)
     return (image_version){0};
@@ -119,7 +115,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
       .triple = image->triple,
       .arch = image->arch,
       .pairs = image->pairs,
-      .pair_count = image->pair_count,
+      .pair_count = image->says & KDL_SAYS_RULES ? image->pair_count : 0,
       .version_major = catalog->images[index].version.major,
       .version_minor = catalog->images[index].version.minor,
       .generic_version = catalog->images[index].version.generic,
@@ -130,9 +126,7 @@ kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
 static void compile_rules(kdl_catalog *catalog) {
   kdl_container *container = catalog->container;
   for (uint32_t i = 0; i < container->count; ++i) {
-    catalog_image *image = &catalog->images[i];
-    image->indexed = has_index(&container->images[i]);
-    image->version = read_version(container, i, image->indexed);
+    catalog->images[i].version = read_version(container, i);
     kdl_image_desc desc = kdl_catalog_desc(catalog, i);
     kdl_image_compile(&desc, &catalog->rules[i]);
   }
@@ -271,7 +265,7 @@ static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *li
   const kdl_image *image = &catalog->container->images[index];
   name_collector collector = {list, false};
   kdl_status status = KDL_OK;
-  if (catalog->images[index].indexed) {
+  if (is_indexed(image)) {
     collector.out_of_memory = !collect_index(image, list);
   } else {
     const void *data;
@@ -318,8 +312,8 @@ static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
 
 /* An index of a few keys is looked through as it stands. */
 static bool is_short_index(const kdl_catalog *catalog, size_t index) {
-  return catalog->images[index].indexed &&
-         catalog->container->images[index].pair_count <= few_pairs;
+  const kdl_image *image = &catalog->container->images[index];
+  return is_indexed(image) && image->pair_count <= few_pairs;
 }
 
 static kdl_string key_name(const kdl_pair *pair) {
@@ -353,7 +347,7 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
   uint32_t families = 0;
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
-    bool ruled_out = kernel.data && catalog->images[i].indexed &&
+    bool ruled_out = kernel.data && is_indexed(kdl_catalog_image(catalog, i)) &&
                      kdl_catalog_holds(catalog, i, kernel) == KDL_KERNEL_ABSENT;
     if (!rule->faults && !ruled_out)
       families |= 1u << rule->family;
@@ -362,7 +356,7 @@ uint32_t kdl_catalog_families(kdl_catalog *catalog, kdl_string kernel) {
 }
 
 bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
-  return !catalog->images[index].indexed && kernels_of(catalog, index)->unresolved;
+  return !is_indexed(kdl_catalog_image(catalog, index)) && kernels_of(catalog, index)->unresolved;
 }
 
 bool kdl_catalog_ran_out(const kdl_catalog *catalog) {
@@ -382,7 +376,7 @@ const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t
 
 const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
   const kdl_image *image = &catalog->container->images[index];
-  if (!catalog->images[index].indexed)
+  if (!is_indexed(image))
     return NULL;
   if (is_short_index(catalog, index))
     return find_key(image, kernel);

@@ -242,6 +242,8 @@ static void threads_agree(void **state) {
   images[1] = images[0];
   images[1].pairs = pairs[1];
   images[1].pair_count = (uint32_t)counts[1];
+  kdl_image_read_keys(&images[0]);
+  kdl_image_read_keys(&images[1]);
   kdl_container container = {.images = images, .count = 2, .name = "t"};
   kdl_catalog *catalog;
   kdl_device_spec spec;

@@ -42,8 +42,9 @@ static void truncated_while_open_is_an_error(void **state) {
 static void truncated_while_opening_is_an_error(void **state) {
   (void)state;
   const char *path = temporary_copy("offload/v1_padded.offload");
+  kdl_arena arena = {0};
   kdl_source *source;
-  assert_ok(kdl_source_open_file(path, "f", &source));
+  assert_ok(kdl_source_open_file(&arena, path, "f", &source));
   assert_int_equal(truncate(path, 3000), 0);
   assert_non_null(kdl_source_peek(source, 0, 72));
   assert_null(kdl_source_peek(source, 4096, 8));
@@ -51,6 +52,7 @@ static void truncated_while_opening_is_an_error(void **state) {
                       "f: the file ends at offset 0x1000, expected 0x1300 bytes: it was truncated "
                       "while being read");
   kdl_source_close(source);
+  kdl_arena_free(&arena);
   unlink(path);
 }
 

@@ -3,12 +3,11 @@
 
 #include "base/error.h"
 #include "peers/peer.h"
+#include "system/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,32 +27,30 @@ void process_keep_environment(void) {
 }
 
 bool process_start(const char *const words[], process *out_process) {
-  char *all[most_words + 4] = {"kdl-bench", "--", "child"}; /* a word may begin with a dash */
+  const char *all[most_words + 4] = {"kdl-bench", "--", "child"}; /* a word may begin with a dash */
   for (size_t i = 0; i < most_words && words[i]; ++i)
-    all[i + 3] = (char *)(uintptr_t)words[i];
+    all[i + 3] = words[i];
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return peer_fail("pipe: %s", strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  int error =
-      posix_spawn(&out_process->id, "/proc/self/exe", &actions, NULL, all, kept ? kept : environ);
-  posix_spawn_file_actions_destroy(&actions);
+  kdl_process started = {.path = "/proc/self/exe",
+                         .arguments = all,
+                         .environment = (const char *const *)kept,
+                         .standard = {-1, ends[1], STDERR_FILENO}};
+  int error = kdl_process_start(&started, &out_process->id);
   close(ends[1]);
   out_process->from = ends[0];
   if (error) {
     close(ends[0]);
-    return peer_fail("posix_spawn: %s", strerror(error));
+    return peer_fail("its process cannot be started: %s", strerror(error));
   }
   return true;
 }
 
 bool process_finish(process *what) {
-  int status = 0;
+  int status;
   close(what->from);
-  while (waitpid(what->id, &status, 0) < 0 && errno == EINTR)
-    continue;
+  kdl_process_wait(what->id, &status);
   if (WIFSIGNALED(status))
     return peer_fail("its process died of signal %d (%s)", WTERMSIG(status),
                      strsignal(WTERMSIG(status)));

@@ -2,12 +2,12 @@
 #include "system/subprocess.h"
 
 #include "base/error.h"
+#include "system/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,10 +16,6 @@
 #include <unistd.h>
 
 enum {
-  first_file = 3,
-  limit_files = 8,
-  clear_of_files = first_file + limit_files, /* no descriptor of ours is below, so that putting one
-                                                into its place overwrites none */
   step_ms = 10,          /* how often the end is asked for, should standard error stay open */
   drained = 64,          /* reads of what was said last; a descendant may never stop */
   patience_ms = 5 * 1000 /* for the kernel to end what was killed */
@@ -33,58 +29,6 @@ static int64_t now_ms(void) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Starting                                                                                     */
-
-static int prepare_files(const kdl_helper *helper, const int *sources, int errors,
-                         posix_spawn_file_actions_t *actions) {
-  int problem = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!problem)
-    problem = posix_spawn_file_actions_adddup2(actions, errors, STDERR_FILENO);
-  if (!problem)
-    problem = posix_spawn_file_actions_adddup2(actions, errors, STDOUT_FILENO);
-  for (size_t i = 0; i < helper->file_count && !problem; ++i)
-    problem = posix_spawn_file_actions_adddup2(actions, sources[i], first_file + (int)i);
-  if (!problem)
-    problem =
-        posix_spawn_file_actions_addclosefrom_np(actions, first_file + (int)helper->file_count);
-  return problem;
-}
-
-/* A program that ignores signals, or blocks them, must not hand that down. */
-static int prepare_attributes(posix_spawnattr_t *attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int problem = posix_spawnattr_setflags(
-      attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  if (!problem)
-    problem = posix_spawnattr_setpgroup(attributes, 0);
-  if (!problem)
-    problem = posix_spawnattr_setsigmask(attributes, &none);
-  if (!problem)
-    problem = posix_spawnattr_setsigdefault(attributes, &all);
-  return problem;
-}
-
-static int spawn(const kdl_helper *helper, const int *sources, int errors, pid_t *out_child) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  int problem = posix_spawn_file_actions_init(&actions);
-  if (problem)
-    return problem;
-  problem = posix_spawnattr_init(&attributes);
-  if (!problem) {
-    problem = prepare_files(helper, sources, errors, &actions);
-    if (!problem)
-      problem = prepare_attributes(&attributes);
-    if (!problem)
-      problem = posix_spawn(out_child, helper->path, &actions, &attributes,
-                            (char *const *)(uintptr_t)helper->arguments,
-                            (char *const *)(uintptr_t)helper->environment);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_destroy(&actions);
-  return problem;
-}
 
 /* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
  * The program is still being loaded then, and has not seen its input. */
@@ -175,17 +119,17 @@ static void kill_group(pid_t child) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static void close_all(const int *files, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (files[i] >= 0)
-      close(files[i]);
-  }
-}
-
-static kdl_status run_with(const kdl_helper *helper, const int *sources, int words, int errors,
+static kdl_status run_with(const kdl_helper *helper, int words, int errors,
                            kdl_helper_outcome *out_outcome) {
   pid_t child;
-  int problem = spawn(helper, sources, errors, &child);
+  kdl_process process = {.path = helper->path,
+                         .arguments = helper->arguments,
+                         .environment = helper->environment,
+                         .standard = {-1, errors, errors},
+                         .files = helper->files,
+                         .file_count = helper->file_count,
+                         .is_apart = true};
+  int problem = kdl_process_start(&process, &child);
   if (problem)
     return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", helper->path,
                          strerror(problem));
@@ -204,30 +148,19 @@ static kdl_status run_with(const kdl_helper *helper, const int *sources, int wor
 
 kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outcome) {
   int ends[2];
-  int copies[limit_files + 2];
-  size_t count = 0;
   out_outcome->used = 0;
   out_outcome->code = 0;
   if (pipe2(ends, O_CLOEXEC) != 0)
     return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", helper->path,
                          strerror(errno));
-  bool fits = helper->file_count <= limit_files && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
-  for (size_t i = 0; i < helper->file_count && fits; ++i) {
-    copies[count] = fcntl(helper->files[i], F_DUPFD_CLOEXEC, clear_of_files);
-    fits = copies[count++] >= 0;
-  }
-  int errors = fits ? fcntl(ends[1], F_DUPFD_CLOEXEC, clear_of_files) : -1;
-  close(ends[1]);
   kdl_status status;
-  if (errors < 0) {
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
+    status = run_with(helper, ends[0], ends[1], out_outcome);
+  } else {
     status =
         kdl_fail_code(KDL_IO, errno, "%s: cannot be started: %s", helper->path, strerror(errno));
-  } else {
-    status = run_with(helper, copies, ends[0], errors, out_outcome);
   }
-  if (errors >= 0)
-    close(errors);
-  close_all(copies, count);
+  close(ends[1]);
   close(ends[0]);
   return status;
 }

@@ -4,70 +4,31 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "system/environment.h"
+#include "system/memory_file.h"
+#include "system/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-static bool write_all(int fd, const char *data, size_t size) {
-  while (size) {
-    ssize_t written = write(fd, data, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    data += written;
-    size -= (size_t)written;
-  }
-  return true;
-}
-
-/* Inherited by children, hence without MFD_CLOEXEC. */
 kdl_status ld_file_create(const void *data, size_t size, ld_file *out_file) {
-  int fd = memfd_create("kdl-ld", 0);
-  if (fd < 0 || !write_all(fd, data, size)) {
-    kdl_status status = kdl_fail(KDL_IO, "cannot make a file in memory: %s", strerror(errno));
-    if (fd >= 0)
-      close(fd);
-    return status;
-  }
+  int fd = kdl_memory_file_make("kdl-ld", KDL_MEMORY_FILE_INHERITED, data, size);
+  if (fd < 0)
+    return kdl_fail(KDL_IO, "cannot make a file in memory: %s", strerror(errno));
   out_file->fd = fd;
   snprintf(out_file->path, sizeof out_file->path, "/proc/self/fd/%d", fd);
   return KDL_OK;
 }
 
 kdl_status ld_file_read(const ld_file *file, void **out_data, size_t *out_size) {
-  struct stat info;
-  if (fstat(file->fd, &info) != 0)
-    return kdl_fail(KDL_IO, "cannot read a file in memory: %s", strerror(errno));
-  size_t size = (size_t)info.st_size;
-  char *data = malloc(size + 1);
-  size_t have = 0;
-  while (data && have < size) {
-    ssize_t got = pread(file->fd, data + have, size - have, (off_t)have);
-    if (got <= 0 && errno != EINTR)
-      break;
-    have += got > 0 ? (size_t)got : 0;
-  }
-  if (!data || have < size) {
-    free(data);
-    return kdl_fail(KDL_IO, "cannot read a file of %zu bytes in memory", size);
-  }
-  data[size] = '\0';
-  *out_data = data;
-  *out_size = size;
-  return KDL_OK;
+  return kdl_memory_file_read(file->fd, "a program", UINT64_MAX, out_data, out_size);
 }
 
 void ld_file_close(ld_file *file) {
@@ -130,20 +91,6 @@ static kdl_status tell_failure(const ld_program *program, int state, const ld_fi
   return status;
 }
 
-static kdl_status spawn(const ld_program *program, const char *const *arguments, int out, int err,
-                        pid_t *out_child) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-  int problem =
-      posix_spawn(out_child, program->path, &actions, NULL, (char *const *)arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return problem ? kdl_fail(KDL_IO, "%s: cannot run: %s", program->path, strerror(problem))
-                 : KDL_OK;
-}
-
 kdl_status ld_program_run(const ld_program *program, const char *const *arguments,
                           const ld_file *stdout_file) {
   ld_file words;
@@ -151,14 +98,15 @@ kdl_status ld_program_run(const ld_program *program, const char *const *argument
   if (status != KDL_OK)
     return status;
   pid_t child;
-  int state = 0;
-  status = spawn(program, arguments, stdout_file ? stdout_file->fd : words.fd, words.fd, &child);
-  if (status == KDL_OK) {
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-      continue;
-    if (state != 0)
-      status = tell_failure(program, state, &words);
-  }
+  int state;
+  kdl_process process = {.path = program->path,
+                         .arguments = arguments,
+                         .standard = {-1, stdout_file ? stdout_file->fd : words.fd, words.fd}};
+  int problem = kdl_process_start(&process, &child);
+  if (problem)
+    status = kdl_fail(KDL_IO, "%s: cannot run: %s", program->path, strerror(problem));
+  else if (kdl_process_wait(child, &state) == 0 && state != 0)
+    status = tell_failure(program, state, &words);
   ld_file_close(&words);
   return status;
 }

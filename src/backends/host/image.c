@@ -14,6 +14,7 @@
 #include "image/host_imports.h"
 #include "system/file.h"
 #include "system/loader.h"
+#include "system/memory_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -23,11 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* Since Linux 6.3 a system can make memory files non-executable unless they ask. */
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
 
 #if defined(__x86_64__)
 enum { own_machine = EM_X86_64 };
@@ -72,25 +68,13 @@ static uint64_t address_of_import(const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Mapping                                                                                      */
 
-static int make_memory_file(void) {
-  int fd = memfd_create("kdl-image", MFD_CLOEXEC | MFD_EXEC);
-  if (fd < 0 && errno == EINVAL) /* a kernel that does not know MFD_EXEC */
-    fd = memfd_create("kdl-image", MFD_CLOEXEC);
-  return fd;
-}
-
 static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd) {
-  int fd = make_memory_file();
+  int fd = kdl_memory_file_make("kdl-image", KDL_MEMORY_FILE_CODE, source->data, source->data_size);
   if (fd < 0)
     return kdl_host_services->fail(
-        KDL_IO, errno, "memfd_create: %s%s", strerror(errno),
+        KDL_IO, errno, "cannot make a file of %zu bytes in memory: %s%s", source->data_size,
+        strerror(errno),
         errno == EACCES ? " (sysctl vm.memfd_noexec forbids executable memory files)" : "");
-  if (!kdl_fd_write(fd, source->data, source->data_size)) {
-    int code = errno;
-    close(fd);
-    return kdl_host_services->fail(KDL_IO, code, "memfd: cannot write %zu bytes: %s",
-                                   source->data_size, strerror(code));
-  }
   *out_fd = fd;
   return KDL_OK;
 }

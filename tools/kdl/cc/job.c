@@ -60,12 +60,12 @@ static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
 static kdl_status read_kernels(cc_job *job) {
   const char *path = cc_file_of(job, "ast");
   kdl_string ast = {"", 0};
-  cc_words words = cc_start_clang(job, job->source->path);
-  cc_words_add(&words, "-DKDL_CC_READS");
-  cc_words_add(&words, "-fno-color-diagnostics"); /* or the dump has colours */
-  cc_words_add(&words, "-fsyntax-only");
-  cc_words_add(&words, "-Xclang");
-  cc_words_add(&words, "-ast-dump");
+  kdl_words words = cc_start_clang(job, job->source->path);
+  kdl_words_add(&words, "-DKDL_CC_READS");
+  kdl_words_add(&words, "-fno-color-diagnostics"); /* or the dump has colours */
+  kdl_words_add(&words, "-fsyntax-only");
+  kdl_words_add(&words, "-Xclang");
+  kdl_words_add(&words, "-ast-dump");
   kdl_status status = path ? cc_step(job, &words, path) : cc_no_memory(job);
   if (status == KDL_OK)
     status = cc_read_file(job, path, &ast);
@@ -204,12 +204,12 @@ static kdl_status make_bitcode(cc_job *job, const char *path) {
 
 static kdl_status make_cubin(cc_job *job, const char *ptx) {
   const char *image = cc_file_of(job, "cubin");
-  cc_words words = {.arena = &job->arena};
-  cc_words_add(&words, job->plan->tools.ptxas);
-  cc_words_format(&words, "-arch=%s", job->target->cpu);
-  cc_words_add(&words, ptx);
-  cc_words_add(&words, "-o");
-  cc_words_add(&words, image ? image : "");
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, job->plan->tools.ptxas);
+  kdl_words_format(&words, "-arch=%s", job->target->cpu);
+  kdl_words_add(&words, ptx);
+  kdl_words_add(&words, "-o");
+  kdl_words_add(&words, image ? image : "");
   kdl_status status = image ? cc_step(job, &words, NULL) : cc_no_memory(job);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CUBIN) : status;
 }
@@ -240,16 +240,16 @@ static kdl_status make_amd(cc_job *job) {
 /* OpenCL's rules up to version 1.2; newer ones have no more of their own. */
 static kdl_status validate_spirv(cc_job *job, const char *module) {
   char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
-  cc_words words = {.arena = &job->arena};
+  kdl_words words = {.arena = &job->arena};
   if (!job->plan->tools.spirv_val)
     return KDL_OK;
-  cc_words_add(&words, job->plan->tools.spirv_val);
-  cc_words_add(&words, "--target-env");
+  kdl_words_add(&words, job->plan->tools.spirv_val);
+  kdl_words_add(&words, "--target-env");
   if (minor <= '2')
-    cc_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
+    kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
   else
-    cc_words_format(&words, "spv1.%c", minor);
-  cc_words_add(&words, module);
+    kdl_words_format(&words, "spv1.%c", minor);
+  kdl_words_add(&words, module);
   return cc_step(job, &words, NULL);
 }
 
@@ -298,13 +298,13 @@ static kdl_status compile_ir(cc_job *job, const char *code, const char *const *m
                              const char *out_path) {
   if (!code || !out_path)
     return cc_no_memory(job);
-  cc_words words = cc_start_ir(job);
+  kdl_words words = cc_start_ir(job);
   for (; *more; ++more)
-    cc_words_add(&words, *more);
-  cc_words_add(&words, "-xir");
-  cc_words_add(&words, code);
-  cc_words_add(&words, "-o");
-  cc_words_add(&words, out_path);
+    kdl_words_add(&words, *more);
+  kdl_words_add(&words, "-xir");
+  kdl_words_add(&words, code);
+  kdl_words_add(&words, "-o");
+  kdl_words_add(&words, out_path);
   return cc_step(job, &words, NULL);
 }
 

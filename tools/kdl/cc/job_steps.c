@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -44,14 +45,15 @@ static kdl_status note_messages(cc_job *job, const char *path) {
 }
 
 /* KDL_BAD_FILE where the program fails; its messages then say why. */
-kdl_status cc_step(cc_job *job, const cc_words *words, const char *out_path) {
+kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
   const char *message_path = cc_file_of(job, "messages");
-  const char *shell = job->plan->verbose ? cc_words_shell(words) : NULL;
+  char *shell = job->plan->verbose ? kdl_words_shell(words) : NULL;
   int code = 0;
-  if (!message_path)
-    return cc_no_memory(job);
   if (shell)
     fprintf(stderr, "%s%s%s\n", shell, out_path ? " > " : "", out_path ? out_path : "");
+  free(shell);
+  if (!message_path)
+    return cc_no_memory(job);
   kdl_status status = cc_run(words, out_path, message_path, &code);
   if (status == KDL_OK)
     status = note_messages(job, message_path);
@@ -71,7 +73,7 @@ kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {
 /* ------------------------------------------------------------------------------------------ */
 /* Clang's words                                                                                */
 
-static void add_features(cc_words *words, const cc_job *job) {
+static void add_features(kdl_words *words, const cc_job *job) {
   const cc_target *target = job->target;
   kdl_feature_set set = target->plus;
   kdl_feature_set asked = {{0, 0}};
@@ -82,39 +84,40 @@ static void add_features(cc_words *words, const cc_job *job) {
     if (!kdl_feature_has(set, bit) || !kdl_feature_name(target->features, bit))
       continue;
     cc_target_feature_name(target->features, bit, name, sizeof name);
-    cc_words_add(words, "-Xclang");
-    cc_words_add(words, "-target-feature");
-    cc_words_add(words, "-Xclang");
-    cc_words_format(words, "+%s", name);
+    kdl_words_add(words, "-Xclang");
+    kdl_words_add(words, "-target-feature");
+    kdl_words_add(words, "-Xclang");
+    kdl_words_format(words, "+%s", name);
   }
 }
 
-static void add_target(cc_words *words, const cc_job *job) {
+static void add_target(kdl_words *words, const cc_job *job) {
   const cc_target *target = job->target;
-  cc_words_format(words, "--target=%s", target->triple);
+  kdl_words_format(words, "--target=%s", target->triple);
   switch (target->family) {
   case CC_NVIDIA:
-    cc_words_format(words, "-march=%s", target->cpu);
+    kdl_words_format(words, "-march=%s", target->cpu);
     /* Otherwise it is that of the CUDA installed here, or one too old for the architecture. */
-    cc_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
-    cc_words_add(words, "-Wno-unknown-cuda-version");
-    cc_words_add(words, "-nogpulib");
+    kdl_words_format(words, "--cuda-feature=+ptx%u", target->ptx);
+    kdl_words_add(words, "-Wno-unknown-cuda-version");
+    kdl_words_add(words, "-nogpulib");
     break;
   case CC_AMD:
-    cc_words_format(words, "-mcpu=%s", target->cpu);
+    kdl_words_format(words, "-mcpu=%s", target->cpu);
     /* Version 6 brought generic processors; drivers that know no other part of it know 5. */
-    cc_words_add(words, target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
-    cc_words_add(words, "-nogpulib");
+    kdl_words_add(words,
+                  target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
+    kdl_words_add(words, "-nogpulib");
     break;
   case CC_HOST:
-    cc_words_format(words, "-march=%s", target->cpu);
-    cc_words_add(words, "-fPIC");
-    cc_words_add(words, "-fvisibility=hidden");
+    kdl_words_format(words, "-march=%s", target->cpu);
+    kdl_words_add(words, "-fPIC");
+    kdl_words_add(words, "-fvisibility=hidden");
     if (target->features == KDL_CLASS_AARCH64)
-      cc_words_add(words, "-mno-outline-atomics");   /* which are a library's */
-    cc_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
-    cc_words_add(words, "-Wframe-larger-than=262144");
-    cc_words_add(words, "-Werror=frame-larger-than");
+      kdl_words_add(words, "-mno-outline-atomics");   /* which are a library's */
+    kdl_words_add(words, "-fstack-clash-protection"); /* KDL_LOCAL lies on the stack */
+    kdl_words_add(words, "-Wframe-larger-than=262144");
+    kdl_words_add(words, "-Werror=frame-larger-than");
     add_features(words, job);
     break;
   case CC_SPIRV:
@@ -123,53 +126,53 @@ static void add_target(cc_words *words, const cc_job *job) {
   }
 }
 
-static void add_language(cc_words *words, const cc_job *job) {
+static void add_language(kdl_words *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
   bool is_opencl = job->target->family == CC_OPENCL;
   if (is_opencl) {
-    cc_words_add(words, "-xcl");
-    cc_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
+    kdl_words_add(words, "-xcl");
+    kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
   } else {
-    cc_words_add(words, "-xc");
-    cc_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */
-    cc_words_add(words, "-ffreestanding");
-    cc_words_add(words, "-fno-math-errno");
+    kdl_words_add(words, "-xc");
+    kdl_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */
+    kdl_words_add(words, "-ffreestanding");
+    kdl_words_add(words, "-fno-math-errno");
   }
-  cc_words_add(words, "-nostdlibinc");
+  kdl_words_add(words, "-nostdlibinc");
   if (job->names) { /* before anything that the user includes */
-    cc_words_add(words, "-include");
-    cc_words_add(words, job->names);
+    kdl_words_add(words, "-include");
+    kdl_words_add(words, job->names);
   }
   if (job->target->family == CC_HOST)
-    cc_words_add(words, "-DKDL_CC"); /* group_variables.h */
-  cc_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
-  cc_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
+    kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
+  kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i)
-    cc_words_add(words, plan->flags[i]);
+    kdl_words_add(words, plan->flags[i]);
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)
-    cc_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
+    kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
   if (is_opencl)
-    cc_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
-  cc_words_format(words, "-isystem%s", plan->tools.include);
+    kdl_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
+  kdl_words_format(words, "-isystem%s", plan->tools.include);
 }
 
 /* A command that compiles `path`, but for what to make of it. */
-cc_words cc_start_clang(cc_job *job, const char *path) {
+kdl_words cc_start_clang(cc_job *job, const char *path) {
   const cc_plan *plan = job->plan;
   const char *slash = strrchr(job->source->path, '/');
-  cc_words words = {.arena = &job->arena};
-  cc_words_add(&words, plan->tools.clang);
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, plan->tools.clang);
   add_target(&words, job);
   add_language(&words, job);
-  cc_words_format(&words, "-O%s", plan->optimization);
-  cc_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
+  kdl_words_format(&words, "-O%s", plan->optimization);
+  kdl_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
   if (plan->colour)
-    cc_words_add(&words, "-fcolor-diagnostics");
+    kdl_words_add(&words, "-fcolor-diagnostics");
   if (path != job->source->path) /* a copy, whose includes are the source's */
-    cc_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
-                    slash ? job->source->path : ".");
-  cc_words_add(&words, path);
+    kdl_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
+                     slash ? job->source->path : ".");
+  kdl_words_add(&words, path);
   return words;
 }
 
@@ -177,23 +180,23 @@ kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
                       const char *out_path) {
   if (!path || !out_path)
     return cc_no_memory(job);
-  cc_words words = cc_start_clang(job, path);
+  kdl_words words = cc_start_clang(job, path);
   for (; *more; ++more)
-    cc_words_add(&words, *more);
-  cc_words_add(&words, "-o");
-  cc_words_add(&words, out_path);
+    kdl_words_add(&words, *more);
+  kdl_words_add(&words, "-o");
+  kdl_words_add(&words, out_path);
   return cc_step(job, &words, NULL);
 }
 
 /* The options of the source's own count here too: some are those of the passes. */
-cc_words cc_start_ir(cc_job *job) {
-  cc_words words = {.arena = &job->arena};
-  cc_words_add(&words, job->plan->tools.clang);
+kdl_words cc_start_ir(cc_job *job) {
+  kdl_words words = {.arena = &job->arena};
+  kdl_words_add(&words, job->plan->tools.clang);
   add_target(&words, job);
-  cc_words_format(&words, "-O%s", job->plan->optimization);
+  kdl_words_format(&words, "-O%s", job->plan->optimization);
   for (size_t i = 0; i < job->plan->flag_count; ++i)
-    cc_words_add(&words, job->plan->flags[i]);
-  cc_words_add(&words, "-Qunused-arguments");
-  cc_words_add(&words, "-fno-crash-diagnostics");
+    kdl_words_add(&words, job->plan->flags[i]);
+  kdl_words_add(&words, "-Qunused-arguments");
+  kdl_words_add(&words, "-fno-crash-diagnostics");
   return words;
 }

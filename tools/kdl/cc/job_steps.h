@@ -15,13 +15,13 @@ const char *cc_file_of(cc_job *job, const char *extension);
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text);
 
 /* KDL_BAD_FILE where the program fails; its messages then say why. */
-kdl_status cc_step(cc_job *job, const cc_words *words, const char *out_path);
+kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path);
 
 /* A command that compiles `path`, but for what to make of it. */
-cc_words cc_start_clang(cc_job *job, const char *path);
+kdl_words cc_start_clang(cc_job *job, const char *path);
 
 /* Likewise for IR, whose path follows. */
-cc_words cc_start_ir(cc_job *job);
+kdl_words cc_start_ir(cc_job *job);
 
 kdl_status cc_compile(cc_job *job, const char *path, const char *const *more, const char *out_path);
 

@@ -3,13 +3,12 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "system/process.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,81 +16,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ------------------------------------------------------------------------------------------ */
-/* Command lines                                                                                */
-
-static bool has_room(cc_words *words) {
-  if (words->count + 1 < words->capacity)
-    return true;
-  size_t capacity = words->capacity ? words->capacity * 2 : 32;
-  const char **items = kdl_arena_alloc(words->arena, capacity * sizeof *items);
-  if (!items)
-    return false;
-  if (words->count)
-    memcpy(items, words->items, words->count * sizeof *items);
-  words->items = items;
-  words->capacity = capacity;
-  return true;
-}
-
-void cc_words_add(cc_words *words, const char *word) {
-  kdl_string copy = kdl_arena_string(words->arena, word, strlen(word));
-  if (!copy.data || !has_room(words)) {
-    words->failed = true;
-    return;
-  }
-  words->items[words->count++] = copy.data;
-  words->items[words->count] = NULL;
-}
-
-void cc_words_format(cc_words *words, const char *format, ...) {
-  char *word = NULL;
-  va_list args;
-  va_start(args, format);
-  if (vasprintf(&word, format, args) < 0)
-    word = NULL;
-  va_end(args);
-  if (word)
-    cc_words_add(words, word);
-  else
-    words->failed = true;
-  free(word);
-}
-
-static bool is_plain(const char *word) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "-_=+./:,@%";
-  return *word && word[strspn(word, plain)] == '\0';
-}
-
-const char *cc_words_shell(const cc_words *words) {
-  size_t room = 1;
-  for (size_t i = 0; i < words->count; ++i)
-    room += strlen(words->items[i]) * 4 + 3; /* a quote becomes four characters */
-  char *line = kdl_arena_alloc(words->arena, room);
-  char *end = line;
-  for (size_t i = 0; line && i < words->count; ++i) {
-    const char *word = words->items[i];
-    if (i)
-      *end++ = ' ';
-    if (is_plain(word)) {
-      end = stpcpy(end, word);
-      continue;
-    }
-    *end++ = '\'';
-    for (; *word; ++word) {
-      if (*word == '\'')
-        end = stpcpy(end, "'\\''");
-      else
-        *end++ = *word;
-    }
-    *end++ = '\'';
-  }
-  if (line)
-    *end = '\0';
-  return line;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
@@ -132,29 +56,37 @@ static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
   while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
     continue;
   leave(child);
-  while (waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR)
-      return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(errno));
-  }
+  int failure = kdl_process_wait(child, &state);
+  if (failure)
+    return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(failure));
   *out_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
   return KDL_OK;
 }
 
-kdl_status cc_run(const cc_words *words, const char *out_path, const char *message_path,
+/* A file that takes what a program writes; -1 for none. */
+static bool open_file(const char *path, int *out_fd) {
+  *out_fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+  return !path || *out_fd >= 0;
+}
+
+static void close_file(int fd) {
+  if (fd >= 0)
+    close(fd);
+}
+
+kdl_status cc_run(const kdl_words *words, const char *out_path, const char *message_path,
                   int *out_code) {
-  enum { mode = 0600, flags = O_WRONLY | O_CREAT | O_TRUNC };
   if (words->failed)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a command line");
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_path ? out_path : "/dev/null",
-                                   flags, mode);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, message_path, flags, mode);
   pid_t child;
-  int failure =
-      posix_spawn(&child, words->items[0], &actions, NULL, (char *const *)words->items, environ);
-  posix_spawn_file_actions_destroy(&actions);
+  kdl_process process = {
+      .path = words->items[0], .arguments = words->items, .standard = {-1, -1, -1}};
+  int failure = open_file(out_path, &process.standard[STDOUT_FILENO]) &&
+                        open_file(message_path, &process.standard[STDERR_FILENO])
+                    ? kdl_process_start(&process, &child)
+                    : errno;
+  close_file(process.standard[STDOUT_FILENO]);
+  close_file(process.standard[STDERR_FILENO]);
   if (failure)
     return kdl_fail(KDL_IO, "%s: cannot be started: %s", words->items[0], strerror(failure));
   enter(child);

@@ -1,35 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Other programs: their command lines, what they write, and a folder for their files. */
+/* Other programs: what they write, and a folder for their files. */
 #ifndef KDL_TOOL_CC_PROCESS_H
 #define KDL_TOOL_CC_PROCESS_H
 
-#include "base/arena.h"
+#include "base/words.h"
 
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A command line that grows. Words are copied; `failed` where memory ran out. */
-typedef struct cc_words {
-  kdl_arena *arena;
-  const char **items; /* ends with NULL once cc_words_add was called */
-  size_t count;
-  size_t capacity;
-  bool failed;
-} cc_words;
-
-void cc_words_add(cc_words *words, const char *word);
-void cc_words_format(cc_words *words, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* The command as a shell takes it, in the arena; NULL when out of memory. */
-const char *cc_words_shell(const cc_words *words);
-
 /* Runs a program and waits for it. Its standard output goes to `out_path`, or nowhere where that is
  * NULL, and its messages to `message_path`. *out_code is its exit code, or 128 and the signal that
  * ended it. KDL_IO where it cannot be started. */
-kdl_status cc_run(const cc_words *words, const char *out_path, const char *message_path,
+kdl_status cc_run(const kdl_words *words, const char *out_path, const char *message_path,
                   int *out_code);
 
 /* Ends the programs that are running now. May be called from a signal handler. */

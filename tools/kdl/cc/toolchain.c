@@ -17,12 +17,12 @@ enum { oldest_clang = 22 }; /* device_kernel, <gpuintrin.h> for SPIR-V, generic 
 /* What the program prints, given one option; "" where it fails. */
 static kdl_status ask(kdl_arena *arena, const char *program, const char *option, const char *folder,
                       kdl_string *out_answer) {
-  cc_words words = {.arena = arena};
+  kdl_words words = {.arena = arena};
   int code;
   const char *answer = kdl_arena_format(arena, "%s/answer", folder);
   const char *messages = kdl_arena_format(arena, "%s/messages", folder);
-  cc_words_add(&words, program);
-  cc_words_add(&words, option);
+  kdl_words_add(&words, program);
+  kdl_words_add(&words, option);
   if (!answer || !messages)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   kdl_status status = cc_run(&words, answer, messages, &code);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/report.h"
 
@@ -154,23 +155,6 @@ bool cli_args_has(const cli_args *args, const char *name) {
   return false;
 }
 
-/* In quotes where a shell would take the word apart. */
-static void put_word(FILE *out, const char *word) {
-  bool plain =
-      *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                            "-_=.,:/@%+[]") == strlen(word);
-  if (!plain)
-    putc('\'', out);
-  for (const char *c = word; *c; ++c) {
-    if (*c == '\'')
-      fputs("'\\''", out);
-    else
-      putc(*c, out);
-  }
-  if (!plain)
-    putc('\'', out);
-}
-
 char *cli_args_line(const cli_args *args) {
   char *line = NULL;
   size_t size = 0;
@@ -180,12 +164,12 @@ char *cli_args_line(const cli_args *args) {
   fputs(cli_report_name(), out);
   for (size_t i = 0; i < args->operand_count; ++i) {
     putc(' ', out);
-    put_word(out, args->operands[i]);
+    kdl_shell_write(out, args->operands[i]);
   }
   for (size_t i = 0; i < args->setting_count; ++i) {
     fprintf(out, " --%s%s", args->settings[i].option->name, args->settings[i].value ? "=" : "");
     if (args->settings[i].value)
-      put_word(out, args->settings[i].value);
+      kdl_shell_write(out, args->settings[i].value);
   }
   if (fclose(out) != 0) {
     free(line);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "system/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -86,11 +87,10 @@ int cli_trace_run(const cli_args *args, const char *const *words) {
     before.st_ino = 0;
   fflush(NULL);
   pid_t child = start(args, path, words);
-  int status = 0;
+  int status;
   if (child < 0)
     return cli_finish(kdl_fail(KDL_IO, "cannot start a process: %s", strerror(errno)));
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  kdl_process_wait(child, &status);
   tell(path, words[0], status, &before);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

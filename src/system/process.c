@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "system/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+  first_file = 3,
+  limit_files = 8,
+  clear_of_files = first_file + limit_files, /* no descriptor of ours is below, so that putting one
+                                                into its place overwrites none */
+};
+
+static int prepare_files(const kdl_process *process, const int *sources,
+                         posix_spawn_file_actions_t *actions) {
+  int count = first_file + (int)process->file_count;
+  int problem = 0;
+  for (int i = 0; i < count && !problem; ++i)
+    problem = sources[i] < 0
+                  ? posix_spawn_file_actions_addopen(actions, i, "/dev/null",
+                                                     i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0)
+                  : posix_spawn_file_actions_adddup2(actions, sources[i], i);
+  if (!problem && process->is_apart)
+    problem = posix_spawn_file_actions_addclosefrom_np(actions, count);
+  return problem;
+}
+
+/* A program that ignores signals, or blocks them, must not hand that down. */
+static int prepare_attributes(const kdl_process *process, posix_spawnattr_t *attributes) {
+  sigset_t none, all;
+  if (!process->is_apart)
+    return 0;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int problem = posix_spawnattr_setflags(
+      attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!problem)
+    problem = posix_spawnattr_setpgroup(attributes, 0);
+  if (!problem)
+    problem = posix_spawnattr_setsigmask(attributes, &none);
+  if (!problem)
+    problem = posix_spawnattr_setsigdefault(attributes, &all);
+  return problem;
+}
+
+static int spawn(const kdl_process *process, const int *sources, pid_t *out_child) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int problem = posix_spawn_file_actions_init(&actions);
+  if (problem)
+    return problem;
+  problem = posix_spawnattr_init(&attributes);
+  if (!problem) {
+    problem = prepare_files(process, sources, &actions);
+    if (!problem)
+      problem = prepare_attributes(process, &attributes);
+    if (!problem)
+      problem = posix_spawn(out_child, process->path, &actions, &attributes,
+                            (char *const *)(uintptr_t)process->arguments,
+                            process->environment ? (char *const *)(uintptr_t)process->environment
+                                                 : environ);
+    posix_spawnattr_destroy(&attributes);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return problem;
+}
+
+int kdl_process_start(const kdl_process *process, pid_t *out_child) {
+  int sources[clear_of_files];
+  size_t count = 0;
+  int problem = process->file_count <= limit_files ? 0 : EMFILE;
+  for (; count < first_file + process->file_count && !problem; ++count) {
+    int fd = count < first_file ? process->standard[count] : process->files[count - first_file];
+    sources[count] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, clear_of_files);
+    problem = fd >= 0 && sources[count] < 0 ? errno : 0;
+  }
+  if (!problem)
+    problem = spawn(process, sources, out_child);
+  while (count-- > 0) {
+    if (sources[count] >= 0)
+      close(sources[count]);
+  }
+  return problem;
+}
+
+int kdl_process_wait(pid_t child, int *out_state) {
+  *out_state = 0;
+  while (waitpid(child, out_state, 0) < 0) {
+    if (errno != EINTR)
+      return errno;
+  }
+  return 0;
+}

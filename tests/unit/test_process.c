@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "support.h"
+
+#include "system/memory_file.h"
+#include "system/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs a line of shell, and returns what it wrote to standard output. */
+static char *said(const char *line, const int *files, size_t count, bool is_apart, int *out_code) {
+  int fd = kdl_memory_file_make("test", KDL_MEMORY_FILE_DATA, "", 0);
+  assert_true(fd >= 0);
+  const char *const arguments[] = {"sh", "-c", line, NULL};
+  kdl_process process = {.path = "/bin/sh",
+                         .arguments = arguments,
+                         .standard = {-1, fd, -1},
+                         .files = files,
+                         .file_count = count,
+                         .is_apart = is_apart};
+  pid_t child;
+  int state;
+  void *text;
+  size_t size;
+  assert_int_equal(kdl_process_start(&process, &child), 0);
+  assert_int_equal(kdl_process_wait(child, &state), 0);
+  assert_true(WIFEXITED(state));
+  *out_code = WEXITSTATUS(state);
+  assert_ok(kdl_memory_file_read(fd, "sh", 1 << 20, &text, &size));
+  assert_int_equal(strlen(text), size);
+  close(fd);
+  return text;
+}
+
+static void test_output_and_code(void **state) {
+  (void)state;
+  int code;
+  char *text = said("cat; echo out; echo err >&2; exit 7", NULL, 0, false, &code);
+  assert_int_equal(code, 7);
+  assert_string_equal(text, "out\n");
+  free(text);
+}
+
+/* They change places: one must not overwrite the other on the way. */
+static void test_files_in_each_others_place(void **state) {
+  (void)state;
+  int fds[2], code;
+  fds[0] = kdl_memory_file_make("a", KDL_MEMORY_FILE_DATA, "first\n", 6);
+  fds[1] = kdl_memory_file_make("b", KDL_MEMORY_FILE_DATA, "second\n", 7);
+  assert_true(fds[0] >= 0 && fds[1] >= 0);
+  int low = fcntl(fds[0], F_DUPFD_CLOEXEC, 4);
+  int swapped[2] = {low, fds[1]};
+  char *text = said("cat /proc/self/fd/3 /proc/self/fd/4", swapped, 2, true, &code);
+  assert_int_equal(code, 0);
+  assert_string_equal(text, "first\nsecond\n");
+  free(text);
+  close(low);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+/* Where the caller has closed its own, the program's are what was asked for all the same. */
+static void test_closed_input(void **state) {
+  (void)state;
+  int code, kept = dup(STDIN_FILENO);
+  close(STDIN_FILENO);
+  char *text = said("readlink /proc/self/fd/0", NULL, 0, false, &code);
+  dup2(kept, STDIN_FILENO);
+  close(kept);
+  assert_int_equal(code, 0);
+  assert_string_equal(text, "/dev/null\n");
+  free(text);
+}
+
+static void test_apart(void **state) {
+  (void)state;
+  int code, open = fcntl(STDERR_FILENO, F_DUPFD, 40);
+  assert_true(open >= 0);
+  char number[64];
+  snprintf(number, sizeof number, "test -e /proc/self/fd/%d", open);
+  free(said(number, NULL, 0, false, &code));
+  assert_int_equal(code, 0);
+  free(said(number, NULL, 0, true, &code));
+  assert_int_equal(code, 1);
+  close(open);
+  signal(SIGTERM, SIG_IGN);
+  free(said("kill -TERM $$; exit 5", NULL, 0, false, &code));
+  signal(SIGTERM, SIG_DFL);
+  assert_int_equal(code, 5);
+}
+
+static void test_what_cannot_be_started(void **state) {
+  (void)state;
+  static const int many[16] = {0};
+  const char *const arguments[] = {"x", NULL};
+  kdl_process process = {
+      .path = "/nonexistent/x", .arguments = arguments, .standard = {-1, -1, -1}};
+  pid_t child;
+  int state_of;
+  assert_int_equal(kdl_process_start(&process, &child), ENOENT);
+  process.standard[1] = 9999;
+  assert_int_equal(kdl_process_start(&process, &child), EBADF);
+  process =
+      (kdl_process){.path = "/bin/true", .arguments = arguments, .files = many, .file_count = 16};
+  assert_int_equal(kdl_process_start(&process, &child), EMFILE);
+  assert_int_equal(kdl_process_wait(getpid(), &state_of), ECHILD);
+}
+
+static void test_limit_of_a_file(void **state) {
+  (void)state;
+  int fd = kdl_memory_file_make("test", KDL_MEMORY_FILE_DATA, "12345", 5);
+  void *text;
+  size_t size;
+  assert_int_equal(kdl_memory_file_read(fd, "test", 4, &text, &size), KDL_NO_MEMORY);
+  assert_string_equal(kdl_error_message(), "test wrote more than 4 bytes");
+  assert_ok(kdl_memory_file_read(fd, "test", 5, &text, &size));
+  assert_string_equal(text, "12345");
+  free(text);
+  close(fd);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_output_and_code),
+      cmocka_unit_test(test_files_in_each_others_place),
+      cmocka_unit_test(test_closed_input),
+      cmocka_unit_test(test_apart),
+      cmocka_unit_test(test_what_cannot_be_started),
+      cmocka_unit_test(test_limit_of_a_file),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -13,7 +13,6 @@
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
 
-#include "backends/cuda/cuda.h"
 #include "backends/cuda/driver.h"
 #include "peers/peer.h"
 #include "registry/backend.h"

@@ -4,7 +4,6 @@
  * of calling. One device. What need not even tell anything is in null_hip_rest.c.
  */
 #include "backends/hip/abi.h"
-#include "device/hip_abi.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   __attribute__((visibility("default"))) result name parameters;
 #include "backends/hip/symbols.def"
-#include "device/hip_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

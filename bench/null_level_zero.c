@@ -13,7 +13,6 @@
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   __attribute__((visibility("default"))) result name parameters;
 #include "backends/level_zero/symbols.def"
-#include "device/level_zero_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

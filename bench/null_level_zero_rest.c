@@ -14,7 +14,6 @@
     return KDL_ZE_SUCCESS;                                                                         \
   }
 #include "backends/level_zero/symbols.def"
-#include "device/level_zero_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTEND(misc-unused-parameters) */

@@ -13,7 +13,6 @@
 #define EXPORT __attribute__((visibility("default")))
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) EXPORT result name parameters;
 #include "backends/opencl/symbols.def"
-#include "device/opencl_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* NOLINTBEGIN(misc-unused-parameters): doing nothing takes none of them. */

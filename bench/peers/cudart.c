@@ -7,7 +7,7 @@
  */
 #include "peer.h"
 
-#include "device/driver.h"
+#include "backends/common/driver.h"
 #include "image/image.h"
 
 #include <stdlib.h>

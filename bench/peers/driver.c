@@ -3,8 +3,8 @@
  * belong to a context, and with libraries, which do not. */
 #include "peer.h"
 
+#include "backends/common/driver.h"
 #include "backends/cuda/driver.h"
-#include "device/driver.h"
 
 #include <string.h>
 

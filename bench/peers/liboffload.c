@@ -8,7 +8,7 @@
  */
 #include "peer.h"
 
-#include "device/driver.h"
+#include "backends/common/driver.h"
 
 #include <string.h>
 

@@ -5,13 +5,15 @@
  */
 #include "peer.h"
 
+#include "backends/common/driver.h"
 #include "backends/opencl/abi.h"
-#include "device/opencl_list.h"
 
 #include <string.h>
 
 typedef struct {
-  kdl_opencl_lister list;
+  int32_t (*platforms)(uint32_t room, void **platforms, uint32_t *count);
+  int32_t (*devices)(void *platform, uint64_t types, uint32_t room, void **devices,
+                     uint32_t *count);
   void *(*context_create)(const intptr_t *properties, uint32_t count, void *const *devices,
                           kdl_cl_notify *notify, void *user, int32_t *error);
   void *(*queue_create)(void *context, void *device, uint64_t properties, int32_t *error);
@@ -39,10 +41,8 @@ typedef struct {
 } opencl_api;
 
 static const kdl_driver_symbol symbols[] = {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(opencl_api, list.field), KDL_DRIVER_##need},
-#include "device/opencl_symbols.def"
-#undef KDL_DRIVER_SYMBOL
+    {"clGetPlatformIDs", offsetof(opencl_api, platforms), KDL_DRIVER_REQUIRED},
+    {"clGetDeviceIDs", offsetof(opencl_api, devices), KDL_DRIVER_REQUIRED},
     {"clCreateContext", offsetof(opencl_api, context_create), KDL_DRIVER_REQUIRED},
     {"clCreateCommandQueue", offsetof(opencl_api, queue_create), KDL_DRIVER_REQUIRED},
     {"clCreateBuffer", offsetof(opencl_api, buffer_create), KDL_DRIVER_REQUIRED},
@@ -64,7 +64,8 @@ typedef struct {
   const peer_job *job;
   opencl_api cl;
   uint32_t ordinal;
-  kdl_opencl_entry found;
+  void *platform;
+  void *device;
   void *context;
   void *queue;
   void *program;
@@ -94,30 +95,37 @@ static bool open(void *state, const peer_job *job) {
 
 static bool load_loader(void *state) {
   opencl_state *at = state;
-  return peer_load_library(kdl_opencl_libraries, symbols, sizeof symbols / sizeof *symbols,
-                           &at->cl);
+  static const char *const libraries[] = {"libOpenCL.so.1", NULL};
+  return peer_load_library(libraries, symbols, sizeof symbols / sizeof *symbols, &at->cl);
 }
 
 /* The first question opens every platform's driver. */
 static bool init(void *state) {
   opencl_state *at = state;
   uint32_t count;
-  return done(at->cl.list.platforms(0, NULL, &count), "clGetPlatformIDs");
+  return done(at->cl.platforms(0, NULL, &count), "clGetPlatformIDs");
 }
 
-static bool take_device(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
-                        const char *platform) {
-  (void)platform;
-  opencl_state *at = user;
-  if (ordinal == at->ordinal)
-    at->found = *entry;
-  return ordinal != at->ordinal;
-}
-
+/* Numbered as libkdl numbers them: one platform after the other. */
 static bool find_device(void *state) {
+  enum { most_platforms = 32, most_devices = 256 };
+  const uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
   opencl_state *at = state;
-  return done(kdl_opencl_list(&at->cl.list, take_device, NULL, at), "clGetPlatformIDs") &&
-         (at->found.device || peer_fail("found no OpenCL device %u", at->ordinal));
+  void *platforms[most_platforms], *devices[most_devices];
+  uint32_t count = 0, first = 0;
+  if (!done(at->cl.platforms(most_platforms, platforms, &count), "clGetPlatformIDs"))
+    return false;
+  for (uint32_t i = 0; i < count && i < most_platforms && !at->device; ++i) {
+    uint32_t found = 0;
+    if (at->cl.devices(platforms[i], types, most_devices, devices, &found) != KDL_CL_SUCCESS)
+      continue;
+    if (at->ordinal - first < found && at->ordinal - first < most_devices) {
+      at->platform = platforms[i];
+      at->device = devices[at->ordinal - first];
+    }
+    first += found;
+  }
+  return at->device || peer_fail("found no OpenCL device %u", at->ordinal);
 }
 
 /* Where buffer `index` ends in the job's memory: where the next one begins. */
@@ -149,11 +157,11 @@ static bool make_buffer(opencl_state *at, uint32_t index) {
 static bool make_context(void *state) {
   opencl_state *at = state;
   int32_t error;
-  const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)at->found.platform, 0};
-  at->context = at->cl.context_create(properties, 1, &at->found.device, NULL, NULL, &error);
+  const intptr_t properties[] = {KDL_CL_CONTEXT_PLATFORM, (intptr_t)at->platform, 0};
+  at->context = at->cl.context_create(properties, 1, &at->device, NULL, NULL, &error);
   if (!done(error, "clCreateContext"))
     return false;
-  at->queue = at->cl.queue_create(at->context, at->found.device, 0, &error);
+  at->queue = at->cl.queue_create(at->context, at->device, 0, &error);
   bool well = done(error, "clCreateCommandQueue");
   for (uint32_t i = 0; well && i < at->job->arg_count; ++i)
     well = !at->job->arg_is_buffer[i] || make_buffer(at, i);
@@ -176,14 +184,14 @@ static bool load(void *state) {
       return peer_fail("clCreateProgramWithIL: the loader has none");
     at->program = at->cl.program_il(at->context, job->image, job->image_size, &error);
   } else if (begins_with(job, "\177ELF")) {
-    at->program = at->cl.program_binary(at->context, 1, &at->found.device, &job->image_size,
+    at->program = at->cl.program_binary(at->context, 1, &at->device, &job->image_size,
                                         (const unsigned char *[]){job->image}, &status, &error);
   } else {
     at->program = at->cl.program_source(at->context, 1, (const char *[]){job->image},
                                         &job->image_size, &error);
   }
   return done(error, "clCreateProgram") &&
-         done(at->cl.program_build(at->program, 1, &at->found.device, "-cl-std=CL1.2", NULL, NULL),
+         done(at->cl.program_build(at->program, 1, &at->device, "-cl-std=CL1.2", NULL, NULL),
               "clBuildProgram");
 }
 

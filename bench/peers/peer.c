@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "peer.h"
 
-#include "device/driver.h"
+#include "backends/common/driver.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -52,7 +52,9 @@ const peer *peer_open(const char *path) {
 bool peer_load_library(const char *const *libraries, const kdl_driver_symbol *symbols, size_t count,
                        void *table) {
   kdl_driver_report report;
-  return kdl_driver_load(&kdl_driver_system, libraries, symbols, count, table, &report) ||
+  kdl_driver driver = {
+      .libraries = libraries, .symbols = symbols, .symbol_count = count, .table = table};
+  return (kdl_driver_open(&driver, NULL, &report) && kdl_driver_complete(&driver, &report)) ||
          peer_fail("%s: %s", report.library, report.words);
 }
 

@@ -16,7 +16,7 @@ static const struct {
   const char *name;
   const char *example;
 } backends[KDL_BACKEND_COUNT] = {
-#define KDL_BACKEND_ROW(id, name, driver, example) {name, example},
+#define KDL_BACKEND_ROW(id, name, driver, example) {#name, example},
 #include "device/backends.def"
 #undef KDL_BACKEND_ROW
 };

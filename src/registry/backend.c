@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "registry/backend.h"
 
-#include "backends/cuda/cuda.h"
-#include "backends/hip/hip.h"
-#include "backends/host/host.h"
-#include "backends/level_zero/level_zero.h"
-#include "backends/opencl/opencl.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "system/environment.h"
@@ -46,9 +41,11 @@ const kdl_backend_host kdl_backend_services = {
 /* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
-static kdl_backend_open_function *const built_in[] = {kdl_host_backend_open, kdl_cuda_backend_open,
-                                                      kdl_hip_backend_open, kdl_ze_backend_open,
-                                                      kdl_opencl_backend_open};
+const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT] = {
+#define KDL_BACKEND_ROW(id, name, driver, example) &kdl_built_in_##name,
+#include "device/backends.def"
+#undef KDL_BACKEND_ROW
+};
 
 enum { limit_backends = 32 };
 
@@ -146,8 +143,8 @@ static void fill_registry(void) {
   if (list)
     add_foreign_list(list);
   foreign_count = table_count;
-  for (size_t i = 0; i < sizeof built_in / sizeof *built_in; ++i) {
-    const kdl_backend_table *table = built_in[i](&kdl_backend_services);
+  for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    const kdl_backend_table *table = kdl_built_ins[i]->open(&kdl_backend_services);
     if (table && add_table(table) != KDL_OK)
       kdl_debug(KDL_DEBUG_LOAD, "built-in backend: %s", kdl_error_message());
   }

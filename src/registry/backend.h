@@ -3,12 +3,13 @@
 #ifndef KDL_REGISTRY_BACKEND_H
 #define KDL_REGISTRY_BACKEND_H
 
-#include "device/spec.h"
-
-#include <kdl/backend.h>
+#include "backends/common/built_in.h"
 
 /* What backends, built in or not, are given. */
 extern const kdl_backend_host kdl_backend_services;
+
+/* Those that libkdl is built with. */
+extern const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT];
 
 /* The table that serves a backend's devices, those of KDL_BACKEND_PATH first; NULL, with the reason
  * recorded, where there is none. */

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/layer.h"
 #include "device/arrange.h"
-#include "device/discover.h"
 #include "registry/backend.h"
+#include "registry/discover.h"
 #include "system/environment.h"
 #include "system/lock.h"
 
@@ -199,7 +199,8 @@ static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
       out->answered |= brought;
   }
   kdl_discover_opts opts = {.backends = wanted & KDL_BACKENDS_ALL,
-                            .timeout_ms = patient ? 0 : KDL_DISCOVER_TIMEOUT_MS};
+                            .timeout_ms = patient ? 0 : KDL_DISCOVER_TIMEOUT_MS,
+                            .routes_alone = true};
   kdl_status status = opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK;
   if (status == KDL_OK && out->found)
     out->answered |= answering(out->found);

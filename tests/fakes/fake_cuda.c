@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "device/cuda_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-
 /* The first version of the interface, which counts in 32 bits: what dlsym finds under the bare
  * name. Nobody should call it. */
 FAKE_EXPORT int cuDeviceTotalMem(unsigned *bytes, int device);
@@ -193,7 +189,7 @@ int cuGetErrorString(int error, const char **text) {
 /* ------------------------------------------------------------------------------------------ */
 /* Entry points by name and version                                                             */
 
-#ifndef FAKE_OLD
+#if !defined FAKE_OLD && !defined FAKE_INCOMPLETE
 typedef void any_function(void);
 
 static const struct {

@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
-#include "device/hip_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-
 int hipInit(unsigned flags) {
   int error = flags ? invalid_value : fake_init(KDL_BACKEND_HIP, "hipInit");
   return error ? error : fake_fault("hipInit");

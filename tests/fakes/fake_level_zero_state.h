@@ -8,7 +8,6 @@
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
 #include "backends/level_zero/symbols.def"
-#include "device/level_zero_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* ze_result_t values that only a driver returns */

@@ -8,7 +8,6 @@
 
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) FAKE_EXPORT result name parameters;
 #include "backends/opencl/symbols.def"
-#include "device/opencl_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 
 /* Functions of extensions, which the loader does not export. */

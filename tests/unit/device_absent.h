@@ -14,8 +14,8 @@
 
 #include "support.h"
 
-#include "device/discover.h"
 #include "registry/backend.h"
+#include "registry/discover.h"
 
 #include <time.h>
 

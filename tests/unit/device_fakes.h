@@ -5,7 +5,7 @@
 
 #include "device_support.h"
 
-#include "device/discover.h"
+#include "registry/discover.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

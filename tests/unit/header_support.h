@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KDL_HEADER_OPTIONAL, KDL_HEADER_REQUIRED };
+enum {
+  KDL_HEADER_OPTIONAL,
+  KDL_HEADER_REQUIRED,
+  KDL_HEADER_LIST_OPTIONAL = KDL_HEADER_OPTIONAL,
+  KDL_HEADER_LIST = KDL_HEADER_REQUIRED,
+};
 
 typedef struct {
   const char *name;

@@ -15,7 +15,7 @@
 
 #include "driver_support.h"
 
-#include "backends/hip/hip.h"
+#include "backends/common/built_in.h"
 
 /* A golden file, read once. */
 static inline kdl_backend_image golden_code(const char *name) {

@@ -166,7 +166,7 @@ static void a_cold_start_makes_these_calls(void) {
   /* The context, which stays current, the queue of those who name none, and this one. */
   assert_ok(kdl_queue_create(p.device, NULL, &p.queue));
   assert_string_equal(calls(),
-                      "cuInit cuDeviceGetCount cuDeviceGet cuDevicePrimaryCtxRetain "
+                      "cuDeviceGetCount cuDeviceGet cuDevicePrimaryCtxRetain "
                       "cuCtxGetCurrent cuCtxPushCurrent_v2 " RELAX
                       "cuStreamCreateWithPriority cuThreadExchangeStreamCaptureMode " RELAXED(
                           "cuStreamCreateWithPriority"));

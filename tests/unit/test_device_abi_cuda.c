@@ -5,7 +5,7 @@
 #define HAVE_CUDA_H 1
 #endif
 
-#include "device/cuda_abi.h"
+#include "backends/cuda/abi.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 #define HAVE_HIP 1
 #endif
 
-#include "device/hip_abi.h"
+#include "backends/hip/abi.h"
 
 #include <stdio.h>
 

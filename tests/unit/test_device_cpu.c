@@ -3,7 +3,8 @@
  * taken something from. */
 #include "device_support.h"
 
-#include "device/discover_backends.h"
+#include "backends/common/built_in.h"
+#include "device/cpu.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* x86-64                                                                                       */
@@ -307,7 +308,7 @@ static void test_names_of_arm_cpus(void **state) {
 static void test_this_cpu(void **state) {
   (void)state;
   kdl_found_list list = {.report = {.backend = KDL_BACKEND_HOST}};
-  kdl_discover_host(NULL, &list);
+  kdl_built_in_host.list(&list);
   assert_int_equal(list.count, 1);
   const kdl_device_spec *spec = &list.specs[0];
   assert_int_equal(spec->device_class, KDL_DEVICE_CPU);

@@ -36,8 +36,8 @@ static void test_incomplete_drivers(void **state) {
   kdl_discovery_free(found);
 }
 
-/* Whichever entry point is taken away: a required one makes the driver unusable and is named, an
- * optional one is done without. */
+/* Whichever entry point is taken away: one that listing needs makes the driver unusable and is
+ * named, an optional one is done without, and one of launching is not asked for. */
 static const char *hidden_symbol;
 
 static void *hiding_symbol(void *user, void *library, const char *name) {
@@ -45,30 +45,27 @@ static void *hiding_symbol(void *user, void *library, const char *name) {
   return strcmp(name, hidden_symbol) == 0 ? NULL : dlsym(library, name);
 }
 
-typedef struct {
+static const struct {
   kdl_backend backend;
   const char *name;
-  bool required;
-} symbol_row;
-
-static const symbol_row symbols[] = {
-#define REQUIRED true
-#define OPTIONAL false
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_CUDA, #name, need},
-#include "device/cuda_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_HIP, #name, need},
-#include "device/hip_symbols.def"
+  kdl_driver_need need;
+} symbols[] = {
+#define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
+  {KDL_BACKEND_CUDA, #name, KDL_DRIVER_##need},
+#include "backends/cuda/symbols.def"
+#undef KDL_CUDA_SYMBOL
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {KDL_BACKEND_HIP, #name, KDL_DRIVER_##need},
+#include "backends/hip/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {KDL_BACKEND_LEVEL_ZERO, #name, need},
-#include "device/level_zero_symbols.def"
+  {KDL_BACKEND_LEVEL_ZERO, #name, KDL_DRIVER_##need},
+#include "backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) {KDL_BACKEND_OPENCL, #name, need},
-#include "device/opencl_symbols.def"
+#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
+  {KDL_BACKEND_OPENCL, #name, KDL_DRIVER_##need},
+#include "backends/opencl/symbols.def"
 #undef KDL_DRIVER_SYMBOL
-#undef REQUIRED
-#undef OPTIONAL
 };
 
 static void test_any_missing_entry_point(void **state) {
@@ -83,11 +80,11 @@ static void test_any_missing_entry_point(void **state) {
     assert_ok(kdl_discover(&opts, &found));
     for (size_t k = 0; k < found->report_count; ++k) {
       const kdl_driver_report *report = &found->reports[k];
-      bool hit = report->backend == symbols[i].backend && symbols[i].required;
+      bool hit = report->backend == symbols[i].backend && symbols[i].need == KDL_DRIVER_LIST;
       assert_string_equal(kdl_driver_state_name(report->state), hit ? "incomplete" : "usable");
       assert_int_equal(strstr(report->words, hidden_symbol) != NULL, hit);
     }
-    assert_int_equal(gpu_count(found), symbols[i].required ? 3 : 4);
+    assert_int_equal(gpu_count(found), symbols[i].need == KDL_DRIVER_LIST ? 3 : 4);
     kdl_discovery_free(found);
   }
 }
@@ -120,7 +117,7 @@ static void test_failing_initialisation_hides_no_other(void **state) {
        "driver combination"},
       {KDL_BACKEND_CUDA, "cuda.init=100", KDL_DRIVER_NO_DEVICE,
        "cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected"},
-      {KDL_BACKEND_CUDA, "cuda.init=12345", KDL_DRIVER_FAILED, "cuInit: error (12345)"},
+      {KDL_BACKEND_CUDA, "cuda.init=12345", KDL_DRIVER_FAILED, "cuInit: unknown error (12345)"},
       {KDL_BACKEND_CUDA, "cuda.count=999", KDL_DRIVER_FAILED,
        "cuDeviceGetCount: CUDA_ERROR_UNKNOWN (999): unknown error"},
       {KDL_BACKEND_HIP, "hip.init=3", KDL_DRIVER_FAILED,

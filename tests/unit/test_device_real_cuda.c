@@ -2,7 +2,7 @@
 /* Discovery on the CUDA driver of this machine, and that it leaves no context behind. */
 #include "device_support.h"
 
-#include "device/discover.h"
+#include "registry/discover.h"
 
 #include <dlfcn.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD's own runtime on a machine without AMD GPUs. */
-#include "backends/hip/hip.h"
+#include "backends/common/built_in.h"
 
 #define ABSENT_BACKEND KDL_BACKEND_HIP
 #define ABSENT_LIBRARY "libamdhip64.so."
 #define ABSENT_PACKAGE "libamdhip64-5"
 #define ABSENT_SPEC "hip:gfx90a"
-#define absent_open kdl_hip_backend_open
+#define absent_open kdl_built_in_hip.open
 
 /* Debian 12 has the first. */
 static const char *const absent_words[] = {

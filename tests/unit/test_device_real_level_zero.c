@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Intel's own loader on a machine without Intel GPUs. */
-#include "backends/level_zero/level_zero.h"
+#include "backends/common/built_in.h"
 
 #define ABSENT_BACKEND KDL_BACKEND_LEVEL_ZERO
 #define ABSENT_LIBRARY "libze_loader.so."
 #define ABSENT_PACKAGE "libze1"
 #define ABSENT_SPEC "level_zero:pvc"
-#define absent_open kdl_ze_backend_open
+#define absent_open kdl_built_in_level_zero.open
 
 static const char *const absent_words[] = {
     "zeInit: error 0x78000001: the loader found no driver that works",

@@ -2,7 +2,7 @@
 /* Discovery on the OpenCL platforms of this machine: PoCL on a machine for tests. */
 #include "device_support.h"
 
-#include "device/discover.h"
+#include "registry/discover.h"
 
 static kdl_discovery *found;
 

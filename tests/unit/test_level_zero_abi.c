@@ -115,7 +115,6 @@ static const header_function rows[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, #parameters, KDL_HEADER_##need},
 #include "backends/level_zero/symbols.def"
-#include "device/level_zero_symbols.def"
 #undef KDL_DRIVER_SYMBOL
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/cuda/cuda.h"
+/* NVIDIA GPUs, through libcuda: opened when it is first asked for devices, never linked, never
+ * closed. */
+#include "backends/common/built_in.h"
 #include "backends/cuda/objects.h"
 
 static const kdl_backend_table table = {
@@ -36,7 +38,14 @@ static const kdl_backend_table table = {
     .kernel_native = kdl_cuda_kernel_native,
 };
 
-const kdl_backend_table *kdl_cuda_backend_open(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
   kdl_cuda_host = host;
   return &table;
 }
+
+const kdl_built_in kdl_built_in_cuda = {
+    .open = open_backend,
+    .driver = &kdl_cuda_driver,
+    .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
+    .list = kdl_cuda_list,
+};

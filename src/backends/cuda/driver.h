@@ -3,11 +3,10 @@
 #ifndef KDL_BACKENDS_CUDA_DRIVER_H
 #define KDL_BACKENDS_CUDA_DRIVER_H
 
+#include "backends/common/found.h"
 #include "backends/cuda/abi.h"
 
 #include <kdl/backend.h>
-
-#include <stdbool.h>
 
 typedef struct kdl_cuda_api {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) int(*field) parameters;
@@ -15,14 +14,18 @@ typedef struct kdl_cuda_api {
 #undef KDL_CUDA_SYMBOL
 } kdl_cuda_api;
 
-/* Filled once kdl_cuda_load has succeeded, constant from then on. */
+/* Filled for listing devices once the driver is open, and for launching once kdl_cuda_load has
+ * succeeded; constant from then on. */
 extern kdl_cuda_api kdl_cuda;
+extern kdl_driver kdl_cuda_driver;
 
-/* What libkdl gave; set by kdl_cuda_backend_open. */
+/* What libkdl gave when it opened the backend. */
 extern const kdl_backend_host *kdl_cuda_host;
 
-/* Opens libcuda and initialises it, once. A failure is not remembered. */
+/* Makes libcuda ready for launching, once. A failure is not remembered. */
 kdl_status kdl_cuda_load(void);
+
+void kdl_cuda_list(kdl_found_list *list);
 
 /* Whether code is loaded free of contexts, as CUlibrary and CUkernel, or else into the context as
  * CUmodule and CUfunction: docs/decisions/0005. KDL_CUDA_MODULES=0 and 1 decide where the driver
@@ -36,6 +39,9 @@ bool kdl_cuda_is_alone(void);
  * returns the status that goes with the error. */
 kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same for the report of listing: "cuInit: CUDA_ERROR_UNKNOWN (999): unknown error". */
+void kdl_cuda_report(kdl_driver_report *report, const char *call, int error);
 
 /* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
 void kdl_cuda_note(uint32_t ordinal, int error, const char *call);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/hip/hip.h"
+/* AMD GPUs, through libamdhip64 of ROCm 5 to 7: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "backends/common/built_in.h"
 #include "backends/hip/objects.h"
 
 static const kdl_backend_table table = {
@@ -36,7 +38,16 @@ static const kdl_backend_table table = {
     .kernel_native = kdl_hip_kernel_native,
 };
 
-const kdl_backend_table *kdl_hip_backend_open(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
   kdl_hip_host = host;
   return &table;
 }
+
+const kdl_built_in kdl_built_in_hip = {
+    .open = open_backend,
+    .driver = &kdl_hip_driver,
+    .variables =
+        (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                              "GPU_DEVICE_ORDINAL", "HSA_XNACK", "HSA_OVERRIDE_GFX_VERSION", NULL},
+    .list = kdl_hip_list,
+};

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/hip/driver.h"
 
-#include "backends/common/voice.h"
-#include "base/layer.h"
-#include "device/driver.h"
+#include "backends/common/load.h"
 
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 kdl_hip_api kdl_hip;
 const kdl_backend_host *kdl_hip_host;
-
-static const char *const libraries[] = {KDL_HIP_LIBRARIES, NULL};
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -27,12 +21,13 @@ static const kdl_driver_symbol symbols[] = {
 
 /* "hipErrorOutOfMemory (2): out of memory"; ROCm 5 has no words beside the name. */
 static void describe(int error, char *text, size_t size) {
-  const char *name = kdl_hip.error_name(error);
-  const char *words = kdl_hip.error_string(error);
+  const char *name = kdl_hip.error_name ? kdl_hip.error_name(error) : NULL;
+  const char *words = kdl_hip.error_string ? kdl_hip.error_string(error) : NULL;
   name = name ? name : "unknown error";
   words = words && strcmp(words, name) != 0 ? words : "";
   snprintf(text, size, "%s (%d)%s%s", name, error, *words ? ": " : "", words);
-  (void)kdl_hip.last_error();
+  if (kdl_hip.last_error)
+    (void)kdl_hip.last_error();
 }
 
 static kdl_status status_of(int error) {
@@ -60,6 +55,12 @@ kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...) {
   return status;
 }
 
+void kdl_hip_report(kdl_driver_report *report, const char *call, int error) {
+  bool is_none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;
+  kdl_backend_report(&voice, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
+                     error);
+}
+
 void kdl_hip_note(uint32_t ordinal, int error, const char *call) {
   kdl_voice_note(&voice, ordinal, error, call);
 }
@@ -67,28 +68,23 @@ void kdl_hip_note(uint32_t ordinal, int error, const char *call) {
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
-
-static kdl_status load_locked(void) {
-  kdl_driver_report report = {0};
-  if (!kdl_driver_load(&kdl_driver_system, libraries, symbols, sizeof symbols / sizeof *symbols,
-                       &kdl_hip, &report))
-    return kdl_hip_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
-  kdl_layer_enter(KDL_LAYER_INIT);
-  int error = kdl_hip.init(0);
-  kdl_layer_leave(KDL_LAYER_INIT,
-                  &(kdl_layer_about){.driver = report.library, .failed = error != KDL_HIP_SUCCESS});
-  if (error != KDL_HIP_SUCCESS)
-    return kdl_voice_no_start(&voice, report.library, "hipInit", error);
-  loaded = true;
-  kdl_hip_host->log("%s: opened", report.library);
-  return KDL_OK;
+static int start(const char **out_call) {
+  *out_call = "hipInit";
+  return kdl_hip.init(0);
 }
 
+/* The newest first. ROCm's installer puts its libraries where the loader does not look. */
+static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                        "/opt/rocm/lib/libamdhip64.so", NULL};
+
+kdl_driver kdl_hip_driver = {
+    .libraries = libraries,
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table = &kdl_hip,
+    .start = start,
+};
+
 kdl_status kdl_hip_load(void) {
-  pthread_mutex_lock(&load_lock);
-  kdl_status status = loaded ? KDL_OK : load_locked();
-  pthread_mutex_unlock(&load_lock);
-  return status;
+  return kdl_backend_load(&kdl_hip_driver, &voice, NULL);
 }

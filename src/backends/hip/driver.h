@@ -3,12 +3,12 @@
 #ifndef KDL_BACKENDS_HIP_DRIVER_H
 #define KDL_BACKENDS_HIP_DRIVER_H
 
+#include "backends/common/found.h"
 #include "backends/hip/abi.h"
 
 #include <kdl/backend.h>
 
 #include <stdarg.h>
-#include <stdbool.h>
 
 typedef struct kdl_hip_api {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
@@ -16,14 +16,18 @@ typedef struct kdl_hip_api {
 #undef KDL_DRIVER_SYMBOL
 } kdl_hip_api;
 
-/* Filled once kdl_hip_load has succeeded, constant from then on. */
+/* Filled for listing devices once the driver is open, and for launching once kdl_hip_load has
+ * succeeded; constant from then on. */
 extern kdl_hip_api kdl_hip;
+extern kdl_driver kdl_hip_driver;
 
-/* What libkdl gave; set by kdl_hip_backend_open. */
+/* What libkdl gave when it opened the backend. */
 extern const kdl_backend_host *kdl_hip_host;
 
-/* Opens libamdhip64 and initialises it, once. A failure is not remembered. */
+/* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
 kdl_status kdl_hip_load(void);
+
+void kdl_hip_list(kdl_found_list *list);
 
 /* Records "hip:0: hipMalloc of 64 bytes: hipErrorOutOfMemory (2): out of memory" and returns the
  * status that goes with the error.
@@ -34,6 +38,9 @@ kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 kdl_status kdl_hip_fail_va(uint32_t ordinal, int error, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
+
+/* The same for the report of listing: "hipInit: hipErrorUnknown (3): unknown error". */
+void kdl_hip_report(kdl_driver_report *report, const char *call, int error);
 
 /* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
 void kdl_hip_note(uint32_t ordinal, int error, const char *call);

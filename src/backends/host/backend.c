@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/host/host.h"
 
+#include "backends/common/built_in.h"
+#include "device/cpu.h"
 #include "system/lock.h"
 
 #define KDL_HERE_HOST kdl_host_services
@@ -250,7 +252,19 @@ static const kdl_backend_table table = {
     .after_fork = kdl_host_pool_after_fork,
 };
 
-const kdl_backend_table *kdl_host_backend_open(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
   kdl_host_services = host;
   return &table;
 }
+
+static void list_cpu(kdl_found_list *list) {
+  kdl_device_spec *spec = kdl_found_add(list);
+  if (!spec)
+    return;
+  spec->device_class = KDL_DEVICE_CPU;
+  if (!kdl_cpu_describe(spec))
+    kdl_found_drop(list, "images for this CPU's architecture are not supported");
+  kdl_found_finish(list);
+}
+
+const kdl_built_in kdl_built_in_host = {.open = open_backend, .list = list_cpu};

@@ -17,8 +17,6 @@
 /* Given when the backend is opened. */
 extern const kdl_backend_host *kdl_host_services;
 
-kdl_backend_open_function kdl_host_backend_open;
-
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/level_zero/level_zero.h"
+/* Intel GPUs, through the Level Zero loader: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "backends/common/built_in.h"
 #include "backends/level_zero/objects.h"
 
 static const kdl_backend_table table = {
@@ -35,7 +37,14 @@ static const kdl_backend_table table = {
     .kernel_native = kdl_ze_kernel_native,
 };
 
-const kdl_backend_table *kdl_ze_backend_open(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
   kdl_ze_host = host;
   return &table;
 }
+
+const kdl_built_in kdl_built_in_level_zero = {
+    .open = open_backend,
+    .driver = &kdl_ze_driver,
+    .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
+    .list = kdl_ze_list,
+};

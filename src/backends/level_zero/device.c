@@ -76,10 +76,7 @@ static bool take_device(void *user, uint32_t ordinal, void *driver, void *device
 
 static kdl_status find_device(kdl_ze_device *device) {
   search s = {device->ordinal, device};
-  const char *call;
-  int error = kdl_ze_list(&kdl_ze.lister, take_device, &s, &call);
-  if (error != KDL_ZE_SUCCESS)
-    return kdl_ze_no_start(call, error);
+  kdl_ze_walk(take_device, &s);
   if (device->handle)
     return KDL_OK;
   return kdl_ze_host->fail(KDL_DEVICE, 0, "level_zero:%u: the drivers show no such device",
@@ -94,7 +91,7 @@ static kdl_status read_properties(kdl_ze_device *device) {
   bool in_ticks = device->version >= KDL_ZE_HAS_TICKS_PER_SECOND;
   kdl_ze_device_properties properties = {.type = in_ticks ? KDL_ZE_DEVICE_PROPERTIES_1_2
                                                           : KDL_ZE_DEVICE_PROPERTIES};
-  error = kdl_ze.lister.device_properties(device->handle, &properties);
+  error = kdl_ze.device_properties(device->handle, &properties);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeDeviceGetProperties");
   double resolution = (double)properties.timer_resolution;
@@ -103,7 +100,7 @@ static kdl_status read_properties(kdl_ze_device *device) {
   device->tick_mask = bits && bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
   device->max_allocation = properties.max_allocation;
   kdl_ze_compute_properties groups = {.type = KDL_ZE_COMPUTE_PROPERTIES};
-  error = kdl_ze.lister.compute_properties(device->handle, &groups);
+  error = kdl_ze.compute_properties(device->handle, &groups);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeDeviceGetComputeProperties");
   device->max_block = groups.max_total_group_size;
@@ -117,7 +114,7 @@ static kdl_status choose_queue_group(kdl_ze_device *device) {
   uint32_t count = KDL_ZE_MOST_QUEUE_GROUPS;
   for (uint32_t i = 0; i < count; ++i)
     groups[i] = (kdl_ze_queue_group){.type = KDL_ZE_QUEUE_GROUP_PROPERTIES};
-  int error = kdl_ze.lister.queue_groups(device->handle, &count, groups);
+  int error = kdl_ze.queue_groups(device->handle, &count, groups);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeDeviceGetCommandQueueGroupProperties");
   uint32_t chosen = count;

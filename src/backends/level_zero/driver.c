@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/level_zero/driver.h"
 
-#include "backends/common/voice.h"
+#include "backends/common/load.h"
 #include "backends/level_zero/objects.h"
-#include "device/driver.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 kdl_ze_api kdl_ze;
 const kdl_backend_host *kdl_ze_host;
 
 static const kdl_driver_symbol symbols[] = {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(kdl_ze_api, lister.field), KDL_DRIVER_##need},
-#include "device/level_zero_symbols.def"
-#undef KDL_DRIVER_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, offsetof(kdl_ze_api, field), KDL_DRIVER_##need},
 #include "backends/level_zero/symbols.def"
@@ -96,29 +91,75 @@ kdl_status(kdl_ze_no_memory)(const kdl_ze_device *device) {
   return kdl_ze_host->fail(KDL_NO_MEMORY, 0, "level_zero:%u: no memory", device->ordinal);
 }
 
-kdl_status kdl_ze_no_start(const char *call, int error) {
-  return kdl_voice_no_start(&voice, kdl_ze_libraries[0], call, error);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
+enum { most_drivers = 16, most_devices = 256 };
 
-static kdl_status load_locked(void) {
-  kdl_driver_report report = {0};
-  if (!kdl_driver_load(&kdl_driver_system, kdl_ze_libraries, symbols,
-                       sizeof symbols / sizeof *symbols, &kdl_ze, &report))
-    return kdl_ze_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
-  loaded = true;
-  kdl_ze_host->log("%s: opened", report.library);
-  return KDL_OK;
+typedef struct {
+  void *items[most_drivers];
+  uint32_t count;
+} driver_list;
+
+static pthread_mutex_t drivers_lock = PTHREAD_MUTEX_INITIALIZER;
+static driver_list drivers;
+
+/* The two ways are not to be mixed, so the second is for loaders and drivers that do not know the
+ * first. */
+static int init_drivers(driver_list *list, const char **out_call) {
+  /* Once zeInit has failed, zeInitDrivers of the loader 1.20 (Debian 13) reads through NULL. */
+  static bool init_failed;
+  kdl_ze_init_driver_type gpus = {.type = KDL_ZE_INIT_DRIVER_TYPE, .flags = KDL_ZE_INIT_GPU};
+  list->count = most_drivers;
+  if (kdl_ze.init_drivers && !init_failed &&
+      kdl_ze.init_drivers(&list->count, list->items, &gpus) == KDL_ZE_SUCCESS && list->count)
+    return KDL_ZE_SUCCESS;
+  *out_call = "zeInit";
+  int error = kdl_ze.init(KDL_ZE_INIT_GPU);
+  init_failed = error != KDL_ZE_SUCCESS;
+  if (error != KDL_ZE_SUCCESS)
+    return error;
+  list->count = most_drivers;
+  *out_call = "zeDriverGet";
+  return kdl_ze.driver_get(&list->count, list->items);
 }
 
+static int start(const char **out_call) {
+  driver_list list;
+  int error = init_drivers(&list, out_call);
+  if (error != KDL_ZE_SUCCESS)
+    return error;
+  kdl_lock(&drivers_lock);
+  drivers = list;
+  kdl_unlock(&drivers_lock);
+  return KDL_ZE_SUCCESS;
+}
+
+kdl_driver kdl_ze_driver = {
+    .libraries = (const char *const[]){"libze_loader.so.1", NULL},
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table = &kdl_ze,
+    .start = start,
+};
+
 kdl_status kdl_ze_load(void) {
-  pthread_mutex_lock(&load_lock);
-  kdl_status status = loaded ? KDL_OK : load_locked();
-  pthread_mutex_unlock(&load_lock);
-  return status;
+  return kdl_backend_load(&kdl_ze_driver, &voice, NULL);
+}
+
+void kdl_ze_walk(kdl_ze_visit_device *visit, void *user) {
+  kdl_lock(&drivers_lock);
+  driver_list list = drivers;
+  kdl_unlock(&drivers_lock);
+  uint32_t ordinal = 0;
+  bool goes_on = true;
+  void **devices = calloc(most_devices, sizeof *devices);
+  for (uint32_t i = 0; devices && goes_on && i < list.count && i < most_drivers; ++i) {
+    uint32_t count = most_devices;
+    if (kdl_ze.device_get(list.items[i], &count, devices) != KDL_ZE_SUCCESS)
+      continue;
+    for (uint32_t k = 0; goes_on && k < count && k < most_devices; ++k)
+      goes_on = visit(user, ordinal++, list.items[i], devices[k]);
+  }
+  free(devices);
 }

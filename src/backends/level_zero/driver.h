@@ -3,32 +3,36 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 #define KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 
+#include "backends/common/found.h"
 #include "backends/level_zero/abi.h"
 #include "base/error.h"
-#include "device/level_zero_list.h"
 
 #include <kdl/backend.h>
-
-#include <stdbool.h>
 
 typedef struct kdl_ze_api {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
 #include "backends/level_zero/symbols.def"
 #undef KDL_DRIVER_SYMBOL
-  kdl_ze_lister lister;
 } kdl_ze_api;
 
-/* Filled once kdl_ze_load has succeeded, constant from then on. */
+/* Filled for listing devices once the loader is open, and for launching once kdl_ze_load has
+ * succeeded; constant from then on. */
 extern kdl_ze_api kdl_ze;
+extern kdl_driver kdl_ze_driver;
 
-/* What libkdl gave; set by kdl_ze_backend_open. */
+/* What libkdl gave when it opened the backend. */
 extern const kdl_backend_host *kdl_ze_host;
 
-/* Opens the loader, once. A failure is not remembered. */
+/* Makes the loader ready for launching, once. A failure is not remembered. */
 kdl_status kdl_ze_load(void);
 
-/* For a loader or its drivers that do not start. */
-kdl_status kdl_ze_no_start(const char *call, int error);
+void kdl_ze_list(kdl_found_list *list);
+
+/* Calls `visit` with every device, once the loader has started, until it returns false: those of
+ * all drivers, one driver after the other, those that run no kernels of ours included. That order
+ * gives them their ordinals. */
+typedef bool kdl_ze_visit_device(void *user, uint32_t ordinal, void *driver, void *device);
+void kdl_ze_walk(kdl_ze_visit_device *visit, void *user);
 
 typedef struct kdl_ze_device kdl_ze_device;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Whatever is behind OpenCL, through its loader: opened when it is first asked for devices, never
+ * linked, never closed. */
+#include "backends/common/built_in.h"
 #include "backends/opencl/objects.h"
-#include "backends/opencl/opencl.h"
 
 static const kdl_backend_table table = {
     .size = sizeof table,
@@ -34,7 +36,17 @@ static const kdl_backend_table table = {
     .kernel_native = kdl_opencl_kernel_native,
 };
 
-const kdl_backend_table *kdl_opencl_backend_open(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
   kdl_opencl_host = host;
   return &table;
 }
+
+const kdl_built_in kdl_built_in_opencl = {
+    .open = open_backend,
+    .driver = &kdl_opencl_driver,
+    .variables = (const char *const[]){"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
+                                       "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", NULL},
+    .is_last = true, /* PoCL calls setenv when it is loaded */
+    .open_behind = kdl_opencl_open_platforms,
+    .list = kdl_opencl_list,
+};

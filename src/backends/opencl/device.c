@@ -11,8 +11,7 @@
 uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what) {
   uint64_t number = 0;
   size_t size = 0;
-  if (kdl_opencl.lister.device_info(device->id, what, sizeof number, &number, &size) !=
-      KDL_CL_SUCCESS)
+  if (kdl_opencl.device_info(device->id, what, sizeof number, &number, &size) != KDL_CL_SUCCESS)
     return 0;
   return size == 4 ? (uint32_t)number : number;
 }
@@ -20,10 +19,10 @@ uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what
 /* Memory that the caller frees; NULL where the device does not say. */
 static char *device_text(const kdl_opencl_device *device, uint32_t what) {
   size_t size = 0;
-  if (kdl_opencl.lister.device_info(device->id, what, 0, NULL, &size) != KDL_CL_SUCCESS)
+  if (kdl_opencl.device_info(device->id, what, 0, NULL, &size) != KDL_CL_SUCCESS)
     return NULL;
   char *text = calloc(1, size + 1);
-  if (text && kdl_opencl.lister.device_info(device->id, what, size, text, NULL) != KDL_CL_SUCCESS)
+  if (text && kdl_opencl.device_info(device->id, what, size, text, NULL) != KDL_CL_SUCCESS)
     text[0] = '\0';
   return text;
 }
@@ -116,21 +115,23 @@ static kdl_status adopt_context(kdl_opencl_device *device) {
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-static bool is_wanted(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
-                      const char *platform) {
-  (void)platform;
+static bool is_wanted(void *user, uint32_t ordinal, void *platform, void *id,
+                      const char *platform_name) {
+  (void)platform_name;
   kdl_opencl_device *device = user;
   if (ordinal != device->ordinal)
     return true;
-  device->platform = entry->platform;
-  device->id = entry->device;
+  device->platform = platform;
+  device->id = id;
   return false;
 }
 
 static kdl_status open_new(kdl_opencl_device *device) {
-  int32_t error = kdl_opencl_list(&kdl_opencl.lister, is_wanted, NULL, device);
+  const char *call;
+  int32_t error = kdl_driver_start(&kdl_opencl_driver, false, &call);
   if (error != KDL_CL_SUCCESS)
-    return kdl_opencl_fail(device->ordinal, error, "clGetPlatformIDs");
+    return kdl_opencl_fail(device->ordinal, error, "%s", call);
+  kdl_opencl_walk(is_wanted, NULL, device);
   if (!device->id)
     return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
                                  "opencl:%u: no platform shows it any more", device->ordinal);

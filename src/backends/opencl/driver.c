@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/opencl/driver.h"
 
-#include "backends/common/voice.h"
-#include "device/driver.h"
+#include "backends/common/load.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 kdl_opencl_api kdl_opencl;
 const kdl_backend_host *kdl_opencl_host;
 
 static const kdl_driver_symbol symbols[] = {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(kdl_opencl_api, lister.field), KDL_DRIVER_##need},
-#include "device/opencl_symbols.def"
-#undef KDL_DRIVER_SYMBOL
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
   {#name, offsetof(kdl_opencl_api, field), KDL_DRIVER_##need},
 #include "backends/opencl/symbols.def"
@@ -82,19 +79,90 @@ kdl_status kdl_opencl_no_memory(uint32_t ordinal) {
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
 
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded;
+enum { most_platforms = 32, most_devices = 256 };
+
+typedef struct {
+  void *items[most_platforms];
+  uint32_t count;
+} platform_list;
+
+static pthread_mutex_t platforms_lock = PTHREAD_MUTEX_INITIALIZER;
+static platform_list platforms;
+
+static int start(const char **out_call) {
+  platform_list list = {.count = 0};
+  *out_call = "clGetPlatformIDs";
+  int32_t error = kdl_opencl.platforms(most_platforms, list.items, &list.count);
+  if (error == KDL_CL_SUCCESS && !list.count)
+    error = KDL_CL_PLATFORM_NOT_FOUND;
+  if (error != KDL_CL_SUCCESS)
+    return error;
+  kdl_lock(&platforms_lock);
+  platforms = list;
+  kdl_unlock(&platforms_lock);
+  return KDL_CL_SUCCESS;
+}
+
+kdl_driver kdl_opencl_driver = {
+    .libraries = (const char *const[]){"libOpenCL.so.1", NULL},
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+    .table = &kdl_opencl,
+    .start = start,
+};
 
 kdl_status kdl_opencl_load(void) {
-  kdl_status status = KDL_OK;
-  pthread_mutex_lock(&load_lock);
-  if (!loaded) {
-    kdl_driver_report report = {0};
-    loaded = kdl_driver_load(&kdl_driver_system, kdl_opencl_libraries, symbols,
-                             sizeof symbols / sizeof *symbols, &kdl_opencl, &report);
-    if (!loaded)
-      status = kdl_opencl_host->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
+  return kdl_backend_open_driver(&kdl_opencl_driver, &voice);
+}
+
+/* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where
+ * that is not mounted, as in a bare chroot. Nothing can catch that, so it is not asked there. */
+static bool would_abort(const char *platform) {
+  return strcmp(platform, "Portable Computing Language") == 0 &&
+         access("/sys/devices/system/cpu", F_OK) != 0;
+}
+
+typedef struct {
+  kdl_opencl_visit_device *visit;
+  kdl_opencl_leave_out *leave_out;
+  void *user;
+  uint32_t ordinal;
+  void *devices[most_devices];
+} walk;
+
+/* Custom devices run no kernels of ours. */
+static bool walk_platform(walk *w, void *platform) {
+  char name[KDL_SPEC_NAME] = "";
+  size_t given = 0;
+  if (kdl_opencl.platform_info(platform, KDL_CL_PLATFORM_NAME, sizeof name - 1, name, &given) !=
+      KDL_CL_SUCCESS)
+    name[0] = '\0';
+  if (would_abort(name)) {
+    if (w->leave_out)
+      w->leave_out(w->user, name, "without /sys it aborts the process");
+    return true;
   }
-  pthread_mutex_unlock(&load_lock);
-  return status;
+  uint32_t count = 0;
+  uint64_t types = KDL_CL_TYPE_CPU | KDL_CL_TYPE_GPU | KDL_CL_TYPE_ACCELERATOR;
+  if (kdl_opencl.devices(platform, types, most_devices, w->devices, &count) != KDL_CL_SUCCESS)
+    count = 0;
+  for (uint32_t i = 0; i < count && i < most_devices; ++i) {
+    if (!w->visit(w->user, w->ordinal++, platform, w->devices[i], name))
+      return false;
+  }
+  return true;
+}
+
+void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user) {
+  walk *w = calloc(1, sizeof *w);
+  if (!w)
+    return;
+  *w = (walk){.visit = visit, .leave_out = leave_out, .user = user};
+  kdl_lock(&platforms_lock);
+  platform_list list = platforms;
+  kdl_unlock(&platforms_lock);
+  bool goes_on = true;
+  for (uint32_t i = 0; goes_on && i < list.count && i < most_platforms; ++i)
+    goes_on = walk_platform(w, list.items[i]);
+  free(w);
 }

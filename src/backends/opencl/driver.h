@@ -3,28 +3,40 @@
 #ifndef KDL_BACKENDS_OPENCL_DRIVER_H
 #define KDL_BACKENDS_OPENCL_DRIVER_H
 
+#include "backends/common/found.h"
 #include "backends/opencl/abi.h"
-#include "device/opencl_list.h"
 
 #include <kdl/backend.h>
 
-#include <stdbool.h>
-
 typedef struct kdl_opencl_api {
-  kdl_opencl_lister lister; /* first, so that it can be filled with the rest */
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
 #include "backends/opencl/symbols.def"
 #undef KDL_DRIVER_SYMBOL
 } kdl_opencl_api;
 
-/* Filled once kdl_opencl_load has succeeded, constant from then on. */
+/* Filled for listing devices once the loader is open, and for launching once kdl_opencl_load has
+ * succeeded; constant from then on. */
 extern kdl_opencl_api kdl_opencl;
+extern kdl_driver kdl_opencl_driver;
 
-/* What libkdl gave; set by kdl_opencl_backend_open. */
+/* What libkdl gave when it opened the backend. */
 extern const kdl_backend_host *kdl_opencl_host;
 
-/* Opens the loader, once. A failure is not remembered. */
+/* Opens the loader for launching, once. A failure is not remembered. */
 kdl_status kdl_opencl_load(void);
+
+/* Asks the loader for its platforms, whose libraries it opens when it is asked first. */
+void kdl_opencl_open_platforms(void);
+
+void kdl_opencl_list(kdl_found_list *list);
+
+/* Calls `visit` with every device, once the loader has started, until it returns false: those of
+ * all platforms, one platform after the other, which gives them their ordinals. A platform that
+ * cannot be asked is told to `leave_out` (which may be NULL) with its reason. */
+typedef bool kdl_opencl_visit_device(void *user, uint32_t ordinal, void *platform, void *device,
+                                     const char *platform_name);
+typedef void kdl_opencl_leave_out(void *user, const char *platform_name, const char *why);
+void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user);
 
 /* Records "opencl:0: clCreateBuffer of 64 bytes: CL_OUT_OF_RESOURCES (-5)" and returns the status
  * that goes with the error. */

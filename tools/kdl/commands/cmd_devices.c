@@ -5,7 +5,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "commands.h"
-#include "device/discover.h"
+#include "registry/discover.h"
 #include "target/intel.h"
 
 #include <inttypes.h>

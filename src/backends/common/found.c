@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "device/discover_backends.h"
+#include "backends/common/found.h"
 
 #include <stdarg.h>
 #include <stdio.h>

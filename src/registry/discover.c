@@ -1,60 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "device/discover.h"
+#include "registry/discover.h"
 
 #include "base/error.h"
 #include "device/arrange.h"
-#include "device/discover_backends.h"
-#include "device/spec_json.h"
+#include "registry/backend.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-static const kdl_discoverer discover_host = {.ask = kdl_discover_host};
-
-static const kdl_discoverer *const discoverers[KDL_BACKEND_COUNT] = {
-    [KDL_BACKEND_HOST] = &discover_host,
-    [KDL_BACKEND_CUDA] = &kdl_discover_cuda,
-    [KDL_BACKEND_HIP] = &kdl_discover_hip,
-    [KDL_BACKEND_LEVEL_ZERO] = &kdl_discover_level_zero,
-    [KDL_BACKEND_OPENCL] = &kdl_discover_opencl,
-};
-
-/* What vendors read to limit, reorder or divide what a process sees. Read before any driver is
- * asked: some set variables of their own, and in threads of theirs. */
-static const struct {
-  kdl_backend backend;
-  const char *name;
-} variables[] = {
-    {KDL_BACKEND_CUDA, "CUDA_VISIBLE_DEVICES"},
-    {KDL_BACKEND_CUDA, "CUDA_DEVICE_ORDER"},
-    {KDL_BACKEND_HIP, "ROCR_VISIBLE_DEVICES"},
-    {KDL_BACKEND_HIP, "HIP_VISIBLE_DEVICES"},
-    {KDL_BACKEND_HIP, "CUDA_VISIBLE_DEVICES"},
-    {KDL_BACKEND_HIP, "GPU_DEVICE_ORDINAL"},
-    {KDL_BACKEND_HIP, "HSA_XNACK"},
-    {KDL_BACKEND_HIP, "HSA_OVERRIDE_GFX_VERSION"},
-    {KDL_BACKEND_LEVEL_ZERO, "ZE_AFFINITY_MASK"},
-    {KDL_BACKEND_LEVEL_ZERO, "ZE_FLAT_DEVICE_HIERARCHY"},
-    {KDL_BACKEND_OPENCL, "OCL_ICD_VENDORS"},
-    {KDL_BACKEND_OPENCL, "OCL_ICD_FILENAMES"},
-    {KDL_BACKEND_OPENCL, "POCL_DEVICES"},
-    {KDL_BACKEND_OPENCL, "CUDA_VISIBLE_DEVICES"},
-    {KDL_BACKEND_OPENCL, "GPU_DEVICE_ORDINAL"},
-};
-
-static void note_variables(kdl_driver_report *report) {
+/* Read before any driver is asked: some set variables of their own, and in threads of theirs. */
+static void note_variables(const kdl_built_in *backend, kdl_driver_report *report) {
   kdl_out out = {report->limits, sizeof report->limits, 0};
-  for (size_t i = 0; i < sizeof variables / sizeof *variables; ++i) {
-    const char *value = getenv(variables[i].name);
-    if (variables[i].backend != report->backend || !value)
-      continue;
+  for (size_t i = 0; backend->variables && backend->variables[i]; ++i) {
+    const char *value = getenv(backend->variables[i]);
     char text[64];
+    if (!value)
+      continue;
     kdl_spec_set_text(text, sizeof text, value, strlen(value));
-    kdl_out_format(&out, "%s%s=%s", out.used ? " " : "", variables[i].name, text);
+    kdl_out_format(&out, "%s%s=%s", out.used ? " " : "", backend->variables[i], text);
   }
 }
 
@@ -68,8 +33,7 @@ typedef struct {
   pthread_cond_t changed;
   atomic_int holders;
   bool done;
-  const kdl_discoverer *how;
-  void *table; /* the driver's functions */
+  const kdl_built_in *backend;
   kdl_found_list list;
 } job;
 
@@ -79,7 +43,6 @@ static void let_go(job *task) {
   pthread_cond_destroy(&task->changed);
   pthread_mutex_destroy(&task->lock);
   free(task->list.specs);
-  free(task->table);
   free(task);
 }
 
@@ -103,20 +66,19 @@ static void restore_signal_stack(const signal_stack *kept) {
 
 static void ask(job *task) {
   signal_stack kept = keep_signal_stack();
-  task->how->ask(task->table, &task->list);
+  task->backend->list(&task->list);
   restore_signal_stack(&kept);
 }
 
-/* In the thread that wants to know: see kdl_discoverer. */
+/* In the thread that wants to know: see kdl_driver_open. */
 static bool open_driver(job *task, const kdl_driver_resolver *resolver) {
-  const kdl_discoverer *how = task->how;
-  if (!how->libraries)
+  const kdl_built_in *backend = task->backend;
+  if (!backend->driver)
     return true;
   signal_stack kept = keep_signal_stack();
-  bool opened = kdl_driver_load(resolver, how->libraries, how->symbols, how->symbol_count,
-                                task->table, &task->list.report);
-  if (opened && how->open_behind)
-    how->open_behind(task->table);
+  bool opened = kdl_driver_open(backend->driver, resolver, &task->list.report);
+  if (opened && backend->open_behind)
+    backend->open_behind();
   restore_signal_stack(&kept);
   return opened;
 }
@@ -134,13 +96,9 @@ static void *run_job(void *argument) {
 
 /* Waits on the clock that nobody sets. */
 static job *create_job(kdl_backend backend) {
-  const kdl_discoverer *how = discoverers[backend];
   job *task = calloc(1, sizeof *task);
-  void *table = task ? calloc(1, how->table_size ? how->table_size : 1) : NULL;
-  if (!table) {
-    free(task);
+  if (!task)
     return NULL;
-  }
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -148,10 +106,9 @@ static job *create_job(kdl_backend backend) {
   pthread_condattr_destroy(&attributes);
   pthread_mutex_init(&task->lock, NULL);
   atomic_init(&task->holders, 1);
-  task->how = how;
-  task->table = table;
+  task->backend = kdl_built_ins[backend];
   task->list.report.backend = backend;
-  note_variables(&task->list.report);
+  note_variables(task->backend, &task->list.report);
   return task;
 }
 
@@ -172,7 +129,7 @@ static bool start_thread(job *task) {
 /* The CPU needs no driver; the others get a thread, or where there is none to be had, this one. */
 static void start_job(job *task, const kdl_driver_resolver *resolver, bool alone) {
   bool opened = open_driver(task, resolver);
-  if (opened && !alone && task->how->libraries && start_thread(task))
+  if (opened && !alone && task->backend->driver && start_thread(task))
     return;
   if (opened)
     ask(task);
@@ -218,32 +175,37 @@ static int compare_routes(const void *left, const void *right) {
   return (a->spec > b->spec) - (a->spec < b->spec);
 }
 
-static void fill(kdl_discovery *found, const route *routes, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    found->routes[i] = *routes[i].spec;
+static void fill(kdl_discovery *found, kdl_device_spec *specs, const route *routes) {
+  for (size_t i = 0; i < found->route_count; ++i) {
+    specs[i] = *routes[i].spec;
     if (i == 0 || routes[i].device != routes[i - 1].device)
       found->devices[found->device_count++].first = i;
     ++found->devices[found->device_count - 1].count;
   }
-  found->route_count = count;
+  free(found->routes);
+  found->routes = specs;
 }
 
-static kdl_status arrange(kdl_discovery *found, const kdl_device_spec *specs, size_t count) {
+/* Sorts the routes, and tells what devices they lead to. */
+static kdl_status arrange(kdl_discovery *found) {
+  size_t count = found->route_count;
   size_t room = count ? count : 1;
   const kdl_device_spec **all = calloc(room, sizeof *all);
   size_t *first = calloc(room, sizeof *first);
   route *routes = calloc(room, sizeof *routes);
-  found->routes = calloc(room, sizeof *found->routes);
+  kdl_device_spec *specs = calloc(room, sizeof *specs);
   found->devices = calloc(room, sizeof *found->devices);
-  bool whole = all && first && routes && found->routes && found->devices;
+  bool whole = all && first && routes && specs && found->devices;
   for (size_t i = 0; whole && i < count; ++i)
-    all[i] = &specs[i];
+    all[i] = &found->routes[i];
   if (whole) {
     kdl_arrange_routes(all, count, first);
     for (size_t i = 0; i < count; ++i)
-      routes[i] = (route){&specs[i], &specs[first[i]]};
+      routes[i] = (route){all[i], all[first[i]]};
     qsort(routes, count, sizeof *routes, compare_routes);
-    fill(found, routes, count);
+    fill(found, specs, routes);
+  } else {
+    free(specs);
   }
   free(all);
   free(first);
@@ -293,20 +255,18 @@ static kdl_status create_jobs(unsigned backends, job *out_jobs[KDL_BACKEND_COUNT
   return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for asking the drivers");
 }
 
-/* PoCL, behind OpenCL, calls setenv when it is loaded, and other drivers read the environment while
- * they start: so OpenCL is asked when the others have answered. */
+/* First those that may be asked at once, then the last. */
 static bool ask_jobs(job **jobs, const kdl_driver_resolver *resolver, bool alone,
                      unsigned timeout_ms, kdl_discovery *found, kdl_found_list *all) {
-  static const unsigned turns[] = {~(1u << KDL_BACKEND_OPENCL), 1u << KDL_BACKEND_OPENCL};
   bool whole = true;
-  for (size_t turn = 0; turn < sizeof turns / sizeof *turns; ++turn) {
+  for (int is_last = 0; is_last <= 1; ++is_last) {
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-      if (jobs[i] && turns[turn] >> i & 1)
+      if (jobs[i] && kdl_built_ins[i]->is_last == is_last)
         start_job(jobs[i], resolver, alone);
     }
     struct timespec deadline = deadline_in(timeout_ms);
     for (unsigned i = 0; i < KDL_BACKEND_COUNT; ++i) {
-      if (!jobs[i] || !(turns[turn] >> i & 1))
+      if (!jobs[i] || kdl_built_ins[i]->is_last != is_last)
         continue;
       collect(jobs[i], &deadline, timeout_ms, &found->reports[found->report_count++], all, &whole);
       let_go(jobs[i]);
@@ -327,12 +287,13 @@ kdl_status kdl_discover(const kdl_discover_opts *opts, kdl_discovery **out_found
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a list of devices");
   kdl_status status = create_jobs(backends, jobs);
   if (status == KDL_OK &&
-      !ask_jobs(jobs, opts->resolver ? opts->resolver : &kdl_driver_system, alone,
+      !ask_jobs(jobs, opts->resolver, alone,
                 opts->timeout_ms ? opts->timeout_ms : KDL_DISCOVER_TIMEOUT_MS, found, &all))
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the devices");
-  if (status == KDL_OK)
-    status = arrange(found, all.specs, all.count);
-  free(all.specs);
+  found->routes = all.specs;
+  found->route_count = all.count;
+  if (status == KDL_OK && !opts->routes_alone)
+    status = arrange(found);
   if (status == KDL_OK)
     *out_found = found;
   else

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whatever OpenCL platforms are installed. A platform that fails leaves the others alone. */
-#include "device/discover_backends.h"
-#include "device/opencl_abi.h"
-#include "device/opencl_list.h"
+#include "backends/opencl/driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const kdl_driver_symbol symbols[] = {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(kdl_opencl_lister, field), KDL_DRIVER_##need},
-#include "device/opencl_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-};
-
 enum { most_text = 16384, most_subgroup_sizes = 16 };
 
 /* A device, and the text that most questions about it are answered from. */
 typedef struct {
-  const kdl_opencl_lister *cl;
   void *id;
   char *extensions; /* with a blank before and behind each */
 } subject;
@@ -31,7 +21,7 @@ typedef struct {
 static uint64_t ask_number(const subject *device, uint32_t what) {
   uint64_t number = 0;
   size_t size = 0;
-  if (device->cl->device_info(device->id, what, sizeof number, &number, &size) != KDL_CL_SUCCESS)
+  if (kdl_opencl.device_info(device->id, what, sizeof number, &number, &size) != KDL_CL_SUCCESS)
     return 0;
   return size == 4 ? (uint32_t)number : number;
 }
@@ -39,14 +29,14 @@ static uint64_t ask_number(const subject *device, uint32_t what) {
 /* Whether the device gave exactly `size` bytes. */
 static bool ask_bytes(const subject *device, uint32_t what, void *value, size_t size) {
   size_t given = 0;
-  return device->cl->device_info(device->id, what, size, value, &given) == KDL_CL_SUCCESS &&
+  return kdl_opencl.device_info(device->id, what, size, value, &given) == KDL_CL_SUCCESS &&
          given == size;
 }
 
 /* Text in `room`, always terminated; "" where there is none or it does not fit. */
 static const char *ask_text(const subject *device, uint32_t what, char *room, size_t size) {
   size_t given = 0;
-  if (device->cl->device_info(device->id, what, size - 1, room, &given) != KDL_CL_SUCCESS ||
+  if (kdl_opencl.device_info(device->id, what, size - 1, room, &given) != KDL_CL_SUCCESS ||
       given >= size)
     given = 0;
   room[given] = '\0';
@@ -132,8 +122,8 @@ static void describe_subgroups(const subject *device, kdl_device_spec *spec) {
     return;
   size_t sizes[most_subgroup_sizes] = {0};
   size_t given = 0;
-  if (device->cl->device_info(device->id, KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes,
-                              &given) != KDL_CL_SUCCESS)
+  if (kdl_opencl.device_info(device->id, KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes,
+                             &given) != KDL_CL_SUCCESS)
     return;
   for (size_t i = 0; i < most_subgroup_sizes && i < given / sizeof *sizes; ++i) {
     if (sizes[i] <= UINT32_MAX && (sizes[i] & (sizes[i] - 1)) == 0)
@@ -224,16 +214,17 @@ typedef struct {
   kdl_found_list *list;
 } listing;
 
-static bool add_device(void *user, uint32_t ordinal, const kdl_opencl_entry *entry,
-                       const char *platform) {
+static bool add_device(void *user, uint32_t ordinal, void *platform, void *id,
+                       const char *platform_name) {
+  (void)platform;
   listing *to = user;
   subject *device = &to->device;
   kdl_device_spec *spec = kdl_found_add(to->list);
   if (!spec)
     return true;
-  device->id = entry->device;
+  device->id = id;
   spec->ordinal.value = ordinal;
-  kdl_spec_set_text(spec->platform, sizeof spec->platform, platform, strlen(platform));
+  kdl_spec_set_text(spec->platform, sizeof spec->platform, platform_name, strlen(platform_name));
   if (!ask_number(device, KDL_CL_DEVICE_AVAILABLE)) {
     kdl_found_drop(to->list, "device %u is not available", ordinal);
     return true;
@@ -250,44 +241,31 @@ static void leave_out(void *user, const char *platform, const char *why) {
   kdl_driver_say(&to->list->report, KDL_DRIVER_FAILED, "%s was not asked: %s", platform, why);
 }
 
-typedef struct {
-  kdl_opencl_lister cl; /* first: the table of functions */
-  kdl_opencl_platforms platforms;
-} opened;
-
-static void open_behind(void *table) {
-  opened *open = table;
-  kdl_opencl_open_platforms(&open->cl, &open->platforms);
+void kdl_opencl_open_platforms(void) {
+  const char *call;
+  (void)kdl_driver_start(&kdl_opencl_driver, true, &call);
 }
 
 /* A platform that fails or was not asked leaves the others usable. */
-static void ask(void *table, kdl_found_list *list) {
-  const opened *open = table;
+void kdl_opencl_list(kdl_found_list *list) {
   kdl_driver_report *report = &list->report;
-  char *text = malloc(most_text);
-  if (!text)
-    return;
-  listing to = {{&open->cl, NULL, text}, list};
-  int32_t error = kdl_opencl_list_of(&open->cl, &open->platforms, add_device, leave_out, &to);
-  free(text);
+  const char *call;
+  int32_t error = kdl_driver_start(&kdl_opencl_driver, false, &call);
   if (error == KDL_CL_PLATFORM_NOT_FOUND) {
     kdl_driver_say(report, KDL_DRIVER_NO_DEVICE, "no OpenCL platform is installed");
     return;
   }
   if (error != KDL_CL_SUCCESS) {
-    kdl_driver_say(report, KDL_DRIVER_FAILED, "clGetPlatformIDs: error %d", error);
+    kdl_driver_say(report, KDL_DRIVER_FAILED, "%s: error %d", call, error);
     return;
   }
+  char *text = malloc(most_text);
+  if (!text)
+    return;
+  listing to = {{NULL, text}, list};
+  kdl_opencl_walk(add_device, leave_out, &to);
+  free(text);
   if (list->count)
     report->state = KDL_DRIVER_USABLE;
   kdl_found_finish(list);
 }
-
-const kdl_discoverer kdl_discover_opencl = {
-    .libraries = kdl_opencl_libraries,
-    .symbols = symbols,
-    .symbol_count = sizeof symbols / sizeof *symbols,
-    .table_size = sizeof(opened),
-    .open_behind = open_behind,
-    .ask = ask,
-};

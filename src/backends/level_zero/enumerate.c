@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
  * kernels of ours and are passed over. */
-#include "device/discover_backends.h"
-#include "device/level_zero_list.h"
+#include "backends/level_zero/driver.h"
 #include "target/intel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static const kdl_driver_symbol symbols[] = {
-#define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
-  {#name, offsetof(kdl_ze_lister, field), KDL_DRIVER_##need},
-#include "device/level_zero_symbols.def"
-#undef KDL_DRIVER_SYMBOL
-};
 
 enum { most_memories = 16 };
 
@@ -25,10 +17,10 @@ static void say_error(kdl_driver_report *report, const char *call, int error) {
 
 /* The interface calls the number opaque; Intel's driver, the only one there is, packs three in it.
  */
-static void driver_version(const kdl_ze_lister *ze, void *driver, char text[KDL_SPEC_DRIVER]) {
+static void driver_version(void *driver, char text[KDL_SPEC_DRIVER]) {
   kdl_ze_driver_properties properties = {.type = KDL_ZE_DRIVER_PROPERTIES};
   text[0] = '\0';
-  if (ze->driver_properties(driver, &properties) == KDL_ZE_SUCCESS && properties.version)
+  if (kdl_ze.driver_properties(driver, &properties) == KDL_ZE_SUCCESS && properties.version)
     snprintf(text, KDL_SPEC_DRIVER, "%u.%u.%u", properties.version >> 24,
              properties.version >> 16 & 0xff, properties.version & 0xffff);
 }
@@ -47,7 +39,7 @@ static void set_arch(uint32_t number, kdl_device_spec *spec) {
   kdl_spec_add_token(spec->features, sizeof spec->features, "int64");
 }
 
-static void describe_modules(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
+static void describe_modules(void *device, kdl_device_spec *spec) {
   static const struct {
     uint32_t flag;
     const char *token;
@@ -58,7 +50,7 @@ static void describe_modules(const kdl_ze_lister *ze, void *device, kdl_device_s
       {KDL_ZE_MODULE_DP4A, "int8_dot"},
   };
   kdl_ze_module_properties modules = {.type = KDL_ZE_MODULE_PROPERTIES};
-  if (ze->module_properties(device, &modules) != KDL_ZE_SUCCESS)
+  if (kdl_ze.module_properties(device, &modules) != KDL_ZE_SUCCESS)
     return;
   spec->il = modules.spirv_version;
   for (size_t i = 0; i < sizeof tokens / sizeof *tokens; ++i) {
@@ -67,9 +59,9 @@ static void describe_modules(const kdl_ze_lister *ze, void *device, kdl_device_s
   }
 }
 
-static void describe_groups(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
+static void describe_groups(void *device, kdl_device_spec *spec) {
   kdl_ze_compute_properties groups = {.type = KDL_ZE_COMPUTE_PROPERTIES};
-  if (ze->compute_properties(device, &groups) != KDL_ZE_SUCCESS)
+  if (kdl_ze.compute_properties(device, &groups) != KDL_ZE_SUCCESS)
     return;
   spec->max_block = groups.max_total_group_size;
   spec->shared = groups.max_shared_local_memory;
@@ -80,27 +72,27 @@ static void describe_groups(const kdl_ze_lister *ze, void *device, kdl_device_sp
   }
 }
 
-static void describe_memory(const kdl_ze_lister *ze, void *device, kdl_device_spec *spec) {
+static void describe_memory(void *device, kdl_device_spec *spec) {
   kdl_ze_memory_properties *memories = calloc(most_memories, sizeof *memories);
   if (!memories)
     return;
   for (size_t i = 0; i < most_memories; ++i)
     memories[i].type = KDL_ZE_MEMORY_PROPERTIES;
   uint32_t count = most_memories;
-  if (ze->memory_properties(device, &count, memories) == KDL_ZE_SUCCESS) {
+  if (kdl_ze.memory_properties(device, &count, memories) == KDL_ZE_SUCCESS) {
     for (uint32_t i = 0; i < count && i < most_memories; ++i)
       spec->memory += memories[i].total_size;
   }
   free(memories);
 }
 
-static bool has_cooperative_queues(const kdl_ze_lister *ze, void *device) {
+static bool has_cooperative_queues(void *device) {
   const uint32_t wanted = KDL_ZE_GROUP_COMPUTE | KDL_ZE_GROUP_COOPERATIVE;
   kdl_ze_queue_group groups[KDL_ZE_MOST_QUEUE_GROUPS];
   uint32_t count = KDL_ZE_MOST_QUEUE_GROUPS;
   for (uint32_t i = 0; i < count; ++i)
     groups[i] = (kdl_ze_queue_group){.type = KDL_ZE_QUEUE_GROUP_PROPERTIES};
-  if (ze->queue_groups(device, &count, groups) != KDL_ZE_SUCCESS)
+  if (kdl_ze.queue_groups(device, &count, groups) != KDL_ZE_SUCCESS)
     return false;
   for (uint32_t i = 0; i < count && i < KDL_ZE_MOST_QUEUE_GROUPS; ++i) {
     if ((groups[i].flags & wanted) == wanted)
@@ -109,8 +101,8 @@ static bool has_cooperative_queues(const kdl_ze_lister *ze, void *device) {
   return false;
 }
 
-static void describe(const kdl_ze_lister *ze, void *device,
-                     const kdl_ze_device_properties *properties, kdl_device_spec *spec) {
+static void describe(void *device, const kdl_ze_device_properties *properties,
+                     kdl_device_spec *spec) {
   kdl_spec_set_text(spec->name, sizeof spec->name, properties->name,
                     strnlen(properties->name, sizeof properties->name));
   kdl_spec_set_uuid(&spec->uuid, properties->uuid);
@@ -118,19 +110,18 @@ static void describe(const kdl_ze_lister *ze, void *device,
     spec->device_class = KDL_DEVICE_INTEGRATED;
   spec->units = properties->slices * properties->subslices_per_slice;
   kdl_ze_pci_properties pci = {.type = KDL_ZE_PCI_PROPERTIES};
-  if (ze->pci_properties && ze->pci_properties(device, &pci) == KDL_ZE_SUCCESS)
+  if (kdl_ze.pci_properties && kdl_ze.pci_properties(device, &pci) == KDL_ZE_SUCCESS)
     kdl_spec_set_pci(&spec->pci, pci.domain, pci.bus, pci.device, pci.function);
-  spec->cooperative = has_cooperative_queues(ze, device);
-  describe_modules(ze, device, spec);
-  describe_groups(ze, device, spec);
-  describe_memory(ze, device, spec);
+  spec->cooperative = has_cooperative_queues(device);
+  describe_modules(device, spec);
+  describe_groups(device, spec);
+  describe_memory(device, spec);
 }
 
-static void add_device(const kdl_ze_lister *ze, void *device, uint32_t ordinal, const char *driver,
-                       kdl_found_list *list) {
+static void add_device(void *device, uint32_t ordinal, const char *driver, kdl_found_list *list) {
   kdl_ze_ip_version ip = {.type = KDL_ZE_IP_VERSION};
   kdl_ze_device_properties properties = {.type = KDL_ZE_DEVICE_PROPERTIES, .next = &ip};
-  int error = ze->device_properties(device, &properties);
+  int error = kdl_ze.device_properties(device, &properties);
   if (error == KDL_ZE_SUCCESS && properties.device_type != KDL_ZE_TYPE_GPU)
     return;
   kdl_device_spec *spec = kdl_found_add(list);
@@ -144,36 +135,23 @@ static void add_device(const kdl_ze_lister *ze, void *device, uint32_t ordinal, 
   spec->ordinal.value = ordinal;
   snprintf(spec->driver, sizeof spec->driver, "%s", driver);
   set_arch(ip.ip_version, spec);
-  describe(ze, device, &properties, spec);
+  describe(device, &properties, spec);
 }
 
-typedef struct {
-  const kdl_ze_lister *ze;
-  kdl_found_list *list;
-} finding;
-
 static bool take_device(void *user, uint32_t ordinal, void *driver, void *device) {
-  const finding *f = user;
   char version[KDL_SPEC_DRIVER];
-  driver_version(f->ze, driver, version);
-  add_device(f->ze, device, ordinal, version, f->list);
+  driver_version(driver, version);
+  add_device(device, ordinal, version, user);
   return true;
 }
 
-static void ask(void *table, kdl_found_list *list) {
-  finding f = {table, list};
+void kdl_ze_list(kdl_found_list *list) {
   const char *call;
-  int error = kdl_ze_list(f.ze, take_device, &f, &call);
-  if (error != KDL_ZE_SUCCESS)
+  int error = kdl_driver_start(&kdl_ze_driver, true, &call);
+  if (error != KDL_ZE_SUCCESS) {
     say_error(&list->report, call, error);
-  else
-    kdl_found_finish(list);
+    return;
+  }
+  kdl_ze_walk(take_device, list);
+  kdl_found_finish(list);
 }
-
-const kdl_discoverer kdl_discover_level_zero = {
-    .libraries = kdl_ze_libraries,
-    .symbols = symbols,
-    .symbol_count = sizeof symbols / sizeof *symbols,
-    .table_size = sizeof(kdl_ze_lister),
-    .ask = ask,
-};

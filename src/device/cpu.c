@@ -6,7 +6,7 @@
  * says, and XCR0 tells which it saves. AMX is listed where XCR0 has it; the kernel's permission to
  * use it is asked for by whoever is about to, not here.
  */
-#include "device/discover_backends.h"
+#include "device/cpu.h"
 #include "target/aarch64.h"
 #include "target/x86.h"
 
@@ -281,15 +281,9 @@ static void describe_machine(kdl_device_spec *spec) {
   describe_caches(spec);
 }
 
-void kdl_discover_host(void *no_table, kdl_found_list *list) {
-  (void)no_table;
-  kdl_device_spec *spec = kdl_found_add(list);
-  if (!spec)
-    return;
-  spec->device_class = KDL_DEVICE_CPU;
-  if (describe_this(spec))
-    describe_machine(spec);
-  else
-    kdl_found_drop(list, "images for this CPU's architecture are not supported");
-  kdl_found_finish(list);
+bool kdl_cpu_describe(kdl_device_spec *spec) {
+  if (!describe_this(spec))
+    return false;
+  describe_machine(spec);
+  return true;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "device/discover.h"
 #include "device/spec_json.h"
+#include "registry/discover.h"
 
 static void write_device(const kdl_discovery *found, const kdl_found_device *device, FILE *file) {
   const kdl_device_spec *routes = &found->routes[device->first];

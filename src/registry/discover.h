@@ -14,10 +14,10 @@
  * no permission requested. Vendors' own variables (CUDA_VISIBLE_DEVICES and the like) are obeyed by
  * their drivers; the reports name those that are set.
  */
-#ifndef KDL_DEVICE_DISCOVER_H
-#define KDL_DEVICE_DISCOVER_H
+#ifndef KDL_REGISTRY_DISCOVER_H
+#define KDL_REGISTRY_DISCOVER_H
 
-#include "device/driver.h"
+#include "backends/common/driver.h"
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ typedef struct kdl_found_device {
 } kdl_found_device;
 
 typedef struct kdl_discovery {
-  kdl_device_spec *routes; /* those of one device stand together */
+  kdl_device_spec *routes; /* those of one device together, or, alone, as drivers gave them */
   size_t route_count;
   kdl_found_device *devices; /* in the default order: discrete GPUs, integrated ones, CPUs */
   size_t device_count;
@@ -40,6 +40,7 @@ typedef struct kdl_discover_opts {
   const kdl_driver_resolver *resolver; /* NULL = the system's */
   unsigned backends;                   /* 1 << KDL_BACKEND_x, added up; 0 = all */
   unsigned timeout_ms;                 /* for the slowest driver; 0 = see kdl_discover */
+  bool routes_alone;                   /* devices are not told */
 } kdl_discover_opts;
 
 /* A machine with eight GPUs and no persistence daemon takes several seconds to start its driver. */

@@ -30,20 +30,24 @@ static const int versions[] = {
 enum { legacy_stream = 1 };
 
 /* "cuMemAlloc_v2" without its "_v2". */
-static size_t bare_length(const char *name) {
+static const char *bare_name(const char *name, char room[64]) {
   size_t length = strlen(name);
-  return length > 3 && name[length - 3] == '_' && name[length - 2] == 'v' ? length - 3 : length;
+  if (length < 4 || length >= 64 || name[length - 3] != '_' || name[length - 2] != 'v')
+    return name;
+  memcpy(room, name, length - 3);
+  room[length - 3] = '\0';
+  return room;
 }
 
 /* The driver's own answer where it gives one, else dlsym. */
 static void *find_pinned(const kdl_driver *driver, const kdl_driver_symbol *symbol) {
   if (!kdl_cuda.find)
     return driver->resolver.symbol(driver->resolver.user, driver->library, symbol->name);
-  char bare[64];
-  snprintf(bare, sizeof bare, "%.*s", (int)bare_length(symbol->name), symbol->name);
+  char room[64];
   void *function = NULL;
   int outcome;
-  int error = kdl_cuda.find(bare, &function, versions[symbol - symbols], legacy_stream, &outcome);
+  int error = kdl_cuda.find(bare_name(symbol->name, room), &function, versions[symbol - symbols],
+                            legacy_stream, &outcome);
   return error == KDL_CUDA_SUCCESS ? function : NULL;
 }
 

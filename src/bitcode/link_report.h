@@ -3,19 +3,55 @@
 #ifndef KDL_BITCODE_LINK_REPORT_H
 #define KDL_BITCODE_LINK_REPORT_H
 
+#include "base/words.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
-#include <stdio.h>
+
+/* One image that has the microkernel. */
+typedef struct kdl_link_candidate {
+  const char *library;
+  uint64_t image;
+  const char *triple;
+  const char *arch;
+  const char *tag;
+  const char *code; /* of the first reason against it; "" where it would do */
+  const char *words;
+  const char *label; /* the code with a colon */
+  bool chosen;
+} kdl_link_candidate;
+
+typedef struct kdl_link_ukernel {
+  const char *symbol;
+  kdl_link_candidate *candidates;
+  size_t count;
+} kdl_link_ukernel;
+
+typedef struct kdl_link_constant {
+  const char *name;
+  const char *value;
+  bool given;
+} kdl_link_constant;
 
 typedef struct kdl_link_report {
-  bool is_whole; /* it says how large the output is: written when all else is done */
+  const char *error; /* "" where it was linked */
+  const char *kind;  /* of the output: "object", "cubin", ... */
+  const char *triple;
+  const char *arch;
+  kdl_link_ukernel *ukernels;
+  size_t ukernel_count;
+  kdl_link_constant *constants;
+  size_t constant_count;
+  kdl_words depends; /* files that the result depends on and that the call does not name */
+  bool is_whole;     /* it says how large the output is: written when all else is done */
   uint64_t output_size;
+  kdl_arena arena;
 } kdl_link_report;
 
-/* Reads a report. Prints a line `depends IDENTITY` for each file that the result depends on and
- * that the question does not name; *out_is_young is set where one of them was just written. */
-kdl_status kdl_link_report_read(const char *text, size_t size, FILE *notes, bool *out_is_young,
-                                kdl_link_report *out_report);
+/* After a failure the report is there as far as it came. The caller frees *out_report, also then.
+ */
+kdl_status kdl_link_report_read(const char *text, size_t size, kdl_link_report *out_report);
+void kdl_link_report_free(kdl_link_report *report);
 
 #endif

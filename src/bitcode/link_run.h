@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One run of kdl-ld. Everything goes in and out through files in memory: nothing is written to a
- * disk, and nothing is left behind whoever dies. */
+/* An image of a library, linked by kdl-ld for a device. */
 #ifndef KDL_BITCODE_LINK_RUN_H
 #define KDL_BITCODE_LINK_RUN_H
 
 #include "bitcode/link_key.h"
-
-typedef struct kdl_link_limits {
-  int64_t milliseconds;
-  uint64_t memory; /* bytes; 0: no limit */
-} kdl_link_limits;
-
-/* From KDL_LD_TIMEOUT and KDL_LD_MEMORY. */
-kdl_status kdl_link_limits_read(kdl_link_limits *out_limits);
+#include "bitcode/linker.h"
 
 typedef struct kdl_link_result {
   void *image; /* malloc'ed, a NUL follows */

@@ -439,9 +439,9 @@ static void files_that_are_limited(void **state) {
 static void reports_that_cannot_be_read(void **state) {
   (void)state;
   setenv("KDL_FAKE_LD", "bad-report", 1);
-  works_uncached("not kept: nobody knows what it depends on: report: line 1, column 12: ");
+  works_uncached("not kept: nobody knows what it depends on: the report of kdl-ld: line 1, column 12: ");
   setenv("KDL_FAKE_LD", "no-report", 1);
-  works_uncached("not kept: nobody knows what it depends on: report: line 1, column 1: ");
+  works_uncached("not kept: nobody knows what it depends on: the report of kdl-ld: line 1, column 1: ");
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin_test)

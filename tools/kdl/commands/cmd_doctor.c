@@ -3,7 +3,7 @@
  * it promises: above all the rights of the program that it hands bitcode to. */
 #include "base/error.h"
 #include "base/text.h"
-#include "bitcode/link_run.h"
+#include "bitcode/linker.h"
 #include "cache/inspect.h"
 #include "cli/report.h"
 #include "cli/text.h"

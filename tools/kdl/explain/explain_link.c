@@ -47,8 +47,8 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static void add_candidate(cli_table *table, const cli_link_ukernel *ukernel,
-                          const cli_link_candidate *its) {
+static void add_candidate(cli_table *table, const kdl_link_ukernel *ukernel,
+                          const kdl_link_candidate *its) {
   char number[24];
   snprintf(number, sizeof number, "%" PRIu64, its->image);
   cli_table_add(table, kdl_text_of(its->chosen ? "*" : its->words[0] ? "." : "+"));
@@ -61,13 +61,13 @@ static void add_candidate(cli_table *table, const cli_link_ukernel *ukernel,
     cli_table_add_line(table, its->label, kdl_text_of(its->words));
 }
 
-static kdl_status print_ukernels(const cli_link_report *report, kdl_string triple) {
+static kdl_status print_ukernels(const kdl_link_report *report, kdl_string triple) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   if (!table)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   size_t rows = 0;
   for (size_t i = 0; i < report->ukernel_count; ++i) {
-    const cli_link_ukernel *ukernel = &report->ukernels[i];
+    const kdl_link_ukernel *ukernel = &report->ukernels[i];
     for (size_t c = 0; c < ukernel->count; ++c) {
       if (cli_link_candidate_is_near(&ukernel->candidates[c], triple)) {
         add_candidate(table, ukernel, &ukernel->candidates[c]);
@@ -107,7 +107,7 @@ static void put_text(cli_json *json, const char *key, const char *value) {
   cli_json_text(json, value);
 }
 
-static void put_candidate(cli_json *json, const cli_link_candidate *its) {
+static void put_candidate(cli_json *json, const kdl_link_candidate *its) {
   char reason[1024];
   cli_json_begin_object(json);
   put_text(json, "library", its->library);
@@ -140,7 +140,7 @@ void cli_explain_link_json(cli_json *json, const cli_question *question,
   cli_json_key(json, "microkernels");
   cli_json_begin_array(json);
   for (size_t i = 0; i < result.report.ukernel_count; ++i) {
-    const cli_link_ukernel *ukernel = &result.report.ukernels[i];
+    const kdl_link_ukernel *ukernel = &result.report.ukernels[i];
     cli_json_begin_object(json);
     put_text(json, "symbol", ukernel->symbol);
     cli_json_key(json, "candidates");

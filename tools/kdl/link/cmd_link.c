@@ -80,15 +80,15 @@ static kdl_status plan(work *w) {
 /* Linking                                                                                      */
 
 static void tell(const work *w, const linked *item) {
-  const cli_link_report *report = &item->result.report;
+  const kdl_link_report *report = &item->result.report;
   kdl_image_info caller = {.size = sizeof caller};
   kdl_image_get(w->job.input->lib, item->image, &caller);
   cli_note("image %zu for %s: %s %s, %zu bytes", item->image, item->device->name, report->kind,
            report->arch, item->result.size);
   for (size_t i = 0; i < report->ukernel_count; ++i) {
-    const cli_link_ukernel *ukernel = &report->ukernels[i];
+    const kdl_link_ukernel *ukernel = &report->ukernels[i];
     for (size_t c = 0; c < ukernel->count; ++c) {
-      const cli_link_candidate *candidate = &ukernel->candidates[c];
+      const kdl_link_candidate *candidate = &ukernel->candidates[c];
       if (!cli_link_candidate_is_near(candidate, caller.triple))
         continue;
       char label[512];
@@ -123,7 +123,7 @@ static kdl_status check_constant(const work *w, const char *text) {
   kdl_string name = {text, strcspn(text, "=")};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < w->count; ++i) {
-    const cli_link_report *report = &w->items[i].result.report;
+    const kdl_link_report *report = &w->items[i].result.report;
     for (size_t c = 0; c < report->constant_count; ++c) {
       const char *its = report->constants[c].name;
       if (kdl_text_is(name, its))

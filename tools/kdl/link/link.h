@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_LINK_H
 #define KDL_TOOL_LINK_H
 
-#include "base/arena.h"
+#include "bitcode/link_report.h"
 #include "cli/input.h"
 #include "cli/options.h"
 
@@ -20,56 +20,15 @@ typedef struct cli_link_job {
   const char *emit;     /* "image", "ir", "bitcode", "asm" or "choice" */
 } cli_link_job;
 
-/* One image that has the microkernel. */
-typedef struct cli_link_candidate {
-  const char *library;
-  uint64_t image;
-  const char *triple;
-  const char *arch;
-  const char *tag;
-  const char *code; /* of the first reason against it; "" where it would do */
-  const char *words;
-  const char *label; /* the code with a colon */
-  bool chosen;
-} cli_link_candidate;
-
-typedef struct cli_link_ukernel {
-  const char *symbol;
-  cli_link_candidate *candidates;
-  size_t count;
-} cli_link_ukernel;
-
-typedef struct cli_link_constant {
-  const char *name;
-  const char *value;
-  bool given;
-} cli_link_constant;
-
-typedef struct cli_link_report {
-  const char *error; /* "" where it was linked */
-  const char *kind;  /* of the output: "object", "cubin", ... */
-  const char *triple;
-  const char *arch;
-  cli_link_ukernel *ukernels;
-  size_t ukernel_count;
-  cli_link_constant *constants;
-  size_t constant_count;
-  kdl_arena arena;
-} cli_link_report;
-
-/* The caller frees *out_report, also after a failure. */
-kdl_status cli_link_report_read(const char *text, size_t size, cli_link_report *out_report);
-void cli_link_report_free(cli_link_report *report);
-
 /* "ukernels.offload image 2 (x86-64-v4 avx512)", for a candidate; cut to the buffer. */
-void cli_link_candidate_label(const cli_link_candidate *candidate, char *buffer, size_t size);
+void cli_link_candidate_label(const kdl_link_candidate *candidate, char *buffer, size_t size);
 
 /* Whether it is for devices of the same family as the caller is, whose triple is given: others are
  * not worth telling people. */
-bool cli_link_candidate_is_near(const cli_link_candidate *candidate, kdl_string triple);
+bool cli_link_candidate_is_near(const kdl_link_candidate *candidate, kdl_string triple);
 
 typedef struct cli_link_result {
-  cli_link_report report;
+  kdl_link_report report;
   void *data; /* what was emitted; NULL for "choice" */
   size_t size;
 } cli_link_result;

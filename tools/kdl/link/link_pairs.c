@@ -4,12 +4,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "container/digest.h"
+#include "target/target.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-void cli_link_candidate_label(const cli_link_candidate *candidate, char *buffer, size_t size) {
+void cli_link_candidate_label(const kdl_link_candidate *candidate, char *buffer, size_t size) {
   kdl_out out = {buffer, size, 0};
   const char *slash = strrchr(candidate->library, '/');
   kdl_out_format(&out, "%.128s image %" PRIu64 " (%.128s%s%.64s)",
@@ -18,7 +19,11 @@ void cli_link_candidate_label(const cli_link_candidate *candidate, char *buffer,
                  candidate->tag);
 }
 
-static const char *chosen_label(cli_link_pairs *pairs, const cli_link_ukernel *ukernel) {
+bool cli_link_candidate_is_near(const kdl_link_candidate *candidate, kdl_string triple) {
+  return kdl_family_of_triple(kdl_text_of(candidate->triple)) == kdl_family_of_triple(triple);
+}
+
+static const char *chosen_label(cli_link_pairs *pairs, const kdl_link_ukernel *ukernel) {
   for (size_t i = 0; i < ukernel->count; ++i) {
     if (!ukernel->candidates[i].chosen)
       continue;
@@ -41,22 +46,22 @@ static bool put(cli_link_pairs *pairs, const char *key, const char *value) {
   return true;
 }
 
-static bool add_made_of(cli_link_pairs *pairs, const cli_link_report *report) {
+static bool add_made_of(cli_link_pairs *pairs, const kdl_link_report *report) {
   bool fits = true;
   for (size_t i = 0; i < report->ukernel_count && fits; ++i) {
-    const cli_link_ukernel *ukernel = &report->ukernels[i];
+    const kdl_link_ukernel *ukernel = &report->ukernels[i];
     fits = put(pairs, kdl_arena_format(&pairs->arena, "kdl.linked.%s", ukernel->symbol),
                chosen_label(pairs, ukernel));
   }
   for (size_t i = 0; i < report->constant_count && fits; ++i) {
-    const cli_link_constant *constant = &report->constants[i];
+    const kdl_link_constant *constant = &report->constants[i];
     fits = put(pairs, kdl_arena_format(&pairs->arena, "kdl.constant.%s", constant->name),
                constant->value);
   }
   return fits;
 }
 
-kdl_status cli_link_pairs_make(const kdl_image_info *caller, const cli_link_report *report,
+kdl_status cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
                                cli_link_pairs *out_pairs) {
   cli_link_pairs *pairs = out_pairs;
   size_t most = caller->pair_count + report->ukernel_count + report->constant_count + 2;

@@ -15,7 +15,7 @@ typedef struct cli_link_pairs {
 /* Keys are the caller's, but for triple and arch; kdl.linked.SYMBOL says where each microkernel is
  * from, kdl.constant.NAME what each constant is. The caller frees *out_pairs, also after a failure.
  */
-kdl_status cli_link_pairs_make(const kdl_image_info *caller, const cli_link_report *report,
+kdl_status cli_link_pairs_make(const kdl_image_info *caller, const kdl_link_report *report,
                                cli_link_pairs *out_pairs);
 void cli_link_pairs_free(cli_link_pairs *pairs);
 

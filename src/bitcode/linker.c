@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "bitcode/linker.h"
+
+#include "base/error.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "bitcode/link_key.h"
+#include "system/environment.h"
+#include "system/memory_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { default_seconds = 60, limit_seconds = 24 * 60 * 60 };
+
+#define LIMIT_REPORT ((uint64_t)16 << 20)
+
+/* A sanitizer's shadow memory alone is larger than any limit, and kdl-ld is built as we are. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEFAULT_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DEFAULT_MEMORY 0
+#endif
+#endif
+#ifndef DEFAULT_MEMORY
+#define DEFAULT_MEMORY ((uint64_t)4 << 30)
+#endif
+
+/* ------------------------------------------------------------------------------------------ */
+/* Limits                                                                                       */
+
+kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
+  const char *seconds = kdl_environment("KDL_LD_TIMEOUT");
+  const char *memory = kdl_environment("KDL_LD_MEMORY");
+  uint32_t number = default_seconds;
+  size_t at = 0;
+  *out_limits = (kdl_link_limits){.memory = DEFAULT_MEMORY};
+  if (seconds && (!kdl_text_number(kdl_text_of(seconds), &at, &number) || seconds[at] || !number ||
+                  number > limit_seconds))
+    return kdl_fail(KDL_BAD_CALL, "KDL_LD_TIMEOUT: found \"%s\", expected seconds, 1 to %d",
+                    seconds, limit_seconds);
+  out_limits->milliseconds = (int64_t)number * 1000;
+  if (memory && kdl_size_parse(memory, &out_limits->memory) != KDL_OK) {
+    kdl_error_prefix("KDL_LD_MEMORY");
+    return KDL_BAD_CALL;
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The call                                                                                     */
+
+/* In the order of kdl-ld's descriptors, from 3 on. */
+enum { file_caller, file_output, file_report, file_library };
+
+static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
+  *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_DATA, data, size);
+  return *out_fd >= 0
+             ? KDL_OK
+             : kdl_fail_code(KDL_IO, errno, "cannot make a file of %zu bytes in memory: %s", size,
+                             strerror(errno));
+}
+
+static kdl_status make_files(const kdl_linker_call *call, int *files) {
+  kdl_status status = make_file("kdl-caller", call->caller, call->caller_size, &files[file_caller]);
+  if (status == KDL_OK)
+    status = make_file("kdl-output", "", 0, &files[file_output]);
+  if (status == KDL_OK)
+    status = make_file("kdl-report", "", 0, &files[file_report]);
+  if (status == KDL_OK && call->library)
+    status = make_file("kdl-library", call->library, call->library_size, &files[file_library]);
+  return status;
+}
+
+void kdl_linker_add_places(kdl_words *options) {
+  char path[PATH_MAX];
+  const char *list = kdl_environment("KDL_UKERNEL_PATH");
+  while (kdl_ukernel_path_next(&list, path))
+    kdl_words_format(options, "--ukernels=%s", path);
+}
+
+static void make_line(const kdl_linker_call *call, kdl_words *line) {
+  kdl_words_add(line, "kdl-ld");
+  kdl_words_add(line, "--protocol=1");
+  kdl_words_add(line, "--caller=" KDL_LINKER_CALLER);
+  kdl_words_add(line, "--output=/proc/self/fd/4");
+  kdl_words_add(line, "--report=/proc/self/fd/5");
+  kdl_words_format(line, "--for=%s", call->device);
+  kdl_words_format(line, "--parent=%d", (int)getpid());
+  if (call->library)
+    kdl_words_add(line, "--ukernels=" KDL_LINKER_LIBRARY);
+  for (size_t i = 0; i < call->options->count; ++i)
+    kdl_words_add(line, call->options->items[i]);
+  line->failed |= call->options->failed;
+}
+
+kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_run) {
+  kdl_arena arena = {.blocks = NULL};
+  kdl_words line = {.arena = &arena};
+  out_run->largest_output = call->largest_output;
+  for (size_t i = 0; i < KDL_LINKER_FILES; ++i)
+    out_run->files[i] = -1;
+  kdl_status status = make_files(call, out_run->files);
+  make_line(call, &line);
+  if (status == KDL_OK && line.failed)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's command line");
+  kdl_helper helper = {.path = call->path,
+                       .arguments = line.items,
+                       .environment = call->environment,
+                       .files = out_run->files,
+                       .file_count = call->library ? KDL_LINKER_FILES : file_library,
+                       .milliseconds = call->limits.milliseconds,
+                       .memory = call->limits.memory,
+                       .largest_file = call->largest_output};
+  if (status == KDL_OK)
+    status = kdl_helper_run(&helper, &out_run->outcome);
+  kdl_arena_free(&arena);
+  return status;
+}
+
+void kdl_linker_close(kdl_linker_run *run) {
+  for (size_t i = 0; i < KDL_LINKER_FILES; ++i) {
+    if (run->files[i] >= 0)
+      close(run->files[i]);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What came of it                                                                              */
+
+kdl_status kdl_linker_report(const kdl_linker_run *run, kdl_link_report *out_report) {
+  void *text = NULL;
+  size_t size;
+  kdl_status status =
+      kdl_memory_file_read(run->files[file_report], "kdl-ld", LIMIT_REPORT, &text, &size);
+  if (status == KDL_OK)
+    status = kdl_link_report_read(text, size, out_report);
+  else
+    *out_report = (kdl_link_report){.error = "", .kind = "", .triple = "", .arch = ""};
+  free(text);
+  return status;
+}
+
+kdl_status kdl_linker_output(const kdl_linker_run *run, void **out_data, size_t *out_size) {
+  return kdl_memory_file_read(run->files[file_output], "kdl-ld", run->largest_output, out_data,
+                              out_size);
+}

@@ -94,6 +94,10 @@ static kdl_status make_request(kdl_library *lib, kdl_device *device, const char 
   return status;
 }
 
+static kdl_status short_of_names(void) {
+  return kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
+}
+
 static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
   ranking made = {
       .query = {.device = kdl_device_route(asked->device, route),
@@ -107,6 +111,7 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
       .line = asked->device->lines[route],
       .route = route,
   };
+  size_t shortages = kdl_catalog_shortages(asked->catalog);
   made.candidates = calloc(made.count + 1, sizeof *made.candidates);
   if (!made.candidates)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", made.count);
@@ -116,6 +121,10 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
                          kdl_catalog_rule(asked->catalog, made.candidates[0].image))) {
     made.query.device = kdl_device_route(asked->device, route); /* without what was refused */
     made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
+  }
+  if (kdl_catalog_shortages(asked->catalog) != shortages) {
+    free(made.candidates);
+    return short_of_names();
   }
   kdl_device_spec_label(&made.query.device->spec, &(kdl_out){made.label, sizeof made.label, 0});
   *out_ranking = made;
@@ -186,7 +195,10 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
   const char *kernel = made->query.kernel.data ? made->query.kernel.data : "any kernel";
   if (made->count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: no image fits %s: there are no images", kernel, made->label);
+  size_t shortages = kdl_catalog_shortages(asked->catalog);
   const kdl_candidate *nearest = find_nearest(asked, made);
+  if (kdl_catalog_shortages(asked->catalog) != shortages)
+    return short_of_names();
   if (!nearest)
     return kdl_kernel_absent(asked->catalog, asked->kernel);
   const kdl_image *image = kdl_catalog_image(asked->catalog, nearest->image);
@@ -414,10 +426,11 @@ kdl_status kdl_variants(kdl_library *lib, const char *kernel,
     status = kdl_library_catalog(lib, &catalog);
   if (status != KDL_OK)
     return status;
+  size_t shortages = kdl_catalog_shortages(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     if (kdl_catalog_holds(catalog, i, kdl_text_of(kernel)) == KDL_KERNEL_HELD &&
         visit(user, i) != 0)
       break;
   }
-  return KDL_OK;
+  return kdl_catalog_shortages(catalog) == shortages ? KDL_OK : short_of_names();
 }

@@ -71,10 +71,13 @@ static kdl_status not_found(const kdl_inventory *inventory, kdl_string kernel) {
 }
 
 kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel) {
+  size_t shortages = kdl_catalog_shortages(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     bool is_container = kdl_catalog_rule(catalog, i)->faults & KDL_REASON(CONTAINER);
     if (!is_container && kdl_catalog_holds(catalog, i, kernel) != KDL_KERNEL_ABSENT)
-      return KDL_OK;
+      return kdl_catalog_shortages(catalog) == shortages
+                 ? KDL_OK
+                 : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   }
   kdl_inventory *inventory;
   kdl_status status = kdl_inventory_create(catalog, &inventory);

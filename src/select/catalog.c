@@ -44,7 +44,7 @@ struct kdl_catalog {
   kdl_preference orders[KDL_POLICY_COUNT];
   atomic_bool is_ordered[KDL_POLICY_COUNT];
   kdl_work ordering;
-  atomic_bool ran_out;
+  atomic_size_t shortages;
 };
 
 static const kernel_list no_memory = {.trouble = "out of memory"};
@@ -152,7 +152,7 @@ kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalo
 }
 
 static void free_list(const kernel_list *list) {
-  if (!list || list == &no_memory)
+  if (!list)
     return;
   kernel_list *own = (kernel_list *)(uintptr_t)list;
   free(own->names);
@@ -289,12 +289,14 @@ static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *li
   return status;
 }
 
-/* For the thread whose work it is. */
+/* For the thread whose work it is. NULL where memory is short. */
 static const kernel_list *read_list(kdl_catalog *catalog, size_t index) {
   kernel_list *list = calloc(1, sizeof *list);
-  if (!list || read_names(catalog, index, list) == KDL_NO_MEMORY)
-    atomic_store_explicit(&catalog->ran_out, true, memory_order_relaxed);
-  return list ? list : &no_memory;
+  if (list && read_names(catalog, index, list) != KDL_NO_MEMORY)
+    return list;
+  free_list(list);
+  atomic_fetch_add_explicit(&catalog->shortages, 1, memory_order_relaxed);
+  return NULL;
 }
 
 static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
@@ -303,9 +305,13 @@ static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
   while (!(list = atomic_load_explicit(&image->kernels, memory_order_acquire))) {
     if (kdl_work_begin(&image->reading) == KDL_WORK_WAITED)
       continue;
-    if (!atomic_load_explicit(&image->kernels, memory_order_relaxed))
-      atomic_store_explicit(&image->kernels, read_list(catalog, index), memory_order_release);
+    list = atomic_load_explicit(&image->kernels, memory_order_relaxed);
+    if (!list)
+      list = read_list(catalog, index);
+    atomic_store_explicit(&image->kernels, list, memory_order_release);
     kdl_work_end(&image->reading);
+    if (!list)
+      return &no_memory;
   }
   return list;
 }
@@ -359,8 +365,8 @@ bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index) {
   return !is_indexed(kdl_catalog_image(catalog, index)) && kernels_of(catalog, index)->unresolved;
 }
 
-bool kdl_catalog_ran_out(const kdl_catalog *catalog) {
-  return atomic_load_explicit(&catalog->ran_out, memory_order_relaxed);
+size_t kdl_catalog_shortages(const kdl_catalog *catalog) {
+  return atomic_load_explicit(&catalog->shortages, memory_order_relaxed);
 }
 
 const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index) {

@@ -56,8 +56,10 @@ const char *kdl_catalog_trouble(kdl_catalog *catalog, size_t index);
  * an index spares that, it is taken for whole. */
 bool kdl_catalog_unresolved(kdl_catalog *catalog, size_t index);
 
-/* Whether memory was short when kernels were read: an image may then not have told all it holds. */
-bool kdl_catalog_ran_out(const kdl_catalog *catalog);
+/* How often memory was short when kernels were to be read. The image passes for unreadable that
+ * time, and is read when it is next asked for: what was made of a catalog whose count has grown
+ * meanwhile may be wrong. */
+size_t kdl_catalog_shortages(const kdl_catalog *catalog);
 
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);

@@ -174,6 +174,7 @@ kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_invent
   kdl_inventory *inventory = calloc(1, sizeof *inventory);
   bool fits = inventory != NULL;
   bool with_link_inputs = has_link_inputs_only(catalog);
+  size_t shortages = kdl_catalog_shortages(catalog);
   if (fits) {
     inventory->catalog = catalog;
     inventory->images = calloc(count + 1, sizeof *inventory->images);
@@ -185,7 +186,7 @@ kdl_status kdl_inventory_create(kdl_catalog *catalog, kdl_inventory **out_invent
       inventory->module_count = image->module + 1;
     fits = add_image(inventory, i, with_link_inputs);
   }
-  if (!fits) {
+  if (!fits || kdl_catalog_shortages(catalog) != shortages) {
     kdl_inventory_destroy(inventory);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels of %zu images", count);
   }

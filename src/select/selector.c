@@ -102,9 +102,12 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
   kdl_query query = selector->query;
   if (kernel->name.length) /* else any kernel */
     query.kernel = kernel->name;
+  size_t shortages = kdl_catalog_shortages(selector->catalog);
   size_t eligible = kdl_rank_eligible(selector->catalog, &query, candidates);
+  bool is_right = kdl_catalog_shortages(selector->catalog) == shortages;
   kdl_selection *made =
-      malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1);
+      is_right ? malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1)
+               : NULL;
   if (made) {
     char *name = (char *)(made->images + eligible);
     memcpy(name, kernel->name.data, kernel->name.length);

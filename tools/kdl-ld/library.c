@@ -44,6 +44,8 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   kdl_query query = {.device = device, .policy = KDL_POLICY_BEST};
   library->eligible = kdl_rank(library->catalog, &query, library->ranking);
+  if (kdl_catalog_shortages(library->catalog))
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for kernel names", path);
   kdl_debug(KDL_DEBUG_LINK, "%s: images: %zu, for this device: %zu", path, images,
             library->eligible);
   return KDL_OK;

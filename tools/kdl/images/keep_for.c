@@ -172,7 +172,7 @@ static kdl_status collect_kernels(keeper *k) {
     for (size_t n = 0; n < count && fits; ++n)
       fits = cli_holdings_add(&k->holdings, names[n], i);
   }
-  return fits && !kdl_catalog_ran_out(k->catalog) && cli_holdings_finish(&k->holdings)
+  return fits && !kdl_catalog_shortages(k->catalog) && cli_holdings_finish(&k->holdings)
              ? KDL_OK
              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
 }

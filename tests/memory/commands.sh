@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# commands.sh KDL SHORT GOLDEN EXAMPLES FAKES WORK HOW GROUP: commands of one group with each allocation
+# failing in turn, alone (HOW is `one`) or with all that follow (`onwards`). KDL is the tool, SHORT the
+# same tool linked with short_of_memory.c.
+set -eu
+kdl=$1 short=$2 golden=$3 examples=$4 fakes=$5 work=$6 how=$7 group=$8
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+result=0
+
+each() {
+  echo "$how: kdl $*"
+  KDL_SHORT_OF_MEMORY=$how "$short" "$@" || result=1
+}
+
+sig='sig=f32 ptr<f32> ptr<f32> u32; block=128x1x1'
+launch=$golden/launch
+"$kdl" pack -o gpu --image="file=$launch/gfx90a.hsaco,kind=hip,triple=amdgcn-amd-amdhsa,arch=gfx90a,kdl.kernel.saxpy=$sig" \
+  --image="file=$launch/spirv64.spv,kind=none,triple=spirv64-unknown-unknown,kdl.kernel.saxpy=$sig"
+"$kdl" merge -o lib gpu "$examples/saxpy.offload"
+export KDL_CACHE_DIR="$work/cache" KDL_LD=/nonexistent LD_LIBRARY_PATH="$fakes/whole" KDL_FAKE_DEVICES=
+
+run() {
+  device=$1 spec=$2
+  KDL_FAKE_DEVICES="$spec memory=1GiB max_block=1024 shared=64KiB"
+  each run lib saxpy "--device=$device" --items=5 --arg=f32:2 '--arg=buf:f32[5]=iota' \
+    '--arg=buf:f32[5]=1' --arg=u32:5 --dump=arg2
+}
+
+case $group in
+ls)
+  each ls --kernels --long lib
+  each ls --json --kernels lib
+  each ls --archs "$golden/offload/v3_zlib.offload"
+  ;;
+explain)
+  each explain lib saxpy --device=h200 --device=gfx90a
+  each explain lib saxpy --device=pvc --json
+  ;;
+matrix) each explain lib --matrix ;;
+which)
+  each which lib saxpy --device=h200
+  each which lib saxpi --device=h200
+  ;;
+verify) each verify --verbose lib ;;
+devices)
+  KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
+  each devices
+  ;;
+host) run host '' ;;
+cuda) run cuda 'cuda:sm_90 driver=13.0' ;;
+hip) run hip 'hip:gfx90a:sramecc+:xnack- driver=7.0.0' ;;
+level_zero) run level_zero 'level_zero:pvc il=1.2' ;;
+opencl) run opencl 'opencl:spirv64 il=1.2 features=int64 platform=fake' ;;
+*) echo "commands.sh: found group '$group'"; exit 2 ;;
+esac
+exit $result

@@ -41,7 +41,7 @@ kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device 
 kdl_status kdl_device_add_route(kdl_device *device, const kdl_device_spec *spec) {
   size_t count = atomic_load_explicit(&device->route_count, memory_order_relaxed);
   if (count == KDL_LIMIT_ROUTES)
-    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d routes", device->lines[0],
+    return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d routes", device->lines[0],
                     KDL_LIMIT_ROUTES);
   kdl_select_device *route = malloc(sizeof *route);
   char *line = spec_text(spec);

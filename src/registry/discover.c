@@ -233,6 +233,7 @@ static void collect(job *task, const struct timespec *deadline, unsigned timeout
   if (wait_for(task, deadline)) {
     *report = *own;
     report->device_count = task->list.count;
+    *whole &= !task->list.is_short;
     take_specs(all, &task->list, whole);
   } else {
     report->backend = own->backend;

@@ -59,13 +59,14 @@ static kdl_device *find_again(const kdl_device_spec *spec, bool is_brought) {
   return NULL;
 }
 
-/* Returns whether it was not there before. */
-static bool add(const kdl_device_spec *spec, bool is_brought) {
+/* Counts it where it was not there before. False when out of memory. */
+static bool add(const kdl_device_spec *spec, bool is_brought, size_t *new_count) {
   kdl_device *device = find_again(spec, is_brought);
   bool is_new = !device || kdl_device_is_gone(device);
-  if (!device && kdl_device_create(spec, &device) != KDL_OK) {
+  kdl_status status = device ? KDL_OK : kdl_device_create(spec, &device);
+  if (status != KDL_OK) {
     kdl_debug(KDL_DEBUG_DEVICES, "left out: %s", kdl_error_message());
-    return false;
+    return status != KDL_NO_MEMORY;
   }
   device->round = rounds;
   atomic_store_explicit(&device->is_gone, false, memory_order_release);
@@ -76,7 +77,8 @@ static bool add(const kdl_device_spec *spec, bool is_brought) {
   }
   if (is_new)
     kdl_debug(KDL_DEBUG_DEVICES, "found %s", device->lines[0]);
-  return is_new;
+  *new_count += is_new;
+  return true;
 }
 
 /* Those that were not shown by backends that answered. */
@@ -109,13 +111,18 @@ static bool has_route(const kdl_device *device, const char *line) {
   return false;
 }
 
-static void join(kdl_device *device, kdl_device *other) {
-  if (kdl_device_is_route(other) ||
-      (!has_route(device, other->lines[0]) &&
-       kdl_device_add_route(device, &other->routes[0]->spec) != KDL_OK))
-    return;
+/* False when out of memory. */
+static bool join(kdl_device *device, kdl_device *other) {
+  if (kdl_device_is_route(other))
+    return true;
+  kdl_status status = has_route(device, other->lines[0])
+                          ? KDL_OK
+                          : kdl_device_add_route(device, &other->routes[0]->spec);
+  if (status != KDL_OK)
+    return status != KDL_NO_MEMORY;
   atomic_store_explicit(&other->whole, device, memory_order_release);
   kdl_debug(KDL_DEBUG_DEVICES, "%s is also %s", device->lines[0], other->lines[0]);
+  return true;
 }
 
 static bool may_join(const kdl_device *device) {
@@ -123,8 +130,9 @@ static bool may_join(const kdl_device *device) {
 }
 
 /* Looks at all devices anew: which of two that are the same comes first does not depend on which
- * driver was asked first. Out of memory they stay apart. Called with the lock held. */
-static void join_routes(void) {
+ * driver was asked first. Out of memory some stay apart, and it returns false. Called with the lock
+ * held. */
+static bool join_routes(void) {
   size_t count = 0, at = 0;
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device))
     count += may_join(device);
@@ -144,12 +152,13 @@ static void join_routes(void) {
     kdl_arrange_routes(specs, count, first);
     for (size_t i = 0; i < count; ++i) {
       if (first[i] != i)
-        join(all[first[i]], all[i]);
+        whole &= join(all[first[i]], all[i]);
     }
   }
   free(all);
   free(specs);
   free(first);
+  return whole;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -207,12 +216,13 @@ static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
   return status;
 }
 
-/* How many are new. Called with the lock held. */
-static size_t add_all(const answers *got) {
-  size_t count = 0;
+/* Called with the lock held. */
+static kdl_status add_all(const answers *got, size_t *out_new) {
+  bool whole = true;
+  *out_new = 0;
   ++rounds;
   for (size_t i = 0; got->brought && i < got->brought->count; ++i)
-    count += add(&got->brought->specs[i], true);
+    whole &= add(&got->brought->specs[i], true, out_new);
   for (size_t i = 0; got->found && i < got->found->report_count; ++i) {
     const kdl_driver_report *report = &got->found->reports[i];
     kdl_debug(KDL_DEBUG_DEVICES, "asked %s: %s, %zu devices%s%s", kdl_backend_name(report->backend),
@@ -220,10 +230,10 @@ static size_t add_all(const answers *got) {
               report->words[0] ? ": " : "", report->words);
   }
   for (size_t i = 0; got->found && i < got->found->route_count; ++i)
-    count += add(&got->found->routes[i], false);
+    whole &= add(&got->found->routes[i], false, out_new);
   let_go(got->answered);
-  join_routes();
-  return count;
+  whole &= join_routes();
+  return whole ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for devices");
 }
 
 static void note_asked(unsigned backends, unsigned forks) {
@@ -241,8 +251,9 @@ static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
   kdl_status status = ask_all(wanted, patient, &got);
   if (status == KDL_OK) {
     kdl_lock(&lock);
-    *out_new = add_all(&got);
-    note_asked(wanted, kdl_fork_count());
+    status = add_all(&got, out_new);
+    if (status == KDL_OK)
+      note_asked(wanted, kdl_fork_count());
     kdl_unlock(&lock);
   }
   kdl_layer_leave(KDL_LAYER_ENUMERATE, &(kdl_layer_about){.failed = status != KDL_OK});

@@ -9,8 +9,10 @@ kdl_device_spec *kdl_found_add(kdl_found_list *list) {
   if (list->count == list->capacity) {
     size_t capacity = list->capacity ? list->capacity * 2 : 8;
     kdl_device_spec *specs = realloc(list->specs, capacity * sizeof *specs);
-    if (!specs)
+    if (!specs) {
+      list->is_short = true;
       return NULL;
+    }
     list->specs = specs;
     list->capacity = capacity;
   }

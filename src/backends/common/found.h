@@ -11,10 +11,11 @@ typedef struct kdl_found_list {
   size_t count;
   size_t capacity;
   kdl_driver_report report;
+  bool is_short; /* of memory: there may be more devices */
 } kdl_found_list;
 
 /* A new spec of the list's backend at the end of the list, ordinal and discrete class filled in;
- * NULL when out of memory. Valid until the next one is added. */
+ * NULL when out of memory, which the list then knows. Valid until the next one is added. */
 kdl_device_spec *kdl_found_add(kdl_found_list *list);
 
 /* Takes back the last spec, with a word of why. */

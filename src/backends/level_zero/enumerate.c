@@ -73,9 +73,7 @@ static void describe_groups(void *device, kdl_device_spec *spec) {
 }
 
 static void describe_memory(void *device, kdl_device_spec *spec) {
-  kdl_ze_memory_properties *memories = calloc(most_memories, sizeof *memories);
-  if (!memories)
-    return;
+  kdl_ze_memory_properties memories[most_memories] = {0};
   for (size_t i = 0; i < most_memories; ++i)
     memories[i].type = KDL_ZE_MEMORY_PROPERTIES;
   uint32_t count = most_memories;
@@ -83,7 +81,6 @@ static void describe_memory(void *device, kdl_device_spec *spec) {
     for (uint32_t i = 0; i < count && i < most_memories; ++i)
       spec->memory += memories[i].total_size;
   }
-  free(memories);
 }
 
 static bool has_cooperative_queues(void *device) {

@@ -17,14 +17,18 @@ uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what
 }
 
 /* Memory that the caller frees; NULL where the device does not say. */
-static char *device_text(const kdl_opencl_device *device, uint32_t what) {
+static kdl_status device_text(const kdl_opencl_device *device, uint32_t what, char **out_text) {
   size_t size = 0;
+  *out_text = NULL;
   if (kdl_opencl.device_info(device->id, what, 0, NULL, &size) != KDL_CL_SUCCESS)
-    return NULL;
+    return KDL_OK;
   char *text = calloc(1, size + 1);
-  if (text && kdl_opencl.device_info(device->id, what, size, text, NULL) != KDL_CL_SUCCESS)
+  if (!text)
+    return kdl_opencl_no_memory(device->ordinal);
+  if (kdl_opencl.device_info(device->id, what, size, text, NULL) != KDL_CL_SUCCESS)
     text[0] = '\0';
-  return text;
+  *out_text = text;
+  return KDL_OK;
 }
 
 static bool has_word(const char *words, const char *word) {
@@ -37,8 +41,9 @@ static bool has_word(const char *words, const char *word) {
 }
 
 /* "OpenCL 3.0 whatever"; below 1.2 where it does not say. */
-static void learn_version(kdl_opencl_device *device) {
-  char *text = device_text(device, KDL_CL_DEVICE_VERSION);
+static kdl_status learn_version(kdl_opencl_device *device) {
+  char *text;
+  kdl_status status = device_text(device, KDL_CL_DEVICE_VERSION, &text);
   static const char before[] = "OpenCL ";
   if (text && strncmp(text, before, sizeof before - 1) == 0) {
     char *rest;
@@ -47,6 +52,7 @@ static void learn_version(kdl_opencl_device *device) {
     device->version = KDL_VERSION_OF(major, minor);
   }
   free(text);
+  return status;
 }
 
 static void find_extension(const kdl_opencl_device *device, const char *extensions,
@@ -56,8 +62,11 @@ static void find_extension(const kdl_opencl_device *device, const char *extensio
   memcpy(function, &symbol, sizeof symbol);
 }
 
-static void learn_extensions(kdl_opencl_device *device) {
-  char *extensions = device_text(device, KDL_CL_DEVICE_EXTENSIONS);
+static kdl_status learn_extensions(kdl_opencl_device *device) {
+  char *extensions, *il = NULL;
+  kdl_status status = device_text(device, KDL_CL_DEVICE_EXTENSIONS, &extensions);
+  if (status == KDL_OK)
+    status = device_text(device, KDL_CL_DEVICE_IL_VERSION, &il);
 #define KDL_DRIVER_SYMBOL(extension, field, name, result, parameters)                              \
   find_extension(device, extensions, extension, #name, &device->ext.field);
 #include "backends/opencl/extensions.def"
@@ -66,10 +75,10 @@ static void learn_extensions(kdl_opencl_device *device) {
   device->is_nvidia = has_word(extensions, "cl_nv_device_attribute_query");
   uint64_t memory = kdl_opencl_device_number(device, KDL_CL_DEVICE_GLOBAL_MEM_SIZE);
   device->memory_size = memory ? memory : UINT64_MAX;
-  char *il = device_text(device, KDL_CL_DEVICE_IL_VERSION);
   device->has_il = il && strstr(il, "SPIR-V_");
   free(il);
   free(extensions);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -135,13 +144,16 @@ static kdl_status open_new(kdl_opencl_device *device) {
   if (!device->id)
     return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
                                  "opencl:%u: no platform shows it any more", device->ordinal);
-  learn_version(device);
+  kdl_status status = learn_version(device);
+  if (status != KDL_OK)
+    return status;
   if (device->version < KDL_VERSION_OF(1, 2))
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
                                  device->ordinal, device->version >> 16, device->version & 0xffff);
-  learn_extensions(device);
-  kdl_status status = kdl_opencl_memory_choose(device);
+  status = learn_extensions(device);
+  if (status == KDL_OK)
+    status = kdl_opencl_memory_choose(device);
   if (status == KDL_OK)
     status = device->adopted ? adopt_context(device) : make_context(device);
   if (status == KDL_OK)

@@ -154,15 +154,11 @@ static bool walk_platform(walk *w, void *platform) {
 }
 
 void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user) {
-  walk *w = calloc(1, sizeof *w);
-  if (!w)
-    return;
-  *w = (walk){.visit = visit, .leave_out = leave_out, .user = user};
+  walk w = {.visit = visit, .leave_out = leave_out, .user = user};
   kdl_lock(&platforms_lock);
   platform_list list = platforms;
   kdl_unlock(&platforms_lock);
   bool goes_on = true;
   for (uint32_t i = 0; goes_on && i < list.count && i < most_platforms; ++i)
-    goes_on = walk_platform(w, list.items[i]);
-  free(w);
+    goes_on = walk_platform(&w, list.items[i]);
 }

@@ -260,8 +260,10 @@ void kdl_opencl_list(kdl_found_list *list) {
     return;
   }
   char *text = malloc(most_text);
-  if (!text)
+  if (!text) {
+    list->is_short = true;
     return;
+  }
   listing to = {{NULL, text}, list};
   kdl_opencl_walk(add_device, leave_out, &to);
   free(text);

@@ -51,9 +51,8 @@ static void say(const char *level, const char *colour, const char *message) {
   fprintf(stderr, "%s: %s%s:%s ", name, coloured ? colour : "", level, coloured ? "\033[0m" : "");
   for (const char *line = message; *line;) {
     size_t length = strcspn(line, "\n");
-    char *printable = cli_text_printable((kdl_string){line, length});
-    fprintf(stderr, "%s\n", printable ? printable : "(out of memory for the message)");
-    free(printable);
+    cli_text_put(stderr, (kdl_string){line, length});
+    fputc('\n', stderr);
     line += length + (line[length] == '\n');
   }
 }

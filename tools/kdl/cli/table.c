@@ -76,6 +76,10 @@ void cli_table_add(cli_table *table, kdl_string text) {
   table->next_column = (table->next_column + 1) % table->column_count;
 }
 
+void cli_table_add_failed(cli_table *table) {
+  table->out_of_memory = true;
+}
+
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
   add_item(table, text, label, SIZE_MAX);
 }

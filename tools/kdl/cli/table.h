@@ -28,6 +28,9 @@ void cli_table_destroy(cli_table *table);
  * Failures to allocate are remembered and reported by cli_table_print. */
 void cli_table_add(cli_table *table, kdl_string text);
 
+/* A cell for whose text there was no memory: cli_table_print will say so. */
+void cli_table_add_failed(cli_table *table);
+
 /* A line below the current row, indented, never cut; on a terminal it goes on below itself. The
  * label must outlive the table. */
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);

@@ -9,13 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* A malloc'ed copy that is safe to print: what the locale cannot print in a column of its own is
  * written as \xNN. NULL when out of memory. */
 char *cli_text_printable(kdl_string text);
 
-/* Prints a printable copy and `end` on standard output. */
-kdl_status cli_text_print(kdl_string text, const char *end);
+/* Writes the text as cli_text_printable has it; without memory of its own. */
+void cli_text_put(FILE *file, kdl_string text);
+
+/* Writes it, and `end`, on standard output. */
+void cli_text_print(kdl_string text, const char *end);
 
 /* Columns that a printable text takes. */
 size_t cli_text_width(const char *printable);

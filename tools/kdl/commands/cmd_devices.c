@@ -166,7 +166,7 @@ static kdl_status print_devices(const kdl_discovery *found, bool all) {
 }
 
 /* "level_zero: no device: libze_loader.so.1: ..." */
-static kdl_status print_driver(const kdl_driver_report *report) {
+static void print_driver(const kdl_driver_report *report) {
   char line[1024];
   kdl_out out = {line, sizeof line, 0};
   kdl_out_format(&out, "%s: ", kdl_backend_name(report->backend));
@@ -178,7 +178,7 @@ static kdl_status print_driver(const kdl_driver_report *report) {
     kdl_out_format(&out, ": %s", report->words);
   if (report->limits[0])
     kdl_out_format(&out, " (in force: %s)", report->limits);
-  return cli_text_print((kdl_string){line, out.used}, "\n");
+  cli_text_print((kdl_string){line, out.used}, "\n");
 }
 
 /* Nothing to say: it works, or nobody installed it. */
@@ -187,12 +187,11 @@ static bool is_quiet(const kdl_driver_report *report) {
          (report->state == KDL_DRIVER_USABLE && !report->words[0] && !report->limits[0]);
 }
 
-static kdl_status print_drivers(const kdl_discovery *found, bool all) {
+static void print_drivers(const kdl_discovery *found, bool all) {
   char missing[128] = "";
   kdl_out out = {missing, sizeof missing, 0};
   const char *gap = "\n";
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < found->report_count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < found->report_count; ++i) {
     const kdl_driver_report *report = &found->reports[i];
     if (report->state == KDL_DRIVER_MISSING)
       kdl_out_format(&out, "%s%s", out.used ? ", " : "", kdl_backend_name(report->backend));
@@ -200,11 +199,10 @@ static kdl_status print_drivers(const kdl_discovery *found, bool all) {
       continue;
     fputs(gap, stdout);
     gap = "";
-    status = print_driver(report);
+    print_driver(report);
   }
   if (out.used && !all)
     printf("%snot installed: %s\n", gap, missing);
-  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -221,7 +219,7 @@ static int run(const cli_args *args) {
   } else {
     status = print_devices(found, all);
     if (status == KDL_OK)
-      status = print_drivers(found, all);
+      print_drivers(found, all);
   }
   kdl_discovery_free(found);
   return cli_finish(status);

@@ -89,7 +89,10 @@ static void add_pairs(cli_table *table, const kdl_image_info *image, bool wide) 
     separator = " ";
   }
   bool whole = stream && fclose(stream) == 0;
-  cli_table_add(table, whole ? (kdl_string){joined, length} : kdl_text_of("(out of memory)"));
+  if (whole)
+    cli_table_add(table, (kdl_string){joined, length});
+  else
+    cli_table_add_failed(table);
   free(joined);
 }
 
@@ -202,11 +205,10 @@ static kdl_status print_archs(const kdl_library *lib) {
       images[kept++] = images[i];
   }
   qsort(images, kept, sizeof *images, compare_indices);
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < kept && status == KDL_OK; ++i)
-    status = cli_text_print(images[i].arch, "\n");
+  for (size_t i = 0; i < kept; ++i)
+    cli_text_print(images[i].arch, "\n");
   free(images);
-  return status;
+  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -218,9 +220,8 @@ static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
   if (what->printed)
     putchar('\n');
   what->printed = true;
-  kdl_status status = what->headings ? cli_text_print(kdl_text_of(path), ":\n") : KDL_OK;
-  if (status != KDL_OK)
-    return status;
+  if (what->headings)
+    cli_text_print(kdl_text_of(path), ":\n");
   return what->archs ? print_archs(lib) : print_table(what, lib);
 }
 

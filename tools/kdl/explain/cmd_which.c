@@ -17,9 +17,9 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
   if (status != KDL_OK)
     return status;
   printf("%zu ", index);
-  status = cli_text_print(image.arch.length ? image.arch : unknown, " ");
+  cli_text_print(image.arch.length ? image.arch : unknown, " ");
   puts(kdl_image_kind_name(image.kind));
-  return status;
+  return KDL_OK;
 }
 
 /* `choice` is NULL where nothing fits; the reason is the recorded failure then. */

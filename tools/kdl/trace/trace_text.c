@@ -130,15 +130,14 @@ static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *su
   return finish(table);
 }
 
-static kdl_status print_about(const cli_trace *trace, const cli_trace_sums *sums) {
+static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
   const struct {
     const char *title;
     cli_trace_text words;
   } lines[] = {{"command", trace->command}, {"started", trace->started}, {"libkdl", trace->libkdl}};
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sizeof lines / sizeof *lines && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
     printf("%-9s ", lines[i].title);
-    status = cli_text_print(text(cli_trace_word(trace, lines[i].words)), "\n");
+    cli_text_print(text(cli_trace_word(trace, lines[i].words)), "\n");
   }
   printf("%-9s %zu, in %.3f ms on %zu rows\n", "events", trace->event_count, sums->span / 1e6,
          trace->row_count);
@@ -151,14 +150,12 @@ static kdl_status print_about(const cli_trace *trace, const cli_trace_sums *sums
     printf("%-9s %" PRIu64 " launches are without: nobody waited for them, or too many were under "
            "way\n",
            "GPU time", trace->device_times_lost);
-  return status;
 }
 
 kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums) {
-  kdl_status status = print_about(trace, sums);
+  print_about(trace, sums);
   putchar('\n');
-  if (status == KDL_OK)
-    status = print_layers(trace, sums);
+  kdl_status status = print_layers(trace, sums);
   if (status == KDL_OK && sums->kernel_count) {
     putchar('\n');
     status = print_kernels(trace, sums);

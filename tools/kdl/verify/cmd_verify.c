@@ -87,7 +87,8 @@ static void check_target(cli_verification *verify, const cli_subject *image) {
   kdl_image_target target;
   kdl_image_kind kind = sniff(image);
   kdl_status status = kdl_image_read_target(kind, image->data, image->size, &target);
-  if (status == KDL_UNSUPPORTED)
+  verify->is_short |= status == KDL_NO_MEMORY;
+  if (status == KDL_UNSUPPORTED || status == KDL_NO_MEMORY)
     return;
   if (status != KDL_OK) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "damaged %s: %s",
@@ -112,8 +113,9 @@ static void check_host(cli_verification *verify, const cli_subject *image) {
   kdl_status status = kdl_host_object_open(image->data, image->size, &object);
   if (status == KDL_OK)
     status = kdl_host_object_check_kernels(&object);
-  if (status == KDL_BAD_FILE ||
-      (status != KDL_OK && kdl_host_object_is_image(image->data, image->size)))
+  verify->is_short |= status == KDL_NO_MEMORY;
+  if (status == KDL_BAD_FILE || (status != KDL_OK && status != KDL_NO_MEMORY &&
+                                 kdl_host_object_is_image(image->data, image->size)))
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "it cannot be loaded: %s",
                       kdl_error_message());
 }
@@ -132,13 +134,13 @@ static void check_index(cli_verification *verify, const cli_subject *image) {
     kdl_string name = indexed_name(&image->info.pairs[i]);
     if (!name.length)
       continue;
-    cli_names_add(&indexed, name.data, name.length);
+    verify->is_short |= !cli_names_add(&indexed, name.data, name.length);
     if (!cli_names_has(&image->kernels, name))
       cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index,
                         "the key " KDL_KERNEL_PREFIX "%s names a kernel the image does not define",
                         name.data);
   }
-  for (size_t i = 0; indexed.count && i < image->kernels.count; ++i) {
+  for (size_t i = 0; indexed.count && !verify->is_short && i < image->kernels.count; ++i) {
     if (!cli_names_has(&indexed, image->kernels.items[i]))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "it defines the kernel %s, which its index leaves out",
@@ -151,9 +153,10 @@ static void check_kernels(cli_verification *verify, cli_subject *image) {
   kdl_status status =
       cli_names_read_kernels(image->info.kind, image->data, image->size, &image->kernels);
   image->kernels_known = status == KDL_OK;
+  verify->is_short |= status == KDL_NO_MEMORY;
   if (status == KDL_OK)
     check_index(verify, image);
-  else if (status != KDL_UNSUPPORTED)
+  else if (status != KDL_UNSUPPORTED && status != KDL_NO_MEMORY)
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "kernel names cannot be read: %s",
                       kdl_error_message());
 }
@@ -165,7 +168,7 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
     if (cli_names_has(&keys, *key))
       cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                         "the key '%s' is there twice; the last counts", key->data);
-    cli_names_add(&keys, key->data, key->length);
+    verify->is_short |= !cli_names_add(&keys, key->data, key->length);
   }
   cli_names_free(&keys);
   if (cli_image_format(&image->info) && !image->info.triple.length)
@@ -225,7 +228,7 @@ static kdl_status check_image(cli_verification *verify, cli_subject *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static kdl_status check_all(cli_verification *verify) {
+static kdl_status check_each(cli_verification *verify) {
   verify->count = kdl_image_count(verify->input->lib);
   verify->images = calloc(verify->count + 1, sizeof *verify->images);
   if (!verify->images)
@@ -243,6 +246,13 @@ static kdl_status check_all(cli_verification *verify) {
   if (status == KDL_OK)
     status = cli_verify_variants(verify);
   return status == KDL_OK ? cli_verify_choices(verify) : status;
+}
+
+static kdl_status check_all(cli_verification *verify) {
+  kdl_status status = check_each(verify);
+  return status == KDL_OK && verify->is_short
+             ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory to check everything", verify->input->name)
+             : status;
 }
 
 static void print_sum(const cli_verification *verify) {

@@ -28,6 +28,7 @@ typedef struct cli_verification {
   size_t errors;
   size_t warnings;
   bool verbose;
+  bool is_short;  /* of memory: findings may be missing */
   cli_json *json; /* NULL: lines of text */
 } cli_verification;
 

@@ -66,7 +66,7 @@ static void check_rival(cli_verification *verify, const cli_subject *const *grou
           first_with(group, kernel)->info.index, kernel.data);
       reported = true;
     }
-    cli_names_add(seen, kernel.data, kernel.length);
+    verify->is_short |= !cli_names_add(seen, kernel.data, kernel.length);
   }
 }
 

@@ -281,8 +281,8 @@ static kdl_status read_names(kdl_catalog *catalog, size_t index, kernel_list *li
   if (collector.out_of_memory)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");
   if (status != KDL_OK) {
-    const char *copy = kdl_arena_format(&list->arena, "%s", kdl_error_message());
-    list->trouble = copy ? copy : no_memory.trouble;
+    list->trouble = kdl_arena_format(&list->arena, "%s", kdl_error_message());
+    status = list->trouble ? status : KDL_NO_MEMORY;
   } else {
     kdl_sort(list->names, list->count, sizeof *list->names, compare_names);
   }

@@ -52,8 +52,8 @@ devices)
 host) run host '' ;;
 cuda) run cuda 'cuda:sm_90 driver=13.0' ;;
 hip) run hip 'hip:gfx90a:sramecc+:xnack- driver=7.0.0' ;;
-level_zero) run level_zero 'level_zero:pvc il=1.2' ;;
-opencl) run opencl 'opencl:spirv64 il=1.2 features=int64 platform=fake' ;;
+level_zero) run level_zero 'level_zero:pvc il=1.4' ;;
+opencl) run opencl 'opencl:spirv64 il=1.4 features=int64 platform=fake' ;;
 *) echo "commands.sh: found group '$group'"; exit 2 ;;
 esac
 exit $result

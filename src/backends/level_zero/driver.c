@@ -6,7 +6,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 kdl_ze_api kdl_ze;
 const kdl_backend_host *kdl_ze_host;
@@ -153,13 +152,12 @@ void kdl_ze_walk(kdl_ze_visit_device *visit, void *user) {
   kdl_unlock(&drivers_lock);
   uint32_t ordinal = 0;
   bool goes_on = true;
-  void **devices = calloc(most_devices, sizeof *devices);
-  for (uint32_t i = 0; devices && goes_on && i < list.count && i < most_drivers; ++i) {
+  void *devices[most_devices];
+  for (uint32_t i = 0; goes_on && i < list.count && i < most_drivers; ++i) {
     uint32_t count = most_devices;
     if (kdl_ze.device_get(list.items[i], &count, devices) != KDL_ZE_SUCCESS)
       continue;
     for (uint32_t k = 0; goes_on && k < count && k < most_devices; ++k)
       goes_on = visit(user, ordinal++, list.items[i], devices[k]);
   }
-  free(devices);
 }

@@ -5,7 +5,6 @@
 #include "target/intel.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { most_memories = 16 };
 

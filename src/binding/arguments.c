@@ -21,8 +21,7 @@ static kdl_status learn_sizes(kdl_kernel *kernel, uint32_t *out_sizes, size_t co
   size_t at = 0;
   bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
   for (size_t i = 0; i < count; ++i) {
-    if (params)
-      out_sizes[i] = params[i].size;
+    out_sizes[i] = params ? params[i].size : 0;
     if (!has_sig || !kdl_signature_next(kernel->key.sig, &at, &param, &error))
       continue;
     if (params && params[i].size != param_size(&param))
@@ -51,7 +50,7 @@ kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
                     " hidden ones, the image itself %u",
                     count, hidden, (unsigned)loaded->param_count);
   free(kernel->param_sizes);
-  kernel->param_sizes = calloc(count + 1, sizeof *kernel->param_sizes);
+  kernel->param_sizes = malloc((count + 1) * sizeof *kernel->param_sizes);
   if (!kernel->param_sizes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %" PRIu64 " parameters", count);
   kernel->param_count = (int64_t)count;

@@ -11,8 +11,9 @@
 void kdl_geometry_read_key(const kdl_kernel *kernel, uint32_t image, kdl_kernel_key *out_key) {
   const kdl_string *value =
       kdl_catalog_kernel_key(kernel->ranked.catalog, image, kdl_text_of(kernel->name));
-  kdl_parse_error error;
-  if (!value || !kdl_kernel_parse(*value, out_key, &error))
+  if (value && kernel->key.text.data && kdl_text_equal(*value, kernel->key.text))
+    *out_key = kernel->key; /* images mostly say the same of a kernel */
+  else if (!value || !kdl_kernel_parse(*value, out_key, NULL))
     *out_key = (kdl_kernel_key){0};
 }
 

@@ -28,14 +28,12 @@ typedef struct {
   kdl_ranked ranked;
 } answer;
 
+/* The handle itself lies in the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
-  free(kernel->name);
-  free(kernel->constants);
   free(kernel->failure.story);
   kdl_arena_free(&kernel->told);
   free(kernel->param_sizes);
   free(kernel->disagreement);
-  free(kernel);
 }
 
 /* Kernels lie in modules, so they go first. */
@@ -49,24 +47,26 @@ static void unbind(kdl_library *lib) {
   kdl_modules_unload(lib);
 }
 
+/* Called with the library's lock held. */
 static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
+  kdl_arena *arena = &lib->container->arena;
   const char *constants = found->asked->constants;
-  kdl_kernel *kernel = calloc(1, sizeof *kernel);
+  if (constants && !(constants = kdl_arena_string(arena, constants, strlen(constants)).data))
+    return NULL;
+  kdl_kernel *kernel = kdl_arena_alloc(arena, sizeof *kernel);
   if (!kernel)
     return NULL;
-  kernel->lib = lib;
-  kernel->runtime = runtime;
-  kernel->ranked = found->ranked;
-  kernel->name = strdup(found->asked->name);
-  kernel->constants = constants ? strdup(constants) : NULL;
-  kernel->head.entry = kdl_entry_resolve;
-  atomic_init(&kernel->counted, kdl_entry_resolve_counted);
-  if (!kernel->name || !kernel->constants != !constants) {
-    free_kernel(kernel);
-    return NULL;
-  }
-  kernel->next = lib->kernels;
+  *kernel = (kdl_kernel){
+      .head.entry = kdl_entry_resolve,
+      .counted = kdl_entry_resolve_counted,
+      .next = lib->kernels,
+      .lib = lib,
+      .runtime = runtime,
+      .name = found->ranked.selection->name.data,
+      .constants = constants,
+      .ranked = found->ranked,
+  };
   lib->kernels = kernel;
   lib->unbind = unbind;
   return kernel;

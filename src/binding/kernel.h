@@ -36,8 +36,8 @@ struct kdl_kernel {
   kdl_kernel *next; /* of the library */
   kdl_library *lib;
   const kdl_runtime *runtime;
-  char *name;
-  char *constants; /* bitcode/constants.h; NULL: none */
+  const char *name;
+  const char *constants; /* bitcode/constants.h; NULL: none */
   kdl_ranked ranked;
 
   /* The answer: written once, by the thread whose work it is, before `binding`. */

@@ -161,29 +161,28 @@ static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32
          is_same_text(module->special.kernel, special->kernel);
 }
 
+/* The module itself lies in the library's arena. */
 static void free_module(kdl_module *module) {
   free(module->failure.story);
-  free((char *)(uintptr_t)module->special.kernel);
-  free((char *)(uintptr_t)module->special.constants);
   free(module->linked);
-  free(module);
 }
 
-static kdl_module *make(const kdl_runtime *runtime, uint32_t image,
+/* A copy in the arena; NULL of NULL, and when out of memory. */
+static const char *copy_text(kdl_arena *arena, const char *text) {
+  return text ? kdl_arena_string(arena, text, strlen(text)).data : NULL;
+}
+
+/* Called with the library's lock held. */
+static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  kdl_module *module = calloc(1, sizeof *module);
-  if (!module)
+  kdl_arena *arena = &lib->container->arena;
+  kdl_specialisation own = {copy_text(arena, special->kernel),
+                            copy_text(arena, special->constants)};
+  kdl_module *module = kdl_arena_alloc(arena, sizeof *module);
+  if (!module || !own.kernel != !special->kernel || !own.constants != !special->constants)
     return NULL;
-  module->runtime = runtime;
-  module->image = image;
-  if (special->constants) {
-    module->special.kernel = strdup(special->kernel);
-    module->special.constants = strdup(special->constants);
-    if (!module->special.kernel || !module->special.constants) {
-      free_module(module);
-      return NULL;
-    }
-  }
+  *module = (kdl_module){.next = lib->modules, .runtime = runtime, .image = image, .special = own};
+  lib->modules = module;
   return module;
 }
 
@@ -193,13 +192,8 @@ static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t i
   kdl_module *module = lib->modules;
   while (module && !is_same(module, runtime, image, special))
     module = module->next;
-  if (!module) {
-    module = make(runtime, image, special);
-    if (module) {
-      module->next = lib->modules;
-      lib->modules = module;
-    }
-  }
+  if (!module)
+    module = make(lib, runtime, image, special);
   kdl_unlock(&lib->lock);
   return module;
 }

@@ -210,7 +210,8 @@ kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
   kdl_status status = kdl_container_bytes(container, index, out_data, out_size);
   if (status != KDL_OK || atomic_load_explicit(&image->is_checked, memory_order_relaxed))
     return status;
-  status = kdl_digest_check(image->pairs, image->pair_count, *out_data, *out_size);
+  if (image->says & KDL_SAYS_DIGEST)
+    status = kdl_digest_check(image->pairs, image->pair_count, *out_data, *out_size);
   atomic_store_explicit(&image->is_checked, status == KDL_OK, memory_order_relaxed);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/kernel_name.h"
+#include "container/digest.h"
 #include "image/image.h"
 
 #include <inttypes.h>
@@ -128,6 +129,8 @@ void kdl_image_read_keys(kdl_image *image) {
       image->says |= KDL_SAYS_KERNELS;
     else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
       image->says |= KDL_SAYS_VERSION;
+    else if (kdl_text_is(key, KDL_DIGEST_KEY))
+      image->says |= KDL_SAYS_DIGEST;
     else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
       image->kind = KDL_IMAGE_CL;
   }
@@ -376,9 +379,11 @@ static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }
 
-/* Hands over a container that was opened well; closes another. */
+/* Hands over a container that was opened well; closes another. The limit was for what files say:
+ * from now on the arena is the library's. */
 static kdl_status finish(kdl_container *container, kdl_status status,
                          kdl_container **out_container) {
+  container->arena.limit = 0;
   if (status == KDL_OK)
     *out_container = container;
   else

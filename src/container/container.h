@@ -49,7 +49,8 @@ enum {
 enum {
   KDL_SAYS_KERNELS = 1 << 0, /* an index: kdl.kernel.NAME */
   KDL_SAYS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa */
-  KDL_SAYS_RULES = 1 << 2, /* what is not libkdl's own: the keys of target/metadata.h, or others */
+  KDL_SAYS_DIGEST = 1 << 2,  /* kdl.digest */
+  KDL_SAYS_RULES = 1 << 3, /* what is not libkdl's own: the keys of target/metadata.h, or others */
 };
 
 typedef struct kdl_image {
@@ -80,7 +81,7 @@ typedef struct kdl_image {
 } kdl_image;
 
 typedef struct kdl_container {
-  kdl_arena arena;
+  kdl_arena arena;     /* once it is open, for who has the container */
   kdl_source *sources; /* the first one opened is last */
   kdl_image *images;
   uint32_t count;

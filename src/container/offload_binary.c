@@ -9,6 +9,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "container/container.h"
 
 #include <inttypes.h>
@@ -138,46 +139,48 @@ static kdl_status read_value(kdl_container *container, const layout *binary, uin
   return copy_string(container, binary, position, length, out_value);
 }
 
-/* The end of the string at `position` of a copied table, if it has one there. */
+/* The string at `position` of a copied table that ends with a NUL, if it lies there. */
 static bool take_string(const char *table, uint64_t start, size_t size, uint64_t position,
-                        size_t limit, kdl_string *out_string) {
-  if (position < start || position - start >= size)
+                        kdl_string *out_string) {
+  uint64_t at = position - start;
+  if (at >= size) /* also where it lies before the table */
     return false;
-  const char *text = table + (position - start);
-  const char *end = memchr(text, 0, size - (size_t)(position - start));
-  *out_string = (kdl_string){text, end ? (size_t)(end - text) : 0};
-  return end && out_string->length <= limit;
-}
-
-/* As every writer lays out version 1: the map, its strings right behind it, the image behind those.
- * Then one copy takes them all. False where the file is laid out otherwise, or wrong: the long way
- * round reads the one and says what is the matter with the other. */
-static bool copy_table(kdl_container *container, const layout *binary, uint64_t map,
-                       uint64_t image_offset, kdl_pair *pairs, size_t count) {
-  enum { largest = 16 * 1024 };
-  uint64_t start = map + count * 16;
-  if (image_offset <= start || image_offset > binary->size || image_offset - map > largest)
-    return false;
-  size_t size = (size_t)(image_offset - start);
-  const uint8_t *bytes = peek(binary, map, (size_t)(image_offset - map));
-  char *table = bytes ? kdl_arena_alloc(&container->arena, size) : NULL;
-  if (!table)
-    return false;
-  memcpy(table, bytes + count * 16, size);
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t *raw = bytes + i * 16;
-    if (!take_string(table, start, size, kdl_load_u64(raw), KDL_LIMIT_KEY, &pairs[i].key) ||
-        !take_string(table, start, size, kdl_load_u64(raw + 8), KDL_LIMIT_VALUE, &pairs[i].value))
-      return false;
-  }
+  *out_string = kdl_text_of(table + at);
   return true;
 }
 
+/* As every writer lays out version 1: the map, its strings right behind it, the image behind those.
+ * Then one copy takes them all, with the pairs before it. NULL where the file is laid out
+ * otherwise, or wrong: the long way round reads the one and says what is the matter with the other.
+ */
+static kdl_pair *copy_table(kdl_container *container, const layout *binary, uint64_t map,
+                            uint64_t image_offset, size_t count) {
+  enum { largest = 16 * 1024 };
+  _Static_assert((int)largest <= (int)KDL_LIMIT_VALUE, "no value is too long");
+  uint64_t start = map + count * 16;
+  if (image_offset <= start || image_offset > binary->size || image_offset - map > largest)
+    return NULL;
+  size_t size = (size_t)(image_offset - start);
+  const uint8_t *bytes = peek(binary, map, (size_t)(image_offset - map));
+  if (!bytes || bytes[count * 16 + size - 1] != 0)
+    return NULL;
+  kdl_pair *pairs = kdl_arena_alloc(&container->arena, count * sizeof *pairs + size);
+  if (!pairs)
+    return NULL;
+  char *table = memcpy(pairs + count, bytes + count * 16, size);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t *raw = bytes + i * 16;
+    if (!take_string(table, start, size, kdl_load_u64(raw), &pairs[i].key) ||
+        !take_string(table, start, size, kdl_load_u64(raw + 8), &pairs[i].value) ||
+        pairs[i].key.length > KDL_LIMIT_KEY)
+      return NULL;
+  }
+  return pairs;
+}
+
+/* Of the entry at `entry_position`, which is `entry`: what that points to is gone afterwards. */
 static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t entry_position,
-                             kdl_image *image) {
-  const uint8_t *entry = peek(binary, entry_position, entry_size);
-  if (!entry)
-    return kdl_error_status();
+                             const uint8_t *entry, kdl_image *image) {
   uint64_t map = kdl_load_u64(entry + 8);
   uint64_t count = kdl_load_u64(entry + 16);
   uint64_t stride = pair_stride(binary);
@@ -200,14 +203,15 @@ static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t 
   binary->pairs_left -= count;
   if (count == 0)
     return KDL_OK;
+  image->pair_count = (uint32_t)count;
+  if (binary->version == 1)
+    image->pairs = copy_table(container, binary, map, kdl_load_u64(entry + 24), (size_t)count);
+  if (image->pairs)
+    return KDL_OK;
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, (size_t)count * sizeof *pairs);
   if (!pairs)
     return kdl_container_no_memory(container);
   image->pairs = pairs;
-  image->pair_count = (uint32_t)count;
-  if (binary->version == 1 &&
-      copy_table(container, binary, map, kdl_load_u64(entry + 24), pairs, (size_t)count))
-    return KDL_OK;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = map + i * stride;
     const uint8_t *raw = peek(binary, at, (size_t)stride);
@@ -313,7 +317,7 @@ static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, l
   };
   uint64_t map = kdl_load_u64(entry + 8);
   range where = image_range(binary, entry);
-  kdl_status status = read_pairs(container, binary, position, &image);
+  kdl_status status = read_pairs(container, binary, position, entry, &image);
   if (status == KDL_OK)
     status =
         check_image_range(binary, position, map, image.pair_count * pair_stride(binary), where);

@@ -25,19 +25,32 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
   return value && kdl_text_equal(*value, tag);
 }
 
+/* Why the device cannot launch a kernel of which the key says this. Images mostly say the same:
+ * what was found of the last key is kept. */
+typedef struct {
+  kdl_string key; /* `data` is NULL at first */
+  uint64_t reasons;
+} launch_limits;
+
 /* The launch limits of one kernel, which the image's rule knows nothing of. */
-static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_query *query) {
+static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_query *query,
+                              launch_limits *last) {
   const kdl_string *value = kdl_catalog_kernel_key(catalog, index, query->kernel);
   kdl_kernel_key key;
   if (!value)
     return 0;
-  if (!kdl_kernel_parse(*value, &key, NULL))
-    return KDL_REASON(MALFORMED_KEY);
-  return kdl_kernel_fit(&key, &query->device->rule, &query->device->limits);
+  if (last->key.data && kdl_text_equal(*value, last->key))
+    return last->reasons;
+  last->key = *value;
+  last->reasons = kdl_kernel_parse(*value, &key, NULL)
+                      ? kdl_kernel_fit(&key, &query->device->rule, &query->device->limits)
+                      : KDL_REASON(MALFORMED_KEY);
+  return last->reasons;
 }
 
 /* What the image itself says, once it is read. */
-static void judge_image(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *candidate) {
+static void judge_image(kdl_catalog *catalog, const kdl_query *query, launch_limits *last,
+                        kdl_candidate *candidate) {
   uint32_t index = candidate->image;
   if (kdl_catalog_unresolved(catalog, index))
     candidate->reasons |= KDL_REASON(RELOCATABLE);
@@ -45,11 +58,11 @@ static void judge_image(kdl_catalog *catalog, const kdl_query *query, kdl_candid
     return;
   candidate->presence = kdl_catalog_holds(catalog, index, query->kernel);
   if (!candidate->reasons)
-    candidate->reasons = limit_reasons(catalog, index, query);
+    candidate->reasons = limit_reasons(catalog, index, query, last);
 }
 
 static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, size_t place,
-                           const kdl_query *query) {
+                           const kdl_query *query, launch_limits *last) {
   uint32_t index = order->images[place];
   const kdl_image_rule *rule = &order->rules[place];
   kdl_candidate candidate = {
@@ -62,7 +75,7 @@ static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, si
   if (candidate.reasons & KDL_REASON(CONTAINER))
     candidate.presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_HELD;
   else if (!candidate.reasons || query->all_names)
-    judge_image(catalog, query, &candidate);
+    judge_image(catalog, query, last, &candidate);
   candidate.eligible = !candidate.reasons && candidate.presence == KDL_KERNEL_HELD;
   if (candidate.reasons)
     candidate.distance = kdl_match_distance(rule, &query->device->rule, candidate.reasons);
@@ -90,9 +103,10 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
   const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
   size_t count = query->among ? query->among_count : order->count;
   size_t eligible = 0;
+  launch_limits last = {0};
   for (size_t i = 0; i < count; ++i) {
     size_t place = query->among ? order->places[query->among[i]] : i;
-    out_candidates[i] = judge(catalog, order, place, query);
+    out_candidates[i] = judge(catalog, order, place, query, &last);
     eligible += out_candidates[i].eligible;
   }
   kdl_sort(out_candidates, count, sizeof *out_candidates, compare_candidates);
@@ -103,10 +117,11 @@ size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
                          kdl_candidate *out_candidates) {
   const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
   size_t eligible = 0;
+  launch_limits last = {0};
   for (size_t i = 0; i < order->count; ++i) {
     if (!kdl_match_admits(&order->rules[i], &query->device->rule))
       continue;
-    out_candidates[eligible] = judge(catalog, order, i, query);
+    out_candidates[eligible] = judge(catalog, order, i, query, &last);
     eligible += out_candidates[eligible].eligible;
   }
   kdl_sort(out_candidates, eligible, sizeof *out_candidates, compare_candidates);

@@ -24,17 +24,16 @@ kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
   kdl_selector_table *table;
   kdl_string tag = query->variant_tag;
   size_t table_size = sizeof *table + smallest_table * sizeof *table->slots;
-  kdl_selector *selector = calloc(1, sizeof *selector + table_size + tag.length + 1);
+  kdl_selector *selector = malloc(sizeof *selector + table_size + tag.length + 1);
   if (!selector)
     return kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
   table = (kdl_selector_table *)(selector + 1);
+  memset(table, 0, table_size);
   table->mask = smallest_table - 1;
-  atomic_init(&selector->table, table);
-  selector->catalog = catalog;
-  selector->query = *query;
+  *selector = (kdl_selector){
+      .table = table, .catalog = catalog, .query = *query, .lock = PTHREAD_MUTEX_INITIALIZER};
   if (tag.data)
     selector->query.variant_tag.data = memcpy((char *)table + table_size, tag.data, tag.length);
-  selector->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   *out_selector = selector;
   return KDL_OK;
 }
@@ -42,12 +41,12 @@ kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
 void kdl_selector_destroy(kdl_selector *selector) {
   if (!selector)
     return;
-  kdl_selector_table *table = atomic_load(&selector->table);
-  for (size_t i = 0, left = selector->used; left; ++i) {
-    kdl_selection *selection = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-    left -= selection != NULL;
+  for (kdl_selection *selection = selector->newest; selection;) {
+    kdl_selection *older = selection->older;
     free(selection);
+    selection = older;
   }
+  kdl_selector_table *table = atomic_load(&selector->table);
   while (table->older) {
     kdl_selector_table *older = table->older;
     free(table);
@@ -152,8 +151,10 @@ static const kdl_selection *add(kdl_selector *selector, const kdl_kernel_id *ker
   const kdl_selection *known = kdl_selector_peek(selector, kernel);
   kdl_selector_table *table = known ? NULL : table_with_room(selector);
   if (table) {
-    put(table, made);
+    made->older = selector->newest;
+    selector->newest = made;
     ++selector->used;
+    put(table, made);
   }
   kdl_unlock(&selector->lock);
   if (!table)

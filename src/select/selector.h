@@ -26,6 +26,7 @@ kdl_kernel_id kdl_kernel_id_of(kdl_string name);
 
 /* The images that take a kernel, best first, and how many. Lives as long as the selector. */
 typedef struct kdl_selection {
+  struct kdl_selection *older; /* of the selector */
   uint64_t hash;
   kdl_string name;
   _Atomic(struct kdl_kernel *) handle; /* what binding/kernel.h made of it, or NULL */
@@ -53,6 +54,7 @@ struct kdl_selector {
   kdl_selector *next;                  /* of the library's */
   kdl_catalog *catalog;
   kdl_query query;
+  kdl_selection *newest;
   size_t used;
   pthread_mutex_t lock; /* held while a selection is added */
 };

@@ -142,17 +142,24 @@ void kdl_unlock(pthread_mutex_t *lock) {
 /* ------------------------------------------------------------------------------------------ */
 /* Work                                                                                         */
 
+/* In a claim: a thread waits for the work to end. */
+static const unsigned is_awaited = 1u << 31;
+
 kdl_work_turn kdl_work_begin(kdl_work *work) {
   watch();
   unsigned mine = kdl_fork_count() + 1;
   unsigned claim = 0;
   if (atomic_compare_exchange_strong(&work->claim, &claim, mine))
     return KDL_WORK_MINE;
-  if (claim != mine && atomic_compare_exchange_strong(&work->claim, &claim, mine))
+  if ((claim & ~is_awaited) != mine && atomic_compare_exchange_strong(&work->claim, &claim, mine))
     return KDL_WORK_ABANDONED;
   pthread_mutex_lock(&ended_lock);
-  while (atomic_load(&work->claim) == mine)
+  for (claim = atomic_load(&work->claim); (claim & ~is_awaited) == mine;) {
+    if (!atomic_compare_exchange_strong(&work->claim, &claim, mine | is_awaited))
+      continue;
     pthread_cond_wait(&ended, &ended_lock);
+    claim = atomic_load(&work->claim);
+  }
   pthread_mutex_unlock(&ended_lock);
   return KDL_WORK_WAITED;
 }
@@ -166,8 +173,9 @@ kdl_work_turn kdl_work_take(kdl_work *work) {
 }
 
 void kdl_work_end(kdl_work *work) {
+  if (!(atomic_exchange(&work->claim, 0) & is_awaited))
+    return;
   pthread_mutex_lock(&ended_lock);
-  atomic_store(&work->claim, 0);
   pthread_cond_broadcast(&ended);
   pthread_mutex_unlock(&ended_lock);
 }

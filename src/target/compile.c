@@ -161,7 +161,7 @@ static void read_arch(const kdl_image_desc *desc, kdl_image_rule *rule) {
 static void add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule, kdl_metadata *metadata) {
   kdl_metadata_read(desc->pairs, desc->pair_count,
                     kdl_family_class((kdl_target_family)rule->family), metadata);
-  for (int key = 0; key < KDL_KEY_COUNT; ++key) {
+  for (int key = 0; metadata->malformed >> key; ++key) {
     if (metadata->malformed & 1u << key && kdl_key_get((kdl_key)key)->must_check)
       kdl_rule_fault(rule, KDL_REASON(MALFORMED_KEY));
   }

@@ -14,7 +14,7 @@ void kdl_params_free(kdl_params *params) {
 }
 
 static bool has_room(kdl_params *params) {
-  if (params->count % at_once != 0)
+  if (params->count % at_once != 0 || (params->count == 0 && params->list))
     return true;
   kdl_param_info *more = realloc(params->list, (params->count + at_once) * sizeof *more);
   if (more)

@@ -116,11 +116,10 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle, const kdl_bac
                                 kdl_backend_kernel *out_kernel) {
   kdl_cuda_device *device = handle;
   kdl_cuda_module *module = module_handle;
-  kdl_cuda_kernel *kernel = calloc(1, sizeof *kernel);
+  kdl_cuda_kernel *kernel = malloc(sizeof *kernel);
   if (!kernel)
     return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  kernel->device = device;
-  kernel->head.launch = kdl_cuda.launch;
+  *kernel = (kdl_cuda_kernel){.device = device, .head.launch = kdl_cuda.launch};
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status == KDL_OK) {

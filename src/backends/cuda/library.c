@@ -24,11 +24,9 @@ static shared_library *join(const void *data) {
   while (found && found->data != data)
     found = found->next;
   if (!found) {
-    found = calloc(1, sizeof *found);
+    found = malloc(sizeof *found);
     if (found) {
-      found->data = data;
-      pthread_mutex_init(&found->lock, NULL);
-      found->next = list;
+      *found = (shared_library){.data = data, .lock = PTHREAD_MUTEX_INITIALIZER, .next = list};
       list = found;
     }
   }

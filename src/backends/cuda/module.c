@@ -35,9 +35,10 @@ static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
 
 static kdl_status acquire_bound(uint32_t ordinal, const kdl_backend_image *image,
                                 kdl_cuda_code **out_code) {
-  kdl_cuda_code *code = calloc(1, sizeof *code);
+  kdl_cuda_code *code = malloc(sizeof *code);
   if (!code)
     return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
+  *code = (kdl_cuda_code){0};
   kdl_status status = load_bound(ordinal, image, code);
   if (status != KDL_OK) {
     kdl_cuda_jit_destroy(code->jit);
@@ -79,12 +80,11 @@ kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, vo
                                "cuda:%u: found an image of kind %s, expected "
                                "cubin or ptx",
                                device->ordinal, kdl_image_kind_name(image->kind));
-  kdl_cuda_module *module = calloc(1, sizeof *module);
+  kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
     return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  module->kind = image->kind;
-  module->data = image->data;
-  module->data_size = image->data_size;
+  *module =
+      (kdl_cuda_module){.kind = image->kind, .data = image->data, .data_size = image->data_size};
   kdl_status status = load_into(device, image, module);
   if (status != KDL_OK) {
     free(module);

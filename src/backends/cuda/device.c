@@ -3,6 +3,7 @@
 #include "backends/cuda/objects.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -28,7 +29,7 @@ kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope 
   return status;
 }
 
-void kdl_cuda_leave(const kdl_cuda_scope *scope) {
+static void restore(const kdl_cuda_scope *scope) {
   if (scope->capture_mode >= 0) {
     int mode = scope->capture_mode;
     int error = kdl_cuda.capture_mode(&mode);
@@ -43,6 +44,17 @@ void kdl_cuda_leave(const kdl_cuda_scope *scope) {
   }
 }
 
+kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *format, ...) {
+  restore(scope);
+  if (error == KDL_CUDA_SUCCESS)
+    return KDL_OK;
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_cuda_fail_va(scope->ordinal, error, format, args);
+  va_end(args);
+  return status;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
@@ -53,10 +65,9 @@ static kdl_status adopt_context(kdl_cuda_device *device) {
   if (status != KDL_OK)
     return status;
   int number = -1;
-  int error = kdl_cuda.context_device(&number);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuCtxGetDevice");
+  status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
+  if (status != KDL_OK)
+    return status;
   if (number != device->number)
     return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
                                "cuda:%u: the context to be adopted is one of another device",

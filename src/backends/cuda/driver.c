@@ -78,10 +78,14 @@ static kdl_status status_of(int error) {
 
 static const kdl_voice voice = {"cuda", &kdl_cuda_host, describe, status_of};
 
+kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_list args) {
+  return kdl_voice_fail(&voice, ordinal, error, format, args);
+}
+
 kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  kdl_status status = kdl_voice_fail(&voice, ordinal, error, format, args);
+  kdl_status status = kdl_cuda_fail_va(ordinal, error, format, args);
   va_end(args);
   return status;
 }

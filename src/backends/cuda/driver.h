@@ -8,6 +8,8 @@
 
 #include <kdl/backend.h>
 
+#include <stdarg.h>
+
 typedef struct kdl_cuda_api {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) int(*field) parameters;
 #include "backends/cuda/symbols.def"
@@ -39,6 +41,8 @@ bool kdl_cuda_is_alone(void);
  * returns the status that goes with the error. */
 kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /* The same for the report of listing: "cuInit: CUDA_ERROR_UNKNOWN (999): unknown error". */
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/cuda/objects.h"
 
-kdl_status kdl_cuda_event_create(void *handle, void **out_event) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_create(void *device, void **out_event) {
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.event_create(out_event, 0);
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK
-                                   : kdl_cuda_fail(device->ordinal, error, "cuEventCreate");
+  return kdl_cuda_leave(&scope, kdl_cuda.event_create(out_event, 0), "cuEventCreate");
 }
 
 /* Needs no context to be current. */
@@ -21,17 +17,13 @@ void kdl_cuda_event_destroy(void *handle, void *event) {
     kdl_cuda_note(device->ordinal, error, "cuEventDestroy_v2");
 }
 
-kdl_status kdl_cuda_event_record(void *handle, void *event, void *queue_handle) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_record(void *device, void *event, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.event_record(event, queue->stream);
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK
-                                   : kdl_cuda_fail(device->ordinal, error, "cuEventRecord");
+  return kdl_cuda_leave(&scope, kdl_cuda.event_record(event, queue->stream), "cuEventRecord");
 }
 
 kdl_status kdl_cuda_event_sync(void *handle, void *event) {
@@ -40,24 +32,17 @@ kdl_status kdl_cuda_event_sync(void *handle, void *event) {
   kdl_status status = kdl_cuda_enter(device, device->context, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.event_sync(event);
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK
-                                   : kdl_cuda_fail(device->ordinal, error, "cuEventSynchronize");
+  return kdl_cuda_leave(&scope, kdl_cuda.event_sync(event), "cuEventSynchronize");
 }
 
 /* The event may be one of another device. */
-kdl_status kdl_cuda_event_wait(void *handle, void *event, void *queue_handle) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.stream_wait(queue->stream, event, 0);
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK
-                                   : kdl_cuda_fail(device->ordinal, error, "cuStreamWaitEvent");
+  return kdl_cuda_leave(&scope, kdl_cuda.stream_wait(queue->stream, event, 0), "cuStreamWaitEvent");
 }
 
 kdl_status kdl_cuda_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
@@ -68,11 +53,8 @@ kdl_status kdl_cuda_event_elapsed(void *handle, void *start, void *end, double *
     return status;
   float milliseconds = 0;
   int error = kdl_cuda.event_elapsed(&milliseconds, start, end);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuEventElapsedTime");
   *out_ns = (double)milliseconds * 1e6;
-  return KDL_OK;
+  return kdl_cuda_leave(&scope, error, "cuEventElapsedTime");
 }
 
 void *kdl_cuda_event_native(void *device, void *event) {

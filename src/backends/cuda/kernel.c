@@ -124,7 +124,7 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle, const kdl_bac
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status == KDL_OK) {
     status = prepare(kernel, module, wish, out_kernel);
-    kdl_cuda_leave(&scope);
+    (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuKernelGetFunction");
   }
   if (status != KDL_OK) {
     kdl_cuda_kernel_free(kernel);

@@ -113,7 +113,7 @@ static kdl_status launch_from_queue(const launch_call *call) {
   if (status != KDL_OK)
     return status;
   int error = way_of(call->desc).launch(call, kernel->head.function);
-  kdl_cuda_leave(&scope);
+  (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuLaunchKernel");
   return error == KDL_CUDA_SUCCESS ? KDL_OK : refused(call, error);
 }
 

@@ -4,75 +4,57 @@
 
 #include <string.h>
 
-kdl_status kdl_cuda_alloc(void *handle, uint64_t size, uint64_t *out_address) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_alloc(void *device, uint64_t size, uint64_t *out_address) {
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status != KDL_OK)
     return status;
   int error = kdl_cuda.alloc(out_address, size);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuMemAlloc_v2 of %llu bytes",
-                         (unsigned long long)size);
-  return KDL_OK;
+  return kdl_cuda_leave(&scope, error, "cuMemAlloc_v2 of %llu bytes", (unsigned long long)size);
 }
 
-kdl_status kdl_cuda_free(void *handle, uint64_t address) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_free(void *device, uint64_t address) {
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_cuda.free(address);
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK : kdl_cuda_fail(device->ordinal, error, "cuMemFree_v2");
+  return kdl_cuda_leave(&scope, kdl_cuda.free(address), "cuMemFree_v2");
 }
 
-static kdl_status copied(const kdl_cuda_device *device, int error, const char *call,
-                         uint64_t size) {
-  if (error == KDL_CUDA_SUCCESS)
-    return KDL_OK;
-  return kdl_cuda_fail(device->ordinal, error, "%s of %llu bytes", call, (unsigned long long)size);
-}
-
-kdl_status kdl_cuda_write(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+kdl_status kdl_cuda_write(void *device, void *queue_handle, uint64_t address, uint64_t offset,
                           const void *data, uint64_t size) {
-  kdl_cuda_device *device = handle;
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
   int error = kdl_cuda.write(address + offset, data, size, queue->stream);
-  kdl_cuda_leave(&scope);
-  return copied(device, error, "cuMemcpyHtoDAsync_v2", size);
+  return kdl_cuda_leave(&scope, error, "cuMemcpyHtoDAsync_v2 of %llu bytes",
+                        (unsigned long long)size);
 }
 
-kdl_status kdl_cuda_read(void *handle, void *queue_handle, void *data, uint64_t address,
+kdl_status kdl_cuda_read(void *device, void *queue_handle, void *data, uint64_t address,
                          uint64_t offset, uint64_t size) {
-  kdl_cuda_device *device = handle;
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
   int error = kdl_cuda.read(data, address + offset, size, queue->stream);
-  kdl_cuda_leave(&scope);
-  return copied(device, error, "cuMemcpyDtoHAsync_v2", size);
+  return kdl_cuda_leave(&scope, error, "cuMemcpyDtoHAsync_v2 of %llu bytes",
+                        (unsigned long long)size);
 }
 
-kdl_status kdl_cuda_copy(void *handle, void *queue_handle, uint64_t to, uint64_t to_offset,
+kdl_status kdl_cuda_copy(void *device, void *queue_handle, uint64_t to, uint64_t to_offset,
                          uint64_t from, uint64_t from_offset, uint64_t size) {
-  kdl_cuda_device *device = handle;
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)
     return status;
   int error = kdl_cuda.copy(to + to_offset, from + from_offset, size, queue->stream);
-  kdl_cuda_leave(&scope);
-  return copied(device, error, "cuMemcpyDtoDAsync_v2", size);
+  return kdl_cuda_leave(&scope, error, "cuMemcpyDtoDAsync_v2 of %llu bytes",
+                        (unsigned long long)size);
 }
 
 /* Directly where the devices reach each other, else the driver goes through the host. */
@@ -88,8 +70,7 @@ kdl_status kdl_cuda_copy_peer(void *from_handle, void *to_handle, void *queue_ha
     return status;
   int error = kdl_cuda.copy_peer(to + to_offset, to_device->context, from + from_offset,
                                  from_device->context, size, queue->stream);
-  kdl_cuda_leave(&scope);
-  return copied(to_device, error, "cuMemcpyPeerAsync", size);
+  return kdl_cuda_leave(&scope, error, "cuMemcpyPeerAsync of %llu bytes", (unsigned long long)size);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -129,9 +110,8 @@ static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t patte
   }
 }
 
-kdl_status kdl_cuda_fill(void *handle, void *queue_handle, uint64_t address, uint64_t offset,
+kdl_status kdl_cuda_fill(void *device, void *queue_handle, uint64_t address, uint64_t offset,
                          uint64_t size, const void *pattern, size_t pattern_size) {
-  kdl_cuda_device *device = handle;
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
@@ -140,6 +120,5 @@ kdl_status kdl_cuda_fill(void *handle, void *queue_handle, uint64_t address, uin
   const char *call;
   int error = fill(address + offset, size, pattern, kdl_shorten_pattern(pattern, pattern_size),
                    queue->stream, &call);
-  kdl_cuda_leave(&scope);
-  return copied(device, error, call, size);
+  return kdl_cuda_leave(&scope, error, "%s of %llu bytes", call, (unsigned long long)size);
 }

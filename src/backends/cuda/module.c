@@ -69,7 +69,7 @@ static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *im
   status = kdl_cuda_has_libraries()
                ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
                : acquire_bound(device->ordinal, image, &module->code);
-  kdl_cuda_leave(&scope);
+  (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
   return status;
 }
 
@@ -109,7 +109,7 @@ void kdl_cuda_module_unload(void *handle, void *module_handle) {
   else
     release_bound(device->ordinal, module->code);
   if (entered == KDL_OK)
-    kdl_cuda_leave(&scope);
+    (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleUnload");
   for (kdl_cuda_kernel *kernel = module->kernels; kernel;) {
     kdl_cuda_kernel *next = kernel->next;
     kdl_cuda_kernel_free(kernel);
@@ -131,10 +131,7 @@ kdl_status kdl_cuda_global_find(void *handle, void *module_handle, const char *n
   int error = free_of_contexts
                   ? kdl_cuda.library_global(out_address, &size, module->code->handle, name)
                   : kdl_cuda.module_global(out_address, &size, module->code->handle, name);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "%s \"%s\"",
-                         free_of_contexts ? "cuLibraryGetGlobal" : "cuModuleGetGlobal_v2", name);
   *out_size = size;
-  return KDL_OK;
+  return kdl_cuda_leave(&scope, error, "%s \"%s\"",
+                        free_of_contexts ? "cuLibraryGetGlobal" : "cuModuleGetGlobal_v2", name);
 }

@@ -37,15 +37,16 @@ typedef struct kdl_cuda_scope {
   bool pushed;
 } kdl_cuda_scope;
 
-/* Makes the context current where it is not; kdl_cuda_leave brings back what was, if anything: see
- * is_kept. */
+/* Makes the context current where it is not; a thread may keep it: see is_kept. */
 kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda_scope *out_scope);
 
 /* The same for calls that may allocate: they would break every capture in the process that was
  * begun in the usual, global, mode, unless the thread declares that it knows. */
 kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope *out_scope);
 
-void kdl_cuda_leave(const kdl_cuda_scope *scope);
+/* Brings back what was current, and tells what was called where `error` is one. */
+kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */

@@ -39,10 +39,7 @@ static kdl_status create_stream(const kdl_cuda_device *device, int32_t priority,
     return status;
   int error = kdl_cuda.stream_create(&queue->stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
   atomic_init(&queue->context_from, context_from(queue, device, &scope));
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuStreamCreateWithPriority");
-  return KDL_OK;
+  return kdl_cuda_leave(&scope, error, "cuStreamCreateWithPriority");
 }
 
 kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queue) {
@@ -67,10 +64,9 @@ static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_qu
   if (status != KDL_OK)
     return status;
   int number = -1;
-  int error = kdl_cuda.context_device(&number);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuCtxGetDevice");
+  status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
+  if (status != KDL_OK)
+    return status;
   if (number != device->number)
     return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
                                "cuda:%u: the stream to be adopted is one of another device",
@@ -93,10 +89,9 @@ static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *qu
   if (!is_special(queue->stream))
     error = kdl_cuda.stream_context(queue->stream, &queue->context);
   atomic_init(&queue->context_from, context_from(queue, device, &scope));
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuStreamGetCtx");
-  return queue->context == device->context ? KDL_OK : check_context(device, queue);
+  status = kdl_cuda_leave(&scope, error, "cuStreamGetCtx");
+  return status != KDL_OK || queue->context == device->context ? status
+                                                               : check_context(device, queue);
 }
 
 kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
@@ -124,7 +119,7 @@ static void destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue)
   if (error != KDL_CUDA_SUCCESS)
     kdl_cuda_note(device->ordinal, error, "cuStreamDestroy_v2");
   if (entered)
-    kdl_cuda_leave(&scope);
+    (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuStreamDestroy_v2");
 }
 
 void kdl_cuda_queue_destroy(void *device, void *handle) {
@@ -137,8 +132,7 @@ void kdl_cuda_queue_destroy(void *device, void *handle) {
 /* Work that is nearly done is waited for by asking: cuStreamSynchronize takes longer to notice. */
 enum { sync_questions = 64 };
 
-kdl_status kdl_cuda_queue_sync(void *handle, void *queue_handle) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
@@ -152,14 +146,12 @@ kdl_status kdl_cuda_queue_sync(void *handle, void *queue_handle) {
     call = "cuStreamSynchronize";
     error = kdl_cuda.stream_sync(queue->stream);
   }
-  kdl_cuda_leave(&scope);
-  return error == KDL_CUDA_SUCCESS ? KDL_OK : kdl_cuda_fail(device->ordinal, error, "%s", call);
+  return kdl_cuda_leave(&scope, error, "%s", call);
 }
 
 /* The NULL stream has no capture of its own, and says so where it may not be used because of that
  * of another. */
-kdl_status kdl_cuda_queue_capturing(void *handle, void *queue_handle, int *out_capturing) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_queue_capturing(void *device, void *queue_handle, int *out_capturing) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
@@ -167,11 +159,9 @@ kdl_status kdl_cuda_queue_capturing(void *handle, void *queue_handle, int *out_c
     return status;
   int capture = KDL_CUDA_CAPTURE_STATUS_NONE;
   int error = kdl_cuda.stream_capturing(queue->stream, &capture);
-  kdl_cuda_leave(&scope);
-  if (error != KDL_CUDA_SUCCESS && error != KDL_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
-    return kdl_cuda_fail(device->ordinal, error, "cuStreamIsCapturing");
-  *out_capturing = error != KDL_CUDA_SUCCESS || capture != KDL_CUDA_CAPTURE_STATUS_NONE;
-  return KDL_OK;
+  bool is_implicit = error == KDL_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  *out_capturing = is_implicit || capture != KDL_CUDA_CAPTURE_STATUS_NONE;
+  return kdl_cuda_leave(&scope, is_implicit ? KDL_CUDA_SUCCESS : error, "cuStreamIsCapturing");
 }
 
 void *kdl_cuda_queue_native(void *device, void *queue) {

@@ -2,6 +2,8 @@
 /* Discovery against drivers with every fault: each is a line in the report, and hides no other. */
 #include "device_fakes.h"
 
+#include "registry/backend.h"
+
 #include <time.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -39,10 +41,14 @@ static void test_incomplete_drivers(void **state) {
 /* Whichever entry point is taken away: one that listing needs makes the driver unusable and is
  * named, an optional one is done without, and one of launching is not asked for. */
 static const char *hidden_symbol;
+static bool hides_questions;
 
 static void *hiding_symbol(void *user, void *library, const char *name) {
   (void)user;
-  return strcmp(name, hidden_symbol) == 0 ? NULL : dlsym(library, name);
+  if (strcmp(name, hidden_symbol) == 0 ||
+      (hides_questions && strcmp(name, "cuGetProcAddress_v2") == 0))
+    return NULL;
+  return dlsym(library, name);
 }
 
 static const struct {
@@ -87,6 +93,33 @@ static void test_any_missing_entry_point(void **state) {
     assert_int_equal(gpu_count(found), symbols[i].need == KDL_DRIVER_LIST ? 3 : 4);
     kdl_discovery_free(found);
   }
+}
+
+/* A driver that lacks something of launching is listed, and says what when a device is used. */
+static void test_any_missing_entry_point_of_launching(void **state) {
+  (void)state;
+  setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
+  setenv("KDL_FAKE_SETTINGS", "", 1);
+  kdl_driver_resolver resolver = {open_fake, fake_error, hiding_symbol, "whole", NULL};
+  hides_questions = true; /* of CUDA's own, which would tell where the hidden ones are */
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; ++i) {
+    kdl_discovery *found;
+    void *device;
+    char words[128];
+    if (symbols[i].need != KDL_DRIVER_REQUIRED)
+      continue;
+    hidden_symbol = symbols[i].name;
+    kdl_discover_opts opts = {.resolver = &resolver, .backends = 1u << symbols[i].backend};
+    assert_ok(kdl_discover(&opts, &found));
+    assert_int_equal(found->device_count, 1);
+    const kdl_backend_table *table = kdl_built_ins[symbols[i].backend]->open(&kdl_backend_services);
+    kdl_backend_device desc = {.size = sizeof desc, .spec = "one of each"};
+    snprintf(words, sizeof words, "%s: too old or damaged: it has no %s", found->reports[0].library,
+             hidden_symbol);
+    assert_fails(table->device_open(&desc, &device), KDL_DEVICE, words);
+    kdl_discovery_free(found);
+  }
+  hides_questions = false;
 }
 
 static void test_broken_drivers(void **state) {
@@ -197,11 +230,10 @@ static void test_drivers_are_asked_at_the_same_time(void **state) {
   kdl_discovery_free(found);
 }
 
-/* The last test: its driver wakes up when nobody listens any more. */
 static void test_a_driver_that_hangs_is_left_behind(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
-  setenv("KDL_FAKE_SETTINGS", "hip.delay=2000", 1);
+  setenv("KDL_FAKE_SETTINGS", "hip.delay=1000", 1);
   kdl_driver_resolver resolver = {open_fake, fake_error, fake_symbol, "whole", NULL};
   kdl_discovery *found;
   kdl_discover_opts opts = {.resolver = &resolver, .timeout_ms = 300};
@@ -212,7 +244,29 @@ static void test_a_driver_that_hangs_is_left_behind(void **state) {
   assert_int_equal(gpu_count(found), 3);
   assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 300 ms");
   kdl_discovery_free(found);
-  usleep(2200 * 1000);
+  /* Asked again meanwhile, it is left behind again; then it has woken up. */
+  opts = (kdl_discover_opts){.timeout_ms = 100};
+  assert_ok(kdl_discover(&opts, &found));
+  assert_in_range(elapsed_ms(start), 400, 1700);
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 100 ms");
+  kdl_discovery_free(found);
+  opts.timeout_ms = 20000;
+  assert_ok(kdl_discover(&opts, &found));
+  assert_int_equal(gpu_count(found), 4);
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_USABLE, "");
+  kdl_discovery_free(found);
+  /* Left behind once more, it can be used: it was initialised before. */
+  opts.timeout_ms = 100;
+  assert_ok(kdl_discover(&opts, &found));
+  assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 100 ms");
+  kdl_discovery_free(found);
+  const kdl_backend_table *table = kdl_built_in_hip.open(&kdl_backend_services);
+  kdl_backend_device desc = {.size = sizeof desc, .spec = "hip:gfx942"};
+  void *device;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  assert_ok(table->device_open(&desc, &device));
+  assert_in_range(elapsed_ms(start), 0, 600);
+  usleep(1200 * 1000);
 }
 
 int main(void) {
@@ -220,6 +274,7 @@ int main(void) {
       cmocka_unit_test(test_missing_drivers),
       cmocka_unit_test(test_incomplete_drivers),
       cmocka_unit_test(test_any_missing_entry_point),
+      cmocka_unit_test(test_any_missing_entry_point_of_launching),
       cmocka_unit_test(test_broken_drivers),
       cmocka_unit_test(test_failing_initialisation_hides_no_other),
       cmocka_unit_test(test_a_mute_device_hides_no_other),

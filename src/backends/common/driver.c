@@ -167,6 +167,8 @@ bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report) {
 
 int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {
   int error = 0;
+  if (!anew && atomic_load(&driver->is_started)) /* which another thread may be doing anew */
+    return 0;
   kdl_work_take(&driver->starting);
   if (anew || !atomic_load(&driver->is_started)) {
     kdl_layer_enter(KDL_LAYER_INIT);

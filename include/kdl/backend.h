@@ -193,6 +193,17 @@ typedef struct kdl_backend_table {
    * ends by exit() and nothing else that was made on the device is left. Handlers that the driver
    * registered before the device was opened have not run yet. */
   void (*device_close)(void *device, void *queue);
+
+  /* Optional. Whether the point that event_sync would wait for is reached. */
+  kdl_status (*event_query)(void *device, void *event, int *out_done);
+
+  /* Optional. Bytes of the device's memory that are free, and all of them. */
+  kdl_status (*memory_info)(void *device, uint64_t *out_free, uint64_t *out_total);
+
+  /* Optional, both or neither: host memory that the driver copies from and to directly. The size is
+   * never 0. Without them it is plain memory. */
+  kdl_status (*alloc_host)(void *device, uint64_t size, void **out_data);
+  kdl_status (*free_host)(void *device, void *data);
 } kdl_backend_table;
 
 /* The name and the type of what a shared object exports. */

@@ -62,7 +62,8 @@ static inline kdl_status kdl_here_queue_sync(void *device, void *queue) {
 #define KDL_HERE_EVENTS                                                                            \
   .event_create = kdl_here_event_create, .event_destroy = kdl_here_event_destroy,                  \
   .event_record = kdl_here_event_record, .event_sync = kdl_here_queue_sync,                        \
-  .event_wait = kdl_here_event_wait, .event_elapsed = kdl_here_event_elapsed
+  .event_wait = kdl_here_event_wait, .event_elapsed = kdl_here_event_elapsed,                      \
+  .event_query = kdl_here_event_query
 
 static inline kdl_status kdl_here_event_create(void *device, void **out_event) {
   (void)device;
@@ -88,6 +89,12 @@ static inline kdl_status kdl_here_event_record(void *device, void *event, void *
 /* A recorded event has been reached, and one that was not holds up nobody. */
 static inline kdl_status kdl_here_event_wait(void *device, void *event, void *queue) {
   (void)device, (void)event, (void)queue;
+  return KDL_OK;
+}
+
+static inline kdl_status kdl_here_event_query(void *device, void *event, int *out_done) {
+  (void)device, (void)event;
+  *out_done = 1;
   return KDL_OK;
 }
 

@@ -286,6 +286,24 @@ static inline kdl_buffer kdl_buffer_adopt(kdl_device *device, uint64_t address, 
   return buffer;
 }
 
+/* The device that the buffer belongs to, which must be that of the queue or kernel it is used with.
+ * KDL_BAD_CALL where it belongs to none, as one that was freed. */
+KDL_API kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device);
+
+/* Bytes of the device's memory: how many are free now, for every process, and how many there are.
+ * On the host it is the machine's, whatever a container allows. KDL_UNSUPPORTED where the driver
+ * does not tell: Level Zero and OpenCL. Either pointer may be NULL. */
+KDL_API kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total);
+
+/* Memory of the host that the device's driver copies from and to directly (pinned memory), so that
+ * kdl_write and kdl_read need not wait; plain memory, aligned for any type, where the driver has
+ * none: on the host and behind OpenCL. `size` may be 0: then *out_data is NULL. */
+KDL_API kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data);
+
+/* Frees what kdl_alloc_host gave for the same device; its copies must be done. NULL for `data` is
+ * allowed. */
+KDL_API kdl_status kdl_free_host(kdl_device *device, void *data);
+
 KDL_API kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                              const void *data, uint64_t size);
 KDL_API kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
@@ -316,6 +334,10 @@ KDL_API kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue);
 
 /* Waits until the point is reached. */
 KDL_API kdl_status kdl_event_sync(kdl_event *event);
+
+/* Whether the point is reached, without waiting: *out_done is 1 or 0. An event that was not
+ * recorded yet holds nothing up, and is done. KDL_UNSUPPORTED where a backend cannot tell. */
+KDL_API kdl_status kdl_event_query(kdl_event *event, int *out_done);
 
 /* Lets the queue's later work wait for the point. */
 KDL_API kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue);

@@ -69,6 +69,25 @@ kdl_status kdl_event_sync(kdl_event *event) {
   return status == KDL_OK ? runtime->table->event_sync(runtime->handle, event->handle) : status;
 }
 
+kdl_status kdl_event_query(kdl_event *event, int *out_done) {
+  int done = 0;
+  kdl_status status = KDL_GIVEN(event, out_done);
+  if (status == KDL_OK)
+    status = kdl_runtime_usable(event->runtime);
+  if (status != KDL_OK)
+    return status;
+  const kdl_runtime *runtime = event->runtime;
+  if (!runtime->table->event_query)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "kdl_event_query: %s: its backend cannot tell without waiting; kdl_event_sync "
+                    "waits",
+                    runtime->label);
+  status = runtime->table->event_query(runtime->handle, event->handle, &done);
+  if (status == KDL_OK)
+    *out_done = done != 0;
+  return status;
+}
+
 /* Queues of another device wait here: there is no order between two drivers. */
 kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
   kdl_status status = KDL_GIVEN(event, queue);

@@ -60,6 +60,92 @@ kdl_status kdl_free(kdl_buffer *buffer) {
   return status;
 }
 
+kdl_status kdl_buffer_device(const kdl_buffer *buffer, kdl_device **out_device) {
+  kdl_status status = KDL_GIVEN(buffer, out_device);
+  if (status == KDL_OK && !buffer->device)
+    status = kdl_fail(KDL_BAD_CALL,
+                      "kdl_buffer_device: found a buffer of no device, expected one that kdl_alloc "
+                      "gave");
+  if (status == KDL_OK)
+    *out_device = buffer->device;
+  return status;
+}
+
+kdl_status kdl_memory_info(kdl_device *device, uint64_t *out_free, uint64_t *out_total) {
+  const kdl_runtime *runtime;
+  uint64_t available = 0, total = 0;
+  kdl_status status = KDL_GIVEN(device);
+  if (status == KDL_OK)
+    status = kdl_runtime_open(device, &runtime);
+  if (status != KDL_OK)
+    return status;
+  if (!runtime->table->memory_info)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "kdl_memory_info: %s: its driver does not tell how much memory is free; "
+                    "kdl_device_get tells how much there is",
+                    runtime->label);
+  status = runtime->table->memory_info(runtime->handle, &available, &total);
+  if (status == KDL_OK && out_free)
+    *out_free = available;
+  if (status == KDL_OK && out_total)
+    *out_total = total;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory of the host                                                                           */
+
+static kdl_status take_plain(uint64_t size, void **out_data) {
+  enum { alignment = 64 }; /* for any vector */
+  if (size > PTRDIFF_MAX || posix_memalign(out_data, alignment, (size_t)size) != 0)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  return KDL_OK;
+}
+
+static kdl_status take_host(const kdl_runtime *runtime, uint64_t size, void **out_data) {
+  const kdl_backend_table *table = runtime->table;
+  kdl_status status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK)
+    return status;
+  status = table->alloc_host ? table->alloc_host(runtime->handle, size, out_data)
+                             : take_plain(size, out_data);
+  if (status != KDL_OK)
+    kdl_runtime_drop(runtime);
+  return status;
+}
+
+kdl_status kdl_alloc_host(kdl_device *device, uint64_t size, void **out_data) {
+  const kdl_runtime *runtime;
+  void *data = NULL;
+  kdl_status status = KDL_GIVEN(device, out_data);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_runtime_open(device, &runtime);
+  if (status == KDL_OK && size > 0)
+    status = take_host(runtime, size, &data);
+  if (status == KDL_OK)
+    *out_data = data;
+  else
+    kdl_error_prefix("kdl_alloc_host: %" PRIu64 " bytes", size);
+  return status;
+}
+
+kdl_status kdl_free_host(kdl_device *device, void *data) {
+  const kdl_runtime *runtime;
+  kdl_status status = KDL_GIVEN(device);
+  if (status != KDL_OK || !data)
+    return status;
+  status = kdl_runtime_open(device, &runtime);
+  if (status != KDL_OK)
+    return status;
+  if (runtime->table->free_host)
+    status = runtime->table->free_host(runtime->handle, data);
+  else
+    free(data);
+  kdl_runtime_drop(runtime);
+  return status;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Moving                                                                                       */
 

@@ -99,6 +99,8 @@ static kdl_status add_table(const kdl_backend_table *table) {
     return kdl_fail(KDL_BAD_CALL, "its table has the name \"%s\", expected that of a backend",
                     slot->name ? slot->name : "");
   const char *missing = missing_function(slot);
+  if (!missing && !slot->alloc_host != !slot->free_host)
+    missing = slot->alloc_host ? "free_host" : "alloc_host";
   if (missing)
     return kdl_fail(KDL_BAD_CALL, "its table has no %s", missing);
   ++table_count;

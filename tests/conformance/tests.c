@@ -312,6 +312,41 @@ static const char *globals(const suite *at) {
   return NULL;
 }
 
+static const char *host_memory_is_copied(const suite *at) {
+  enum { words = 4096 };
+  kdl_buffer buffer;
+  kdl_device *device = NULL;
+  void *data;
+  OK(kdl_alloc_host(at->device, words * sizeof(uint32_t), &data));
+  HOLDS((uintptr_t)data % 64 == 0);
+  uint32_t *numbers = data;
+  for (uint32_t i = 0; i < words; ++i)
+    numbers[i] = i * 3;
+  OK(kdl_alloc(at->device, words * sizeof *numbers, &buffer));
+  OK(kdl_buffer_device(&buffer, &device));
+  HOLDS(device == at->device);
+  OK(kdl_write(at->queue, &buffer, 0, numbers, buffer.size));
+  OK(kdl_sync(at->queue));
+  memset(numbers, 0, buffer.size);
+  OK(kdl_read(at->queue, numbers, &buffer, 0, buffer.size));
+  OK(kdl_sync(at->queue));
+  for (uint32_t i = 0; i < words; ++i)
+    HOLDS(numbers[i] == i * 3);
+  OK(kdl_free(&buffer));
+  OK(kdl_free_host(at->device, data));
+  return NULL;
+}
+
+/* Where it is told, it is told whole. */
+static const char *memory_is_told(const suite *at) {
+  uint64_t available = 0, total = 0;
+  kdl_status status = kdl_memory_info(at->device, &available, &total);
+  if (status != KDL_UNSUPPORTED)
+    OK(status);
+  HOLDS(available <= total);
+  return NULL;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Queues, events, threads                                                                      */
 
@@ -330,6 +365,27 @@ static const char *events_tell_time(const suite *at) {
   HOLDS(ns > 1000 && ns < 60e9);
   kdl_event_destroy(start);
   kdl_event_destroy(end);
+  return NULL;
+}
+
+static const char *events_are_asked_without_waiting(const suite *at) {
+  kdl_event *event;
+  int done = -1;
+  OK(kdl_event_create(at->device, &event));
+  OK(kdl_event_query(event, &done));
+  HOLDS(done == 1); /* it holds nothing up */
+  const char *wrong = run_scale(at, at->queue, 1000000, 2);
+  if (wrong)
+    return wrong;
+  OK(kdl_event_record(event, at->queue));
+  do {
+    OK(kdl_event_query(event, &done));
+    HOLDS(done == 0 || done == 1);
+  } while (!done);
+  OK(kdl_event_sync(event));
+  OK(kdl_event_query(event, &done));
+  HOLDS(done == 1);
+  kdl_event_destroy(event);
   return NULL;
 }
 
@@ -413,7 +469,10 @@ const suite_test suite_tests[] = {
     TEST(cooperative_launch),
     TEST(what_runs_is_known),
     TEST(globals),
+    TEST(host_memory_is_copied),
+    TEST(memory_is_told),
     TEST(events_tell_time),
+    TEST(events_are_asked_without_waiting),
     TEST(queues_wait_for_events),
     TEST(fresh_threads_can_launch),
 #undef TEST

@@ -1,6 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Host memory that the device reaches, and tensor maps: what MLIR's runtime interface asks for. */
+/* Host memory that the device reaches, how much memory there is, and tensor maps, which MLIR's
+ * runtime interface asks for. */
 #include "fake_cuda_state.h"
+
+int cuMemGetInfo_v2(size_t *available, size_t *total) {
+  FAKE_ENTER();
+  fake_object *current = fake_current();
+  if (!current)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_CONTEXT);
+  *total = fake_device((size_t)current->device)->memory;
+  *available = *total - fake_memory_used(current);
+  return fake_leave(current->sticky);
+}
+
+int cuMemHostAlloc(void **address, size_t size, unsigned flags) {
+  FAKE_ENTER();
+  fake_object *current = fake_current();
+  int error = !current          ? KDL_CUDA_ERROR_INVALID_CONTEXT
+              : current->sticky ? current->sticky
+                                : fake_unsafe();
+  if (!error && (!size || flags != KDL_CUDA_HOST_PORTABLE))
+    error = KDL_CUDA_ERROR_INVALID_VALUE;
+  fake_object *memory = error ? NULL : fake_allocate(current, size);
+  if (!memory)
+    return fake_leave(error ? error : KDL_CUDA_ERROR_OUT_OF_MEMORY);
+  memory->is_pinned = true;
+  *address = (void *)(uintptr_t)memory->address;
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuMemFreeHost(void *address) {
+  int fault = fake_enter(__func__);
+  pthread_mutex_lock(&fake_lock);
+  fake_object *memory = fake_memory_at((uintptr_t)address, 1);
+  if (!memory || memory->address != (uintptr_t)address || !memory->is_pinned || !fake_current())
+    return fake_leave(KDL_CUDA_ERROR_INVALID_VALUE);
+  fake_delete(memory);
+  return fake_leave(fault);
+}
 
 #ifndef FAKE_OLD
 

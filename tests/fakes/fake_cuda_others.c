@@ -3,8 +3,6 @@
  * declared as cuda.h has them. */
 #include "fake_cuda_state.h"
 
-#include <stdlib.h>
-
 #ifndef FAKE_OLD
 
 /* ------------------------------------------------------------------------------------------ */
@@ -87,11 +85,6 @@ int cuEventDestroy(void *event) {
   return cuEventDestroy_v2(event);
 }
 
-FAKE_EXPORT int cuEventQuery(void *event);
-int cuEventQuery(void *event) {
-  return cuEventSynchronize(event);
-}
-
 FAKE_EXPORT int cuModuleGetGlobal(uint64_t *address, size_t *size, void *module, const char *name);
 int cuModuleGetGlobal(uint64_t *address, size_t *size, void *module, const char *name) {
   return cuModuleGetGlobal_v2(address, size, module, name);
@@ -99,16 +92,7 @@ int cuModuleGetGlobal(uint64_t *address, size_t *size, void *module, const char 
 
 FAKE_EXPORT int cuMemAllocHost_v2(void **memory, size_t size);
 int cuMemAllocHost_v2(void **memory, size_t size) {
-  FAKE_ENTER();
-  *memory = malloc(size);
-  return fake_leave(*memory ? KDL_CUDA_SUCCESS : KDL_CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-FAKE_EXPORT int cuMemFreeHost(void *memory);
-int cuMemFreeHost(void *memory) {
-  FAKE_ENTER();
-  free(memory);
-  return fake_leave(KDL_CUDA_SUCCESS);
+  return cuMemHostAlloc(memory, size, KDL_CUDA_HOST_PORTABLE);
 }
 
 FAKE_EXPORT int cuMemAllocManaged(uint64_t *address, size_t size, unsigned flags);

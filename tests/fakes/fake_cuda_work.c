@@ -139,6 +139,12 @@ int cuEventSynchronize(void *handle) {
   return fake_leave(event ? event->context->sticky : KDL_CUDA_ERROR_INVALID_HANDLE);
 }
 
+int cuEventQuery(void *handle) {
+  FAKE_ENTER();
+  fake_object *event = fake_live(handle, FAKE_EVENT);
+  return fake_leave(event ? event->context->sticky : KDL_CUDA_ERROR_INVALID_HANDLE);
+}
+
 int cuEventElapsedTime(float *milliseconds, void *start, void *end) {
   FAKE_ENTER();
   fake_object *first = fake_live(start, FAKE_EVENT);

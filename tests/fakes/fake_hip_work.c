@@ -133,6 +133,12 @@ int hipEventSynchronize(void *handle) {
   return hip_leave(event ? fake_hip_lost(event->context) : invalid_handle);
 }
 
+int hipEventQuery(void *handle) {
+  HIP_ENTER();
+  fake_object *event = fake_live(handle, FAKE_EVENT);
+  return hip_leave(event ? fake_hip_lost(event->context) : invalid_handle);
+}
+
 int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
   HIP_ENTER();
   fake_object *first = fake_live(start, FAKE_EVENT);

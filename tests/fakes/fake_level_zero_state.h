@@ -13,6 +13,7 @@
 /* ze_result_t values that only a driver returns */
 enum {
   device_lost = 0x70000001,
+  out_of_host_memory = 0x70000002,
   build_failure = 0x70000004,
   unsupported_feature = 0x78000003,
   invalid_argument = 0x78000004,

@@ -368,6 +368,8 @@ int zeMemAllocHost(void *context_handle, const kdl_ze_host_mem_desc *desc, size_
   if (!context || desc->type != KDL_ZE_HOST_MEM_ALLOC_DESC || (alignment & (alignment - 1)))
     return fake_leave(context ? invalid_argument : invalid_handle);
   fake_object *memory = fake_allocate(context, size);
+  if (!memory)
+    return fake_leave(out_of_host_memory);
   memory->is_host = true;
   *address = (void *)(uintptr_t)memory->address;
   return fake_leave(KDL_ZE_SUCCESS);

@@ -74,6 +74,13 @@ fake_object *fake_allocate(fake_object *context, uint64_t size) {
   return memory;
 }
 
+uint64_t fake_memory_used(const fake_object *context) {
+  uint64_t used = 0;
+  for (fake_object *o = fake_next(NULL, FAKE_MEMORY); o; o = fake_next(o, FAKE_MEMORY))
+    used += o->context == context && !o->is_host && !o->is_pinned && !o->borrowed ? o->size : 0;
+  return used;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 

@@ -45,8 +45,9 @@ struct fake_object {
   bool recorded;
   double time; /* of events, in ms */
   uint64_t address, size;
-  bool borrowed; /* memory that the program registered and keeps */
-  bool is_host;  /* memory of the host that devices reach, which backends keep */
+  bool borrowed;  /* memory that the program registered and keeps */
+  bool is_pinned; /* memory of the host, from the driver */
+  bool is_host;   /* memory of the host that devices reach, which backends keep */
   char name[128];
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;
@@ -78,6 +79,9 @@ fake_object *fake_memory_at(uint64_t address, uint64_t size);
 
 /* Aligned as drivers do, and full of 0xa5; NULL where there is none. */
 fake_object *fake_allocate(fake_object *context, uint64_t size);
+
+/* Bytes of the context's device that are allocated. */
+uint64_t fake_memory_used(const fake_object *context);
 
 /* The variable of the code in a context, or NULL where it was not made yet. */
 fake_object *fake_find_variable(const fake_object *code, const fake_object *context,

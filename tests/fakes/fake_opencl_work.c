@@ -204,6 +204,16 @@ int32_t clReleaseEvent(void *event) {
   return fake_opencl_release(event, FAKE_EVENT, KDL_CL_INVALID_EVENT, __func__);
 }
 
+/* With opencl.running=1 the device is not done with anything. */
+int32_t clGetEventInfo(void *handle, uint32_t what, size_t room, void *value, size_t *size) {
+  FAKE_ENTER();
+  fake_object *event = fake_live(handle, FAKE_EVENT);
+  if (!event || what != KDL_CL_EVENT_COMMAND_EXECUTION_STATUS)
+    return fake_leave(event ? KDL_CL_INVALID_VALUE : KDL_CL_INVALID_EVENT);
+  int32_t state = fake_setting_number("running") ? KDL_CL_RUNNING : event->context->sticky;
+  return fake_leave(fake_opencl_give(&state, sizeof state, room, value, size));
+}
+
 int32_t clGetEventProfilingInfo(void *handle, uint32_t what, size_t room, void *value,
                                 size_t *size) {
   FAKE_ENTER();

@@ -123,6 +123,7 @@ FAULTY(queue_sync, 0, (void *d, void *q), (d, q))
 FAULTY(event_create, 1, (void *d, void **out), (d, out))
 FAULTY(event_record, 0, (void *d, void *e, void *q), (d, e, q))
 FAULTY(event_sync, 0, (void *d, void *e), (d, e))
+FAULTY(event_query, 0, (void *d, void *e, int *done), (d, e, done))
 FAULTY(event_wait, 0, (void *d, void *e, void *q), (d, e, q))
 FAULTY(event_elapsed, 0, (void *d, void *a, void *b, double *ns), (d, a, b, ns))
 FAULTY(alloc, 1, (void *d, uint64_t size, uint64_t *out), (d, size, out))
@@ -244,7 +245,7 @@ EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
   WRAP(queue_create), WRAP(queue_adopt), WRAP(queue_destroy), WRAP(queue_sync);
   WRAP(queue_capturing), WRAP(queue_native), WRAP(device_native);
   WRAP(event_create), WRAP(event_destroy), WRAP(event_record), WRAP(event_sync);
-  WRAP(event_wait), WRAP(event_elapsed);
+  WRAP(event_query), WRAP(event_wait), WRAP(event_elapsed);
   WRAP(alloc), WRAP(free), WRAP(write), WRAP(read), WRAP(copy), WRAP(fill);
 #undef WRAP
   if (getenv("FAULTY_NAME")) {

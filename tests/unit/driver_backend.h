@@ -240,6 +240,71 @@ static inline void check_events(const char *message) {
   end(&s);
 }
 
+static inline void check_done(const setup *s, void *event, int expected) {
+  int done = 2;
+  assert_ok(driver->event_query(s->device, event, &done));
+  assert_int_equal(done, expected);
+}
+
+/* `not_ready` makes the driver say so, and `broken` fail with `message`; NULL takes that back. */
+static inline void check_query(void (*set)(const char *how), const char *not_ready,
+                               const char *broken, const char *message) {
+  setup s = begin();
+  void *event;
+  int done = 2;
+  assert_ok(driver->event_create(s.device, &event));
+  check_done(&s, event, 1); /* holds nothing up */
+  assert_ok(driver->event_record(s.device, event, s.queue));
+  check_done(&s, event, 1);
+  set(not_ready);
+  check_done(&s, event, 0);
+  check_done(&s, event, 0);
+  set(broken);
+  assert_fails(driver->event_query(s.device, event, &done), KDL_DEVICE, message);
+  set(NULL);
+  check_done(&s, event, 1);
+  driver->event_destroy(s.device, event);
+  end(&s);
+}
+
+static inline void set_fault(const char *rules) {
+  inject(rules ? rules : "");
+}
+
+/* Of devices with 1 MiB: what is allocated is not free. */
+static inline void check_memory_info(void) {
+  setup s = begin();
+  uint64_t before = 0, after = 0, total = 0, memory;
+  assert_ok(driver->memory_info(s.device, &before, &total));
+  assert_int_equal(total, 1 << 20);
+  assert_ok(driver->alloc(s.device, 4096, &memory));
+  assert_ok(driver->memory_info(s.device, &after, &total));
+  assert_int_equal(before - after, 4096);
+  assert_ok(driver->free(s.device, memory));
+  end(&s);
+}
+
+/* Host memory of the driver's: copies go from it and to it. */
+static inline void check_host_memory(const char *free_message) {
+  setup s = begin();
+  void *data = NULL;
+  assert_ok(driver->alloc_host(s.device, sizeof(float) * count, &data));
+  assert_int_equal((uintptr_t)data % 64, 0);
+  float *y = data;
+  for (int i = 0; i < count; ++i)
+    y[i] = 1;
+  assert_ok(driver->write(s.device, s.queue, s.y, 0, data, sizeof(float) * count));
+  assert_ok(run_saxpy(&s, s.queue));
+  assert_ok(driver->read(s.device, s.queue, data, s.y, 0, sizeof(float) * count));
+  assert_ok(driver->queue_sync(s.device, s.queue));
+  for (int i = 0; i < count; ++i)
+    assert_true(y[i] == 1 + 2 * (float)i);
+  assert_ok(driver->free_host(s.device, data));
+  float own[4];
+  assert_fails(driver->free_host(s.device, own), KDL_DEVICE, free_message);
+  end(&s);
+}
+
 /* Patterns of every size over ranges of several, each between what must stay. */
 static inline void check_fills(const setup *s) {
   static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

@@ -41,6 +41,7 @@ enum { count = 256, most_calls = 400 };
 
 typedef struct {
   void *device, *queue, *adopted, *event, *module;
+  void *pinned;
   uint64_t x, y;
 } session;
 
@@ -69,7 +70,8 @@ static inline kdl_status work(session *s) {
   kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 0};
   float x[count], y[count];
   double ns;
-  int capturing;
+  int capturing, done;
+  uint64_t available, total;
   kdl_status status = driver->device_open(&desc, &s->device);
   if (status == KDL_OK)
     status = driver->queue_create(s->device, 0, &s->queue);
@@ -99,7 +101,13 @@ static inline kdl_status work(session *s) {
   if (status == KDL_OK)
     status = driver->event_sync(s->device, s->event);
   if (status == KDL_OK)
+    status = driver->event_query(s->device, s->event, &done);
+  if (status == KDL_OK)
     status = driver->event_elapsed(s->device, s->event, s->event, &ns);
+  if (status == KDL_OK && driver->memory_info)
+    status = driver->memory_info(s->device, &available, &total);
+  if (status == KDL_OK && driver->alloc_host)
+    status = driver->alloc_host(s->device, sizeof x, &s->pinned);
   if (status == KDL_OK)
     status = driver->copy(s->device, s->queue, s->x, 0, s->y, 0, sizeof x);
   if (status == KDL_OK)
@@ -116,6 +124,8 @@ static inline void put_away(session *s) {
     driver->module_unload(s->device, s->module);
   if (s->event)
     driver->event_destroy(s->device, s->event);
+  if (s->pinned)
+    (void)driver->free_host(s->device, s->pinned);
   if (s->x)
     (void)driver->free(s->device, s->x);
   if (s->y)

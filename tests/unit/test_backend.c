@@ -127,6 +127,20 @@ static void capture_survives_and_names_prefetch(void **state) {
   kdl_close(lib);
 }
 
+/* Slots that its table leaves empty: plain memory, and what cannot be told. */
+static void what_a_backend_lacks(void **state) {
+  (void)state;
+  void *data = NULL;
+  uint64_t total = 7;
+  assert_ok(kdl_alloc_host(null_device(), 100, &data));
+  assert_int_equal((uintptr_t)data % 64, 0);
+  assert_ok(kdl_free_host(null_device(), data));
+  assert_fails(kdl_memory_info(null_device(), NULL, &total), KDL_UNSUPPORTED,
+               "kdl_memory_info: cuda:sm_90 (null): its driver does not tell how much memory is "
+               "free; kdl_device_get tells how much there is");
+  assert_int_equal(total, 7);
+}
+
 static void copies_cross_devices(void **state) {
   (void)state;
   kdl_queue *here, *there;
@@ -264,6 +278,7 @@ int main(void) {
       cmocka_unit_test(failed_load_falls_back_and_is_undone),
       cmocka_unit_test(chain_keeps_the_first_code),
       cmocka_unit_test(capture_survives_and_names_prefetch),
+      cmocka_unit_test(what_a_backend_lacks),
       cmocka_unit_test(copies_cross_devices),
       cmocka_unit_test(queue_of_another_device_is_told),
       cmocka_unit_test(adopting_comes_first),

@@ -92,6 +92,7 @@ static kdl_status move_data(session *s) {
 static kdl_status launch_all(session *s) {
   uint32_t n = 1;
   double ns = -1;
+  int done = 0;
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   kdl_kernel_info info = {.size = sizeof info};
   kdl_status status = kdl_sym(s->lib, the_device(), "k", NULL, &s->kernel);
@@ -107,6 +108,8 @@ static kdl_status launch_all(session *s) {
     status = kdl_event_wait(s->last, s->adopted);
   if (status == KDL_OK)
     status = kdl_event_sync(s->last);
+  if (status == KDL_OK)
+    status = kdl_event_query(s->last, &done);
   if (status == KDL_OK)
     status = kdl_event_elapsed(s->first, s->last, &ns);
   if (status == KDL_OK)

@@ -283,6 +283,30 @@ static void test_events(void **state) {
                "handle");
 }
 
+static void test_event_query(void **state) {
+  (void)state;
+  check_query(set_fault, "cuEventQuery:1+:600", "cuEventQuery:1+:700",
+              "cuda:0: cuEventQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access "
+              "was encountered");
+}
+
+static void test_memory_info(void **state) {
+  (void)state;
+  check_memory_info();
+}
+
+static void test_host_memory(void **state) {
+  (void)state;
+  check_host_memory("cuda:0: cuMemFreeHost: CUDA_ERROR_INVALID_VALUE (1): invalid argument");
+  setup s = begin();
+  void *data;
+  inject("cuMemHostAlloc:1+:2");
+  assert_fails(driver->alloc_host(s.device, 64, &data), KDL_NO_MEMORY,
+               "cuda:0: cuMemHostAlloc of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+  inject("");
+  end(&s);
+}
+
 static void test_memory_runs_out(void **state) {
   (void)state;
   check_memory_runs_out("cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out "
@@ -433,6 +457,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_fills_and_copies),
       cmocka_unit_test(test_copies_between_devices),
       cmocka_unit_test(test_events),
+      cmocka_unit_test(test_event_query),
+      cmocka_unit_test(test_memory_info),
+      cmocka_unit_test(test_host_memory),
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
       cmocka_unit_test(test_globals),

@@ -263,6 +263,24 @@ static void test_events(void **state) {
   check_events(expected);
 }
 
+static void test_event_query(void **state) {
+  (void)state;
+  expect("hip:0: hipEventQuery: hipErrorIllegalAddress (700)%s",
+         WORDS("an illegal memory access was encountered"));
+  check_query(set_fault, "hipEventQuery:1+:600", "hipEventQuery:1+:700", expected);
+}
+
+static void test_memory_info(void **state) {
+  (void)state;
+  check_memory_info();
+}
+
+static void test_host_memory(void **state) {
+  (void)state;
+  expect("hip:0: hipHostFree: hipErrorInvalidValue (1)%s", WORDS("invalid argument"));
+  check_host_memory(expected);
+}
+
 static void test_memory_runs_out(void **state) {
   (void)state;
   expect("hip:0: hipMalloc of 2097152 bytes: hipErrorOutOfMemory (2)%s", WORDS("out of memory"));
@@ -404,6 +422,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_fills_and_copies),
       cmocka_unit_test(test_copies_between_devices),
       cmocka_unit_test(test_events),
+      cmocka_unit_test(test_event_query),
+      cmocka_unit_test(test_memory_info),
+      cmocka_unit_test(test_host_memory),
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
       cmocka_unit_test(test_globals),

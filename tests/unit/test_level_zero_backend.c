@@ -317,6 +317,17 @@ static void test_events(void **state) {
   end(&s);
 }
 
+static void test_event_query(void **state) {
+  (void)state;
+  check_query(set_fault, "zeEventQueryStatus:1+:1", "zeEventQueryStatus:1+:1879048193",
+              "level_zero:0: zeEventQueryStatus: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)");
+}
+
+static void test_host_memory(void **state) {
+  (void)state;
+  check_host_memory("level_zero:0: zeMemFree: ZE_RESULT_ERROR_INVALID_ARGUMENT (0x78000004)");
+}
+
 /* Where the driver signals late, an event that is recorded again must be another one: the fake
  * counts every reset that would let somebody wait for ever. */
 static void test_events_that_are_recorded_again(void **state) {
@@ -486,6 +497,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_copies_between_devices),
       cmocka_unit_test(test_devices_that_do_not_reach_each_other),
       cmocka_unit_test(test_events),
+      cmocka_unit_test(test_event_query),
+      cmocka_unit_test(test_host_memory),
       cmocka_unit_test(test_events_that_are_recorded_again),
       cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_only_what_was_allocated_is_freed),

@@ -23,6 +23,8 @@ static kdl_select_opts select_opts = {.size = sizeof select_opts};
 static kdl_queue_opts queue_opts = {.size = sizeof queue_opts};
 static kdl_image_info image_info = {.size = sizeof image_info};
 static kdl_kernel_info kernel_info = {.size = sizeof kernel_info};
+static uint64_t byte_count;
+static int done;
 static kdl_device_info device_info = {.size = sizeof device_info};
 static kdl_choice choice = {.size = sizeof choice};
 static kdl_writer_image image = {.size = sizeof image, .data = "x", .data_size = 1};
@@ -98,6 +100,9 @@ static kdl_status drop_bytes(kdl_status status, void **bytes) {
     free(*bytes);
   return status;
 }
+static kdl_status drop_host(kdl_status status, void **data) {
+  return status == KDL_OK ? kdl_free_host(device, *data) : status;
+}
 static kdl_status drop_memory(kdl_status status, kdl_buffer *buffer) {
   return status == KDL_OK ? kdl_free(buffer) : status;
 }
@@ -170,6 +175,10 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sync, kdl_sync(a[0]), "n", queue)                                                          \
   X(kdl_alloc, drop_memory(kdl_alloc(a[0], 16, a[1]), a[1]), "nn", device, &other)                 \
   X(kdl_free, kdl_free(a[0]), "o", &other)                                                         \
+  X(kdl_buffer_device, kdl_buffer_device(a[0], a[1]), "nn", &memory, &out)                         \
+  X(kdl_memory_info, kdl_memory_info(a[0], a[1], a[2]), "noo", device, &byte_count, &byte_count)   \
+  X(kdl_alloc_host, drop_host(kdl_alloc_host(a[0], 16, a[1]), a[1]), "nn", device, &out)           \
+  X(kdl_free_host, kdl_free_host(a[0], a[1]), "no", device, native)                                \
   X(kdl_write, kdl_write(a[0], a[1], 0, a[2], 4), "nnn", queue, &memory, numbers)                  \
   X(kdl_read, kdl_read(a[0], a[1], a[2], 0, 4), "nnn", queue, numbers, &memory)                    \
   X(kdl_copy, kdl_copy(a[0], a[1], 0, a[2], 8, 4), "nnn", queue, &memory, &memory)                 \
@@ -179,6 +188,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_event_destroy, DONE(kdl_event_destroy(a[0])), "o", native)                                 \
   X(kdl_event_record, kdl_event_record(a[0], a[1]), "nn", event, queue)                            \
   X(kdl_event_sync, kdl_event_sync(a[0]), "n", event)                                              \
+  X(kdl_event_query, kdl_event_query(a[0], a[1]), "nn", event, &done)                              \
   X(kdl_event_wait, kdl_event_wait(a[0], a[1]), "nn", event, queue)                                \
   X(kdl_event_elapsed, elapsed(a[0], a[1], a[2]), "nnn", event, event, &ns)                        \
   X(kdl_device_native, kdl_device_native(a[0], KDL_NATIVE_DEVICE, a[1]), "nn", device, &out)       \

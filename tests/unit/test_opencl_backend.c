@@ -255,6 +255,18 @@ static void test_events(void **state) {
   end(&s);
 }
 
+static void set_state(const char *how) {
+  bool is_running = how && strcmp(how, "running") == 0;
+  setenv("KDL_FAKE_SETTINGS", is_running ? "opencl.running=1" : "", 1);
+  inject(how && !is_running ? how : "");
+}
+
+static void test_event_query(void **state) {
+  (void)state;
+  check_query(set_state, "running", "clGetEventInfo:1+:-58",
+              "opencl:0: clGetEventInfo: CL_INVALID_EVENT (-58)");
+}
+
 static void test_an_error_of_the_device_shows_when_waiting(void **state) {
   (void)state;
   setup s = begin();
@@ -419,6 +431,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_fills_and_copies),
       cmocka_unit_test(test_memory_that_is_not_there),
       cmocka_unit_test(test_events),
+      cmocka_unit_test(test_event_query),
       cmocka_unit_test(test_an_error_of_the_device_shows_when_waiting),
       cmocka_unit_test(test_what_the_compiler_says_is_told),
       cmocka_unit_test(test_versions_and_options),

@@ -39,6 +39,9 @@ enum {
   KDL_CUDA_CLUSTER_LAUNCH = 120,
 };
 
+/* CU_MEMHOSTALLOC_PORTABLE: pinned for every context. */
+enum { KDL_CUDA_HOST_PORTABLE = 1 };
+
 /* CUstreamCaptureMode, CUstreamCaptureStatus, CUstream_flags */
 enum { KDL_CUDA_CAPTURE_MODE_RELAXED = 2 };
 enum { KDL_CUDA_CAPTURE_STATUS_NONE = 0 };

@@ -36,6 +36,10 @@ static const kdl_backend_table table = {
     .queue_native = kdl_cuda_queue_native,
     .event_native = kdl_cuda_event_native,
     .kernel_native = kdl_cuda_kernel_native,
+    .event_query = kdl_cuda_event_query,
+    .memory_info = kdl_cuda_memory_info,
+    .alloc_host = kdl_cuda_alloc_host,
+    .free_host = kdl_cuda_free_host,
 };
 
 static const kdl_backend_table *open_backend(const kdl_backend_host *host) {

@@ -35,6 +35,18 @@ kdl_status kdl_cuda_event_sync(void *handle, void *event) {
   return kdl_cuda_leave(&scope, kdl_cuda.event_sync(event), "cuEventSynchronize");
 }
 
+kdl_status kdl_cuda_event_query(void *handle, void *event, int *out_done) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.event_query(event);
+  *out_done = error == KDL_CUDA_SUCCESS;
+  return kdl_cuda_leave(&scope, error == KDL_CUDA_ERROR_NOT_READY ? KDL_CUDA_SUCCESS : error,
+                        "cuEventQuery");
+}
+
 /* The event may be one of another device. */
 kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;

@@ -21,6 +21,36 @@ kdl_status kdl_cuda_free(void *device, uint64_t address) {
   return kdl_cuda_leave(&scope, kdl_cuda.free(address), "cuMemFree_v2");
 }
 
+kdl_status kdl_cuda_memory_info(void *handle, uint64_t *out_free, uint64_t *out_total) {
+  kdl_cuda_device *device = handle;
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
+  if (status != KDL_OK)
+    return status;
+  size_t available = 0, total = 0;
+  int error = kdl_cuda.memory_info(&available, &total);
+  *out_free = available;
+  *out_total = total;
+  return kdl_cuda_leave(&scope, error, "cuMemGetInfo_v2");
+}
+
+kdl_status kdl_cuda_alloc_host(void *device, uint64_t size, void **out_data) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.alloc_host(out_data, size, KDL_CUDA_HOST_PORTABLE);
+  return kdl_cuda_leave(&scope, error, "cuMemHostAlloc of %llu bytes", (unsigned long long)size);
+}
+
+kdl_status kdl_cuda_free_host(void *device, void *data) {
+  kdl_cuda_scope scope;
+  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_cuda_leave(&scope, kdl_cuda.free_host(data), "cuMemFreeHost");
+}
+
 kdl_status kdl_cuda_write(void *device, void *queue_handle, uint64_t address, uint64_t offset,
                           const void *data, uint64_t size) {
   kdl_cuda_queue *queue = queue_handle;

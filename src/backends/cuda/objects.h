@@ -160,12 +160,16 @@ kdl_status kdl_cuda_event_create(void *device, void **out_event);
 void kdl_cuda_event_destroy(void *device, void *event);
 kdl_status kdl_cuda_event_record(void *device, void *event, void *queue);
 kdl_status kdl_cuda_event_sync(void *device, void *event);
+kdl_status kdl_cuda_event_query(void *device, void *event, int *out_done);
 kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue);
 kdl_status kdl_cuda_event_elapsed(void *device, void *start, void *end, double *out_ns);
 void *kdl_cuda_event_native(void *device, void *event);
 
 kdl_status kdl_cuda_alloc(void *device, uint64_t size, uint64_t *out_address);
 kdl_status kdl_cuda_free(void *device, uint64_t address);
+kdl_status kdl_cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
+kdl_status kdl_cuda_alloc_host(void *device, uint64_t size, void **out_data);
+kdl_status kdl_cuda_free_host(void *device, void *data);
 kdl_status kdl_cuda_write(void *device, void *queue, uint64_t address, uint64_t offset,
                           const void *data, uint64_t size);
 kdl_status kdl_cuda_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,

@@ -15,8 +15,12 @@ enum {
   KDL_HIP_ERROR_NO_DEVICE = 100,
   KDL_HIP_ERROR_INVALID_DEVICE = 101, /* of hipInit of ROCm 5.2 (Debian 12) where there is none */
   KDL_HIP_ERROR_NOT_FOUND = 500,
+  KDL_HIP_ERROR_NOT_READY = 600,
   KDL_HIP_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
 };
+
+/* hipHostMallocPortable: pinned for every device. */
+enum { KDL_HIP_HOST_PORTABLE = 1 };
 
 /* hipStreamCaptureMode, hipStreamCaptureStatus, flags of streams */
 enum { KDL_HIP_CAPTURE_MODE_RELAXED = 2 };

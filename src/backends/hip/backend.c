@@ -36,6 +36,10 @@ static const kdl_backend_table table = {
     .queue_native = kdl_hip_queue_native,
     .event_native = kdl_hip_event_native,
     .kernel_native = kdl_hip_kernel_native,
+    .event_query = kdl_hip_event_query,
+    .memory_info = kdl_hip_memory_info,
+    .alloc_host = kdl_hip_alloc_host,
+    .free_host = kdl_hip_free_host,
 };
 
 static const kdl_backend_table *open_backend(const kdl_backend_host *host) {

@@ -33,6 +33,21 @@ kdl_status kdl_hip_event_sync(void *device, void *event) {
   return kdl_hip_leave(&scope, kdl_hip.event_sync(event), "hipEventSynchronize");
 }
 
+/* That it is not ready is remembered as an error of the thread, by some releases. */
+kdl_status kdl_hip_event_query(void *device, void *event, int *out_done) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_hip.event_query(event);
+  *out_done = error == KDL_HIP_SUCCESS;
+  if (error == KDL_HIP_ERROR_NOT_READY) {
+    (void)kdl_hip.last_error();
+    error = KDL_HIP_SUCCESS;
+  }
+  return kdl_hip_leave(&scope, error, "hipEventQuery");
+}
+
 kdl_status kdl_hip_event_wait(void *device, void *event, void *queue_handle) {
   const kdl_hip_queue *queue = queue_handle;
   kdl_hip_scope scope;

@@ -27,6 +27,35 @@ kdl_status kdl_hip_free(void *device, uint64_t address) {
   return kdl_hip_leave(&scope, kdl_hip.free(pointer_to(address)), "hipFree");
 }
 
+kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_total) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  size_t available = 0, total = 0;
+  int error = kdl_hip.memory_info(&available, &total);
+  *out_free = available;
+  *out_total = total;
+  return kdl_hip_leave(&scope, error, "hipMemGetInfo");
+}
+
+kdl_status kdl_hip_alloc_host(void *device, uint64_t size, void **out_data) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_hip.alloc_host(out_data, size, KDL_HIP_HOST_PORTABLE);
+  return kdl_hip_leave(&scope, error, "hipHostMalloc of %llu bytes", (unsigned long long)size);
+}
+
+kdl_status kdl_hip_free_host(void *device, void *data) {
+  kdl_hip_scope scope;
+  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
+  if (status != KDL_OK)
+    return status;
+  return kdl_hip_leave(&scope, kdl_hip.free_host(data), "hipHostFree");
+}
+
 /* The runtime reads what it is given to write; its type is older than const. */
 kdl_status kdl_hip_write(void *device, void *queue, uint64_t address, uint64_t offset,
                          const void *data, uint64_t size) {

@@ -250,6 +250,7 @@ static const kdl_backend_table table = {
     KDL_HERE_NATIVES,
     .kernel_native = kernel_native,
     .after_fork = kdl_host_pool_after_fork,
+    .memory_info = kdl_host_memory_info,
 };
 
 static const kdl_backend_table *open_backend(const kdl_backend_host *host) {

@@ -69,6 +69,9 @@ void kdl_host_group_memory_give(void *memory);
 /* Runs every group and returns when all are done. */
 kdl_status kdl_host_run(const kdl_host_work *work);
 
+/* The machine's memory: what the system could give, and all of it. */
+kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
+
 /* In the child of a fork the pool has no threads. */
 void kdl_host_pool_after_fork(void);
 

@@ -35,6 +35,9 @@ static const kdl_backend_table table = {
     .queue_native = kdl_ze_queue_native,
     .event_native = kdl_ze_event_native,
     .kernel_native = kdl_ze_kernel_native,
+    .event_query = kdl_ze_event_query,
+    .alloc_host = kdl_ze_alloc_host,
+    .free_host = kdl_ze_free_host,
 };
 
 static const kdl_backend_table *open_backend(const kdl_backend_host *host) {

@@ -81,6 +81,17 @@ kdl_status kdl_ze_event_sync(void *device, void *event) {
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeEventHostSynchronize");
 }
 
+kdl_status kdl_ze_event_query(void *device, void *event, int *out_done) {
+  kdl_ze_stamp *stamp = last_stamp(device, event);
+  int error = stamp ? kdl_ze.event_status(stamp->event) : KDL_ZE_SUCCESS;
+  if (stamp)
+    kdl_ze_stamp_drop(device, stamp);
+  *out_done = error == KDL_ZE_SUCCESS;
+  return error == KDL_ZE_SUCCESS || error == KDL_ZE_NOT_READY
+             ? KDL_OK
+             : kdl_ze_fail(device, error, "zeEventQueryStatus");
+}
+
 /* The queue has the stamp until it has passed it. */
 static kdl_status append_wait(kdl_ze_queue *queue, kdl_ze_stamp *stamp, bool *out_kept) {
   kdl_status status = kdl_ze_queue_lock_for_wait(queue);

@@ -50,6 +50,21 @@ kdl_status kdl_ze_free(void *handle, uint64_t address) {
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeMemFree");
 }
 
+kdl_status kdl_ze_alloc_host(void *handle, uint64_t size, void **out_data) {
+  kdl_ze_device *device = handle;
+  kdl_ze_host_mem_desc desc = {.type = KDL_ZE_HOST_MEM_ALLOC_DESC};
+  int error = kdl_ze.alloc_host(device->context, &desc, size, alignment, out_data);
+  return error == KDL_ZE_SUCCESS
+             ? KDL_OK
+             : kdl_ze_fail(device, error, "zeMemAllocHost of %llu bytes", (unsigned long long)size);
+}
+
+kdl_status kdl_ze_free_host(void *handle, void *data) {
+  kdl_ze_device *device = handle;
+  int error = kdl_ze.free(device->context, data);
+  return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeMemFree");
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Moving                                                                                       */
 

@@ -98,6 +98,10 @@ enum {
 
 enum { KDL_CL_MEM_READ_WRITE = 1 };
 
+/* cl_event_info; below KDL_CL_COMPLETE is the error that ended it */
+enum { KDL_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3 };
+enum { KDL_CL_COMPLETE = 0, KDL_CL_RUNNING = 1 };
+
 enum { KDL_CL_PROFILING_COMMAND_END = 0x1283 };
 
 /* cl_device_pci_bus_info_khr */

@@ -34,6 +34,7 @@ static const kdl_backend_table table = {
     .queue_native = kdl_opencl_queue_native,
     .event_native = kdl_opencl_event_native,
     .kernel_native = kdl_opencl_kernel_native,
+    .event_query = kdl_opencl_event_query,
 };
 
 static const kdl_backend_table *open_backend(const kdl_backend_host *host) {

@@ -80,6 +80,25 @@ kdl_status kdl_opencl_event_sync(void *handle, void *event_handle) {
                                  : kdl_opencl_fail(device->ordinal, error, "clWaitForEvents");
 }
 
+kdl_status kdl_opencl_event_query(void *handle, void *event_handle, int *out_done) {
+  kdl_opencl_device *device = handle;
+  void *marker = NULL;
+  int32_t state = KDL_CL_COMPLETE;
+  kdl_status status = retain(device, event_handle, &marker);
+  if (status != KDL_OK)
+    return status;
+  int32_t error = marker ? kdl_opencl.event_info(marker, KDL_CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                 sizeof state, &state, NULL)
+                         : KDL_CL_SUCCESS;
+  release(device, marker);
+  if (error != KDL_CL_SUCCESS)
+    return kdl_opencl_fail(device->ordinal, error, "clGetEventInfo");
+  if (state < KDL_CL_COMPLETE)
+    return kdl_opencl_fail(device->ordinal, state, "clGetEventInfo: the work before the event");
+  *out_done = state == KDL_CL_COMPLETE;
+  return KDL_OK;
+}
+
 kdl_status kdl_opencl_event_wait(void *handle, void *event_handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;

@@ -187,6 +187,7 @@ kdl_status kdl_opencl_event_create(void *device, void **out_event);
 void kdl_opencl_event_destroy(void *device, void *event);
 kdl_status kdl_opencl_event_record(void *device, void *event, void *queue);
 kdl_status kdl_opencl_event_sync(void *device, void *event);
+kdl_status kdl_opencl_event_query(void *device, void *event, int *out_done);
 kdl_status kdl_opencl_event_wait(void *device, void *event, void *queue);
 kdl_status kdl_opencl_event_elapsed(void *device, void *start, void *end, double *out_ns);
 void *kdl_opencl_event_native(void *device, void *event);

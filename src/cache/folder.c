@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cache/folder.h"
 
+#include "base/array.h"
 #include "base/error.h"
 
 #include <dirent.h>
@@ -105,14 +106,11 @@ typedef struct {
 } file_list;
 
 static bool append(file_list *list, const kdl_cache_file *file) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 64;
-    kdl_cache_file *files = realloc(list->files, capacity * sizeof *files);
-    if (!files)
-      return false;
-    list->files = files;
-    list->capacity = capacity;
-  }
+  kdl_cache_file *files =
+      kdl_array_grow(list->files, list->count, &list->capacity, 64, sizeof *files);
+  if (!files)
+    return false;
+  list->files = files;
   list->files[list->count++] = *file;
   return true;
 }

@@ -5,6 +5,7 @@
  * those of clang-offload-bundler, whose names go on with what the bytes are for. What a SYCL
  * program's table describes comes before them, what a search of the other sections finds after.
  */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "container/elf_sections.h"
@@ -125,14 +126,10 @@ static kdl_status collect(kdl_container *container, const kdl_section_table *elf
                    !(header.flags & KDL_SECTION_EXEC) && elf->names.size;
     if (header.size == 0 || (!by_type && !by_name))
       continue;
-    if (list->count == list->capacity) {
-      size_t capacity = list->capacity ? list->capacity * 2 : 16;
-      candidate *items = realloc(list->items, capacity * sizeof *items);
-      if (!items)
-        return kdl_container_no_memory(container);
-      list->items = items;
-      list->capacity = capacity;
-    }
+    candidate *items = kdl_array_grow(list->items, list->count, &list->capacity, 16, sizeof *items);
+    if (!items)
+      return kdl_container_no_memory(container);
+    list->items = items;
     list->items[list->count++] = (candidate){.section = header};
   }
   for (size_t i = 0; i < list->count; ++i) {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "container/string_table.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 bool kdl_string_table_add(kdl_string_table *table, kdl_string text) {
-  if (table->count == table->capacity) {
-    size_t capacity = table->capacity ? table->capacity * 2 : 32;
-    kdl_table_entry *entries = realloc(table->entries, capacity * sizeof *entries);
-    if (!entries)
-      return false;
-    table->entries = entries;
-    table->capacity = capacity;
-  }
+  kdl_table_entry *entries =
+      kdl_array_grow(table->entries, table->count, &table->capacity, 32, sizeof *entries);
+  if (!entries)
+    return false;
+  table->entries = entries;
   table->entries[table->count] = (kdl_table_entry){.text = text, .order = table->count};
   ++table->count;
   return true;

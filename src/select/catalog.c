@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/catalog.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "base/sort.h"
@@ -205,14 +206,10 @@ typedef struct {
 } name_collector;
 
 static bool append_name(kernel_list *list, kdl_string name) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 8;
-    kdl_string *names = realloc(list->names, capacity * sizeof *names);
-    if (!names)
-      return false;
-    list->names = names;
-    list->capacity = capacity;
-  }
+  kdl_string *names = kdl_array_grow(list->names, list->count, &list->capacity, 8, sizeof *names);
+  if (!names)
+    return false;
+  list->names = names;
   list->names[list->count++] = name;
   return true;
 }

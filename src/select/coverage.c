@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/coverage.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "select/selector.h"
@@ -98,14 +99,11 @@ static bool add_holding(kdl_inventory *inventory, const inventory_image *image, 
     inventory->holdings[before].value = value;
     return true;
   }
-  if (inventory->holding_count == inventory->holding_capacity) {
-    size_t capacity = inventory->holding_capacity ? inventory->holding_capacity * 2 : 64;
-    holding *holdings = realloc(inventory->holdings, capacity * sizeof *holdings);
-    if (!holdings)
-      return false;
-    inventory->holdings = holdings;
-    inventory->holding_capacity = capacity;
-  }
+  holding *holdings = kdl_array_grow(inventory->holdings, inventory->holding_count,
+                                     &inventory->holding_capacity, 64, sizeof *holdings);
+  if (!holdings)
+    return false;
+  inventory->holdings = holdings;
   inventory->latest[number] = inventory->holding_count;
   inventory->holdings[inventory->holding_count++] = (holding){number, value};
   return true;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/found.h"
 
+#include "base/array.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 kdl_device_spec *kdl_found_add(kdl_found_list *list) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 8;
-    kdl_device_spec *specs = realloc(list->specs, capacity * sizeof *specs);
-    if (!specs) {
-      list->is_short = true;
-      return NULL;
-    }
-    list->specs = specs;
-    list->capacity = capacity;
+  kdl_device_spec *specs =
+      kdl_array_grow(list->specs, list->count, &list->capacity, 8, sizeof *specs);
+  if (!specs) {
+    list->is_short = true;
+    return NULL;
   }
+  list->specs = specs;
   kdl_device_spec *spec = &list->specs[list->count++];
   *spec = (kdl_device_spec){
       .backend = list->report.backend,

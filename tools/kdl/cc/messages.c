@@ -6,6 +6,7 @@
  */
 #include "cc/messages.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/report.h"
 
@@ -30,16 +31,12 @@ static void note(list *all, kdl_string text, bool is_own, size_t job) {
   size_t i = 0;
   while (i < all->count && !kdl_text_equal(all->items[i].text, text))
     ++i;
-  if (i == all->capacity) {
-    size_t capacity = all->capacity ? all->capacity * 2 : 16;
-    message *items = realloc(all->items, capacity * sizeof *items);
-    if (!items) {
-      all->failed = true;
-      return;
-    }
-    all->items = items;
-    all->capacity = capacity;
+  message *items = kdl_array_grow(all->items, i, &all->capacity, 16, sizeof *items);
+  if (!items) {
+    all->failed = true;
+    return;
   }
+  all->items = items;
   if (i == all->count) {
     all->items[i] = (message){text, is_own, calloc(all->job_count, sizeof(bool))};
     all->failed |= !all->items[i].jobs;

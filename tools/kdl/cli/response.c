@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/response.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/input.h"
 
@@ -16,14 +17,10 @@ static kdl_status expand(cli_words *words, char *word, int depth);
 static kdl_status add(cli_words *words, char *word) {
   if (words->count == most_words)
     return kdl_fail(KDL_BAD_CALL, "found more than %d words, expected at most that", most_words);
-  if (words->count == words->capacity) {
-    size_t capacity = words->capacity ? words->capacity * 2 : 64;
-    char **items = realloc(words->items, capacity * sizeof *items);
-    if (!items)
-      return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
-    words->items = items;
-    words->capacity = capacity;
-  }
+  char **items = kdl_array_grow(words->items, words->count, &words->capacity, 64, sizeof *items);
+  if (!items)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
+  words->items = items;
   words->items[words->count++] = word;
   return KDL_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/table.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -53,16 +54,12 @@ void cli_table_destroy(cli_table *table) {
 }
 
 static void add_item(cli_table *table, kdl_string text, const char *label, size_t column) {
-  if (table->count == table->capacity) {
-    size_t capacity = table->capacity ? table->capacity * 2 : 64;
-    item *items = realloc(table->items, capacity * sizeof *items);
-    if (!items) {
-      table->out_of_memory = true;
-      return;
-    }
-    table->items = items;
-    table->capacity = capacity;
+  item *items = kdl_array_grow(table->items, table->count, &table->capacity, 64, sizeof *items);
+  if (!items) {
+    table->out_of_memory = true;
+    return;
   }
+  table->items = items;
   char *printable = cli_text_printable(text);
   if (!printable) {
     table->out_of_memory = true;

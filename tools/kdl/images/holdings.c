@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/holdings.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,14 +29,11 @@ static int compare_held(const void *left, const void *right) {
 }
 
 bool cli_holdings_add(cli_holdings *holdings, kdl_string kernel, size_t image) {
-  if (holdings->item_count == holdings->capacity) {
-    size_t capacity = holdings->capacity ? holdings->capacity * 2 : 64;
-    holding *items = realloc(holdings->items, capacity * sizeof *items);
-    if (!items)
-      return false;
-    holdings->items = items;
-    holdings->capacity = capacity;
-  }
+  holding *items =
+      kdl_array_grow(holdings->items, holdings->item_count, &holdings->capacity, 64, sizeof *items);
+  if (!items)
+    return false;
+  holdings->items = items;
   holdings->items[holdings->item_count++] = (holding){kernel, (uint32_t)image};
   return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/names.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "image/image.h"
 #include "images/kinds.h"
@@ -17,14 +18,11 @@ static int compare(const void *left, const void *right) {
 }
 
 static bool append(cli_names *names, kdl_string name) {
-  if (names->count == names->capacity) {
-    size_t capacity = names->capacity ? names->capacity * 2 : 16;
-    kdl_string *items = realloc(names->items, capacity * sizeof *items);
-    if (!items)
-      return false;
-    names->items = items;
-    names->capacity = capacity;
-  }
+  kdl_string *items =
+      kdl_array_grow(names->items, names->count, &names->capacity, 16, sizeof *items);
+  if (!items)
+    return false;
+  names->items = items;
   names->items[names->count++] = name;
   return true;
 }

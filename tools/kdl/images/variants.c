@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "images/variants.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "target/kernel_key.h"
 
@@ -21,14 +22,11 @@ void cli_variants_free(cli_variants *variants) {
 }
 
 static bool append(cli_variants *variants, struct cli_variant variant) {
-  if (variants->count == variants->capacity) {
-    size_t capacity = variants->capacity ? variants->capacity * 2 : 16;
-    struct cli_variant *items = realloc(variants->items, capacity * sizeof *items);
-    if (!items)
-      return false;
-    variants->items = items;
-    variants->capacity = capacity;
-  }
+  struct cli_variant *items =
+      kdl_array_grow(variants->items, variants->count, &variants->capacity, 16, sizeof *items);
+  if (!items)
+    return false;
+  variants->items = items;
   variant.order = variants->count;
   variants->items[variants->count++] = variant;
   return true;

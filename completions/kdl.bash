@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin link verify embed devices doctor explain which run cc cache bench trace help'
+  local commands='ls pack extract annotate merge thin link verify embed devices doctor explain which run cc cache trace bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 

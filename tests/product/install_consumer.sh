@@ -51,6 +51,7 @@ include/kdl/mlir/Passes.td"
 # Those that `kdl bench` opens, where Clang and LLVM 22 could make them.
 peers=$(cd "$build/lib" && for peer in kdl_peer_*.so; do [ ! -e "$peer" ] || echo "LIB/kdl/$peer"; done)
 expected_files="bin/kdl
+bin/kdl-bench
 $linker
 $mlir
 $peers

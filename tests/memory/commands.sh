@@ -49,7 +49,10 @@ devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
   each devices
   ;;
-host) run host '' ;;
+host) # of one image, so that there is nothing to fall back to
+  "$kdl" thin "$examples/saxpy.offload" --keep=0 -o lib
+  run host ''
+  ;;
 cuda) run cuda 'cuda:sm_90 driver=13.0' ;;
 hip) run hip 'hip:gfx90a:sramecc+:xnack- driver=7.0.0' ;;
 level_zero) run level_zero 'level_zero:pvc il=1.4' ;;

@@ -6,10 +6,11 @@
  *
  *     one       allocation n fails
  *     onwards   allocation n fails, and all that follow
+ *     program   allocation n fails, where n grows by a fiftieth of itself, and at least by one
  *
  * Each run ends as the one with enough memory does, with the same output; or it says what was
- * short, with an exit code below 5. With KDL_SHORT_OF_MEMORY=PROGRAM[,STEP] it may end as it likes,
- * but not by a signal or with a report of a sanitizer, and n grows by STEP.
+ * short, with an exit code below 5. With `program` it may end as it likes, but not by a signal or
+ * with a report of a sanitizer.
  */
 #include "fail_allocation.h"
 
@@ -28,17 +29,21 @@ int __real_main(int argc, char **argv);
 int __wrap_main(int argc, char **argv);
 const char *__asan_default_options(void);
 const char *__lsan_default_options(void);
+int __lsan_is_turned_off(void);
 const char *__ubsan_default_options(void);
 
-/* What a sanitizer ends a process with. A test program that is cut short leaks, and cmocka would
- * take a crash for a failed test. */
+/* What a sanitizer ends a process with, and limits. */
 enum { reported = 86, most_exit_codes = 5, longest_run_s = 60, most_problems = 20 };
 
+/* Where cmocka would take a crash for a failed test. */
 const char *__asan_default_options(void) {
+  return "exitcode=86:handle_segv=2:handle_sigfpe=2";
+}
+
+/* A test that fails leaves behind what it has. */
+int __lsan_is_turned_off(void) {
   const char *how = getenv("KDL_SHORT_OF_MEMORY");
-  return how && strncmp(how, "program", 7) == 0
-             ? "exitcode=86:detect_leaks=0:handle_segv=2:handle_sigbus=2:handle_sigfpe=2"
-             : "exitcode=86";
+  return how && strcmp(how, "program") == 0;
 }
 
 const char *__lsan_default_options(void) {
@@ -128,14 +133,12 @@ static const char *problem(const ending *end, const ending *whole, bool is_progr
 }
 
 static int each(const char *how, int argc, char **argv) {
-  bool is_program = strncmp(how, "program", 7) == 0;
-  const char *comma = strchr(how, ',');
-  unsigned step = comma ? (unsigned)strtoul(comma + 1, NULL, 10) : 1;
-  unsigned problems = 0, refused = 0, at = 1;
+  bool is_program = strcmp(how, "program") == 0;
+  unsigned problems = 0, refused = 0, runs = 0;
   ending whole = run(0, how, argc, argv);
   const char *wrong = problem(&whole, &whole, is_program);
   bool more = !wrong;
-  for (; more && problems < most_problems; at += more ? step : 0) {
+  for (unsigned at = 1; more && problems < most_problems; at += 1 + (is_program ? at / 50 : 0)) {
     ending end = run(at, how, argc, argv);
     more = end.reached;
     const char *found = problem(&end, &whole, is_program);
@@ -144,12 +147,13 @@ static int each(const char *how, int argc, char **argv) {
       printf("allocation %u: %s: exit code %d\n%s%s\n", at, found, WEXITSTATUS(end.status), end.out,
              end.err);
     }
+    runs += more;
     refused += end.status != whole.status;
     free_ending(&end);
   }
   if (wrong)
     printf("with enough memory: %s\n%s%s\n", wrong, whole.out, whole.err);
-  printf("%u allocations, %u runs cut short, %u problems\n", at - 1, refused, problems);
+  printf("%u allocations, %u runs cut short, %u problems\n", runs, refused, problems);
   free_ending(&whole);
   return wrong || problems || (!is_program && refused < 3);
 }

@@ -66,6 +66,7 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
       .name = found->ranked.selection->name.data,
       .constants = constants,
       .ranked = found->ranked,
+      .key = found->ranked.selection->key,
   };
   lib->kernels = kernel;
   lib->unbind = unbind;

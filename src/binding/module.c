@@ -35,7 +35,8 @@ static int64_t now_ns(void) {
 static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
                             const kdl_backend_image *image) {
   const kdl_runtime *runtime = module->runtime;
-  int64_t start = now_ns();
+  bool is_told = kdl_debug_on(KDL_DEBUG_LOAD);
+  int64_t start = is_told ? now_ns() : 0;
   module->kind = image->kind;
   kdl_status status = kdl_runtime_hold(runtime);
   if (status != KDL_OK)
@@ -54,10 +55,10 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
                                      .image = module->image,
                                      .bytes = image->data_size,
                                      .failed = status != KDL_OK});
-  if (status == KDL_OK)
+  if (is_told && status == KDL_OK)
     kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
               (double)(now_ns() - start) / 1000);
-  else
+  else if (is_told)
     kdl_debug(KDL_DEBUG_LOAD, "%s: not loaded: %s", image->name, kdl_error_message());
   return status;
 }

@@ -523,7 +523,10 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *s
     if (status != KDL_OK)
       return status;
     /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
-    status = kdl_region_skip_zeros(region, offset + used, &offset);
+    offset += used;
+    const uint8_t *next = offset < region->size ? kdl_region_peek(region, offset, 1) : NULL;
+    if (!next || !*next)
+      status = kdl_region_skip_zeros(region, offset, &offset);
     if (status != KDL_OK)
       return status;
   }

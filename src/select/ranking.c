@@ -28,7 +28,7 @@ static bool has_tag(const kdl_image *image, kdl_string tag) {
 /* Why the device cannot launch a kernel of which the key says this. Images mostly say the same:
  * what was found of the last key is kept. */
 typedef struct {
-  kdl_string key; /* `data` is NULL at first */
+  kdl_kernel_key key; /* nothing is present and `text.data` is NULL at first */
   uint64_t reasons;
 } launch_limits;
 
@@ -36,15 +36,13 @@ typedef struct {
 static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_query *query,
                               launch_limits *last) {
   const kdl_string *value = kdl_catalog_kernel_key(catalog, index, query->kernel);
-  kdl_kernel_key key;
   if (!value)
     return 0;
-  if (last->key.data && kdl_text_equal(*value, last->key))
+  if (last->key.text.data && kdl_text_equal(*value, last->key.text))
     return last->reasons;
-  last->key = *value;
-  last->reasons = kdl_kernel_parse(*value, &key, NULL)
-                      ? kdl_kernel_fit(&key, &query->device->rule, &query->device->limits)
-                      : KDL_REASON(MALFORMED_KEY);
+  if (!kdl_kernel_parse(*value, &last->key, NULL))
+    return KDL_REASON(MALFORMED_KEY);
+  last->reasons = kdl_kernel_fit(&last->key, &query->device->rule, &query->device->limits);
   return last->reasons;
 }
 
@@ -114,7 +112,7 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
 }
 
 size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
-                         kdl_candidate *out_candidates) {
+                         kdl_candidate *out_candidates, kdl_kernel_key *out_key) {
   const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
   size_t eligible = 0;
   launch_limits last = {0};
@@ -125,5 +123,6 @@ size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
     eligible += out_candidates[eligible].eligible;
   }
   kdl_sort(out_candidates, eligible, sizeof *out_candidates, compare_candidates);
+  *out_key = last.key;
   return eligible;
 }

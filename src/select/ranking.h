@@ -50,8 +50,9 @@ typedef struct kdl_candidate {
  * of others where the query says so; allocates nothing itself. */
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates);
 
-/* The eligible ones alone, as kdl_rank orders them, of all images. */
+/* The eligible ones alone, as kdl_rank orders them, of all images; and the kernel's key in one of
+ * them, with a NULL `text.data` where none has one. */
 size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
-                         kdl_candidate *out_candidates);
+                         kdl_candidate *out_candidates, kdl_kernel_key *out_key);
 
 #endif

@@ -102,7 +102,8 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
   if (kernel->name.length) /* else any kernel */
     query.kernel = kernel->name;
   size_t shortages = kdl_catalog_shortages(selector->catalog);
-  size_t eligible = kdl_rank_eligible(selector->catalog, &query, candidates);
+  kdl_kernel_key key;
+  size_t eligible = kdl_rank_eligible(selector->catalog, &query, candidates, &key);
   bool is_right = kdl_catalog_shortages(selector->catalog) == shortages;
   kdl_selection *made =
       is_right ? malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1)
@@ -115,6 +116,7 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
     made->name = (kdl_string){name, kernel->name.length};
     atomic_init(&made->handle, NULL);
     made->count = eligible;
+    made->key = key;
     made->is_one_module = true;
     for (size_t i = 0; i < eligible; ++i) {
       made->images[i] = candidates[i].image;

@@ -32,6 +32,7 @@ typedef struct kdl_selection {
   _Atomic(struct kdl_kernel *) handle; /* what binding/kernel.h made of it, or NULL */
   size_t count;
   bool is_one_module; /* the images are variants of the same code */
+  kdl_kernel_key key; /* of one of the images; `text.data` is NULL where none has one */
   uint32_t images[];
 } kdl_selection;
 

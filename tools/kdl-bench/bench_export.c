@@ -39,32 +39,25 @@ void cli_bench_write_folded(const bench_results *results, const char *command, F
 
 static void begin_event(cli_json *json, const char *phase, const char *name, unsigned row) {
   cli_json_begin_object(json);
-  cli_json_key(json, "ph");
-  cli_json_text(json, phase);
-  cli_json_key(json, "name");
-  cli_json_text(json, name);
-  cli_json_key(json, "pid");
-  cli_json_number(json, 1);
-  cli_json_key(json, "tid");
-  cli_json_number(json, row);
+  cli_json_put_text(json, "ph", phase);
+  cli_json_put_text(json, "name", name);
+  cli_json_put_number(json, "pid", 1);
+  cli_json_put_number(json, "tid", row);
 }
 
 static void name_row(cli_json *json, unsigned row, const char *name, size_t length) {
   begin_event(json, "M", "thread_name", row);
   cli_json_key(json, "args");
   cli_json_begin_object(json);
-  cli_json_key(json, "name");
-  cli_json_bytes(json, (kdl_string){name, length});
+  cli_json_put_bytes(json, "name", (kdl_string){name, length});
   cli_json_end_object(json);
   cli_json_end_object(json);
 }
 
 static void add_span(cli_json *json, unsigned row, const bench_figure *figure, double start) {
   begin_event(json, "X", strrchr(figure->name, '/') + 1, row);
-  cli_json_key(json, "ts");
-  cli_json_real(json, start / 1e3, 3);
-  cli_json_key(json, "dur");
-  cli_json_real(json, figure->median > 0 ? figure->median / 1e3 : 0, 3);
+  cli_json_put_real(json, "ts", start / 1e3, 3);
+  cli_json_put_real(json, "dur", figure->median > 0 ? figure->median / 1e3 : 0, 3);
   cli_json_key(json, "args");
   cli_json_begin_object(json);
   const struct {
@@ -73,8 +66,7 @@ static void add_span(cli_json *json, unsigned row, const bench_figure *figure, d
   } values[] = {{"median_ns", figure->median}, {"low_ns", figure->low}, {"high_ns", figure->high},
                 {"p5_ns", figure->p5},         {"p95_ns", figure->p95}, {"p99_ns", figure->p99}};
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
-    cli_json_key(json, values[i].key);
-    cli_json_real(json, values[i].value, 3);
+    cli_json_put_real(json, values[i].key, values[i].value, 3);
   }
   cli_json_end_object(json);
   cli_json_end_object(json);
@@ -110,12 +102,10 @@ static double add_row(cli_json *json, const bench_results *results, size_t first
 void cli_bench_write_trace(const bench_results *results, const char *command, FILE *file) {
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
-  cli_json_key(&json, "displayTimeUnit");
-  cli_json_text(&json, "ns");
+  cli_json_put_text(&json, "displayTimeUnit", "ns");
   cli_json_key(&json, "otherData");
   cli_json_begin_object(&json);
-  cli_json_key(&json, "command");
-  cli_json_text(&json, command);
+  cli_json_put_text(&json, "command", command);
   cli_json_end_object(&json);
   cli_json_key(&json, "traceEvents");
   cli_json_begin_array(&json);
@@ -149,20 +139,17 @@ void cli_bench_write_lnt(const bench_results *results, const char *command, FILE
              {"command", command}};
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
-  cli_json_key(&json, "format_version");
-  cli_json_text(&json, "2");
+  cli_json_put_text(&json, "format_version", "2");
   cli_json_key(&json, "machine");
   cli_json_begin_object(&json);
   for (size_t i = 0; i < sizeof about / sizeof *about; ++i) {
-    cli_json_key(&json, about[i].key);
-    cli_json_text(&json, about[i].text);
+    cli_json_put_text(&json, about[i].key, about[i].text);
   }
   cli_json_end_object(&json);
   cli_json_key(&json, "run");
   cli_json_begin_object(&json);
   for (size_t i = 0; i < sizeof run / sizeof *run; ++i) {
-    cli_json_key(&json, run[i].key);
-    cli_json_text(&json, run[i].text);
+    cli_json_put_text(&json, run[i].key, run[i].text);
   }
   cli_json_end_object(&json);
   cli_json_key(&json, "tests");
@@ -171,10 +158,8 @@ void cli_bench_write_lnt(const bench_results *results, const char *command, FILE
     char name[BENCH_NAME + 8];
     snprintf(name, sizeof name, "kdl/%s", results->figures[i].name);
     cli_json_begin_object(&json);
-    cli_json_key(&json, "name");
-    cli_json_text(&json, name);
-    cli_json_key(&json, "execution_time");
-    cli_json_real(&json, results->figures[i].median / 1e9, 12);
+    cli_json_put_text(&json, "name", name);
+    cli_json_put_real(&json, "execution_time", results->figures[i].median / 1e9, 12);
     cli_json_end_object(&json);
   }
   cli_json_end_array(&json);

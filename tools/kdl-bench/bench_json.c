@@ -14,26 +14,6 @@ static const char schema[] = "kdl-bench-1";
 /* ------------------------------------------------------------------------------------------ */
 /* Writing                                                                                      */
 
-static void put_text(cli_json *json, const char *key, const char *text) {
-  cli_json_key(json, key);
-  cli_json_text(json, text);
-}
-
-static void put_number(cli_json *json, const char *key, size_t number) {
-  cli_json_key(json, key);
-  cli_json_number(json, number);
-}
-
-static void put_real(cli_json *json, const char *key, double real, int digits) {
-  cli_json_key(json, key);
-  cli_json_real(json, real, digits);
-}
-
-static void put_bool(cli_json *json, const char *key, bool value) {
-  cli_json_key(json, key);
-  cli_json_bool(json, value);
-}
-
 /* Texts that the system may not tell. */
 static void put_known(cli_json *json, const char *key, const char *text) {
   cli_json_key(json, key);
@@ -46,81 +26,81 @@ static void put_known(cli_json *json, const char *key, const char *text) {
 static void write_machine(cli_json *json, const bench_machine *machine) {
   cli_json_key(json, "machine");
   cli_json_begin_object(json);
-  put_text(json, "host", machine->host);
+  cli_json_put_text(json, "host", machine->host);
   put_known(json, "cpu", machine->cpu);
-  put_number(json, "cpus", machine->cpus);
-  put_bool(json, "virtual", machine->is_virtual);
-  put_text(json, "kernel", machine->kernel);
+  cli_json_put_number(json, "cpus", machine->cpus);
+  cli_json_put_bool(json, "virtual", machine->is_virtual);
+  cli_json_put_text(json, "kernel", machine->kernel);
   cli_json_key(json, "pinned");
   if (machine->pinned < 0)
     cli_json_null(json);
   else
     cli_json_number(json, (uint64_t)machine->pinned);
   put_known(json, "governor", machine->governor);
-  put_real(json, "mhz", machine->mhz, 0);
-  put_real(json, "load", machine->load, 2);
-  put_real(json, "noise", machine->noise, 4);
+  cli_json_put_real(json, "mhz", machine->mhz, 0);
+  cli_json_put_real(json, "load", machine->load, 2);
+  cli_json_put_real(json, "noise", machine->noise, 4);
   cli_json_key(json, "others");
   if (machine->others < 0)
     cli_json_null(json);
   else
     cli_json_real(json, machine->others, 4);
-  put_real(json, "timer_ns", machine->timer_ns, 2);
-  put_real(json, "step_ns", machine->step_ns, 1);
+  cli_json_put_real(json, "timer_ns", machine->timer_ns, 2);
+  cli_json_put_real(json, "step_ns", machine->step_ns, 1);
   cli_json_end_object(json);
 }
 
 static void write_figure(cli_json *json, const bench_figure *figure) {
   cli_json_begin_object(json);
-  put_text(json, "name", figure->name);
-  put_text(json, "unit", "ns");
-  put_number(json, "samples", figure->samples);
-  put_number(json, "rounds", figure->rounds);
-  put_real(json, "median", figure->median, 3);
-  put_real(json, "low", figure->low, 3);
-  put_real(json, "high", figure->high, 3);
-  put_real(json, "p5", figure->p5, 3);
-  put_real(json, "p95", figure->p95, 3);
-  put_real(json, "p99", figure->p99, 3);
+  cli_json_put_text(json, "name", figure->name);
+  cli_json_put_text(json, "unit", "ns");
+  cli_json_put_number(json, "samples", figure->samples);
+  cli_json_put_number(json, "rounds", figure->rounds);
+  cli_json_put_real(json, "median", figure->median, 3);
+  cli_json_put_real(json, "low", figure->low, 3);
+  cli_json_put_real(json, "high", figure->high, 3);
+  cli_json_put_real(json, "p5", figure->p5, 3);
+  cli_json_put_real(json, "p95", figure->p95, 3);
+  cli_json_put_real(json, "p99", figure->p99, 3);
   cli_json_end_object(json);
 }
 
 static void write_comparison(cli_json *json, const bench_comparison *comparison) {
   cli_json_begin_object(json);
-  put_text(json, "of", comparison->of);
-  put_text(json, "to", comparison->to);
-  put_number(json, "blocks", comparison->blocks);
-  put_number(json, "rounds", comparison->rounds);
-  put_real(json, "ratio", comparison->ratio.median, 6);
-  put_real(json, "low", comparison->ratio.low, 6);
-  put_real(json, "high", comparison->ratio.high, 6);
+  cli_json_put_text(json, "of", comparison->of);
+  cli_json_put_text(json, "to", comparison->to);
+  cli_json_put_number(json, "blocks", comparison->blocks);
+  cli_json_put_number(json, "rounds", comparison->rounds);
+  cli_json_put_real(json, "ratio", comparison->ratio.median, 6);
+  cli_json_put_real(json, "low", comparison->ratio.low, 6);
+  cli_json_put_real(json, "high", comparison->ratio.high, 6);
   cli_json_end_object(json);
 }
 
 static void write_check(cli_json *json, const bench_check *check) {
   cli_json_begin_object(json);
-  put_text(json, "name", check->name);
-  put_real(json, "sum", check->sum, 3);
-  put_real(json, "total", check->total, 3);
-  put_real(json, "limit", BENCH_SUM_LIMIT, 2);
-  put_real(json, "slack", check->slack, 3);
-  put_bool(json, "holds", check->holds);
-  put_bool(json, "noisy", check->noisy);
+  cli_json_put_text(json, "name", check->name);
+  cli_json_put_real(json, "sum", check->sum, 3);
+  cli_json_put_real(json, "total", check->total, 3);
+  cli_json_put_real(json, "limit", BENCH_SUM_LIMIT, 2);
+  cli_json_put_real(json, "slack", check->slack, 3);
+  cli_json_put_bool(json, "holds", check->holds);
+  cli_json_put_bool(json, "noisy", check->noisy);
   cli_json_end_object(json);
 }
 
 static void write_curve(cli_json *json, const bench_results *results, const bench_curve *curve) {
   cli_json_begin_object(json);
-  put_text(json, "name", curve->name);
-  put_text(json, "parameter", curve->parameter);
-  put_real(json, "exponent", curve->growth.exponent, 4);
-  put_real(json, "at_one", curve->growth.at_one, 3);
+  cli_json_put_text(json, "name", curve->name);
+  cli_json_put_text(json, "parameter", curve->parameter);
+  cli_json_put_real(json, "exponent", curve->growth.exponent, 4);
+  cli_json_put_real(json, "at_one", curve->growth.at_one, 3);
   cli_json_key(json, "points");
   cli_json_begin_array(json);
   for (size_t i = 0; i < curve->count; ++i) {
     cli_json_begin_object(json);
-    put_real(json, "at", curve->at[i], 0);
-    put_text(json, "figure", results->figures[curve->figures[i]].name);
+    cli_json_put_real(json, "at", curve->at[i], 0);
+    cli_json_put_text(json, "figure", results->figures[curve->figures[i]].name);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -130,17 +110,17 @@ static void write_curve(cli_json *json, const bench_results *results, const benc
 void cli_bench_write_json(const bench_results *results, const char *command, FILE *file) {
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
-  put_text(&json, "schema", schema);
-  put_text(&json, "suite", results->suite);
-  put_text(&json, "command", command);
-  put_text(&json, "libkdl", kdl_version());
-  put_text(&json, "date", results->machine.date);
-  put_bool(&json, "complete", !results->interrupted);
+  cli_json_put_text(&json, "schema", schema);
+  cli_json_put_text(&json, "suite", results->suite);
+  cli_json_put_text(&json, "command", command);
+  cli_json_put_text(&json, "libkdl", kdl_version());
+  cli_json_put_text(&json, "date", results->machine.date);
+  cli_json_put_bool(&json, "complete", !results->interrupted);
   write_machine(&json, &results->machine);
   cli_json_key(&json, "notes");
   cli_json_begin_object(&json);
   for (size_t i = 0; i < results->note_count; ++i)
-    put_text(&json, results->notes[i].key, results->notes[i].text);
+    cli_json_put_text(&json, results->notes[i].key, results->notes[i].text);
   cli_json_end_object(&json);
 #define WRITE_ALL(member, call)                                                                    \
   cli_json_key(&json, #member "s");                                                                \
@@ -157,8 +137,8 @@ void cli_bench_write_json(const bench_results *results, const char *command, FIL
   cli_json_begin_array(&json);
   for (size_t i = 0; i < results->skip_count; ++i) {
     cli_json_begin_object(&json);
-    put_text(&json, "what", results->skips[i].what);
-    put_text(&json, "why", results->skips[i].why);
+    cli_json_put_text(&json, "what", results->skips[i].what);
+    cli_json_put_text(&json, "why", results->skips[i].why);
     cli_json_end_object(&json);
   }
   cli_json_end_array(&json);

@@ -8,26 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void text(cli_json *json, const char *key, const char *value) {
-  cli_json_key(json, key);
-  cli_json_text(json, value);
-}
-
-static void bytes(cli_json *json, const char *key, kdl_string value) {
-  cli_json_key(json, key);
-  cli_json_bytes(json, value);
-}
-
-static void number(cli_json *json, const char *key, uint64_t value) {
-  cli_json_key(json, key);
-  cli_json_number(json, value);
-}
-
-static void yes_or_no(cli_json *json, const char *key, bool value) {
-  cli_json_key(json, key);
-  cli_json_bool(json, value);
-}
-
 static void words(cli_json *json, const char *key, const ld_words *list) {
   cli_json_key(json, key);
   cli_json_begin_array(json);
@@ -42,9 +22,9 @@ static void linker_itself(cli_json *json) {
   ld_version_build(build, sizeof build);
   cli_json_key(json, "linker");
   cli_json_begin_object(json);
-  text(json, "version", kdl_version());
-  text(json, "llvm", llvm);
-  text(json, "build", build);
+  cli_json_put_text(json, "version", kdl_version());
+  cli_json_put_text(json, "llvm", llvm);
+  cli_json_put_text(json, "build", build);
   cli_json_end_object(json);
 }
 
@@ -54,20 +34,20 @@ static void candidate(cli_json *json, const ld_candidate *its) {
   const kdl_string *tag = kdl_find_value(image->pairs, image->pair_count, "variant_tag");
   const kdl_string none = {"", 0};
   cli_json_begin_object(json);
-  text(json, "library", its->library->name);
-  number(json, "image", its->image);
-  bytes(json, "triple", image->triple);
-  bytes(json, "arch", image->arch);
-  bytes(json, "features", features ? *features : none);
-  bytes(json, "tag", tag ? *tag : none);
-  yes_or_no(json, "chosen", its->is_chosen);
+  cli_json_put_text(json, "library", its->library->name);
+  cli_json_put_number(json, "image", its->image);
+  cli_json_put_bytes(json, "triple", image->triple);
+  cli_json_put_bytes(json, "arch", image->arch);
+  cli_json_put_bytes(json, "features", features ? *features : none);
+  cli_json_put_bytes(json, "tag", tag ? *tag : none);
+  cli_json_put_bool(json, "chosen", its->is_chosen);
   cli_json_key(json, "reasons");
   cli_json_begin_array(json);
   for (size_t i = 0; i < its->explanation.reason_count; ++i) {
     cli_json_begin_object(json);
-    text(json, "code", its->explanation.reasons[i].code);
-    text(json, "words", its->explanation.reasons[i].words);
-    text(json, "fix", its->explanation.reasons[i].fix);
+    cli_json_put_text(json, "code", its->explanation.reasons[i].code);
+    cli_json_put_text(json, "words", its->explanation.reasons[i].words);
+    cli_json_put_text(json, "fix", its->explanation.reasons[i].fix);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -80,8 +60,8 @@ static void microkernels(cli_json *json, const ld_linker *linker) {
   for (size_t i = 0; i < linker->choice_count; ++i) {
     const ld_choice *choice = &linker->choices[i];
     cli_json_begin_object(json);
-    bytes(json, "symbol", choice->symbol);
-    number(json, "calls", choice->calls);
+    cli_json_put_bytes(json, "symbol", choice->symbol);
+    cli_json_put_number(json, "calls", choice->calls);
     cli_json_key(json, "candidates");
     cli_json_begin_array(json);
     for (size_t c = 0; c < choice->count; ++c)
@@ -92,8 +72,8 @@ static void microkernels(cli_json *json, const ld_linker *linker) {
   cli_json_end_array(json);
   cli_json_key(json, "calls");
   cli_json_begin_object(json);
-  number(json, "before", linker->calls_before);
-  number(json, "after", linker->calls_after);
+  cli_json_put_number(json, "before", linker->calls_before);
+  cli_json_put_number(json, "after", linker->calls_after);
   cli_json_end_object(json);
 }
 
@@ -102,10 +82,10 @@ static void constants(cli_json *json, const ld_constants *bound) {
   cli_json_begin_array(json);
   for (size_t i = 0; i < bound->count; ++i) {
     cli_json_begin_object(json);
-    text(json, "name", bound->items[i].name);
-    text(json, "type", bound->items[i].type);
-    text(json, "value", bound->items[i].value);
-    yes_or_no(json, "given", bound->items[i].is_given);
+    cli_json_put_text(json, "name", bound->items[i].name);
+    cli_json_put_text(json, "type", bound->items[i].type);
+    cli_json_put_text(json, "value", bound->items[i].value);
+    cli_json_put_bool(json, "given", bound->items[i].is_given);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -114,11 +94,11 @@ static void constants(cli_json *json, const ld_constants *bound) {
 static void output_made(cli_json *json, const ld_linker *linker, const ld_output *output) {
   cli_json_key(json, "output");
   cli_json_begin_object(json);
-  text(json, "kind", output->kind);
-  text(json, "triple", linker->target.triple);
-  text(json, "arch", linker->target.arch);
-  number(json, "bytes", output->size);
-  text(json, "program", output->program);
+  cli_json_put_text(json, "kind", output->kind);
+  cli_json_put_text(json, "triple", linker->target.triple);
+  cli_json_put_text(json, "arch", linker->target.arch);
+  cli_json_put_number(json, "bytes", output->size);
+  cli_json_put_text(json, "program", output->program);
   cli_json_end_object(json);
 }
 
@@ -132,7 +112,7 @@ static void times(cli_json *json, const ld_stages *stages) {
   cli_json_key(json, "microseconds");
   cli_json_begin_object(json);
   for (size_t i = 0; i < LD_STAGE_COUNT; ++i)
-    number(json, names[i], stages->microseconds[i]);
+    cli_json_put_number(json, names[i], stages->microseconds[i]);
   cli_json_end_object(json);
 }
 
@@ -145,12 +125,12 @@ kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, cons
   kdl_out out = {device, sizeof device, 0};
   kdl_device_spec_print(&linker->request->device.spec, &out);
   cli_json_begin_object(&json);
-  number(&json, "report", 1);
+  cli_json_put_number(&json, "report", 1);
   linker_itself(&json);
-  text(&json, "caller", linker->request->caller);
-  text(&json, "device", device);
+  cli_json_put_text(&json, "caller", linker->request->caller);
+  cli_json_put_text(&json, "device", device);
   if (error)
-    text(&json, "error", error);
+    cli_json_put_text(&json, "error", error);
   words(&json, "kernels", &linker->kernels);
   microkernels(&json, linker);
   constants(&json, &linker->constants);

@@ -122,3 +122,28 @@ void cli_json_null(cli_json *json) {
   begin_value(json);
   fputs("null", json->file);
 }
+
+void cli_json_put_text(cli_json *json, const char *key, const char *text) {
+  cli_json_key(json, key);
+  cli_json_text(json, text);
+}
+
+void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes) {
+  cli_json_key(json, key);
+  cli_json_bytes(json, bytes);
+}
+
+void cli_json_put_number(cli_json *json, const char *key, uint64_t number) {
+  cli_json_key(json, key);
+  cli_json_number(json, number);
+}
+
+void cli_json_put_real(cli_json *json, const char *key, double real, int digits) {
+  cli_json_key(json, key);
+  cli_json_real(json, real, digits);
+}
+
+void cli_json_put_bool(cli_json *json, const char *key, bool value) {
+  cli_json_key(json, key);
+  cli_json_bool(json, value);
+}

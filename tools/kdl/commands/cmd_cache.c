@@ -95,24 +95,16 @@ static kdl_status add_object(void *user, const kdl_cache_look *look) {
   char used[32];
   format_time(&look->file->used, used);
   cli_json_begin_object(json);
-  cli_json_key(json, "key");
-  cli_json_bytes(json, (kdl_string){look->file->name, KDL_DIGEST_TEXT - 1});
-  cli_json_key(json, "size");
-  cli_json_number(json, look->file->size);
-  cli_json_key(json, "used");
-  cli_json_text(json, used);
+  cli_json_put_bytes(json, "key", (kdl_string){look->file->name, KDL_DIGEST_TEXT - 1});
+  cli_json_put_number(json, "size", look->file->size);
+  cli_json_put_text(json, "used", used);
   if (entry) {
-    cli_json_key(json, "image_kind");
-    cli_json_text(json, kdl_image_kind_name(entry->kind));
-    cli_json_key(json, "device");
-    cli_json_bytes(json, field(entry->question, "device"));
-    cli_json_key(json, "source");
-    cli_json_bytes(json, field(entry->notes, "source"));
-    cli_json_key(json, "question");
-    cli_json_bytes(json, entry->question);
+    cli_json_put_text(json, "image_kind", kdl_image_kind_name(entry->kind));
+    cli_json_put_bytes(json, "device", field(entry->question, "device"));
+    cli_json_put_bytes(json, "source", field(entry->notes, "source"));
+    cli_json_put_bytes(json, "question", entry->question);
   } else {
-    cli_json_key(json, "trouble");
-    cli_json_text(json, look->trouble);
+    cli_json_put_text(json, "trouble", look->trouble);
   }
   cli_json_end_object(json);
   return KDL_OK;
@@ -147,20 +139,13 @@ static void print_totals(const kdl_cache_settings *settings, const kdl_cache_tot
 static void print_totals_json(const kdl_cache_settings *settings, const kdl_cache_totals *totals) {
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
-  cli_json_key(&json, "folder");
-  cli_json_bytes(&json, text(settings->dir));
-  cli_json_key(&json, "mode");
-  cli_json_text(&json, mode_names[settings->mode]);
-  cli_json_key(&json, "entries");
-  cli_json_number(&json, totals->entries);
-  cli_json_key(&json, "bytes");
-  cli_json_number(&json, totals->bytes);
-  cli_json_key(&json, "limit");
-  cli_json_number(&json, settings->limit);
-  cli_json_key(&json, "temporary_files");
-  cli_json_number(&json, totals->other);
-  cli_json_key(&json, "temporary_bytes");
-  cli_json_number(&json, totals->other_bytes);
+  cli_json_put_bytes(&json, "folder", text(settings->dir));
+  cli_json_put_text(&json, "mode", mode_names[settings->mode]);
+  cli_json_put_number(&json, "entries", totals->entries);
+  cli_json_put_number(&json, "bytes", totals->bytes);
+  cli_json_put_number(&json, "limit", settings->limit);
+  cli_json_put_number(&json, "temporary_files", totals->other);
+  cli_json_put_number(&json, "temporary_bytes", totals->other_bytes);
   cli_json_end_object(&json);
 }
 

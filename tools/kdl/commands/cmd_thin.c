@@ -88,19 +88,13 @@ static void put_image(cli_json *json, const thinning *work, size_t index) {
   for (outer = image; outer.parent != KDL_NO_PARENT;)
     kdl_image_get(work->input->lib, outer.parent, &outer);
   cli_json_begin_object(json);
-  cli_json_key(json, "index");
-  cli_json_number(json, index);
-  cli_json_key(json, "image_kind");
-  cli_json_text(json, kdl_image_kind_name(image.kind));
-  cli_json_key(json, "arch");
-  cli_json_bytes(json, image.arch);
-  cli_json_key(json, "size");
-  cli_json_number(json, image.byte_count);
-  cli_json_key(json, "kept");
-  cli_json_bool(json, work->chosen[outer.index]);
+  cli_json_put_number(json, "index", index);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "size", image.byte_count);
+  cli_json_put_bool(json, "kept", work->chosen[outer.index]);
   if (work->why[index]) {
-    cli_json_key(json, "why");
-    cli_json_text(json, work->why[index]);
+    cli_json_put_text(json, "why", work->why[index]);
   }
   cli_json_end_object(json);
 }
@@ -108,10 +102,8 @@ static void put_image(cli_json *json, const thinning *work, size_t index) {
 static kdl_status print_json(const thinning *work, const char *output) {
   cli_json json = {.file = stdout};
   cli_json_begin_object(&json);
-  cli_json_key(&json, "file");
-  cli_json_text(&json, work->input->name);
-  cli_json_key(&json, "output");
-  cli_json_text(&json, output);
+  cli_json_put_text(&json, "file", work->input->name);
+  cli_json_put_text(&json, "output", output);
   cli_json_key(&json, "images");
   cli_json_begin_array(&json);
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)

@@ -30,13 +30,10 @@ static kdl_status print_json(const cli_question *question, const kdl_choice *cho
   if (status != KDL_OK)
     return status;
   cli_json_begin_object(&json);
-  cli_json_key(&json, "file");
-  cli_json_text(&json, question->input->name);
-  cli_json_key(&json, "kernel");
-  cli_json_text(&json, question->kernel);
+  cli_json_put_text(&json, "file", question->input->name);
+  cli_json_put_text(&json, "kernel", question->kernel);
   if (choice) {
-    cli_json_key(&json, "device");
-    cli_json_text(&json, choice->device);
+    cli_json_put_text(&json, "device", choice->device);
   }
   cli_json_key(&json, "image");
   if (choice)
@@ -44,17 +41,12 @@ static kdl_status print_json(const cli_question *question, const kdl_choice *cho
   else
     cli_json_null(&json);
   if (choice) {
-    cli_json_key(&json, "image_kind");
-    cli_json_text(&json, kdl_image_kind_name(choice->kind));
-    cli_json_key(&json, "triple");
-    cli_json_bytes(&json, image.triple);
-    cli_json_key(&json, "arch");
-    cli_json_bytes(&json, image.arch);
-    cli_json_key(&json, "fit");
-    cli_json_text(&json, choice->fit);
+    cli_json_put_text(&json, "image_kind", kdl_image_kind_name(choice->kind));
+    cli_json_put_bytes(&json, "triple", image.triple);
+    cli_json_put_bytes(&json, "arch", image.arch);
+    cli_json_put_text(&json, "fit", choice->fit);
   } else {
-    cli_json_key(&json, "error");
-    cli_json_text(&json, kdl_error_message());
+    cli_json_put_text(&json, "error", kdl_error_message());
   }
   cli_json_end_object(&json);
   return cli_output_flush();

@@ -29,25 +29,16 @@ static void put_image(cli_json *json, const cli_question *question, const kdl_ve
   kdl_image_info image = {.size = sizeof image};
   kdl_image_get(question->input->lib, verdict->image, &image);
   cli_json_begin_object(json);
-  cli_json_key(json, "index");
-  cli_json_number(json, verdict->image);
-  cli_json_key(json, "module");
-  cli_json_number(json, image.module);
-  cli_json_key(json, "chosen");
-  cli_json_bool(json, verdict->chosen);
-  cli_json_key(json, "eligible");
-  cli_json_bool(json, verdict->eligible);
-  cli_json_key(json, "rank");
-  cli_json_number(json, verdict->rank);
+  cli_json_put_number(json, "index", verdict->image);
+  cli_json_put_number(json, "module", image.module);
+  cli_json_put_bool(json, "chosen", verdict->chosen);
+  cli_json_put_bool(json, "eligible", verdict->eligible);
+  cli_json_put_number(json, "rank", verdict->rank);
   put_reasons(json, verdict);
-  cli_json_key(json, "image_kind");
-  cli_json_text(json, kdl_image_kind_name(image.kind));
-  cli_json_key(json, "arch");
-  cli_json_bytes(json, image.arch);
-  cli_json_key(json, "priority");
-  cli_json_number(json, verdict->priority);
-  cli_json_key(json, "fit");
-  cli_json_text(json, verdict->eligible ? verdict->fit : "");
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "priority", verdict->priority);
+  cli_json_put_text(json, "fit", verdict->eligible ? verdict->fit : "");
   put_fixes(json, verdict);
   cli_json_end_object(json);
 }
@@ -60,11 +51,6 @@ static void put_kernel(cli_json *json, const char *kernel) {
     cli_json_null(json);
 }
 
-static void put_count(cli_json *json, const char *key, size_t count) {
-  cli_json_key(json, key);
-  cli_json_number(json, count);
-}
-
 static void put_coverage(cli_json *json, const cli_question *question,
                          const kdl_coverage *coverage) {
   cli_json_key(json, "coverage");
@@ -73,11 +59,11 @@ static void put_coverage(cli_json *json, const cli_question *question,
     return;
   }
   cli_json_begin_object(json);
-  put_count(json, "modules", coverage->modules);
-  put_count(json, "modules_run", coverage->modules_run);
-  put_count(json, "kernels", coverage->kernels);
-  put_count(json, "kernels_run", coverage->kernels_run);
-  put_count(json, "unreadable", coverage->unreadable);
+  cli_json_put_number(json, "modules", coverage->modules);
+  cli_json_put_number(json, "modules_run", coverage->modules_run);
+  cli_json_put_number(json, "kernels", coverage->kernels);
+  cli_json_put_number(json, "kernels_run", coverage->kernels_run);
+  cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_end_object(json);
 }
 
@@ -98,10 +84,8 @@ static void put_answer(cli_json *json, const cli_question *question, const cli_r
 void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
   cli_json_begin_object(json);
   put_kernel(json, question->kernel);
-  cli_json_key(json, "device");
-  cli_json_text(json, ranking->device);
-  cli_json_key(json, "policy");
-  cli_json_text(json, kdl_policy_name(question->opts.policy));
+  cli_json_put_text(json, "device", ranking->device);
+  cli_json_put_text(json, "policy", kdl_policy_name(question->opts.policy));
   put_answer(json, question, ranking);
   cli_explain_link_json(json, question, ranking);
   cli_json_end_object(json);
@@ -113,8 +97,7 @@ kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devic
   kdl_status status = KDL_OK;
   cli_json_begin_object(&json);
   put_kernel(&json, question->kernel);
-  cli_json_key(&json, "policy");
-  cli_json_text(&json, kdl_policy_name(question->opts.policy));
+  cli_json_put_text(&json, "policy", kdl_policy_name(question->opts.policy));
   cli_json_key(&json, "devices");
   cli_json_begin_array(&json);
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
@@ -122,10 +105,8 @@ kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devic
     status = cli_ranking_make(question, devices->items[i].device, &ranking);
     if (status == KDL_OK) {
       cli_json_begin_object(&json);
-      cli_json_key(&json, "name");
-      cli_json_text(&json, devices->items[i].name);
-      cli_json_key(&json, "device");
-      cli_json_text(&json, ranking.device);
+      cli_json_put_text(&json, "name", devices->items[i].name);
+      cli_json_put_text(&json, "device", ranking.device);
       put_answer(&json, question, &ranking);
       cli_json_end_object(&json);
       *out_fits |= ranking.fits;

@@ -102,21 +102,14 @@ kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ran
 /* ------------------------------------------------------------------------------------------ */
 /* JSON                                                                                         */
 
-static void put_text(cli_json *json, const char *key, const char *value) {
-  cli_json_key(json, key);
-  cli_json_text(json, value);
-}
-
 static void put_candidate(cli_json *json, const kdl_link_candidate *its) {
   char reason[1024];
   cli_json_begin_object(json);
-  put_text(json, "library", its->library);
-  cli_json_key(json, "index");
-  cli_json_number(json, its->image);
-  put_text(json, "arch", its->arch);
-  put_text(json, "tag", its->tag);
-  cli_json_key(json, "chosen");
-  cli_json_bool(json, its->chosen);
+  cli_json_put_text(json, "library", its->library);
+  cli_json_put_number(json, "index", its->image);
+  cli_json_put_text(json, "arch", its->arch);
+  cli_json_put_text(json, "tag", its->tag);
+  cli_json_put_bool(json, "chosen", its->chosen);
   cli_json_key(json, "reasons");
   cli_json_begin_array(json);
   snprintf(reason, sizeof reason, "%s: %s", its->code, its->words);
@@ -136,13 +129,13 @@ void cli_explain_link_json(cli_json *json, const cli_question *question,
   choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
   cli_json_key(json, "linked");
   cli_json_begin_object(json);
-  put_text(json, "error", refusal);
+  cli_json_put_text(json, "error", refusal);
   cli_json_key(json, "microkernels");
   cli_json_begin_array(json);
   for (size_t i = 0; i < result.report.ukernel_count; ++i) {
     const kdl_link_ukernel *ukernel = &result.report.ukernels[i];
     cli_json_begin_object(json);
-    put_text(json, "symbol", ukernel->symbol);
+    cli_json_put_text(json, "symbol", ukernel->symbol);
     cli_json_key(json, "candidates");
     cli_json_begin_array(json);
     for (size_t c = 0; c < ukernel->count; ++c)

@@ -67,8 +67,7 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
   kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
   cli_json_end_array(json);
   if (status != KDL_OK && !cli_image_kind_is_container(image->kind)) {
-    cli_json_key(json, "kernels_error");
-    cli_json_text(json, kdl_error_message());
+    cli_json_put_text(json, "kernels_error", kdl_error_message());
   }
   return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
@@ -80,39 +79,26 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
     return status;
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
-  cli_json_key(json, "index");
-  cli_json_number(json, image.index);
+  cli_json_put_number(json, "index", image.index);
   cli_json_key(json, "parent");
   if (image.parent == KDL_NO_PARENT)
     cli_json_null(json);
   else
     cli_json_number(json, image.parent);
-  cli_json_key(json, "module");
-  cli_json_number(json, image.module);
+  cli_json_put_number(json, "module", image.module);
   if (image.problem.length) {
-    cli_json_key(json, "problem");
-    cli_json_bytes(json, image.problem);
+    cli_json_put_bytes(json, "problem", image.problem);
   }
-  cli_json_key(json, "image_kind");
-  cli_json_text(json, kdl_image_kind_name(image.kind));
-  cli_json_key(json, "declared_kind");
-  cli_json_number(json, image.declared_kind);
-  cli_json_key(json, "offload_kind");
-  cli_json_text(json, cli_offload_kind_name(image.offload_kind, room));
-  cli_json_key(json, "flags");
-  cli_json_number(json, image.flags);
-  cli_json_key(json, "triple");
-  cli_json_bytes(json, image.triple);
-  cli_json_key(json, "arch");
-  cli_json_bytes(json, image.arch);
-  cli_json_key(json, "size");
-  cli_json_number(json, image.byte_count);
-  cli_json_key(json, "stored_size");
-  cli_json_number(json, image.stored_count);
-  cli_json_key(json, "offset");
-  cli_json_number(json, image.header_offset);
-  cli_json_key(json, "container");
-  cli_json_bytes(json, image.container);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_number(json, "declared_kind", image.declared_kind);
+  cli_json_put_text(json, "offload_kind", cli_offload_kind_name(image.offload_kind, room));
+  cli_json_put_number(json, "flags", image.flags);
+  cli_json_put_bytes(json, "triple", image.triple);
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "size", image.byte_count);
+  cli_json_put_number(json, "stored_size", image.stored_count);
+  cli_json_put_number(json, "offset", image.header_offset);
+  cli_json_put_bytes(json, "container", image.container);
   cli_json_key(json, "metadata");
   status = put_metadata(json, &image);
   if (kernels && status == KDL_OK)
@@ -124,8 +110,7 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
 kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels) {
   kdl_status status = KDL_OK;
   cli_json_begin_object(json);
-  cli_json_key(json, "file");
-  cli_json_text(json, path);
+  cli_json_put_text(json, "file", path);
   cli_json_key(json, "images");
   cli_json_begin_array(json);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
@@ -137,9 +122,7 @@ kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, 
 
 void cli_ls_json_error(cli_json *json, const char *path, const char *message) {
   cli_json_begin_object(json);
-  cli_json_key(json, "file");
-  cli_json_text(json, path);
-  cli_json_key(json, "error");
-  cli_json_text(json, message);
+  cli_json_put_text(json, "file", path);
+  cli_json_put_text(json, "error", message);
   cli_json_end_object(json);
 }

@@ -4,23 +4,12 @@
 
 #include "cli/json.h"
 
-static void put_text(cli_json *json, const char *key, const char *text) {
-  cli_json_key(json, key);
-  cli_json_text(json, text);
-}
-
-static void put_number(cli_json *json, const char *key, uint64_t number) {
-  cli_json_key(json, key);
-  cli_json_number(json, number);
-}
-
 static void put_real(cli_json *json, const char *key, double real) {
-  cli_json_key(json, key);
-  cli_json_real(json, real, 3);
+  cli_json_put_real(json, key, real, 3);
 }
 
 static void put_sum(cli_json *json, const cli_trace_sum *sum) {
-  put_number(json, "count", sum->count);
+  cli_json_put_number(json, "count", sum->count);
   put_real(json, "total", sum->total);
   put_real(json, "median", sum->median);
   put_real(json, "p95", sum->p95);
@@ -32,11 +21,11 @@ static void put_layers(cli_json *json, const cli_trace *trace, const cli_trace_s
   for (size_t i = 0; i < sums->layer_count; ++i) {
     const cli_trace_layer *layer = &sums->layers[i];
     cli_json_begin_object(json);
-    put_text(json, "name", cli_trace_word(trace, layer->name));
+    cli_json_put_text(json, "name", cli_trace_word(trace, layer->name));
     put_sum(json, &layer->sum);
     put_real(json, "own", layer->own);
-    put_number(json, "bytes", layer->bytes);
-    put_number(json, "failed", layer->failed);
+    cli_json_put_number(json, "bytes", layer->bytes);
+    cli_json_put_number(json, "failed", layer->failed);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -55,9 +44,9 @@ static void put_kernels(cli_json *json, const cli_trace *trace, const cli_trace_
   for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
     cli_json_begin_object(json);
-    put_text(json, "name", cli_trace_word(trace, kernel->name));
-    put_text(json, "device", cli_trace_word(trace, kernel->device));
-    put_text(json, "target", cli_trace_word(trace, kernel->target));
+    cli_json_put_text(json, "name", cli_trace_word(trace, kernel->name));
+    cli_json_put_text(json, "device", cli_trace_word(trace, kernel->device));
+    cli_json_put_text(json, "target", cli_trace_word(trace, kernel->target));
     cli_json_key(json, "image");
     if (kernel->image < 0)
       cli_json_null(json);
@@ -76,15 +65,15 @@ static void put_devices(cli_json *json, const cli_trace *trace, const cli_trace_
   for (size_t i = 0; i < sums->device_count; ++i) {
     const cli_trace_device *device = &sums->devices[i];
     cli_json_begin_object(json);
-    put_text(json, "name", cli_trace_word(trace, device->name));
-    put_number(json, "launches", device->launches);
+    cli_json_put_text(json, "name", cli_trace_word(trace, device->name));
+    cli_json_put_number(json, "launches", device->launches);
     put_real(json, "launching", device->launching);
-    put_number(json, "waits", device->syncs);
+    cli_json_put_number(json, "waits", device->syncs);
     put_real(json, "waiting", device->waiting);
     put_real(json, "kernels", device->busy);
-    put_number(json, "written", device->written);
-    put_number(json, "read", device->read);
-    put_number(json, "copied", device->copied);
+    cli_json_put_number(json, "written", device->written);
+    cli_json_put_number(json, "read", device->read);
+    cli_json_put_number(json, "copied", device->copied);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -97,14 +86,14 @@ static void put_frames(cli_json *json, const cli_trace *trace, const cli_trace_s
   for (size_t i = 0; i < sums->frame_count; ++i) {
     const cli_trace_frame *frame = &sums->frames[i];
     cli_json_begin_object(json);
-    put_text(json, "name", cli_trace_word(trace, i ? frame->name : trace->process_name));
+    cli_json_put_text(json, "name", cli_trace_word(trace, i ? frame->name : trace->process_name));
     cli_json_key(json, "parent");
     if (i)
       cli_json_number(json, frame->parent);
     else
       cli_json_null(json);
     put_real(json, "own", frame->own);
-    put_number(json, "count", frame->count);
+    cli_json_put_number(json, "count", frame->count);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
@@ -113,17 +102,16 @@ static void put_frames(cli_json *json, const cli_trace *trace, const cli_trace_s
 void cli_trace_write_json(const cli_trace *trace, const cli_trace_sums *sums, FILE *file) {
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
-  put_text(&json, "schema", "kdl-trace-report-1");
-  put_text(&json, "libkdl", cli_trace_word(trace, trace->libkdl));
-  put_text(&json, "command", cli_trace_word(trace, trace->command));
-  put_text(&json, "started", cli_trace_word(trace, trace->started));
-  put_number(&json, "process", trace->process);
-  cli_json_key(&json, "device_time");
-  cli_json_bool(&json, trace->device_time);
-  put_number(&json, "events", trace->event_count);
-  put_number(&json, "dropped", trace->dropped);
-  put_number(&json, "names_lost", trace->names_lost);
-  put_number(&json, "device_times_lost", trace->device_times_lost);
+  cli_json_put_text(&json, "schema", "kdl-trace-report-1");
+  cli_json_put_text(&json, "libkdl", cli_trace_word(trace, trace->libkdl));
+  cli_json_put_text(&json, "command", cli_trace_word(trace, trace->command));
+  cli_json_put_text(&json, "started", cli_trace_word(trace, trace->started));
+  cli_json_put_number(&json, "process", trace->process);
+  cli_json_put_bool(&json, "device_time", trace->device_time);
+  cli_json_put_number(&json, "events", trace->event_count);
+  cli_json_put_number(&json, "dropped", trace->dropped);
+  cli_json_put_number(&json, "names_lost", trace->names_lost);
+  cli_json_put_number(&json, "device_times_lost", trace->device_times_lost);
   put_real(&json, "span", sums->span);
   put_real(&json, "own_total", sums->own_total);
   put_layers(&json, trace, sums);

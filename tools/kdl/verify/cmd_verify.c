@@ -28,12 +28,9 @@ enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
 static void put_finding(cli_json *json, const char *level, size_t index, kdl_string story) {
   cli_json_begin_object(json);
-  cli_json_key(json, "image");
-  cli_json_number(json, index);
-  cli_json_key(json, "level");
-  cli_json_text(json, level);
-  cli_json_key(json, "message");
-  cli_json_bytes(json, story);
+  cli_json_put_number(json, "image", index);
+  cli_json_put_text(json, "level", level);
+  cli_json_put_bytes(json, "message", story);
   cli_json_end_object(json);
 }
 
@@ -263,27 +260,20 @@ static void print_sum(const cli_verification *verify) {
          verify->warnings, verify->warnings == 1 ? "" : "s");
 }
 
-static void put_number(cli_json *json, const char *key, size_t number) {
-  cli_json_key(json, key);
-  cli_json_number(json, number);
-}
-
 /* The findings as they are made, then their sum; `error` where there was no end to it. */
 static kdl_status check_json(cli_verification *verify) {
   cli_json *json = verify->json;
   cli_json_begin_object(json);
-  cli_json_key(json, "file");
-  cli_json_text(json, verify->input->name);
+  cli_json_put_text(json, "file", verify->input->name);
   cli_json_key(json, "findings");
   cli_json_begin_array(json);
   kdl_status status = check_all(verify);
   cli_json_end_array(json);
-  put_number(json, "images", verify->count);
-  put_number(json, "errors", verify->errors);
-  put_number(json, "warnings", verify->warnings);
+  cli_json_put_number(json, "images", verify->count);
+  cli_json_put_number(json, "errors", verify->errors);
+  cli_json_put_number(json, "warnings", verify->warnings);
   if (status != KDL_OK) {
-    cli_json_key(json, "error");
-    cli_json_text(json, kdl_error_message());
+    cli_json_put_text(json, "error", kdl_error_message());
   }
   cli_json_end_object(json);
   return status;

@@ -7,7 +7,8 @@
  * faults are `memory`, `image`, `lost`, and `sleep=MS`, which makes the call slow instead.
  * Functions that give back do so whatever they are told.
  *
- * With FAULTY_NAME it serves the devices of that backend and brings none of its own.
+ * With FAULTY_NAME it serves the devices of that backend and brings none of its own. With
+ * FAULTY_LONE its table has alloc_host without free_host.
  */
 #define kdl_backend_open null_open
 /* Its functions are what is wrapped, and they are static.
@@ -234,6 +235,11 @@ static kdl_status faulty_free(void *device, uint64_t address) {
   return status;
 }
 
+static kdl_status lone_alloc_host(void *device, uint64_t size, void **out_data) {
+  (void)device, (void)size, (void)out_data;
+  return kdl_here_no_memory();
+}
+
 /* ------------------------------------------------------------------------------------------ */
 
 EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
@@ -252,5 +258,7 @@ EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
     faulty.name = getenv("FAULTY_NAME");
     faulty.devices = NULL;
   }
+  if (getenv("FAULTY_LONE"))
+    faulty.alloc_host = lone_alloc_host;
   return &faulty;
 }

@@ -470,6 +470,27 @@ static void a_backend_that_is_none(void) {
   assert_string_equal(called(), "");
 }
 
+static void look_for(void *user, const char *topic, const char *line) {
+  (void)topic;
+  if (strstr(line, "libfaulty_backend.so: its table has no free_host"))
+    *(bool *)user = true;
+}
+
+/* Memory that cannot be freed is not given: the built-in backend serves its devices. */
+static void a_table_with_half_a_pair_is_refused(void) {
+  bool was_told = false;
+  kdl_buffer buffer;
+  setenv("KDL_BACKEND_PATH", KDL_TEST_FAKES "/libfaulty_backend.so", 1);
+  setenv("FAULTY_NAME", "hip", 1);
+  setenv("FAULTY_LONE", "1", 1);
+  kdl_set_log("load", look_for, &was_told);
+  assert_ok(kdl_alloc(device_named("hip"), 64, &buffer));
+  kdl_set_log(NULL, NULL, NULL);
+  assert_true(was_told);
+  assert_string_equal(called(), "hip");
+  assert_ok(kdl_free(&buffer));
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* One process for each                                                                         */
 
@@ -506,6 +527,7 @@ static const struct {
     CASE(threads_ask_again, H200 MI300 BMG H200_CL, NULL),
     CASE(a_child_leaves_the_parents_drivers_alone, MI300, NULL),
     CASE(a_backend_that_is_none, H200, NULL),
+    CASE(a_table_with_half_a_pair_is_refused, MI300, NULL),
 #undef CASE
 };
 

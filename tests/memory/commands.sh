@@ -10,8 +10,13 @@ mkdir -p "$work"
 cd "$work"
 result=0
 
+# each WORD...: the command, which ends with the exit code $expected where there is enough memory.
+expected=0
 each() {
   echo "$how: kdl $*"
+  code=0
+  "$kdl" "$@" >/dev/null 2>&1 || code=$?
+  [ "$code" = "$expected" ] || { echo "exit code $code, expected $expected"; result=1; }
   KDL_SHORT_OF_MEMORY=$how "$short" "$@" || result=1
 }
 
@@ -36,15 +41,23 @@ ls)
   each ls --archs "$golden/offload/v3_zlib.offload"
   ;;
 explain)
-  each explain lib saxpy --device=h200 --device=gfx90a
+  each explain lib saxpy --device=h200 --device=mi210
   each explain lib saxpy --device=pvc --json
   ;;
 matrix) each explain lib --matrix ;;
 which)
   each which lib saxpy --device=h200
+  expected=3
   each which lib saxpi --device=h200
   ;;
 verify) each verify --verbose lib ;;
+write)
+  each thin lib --for=h200,mi210 --verbose -o out
+  each merge -o out lib gpu
+  each annotate gpu --image=0 k=v --digest -o out
+  each pack "--image=file=$launch/gfx90a.hsaco" --index --digest -o out
+  each extract lib --image=1 -o out
+  ;;
 devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
   each devices

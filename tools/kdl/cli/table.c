@@ -78,7 +78,10 @@ void cli_table_add_failed(cli_table *table) {
 }
 
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
-  add_item(table, text, label, SIZE_MAX);
+  if (label)
+    add_item(table, text, label, SIZE_MAX);
+  else
+    cli_table_add_failed(table);
 }
 
 /* ------------------------------------------------------------------------------------------ */

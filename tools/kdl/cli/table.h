@@ -32,7 +32,7 @@ void cli_table_add(cli_table *table, kdl_string text);
 void cli_table_add_failed(cli_table *table);
 
 /* A line below the current row, indented, never cut; on a terminal it goes on below itself. The
- * label must outlive the table. */
+ * label must outlive the table; NULL is one for which there was no memory. */
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
 
 kdl_status cli_table_print(cli_table *table);

@@ -98,7 +98,7 @@ static void add_group(cli_table *table, cli_ranking *ranking, const group *at) {
   cli_table_add(table, kdl_text_of(first->eligible ? first->fit : ""));
   for (size_t i = 0; i < first->reason_count; ++i) {
     const char *label = kdl_arena_format(&ranking->arena, "%s:", first->reasons[i].code);
-    cli_table_add_line(table, label ? label : "", kdl_text_of(first->reasons[i].words));
+    cli_table_add_line(table, label, kdl_text_of(first->reasons[i].words));
   }
 }
 

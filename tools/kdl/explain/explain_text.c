@@ -65,11 +65,6 @@ static void add_number(cli_table *table, uint64_t number) {
   cli_table_add(table, kdl_text_of(digits));
 }
 
-static const char *label_of(cli_ranking *ranking, const char *code) {
-  const char *label = kdl_arena_format(&ranking->arena, "%s:", code);
-  return label ? label : "";
-}
-
 static void add_row(cli_table *table, const cli_question *question, cli_ranking *ranking,
                     const kdl_verdict *verdict, unsigned show) {
   kdl_image_info image = {.size = sizeof image};
@@ -87,7 +82,7 @@ static void add_row(cli_table *table, const cli_question *question, cli_ranking 
     cli_table_add(table, tag ? *tag : (kdl_string){"", 0});
   cli_table_add(table, kdl_text_of(verdict->eligible ? verdict->fit : ""));
   for (size_t i = 0; i < verdict->reason_count; ++i)
-    cli_table_add_line(table, label_of(ranking, verdict->reasons[i].code),
+    cli_table_add_line(table, kdl_arena_format(&ranking->arena, "%s:", verdict->reasons[i].code),
                        kdl_text_of(verdict->reasons[i].words));
 }
 

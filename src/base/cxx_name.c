@@ -81,11 +81,7 @@ static bool next_word(kdl_string text, size_t *at, kdl_string *out) {
 static bool is_builtin(kdl_string word) {
   static const char *const types[] = {"void",  "bool",   "char",   "short",    "int",  "long",
                                       "float", "double", "signed", "unsigned", "const"};
-  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
-    if (kdl_text_is(word, types[i]))
-      return true;
-  }
-  return kdl_is_digit(word.data[0]);
+  return KDL_TEXT_AMONG(word, types) || kdl_is_digit(word.data[0]);
 }
 
 /* The next word that a mangled name spells out. */

@@ -40,6 +40,16 @@ static inline bool kdl_starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Whether it is one of the names. */
+static inline bool kdl_text_among(kdl_string text, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (kdl_text_is(text, names[i]))
+      return true;
+  }
+  return false;
+}
+#define KDL_TEXT_AMONG(text, names) kdl_text_among(text, names, sizeof(names) / sizeof *(names))
+
 /* The part from `from` on. */
 static inline kdl_string kdl_text_from(kdl_string text, size_t from) {
   return (kdl_string){text.data + from, text.length - from};

@@ -14,21 +14,12 @@ static const char *const libm_names[] = {
 #include "image/host_imports.def"
 };
 
-static bool lists(const char *const *names, size_t count, kdl_string name) {
-  for (size_t i = 0; i < count; ++i) {
-    if (kdl_text_is(name, names[i]))
-      return true;
-  }
-  return false;
-}
-#define LISTS(names, name) lists(names, sizeof(names) / sizeof *(names), name)
-
 kdl_host_import kdl_host_import_of(kdl_string name) {
-  if (LISTS(libc_names, name))
+  if (KDL_TEXT_AMONG(name, libc_names))
     return KDL_HOST_IMPORT_LIBC;
   kdl_string of_double = {name.data, name.length - 1};
   bool is_float = name.length > 1 && name.data[name.length - 1] == 'f';
-  return LISTS(libm_names, name) || (is_float && LISTS(libm_names, of_double))
+  return KDL_TEXT_AMONG(name, libm_names) || (is_float && KDL_TEXT_AMONG(of_double, libm_names))
              ? KDL_HOST_IMPORT_LIBM
              : KDL_HOST_IMPORT_NONE;
 }

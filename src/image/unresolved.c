@@ -4,6 +4,7 @@
  * driver does not find. That a cubin is relocatable says little by itself: cuBLASLt's own kernels
  * for sm_50 to sm_80 are, and load.
  */
+#include "base/text.h"
 #include "image/elf_file.h"
 #include "image/readers.h"
 
@@ -15,11 +16,7 @@ enum { type_relocatable = 1, symbol_without_type = 0 };
 static const char *const supplied[] = {"vprintf", "malloc", "free", "__assertfail"};
 
 bool kdl_nvidia_supplies(const char *name, size_t length) {
-  for (size_t i = 0; i < sizeof supplied / sizeof *supplied; ++i) {
-    if (length == strlen(supplied[i]) && memcmp(name, supplied[i], length) == 0)
-      return true;
-  }
-  return false;
+  return KDL_TEXT_AMONG(((kdl_string){name, length}), supplied);
 }
 
 /* Undefined symbols without a type stand for sections: .nv.constant0.NAME. */

@@ -54,20 +54,6 @@ static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_
   return KDL_OK;
 }
 
-static kdl_status open_found(const char *path, const char *name, kdl_container **out_container) {
-  char **files;
-  size_t count;
-  kdl_status status = kdl_search_folder(path, &files, &count);
-  if (status != KDL_OK)
-    return status;
-  if (!files)
-    return kdl_container_open_file(path, name, out_container);
-  status = kdl_container_open_files((const char *const *)files, count, name ? name : path,
-                                    out_container);
-  kdl_search_folder_free(files, count);
-  return status;
-}
-
 static void leave_open(kdl_status status, const char *name) {
   kdl_layer_leave(KDL_LAYER_OPEN, &(kdl_layer_about){.library = name, .failed = status != KDL_OK});
 }
@@ -93,7 +79,7 @@ kdl_status kdl_open(const char *path, const kdl_open_opts *given, kdl_library **
   } else if (status == KDL_OK) {
     status = kdl_search(path, caller, &found);
     if (status == KDL_OK)
-      status = open_found(found, opts.name, &container);
+      status = kdl_search_open(found, opts.name, &container);
   }
   leave_open(status, status == KDL_OK ? container->name : path);
   free(found);

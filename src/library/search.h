@@ -3,6 +3,8 @@
 #ifndef KDL_LIBRARY_SEARCH_H
 #define KDL_LIBRARY_SEARCH_H
 
+#include "container/container.h"
+
 #include <kdl/kdl.h>
 
 #include <limits.h>
@@ -27,5 +29,8 @@ void kdl_search_system(bool is_privileged, kdl_search_folders *out_folders);
  * is not there. KDL_IO for a folder without any. */
 kdl_status kdl_search_folder(const char *path, char ***out_files, size_t *out_count);
 void kdl_search_folder_free(char **files, size_t count);
+
+/* Opens a file, or all of a folder as one library; `name` is for messages, NULL: the path. */
+kdl_status kdl_search_open(const char *path, const char *name, kdl_container **out_container);
 
 #endif

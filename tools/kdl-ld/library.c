@@ -16,23 +16,10 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status open_container(const char *path, kdl_container **out_container) {
-  char **files;
-  size_t count;
-  kdl_status status = kdl_search_folder(path, &files, &count);
-  if (status != KDL_OK)
-    return status;
-  if (!files)
-    return kdl_container_open_file(path, path, out_container);
-  status = kdl_container_open_files((const char *const *)files, count, path, out_container);
-  kdl_search_folder_free(files, count);
-  return status;
-}
-
 static kdl_status open_library(const char *path, const kdl_select_device *device,
                                ld_library *library) {
   library->name = path;
-  kdl_status status = open_container(path, &library->container);
+  kdl_status status = kdl_search_open(path, path, &library->container);
   if (status == KDL_OK)
     status = kdl_catalog_create(library->container, &library->catalog);
   if (status != KDL_OK)

@@ -10,18 +10,9 @@ static const char *const nvidia[] = {
 #include "runtime.def"
 };
 
-static bool lists(const char *const *names, size_t count, kdl_string name) {
-  for (size_t i = 0; i < count; ++i) {
-    if (kdl_text_is(name, names[i]))
-      return true;
-  }
-  return false;
-}
-#define LISTS(names, name) lists(names, sizeof(names) / sizeof *(names), name)
-
 ld_runtime ld_runtime_of(kdl_target_family family, kdl_string name) {
   if (family == KDL_FAMILY_NVPTX)
-    return LISTS(nvidia, name) ? LD_RUNTIME_THERE : LD_RUNTIME_NONE;
+    return KDL_TEXT_AMONG(name, nvidia) ? LD_RUNTIME_THERE : LD_RUNTIME_NONE;
   if (family != KDL_FAMILY_X86_64 && family != KDL_FAMILY_AARCH64)
     return LD_RUNTIME_NONE;
   switch (kdl_host_import_of(name)) {

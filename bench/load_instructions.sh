@@ -44,7 +44,7 @@ row step_select 4220 kdl_sym
 row step_load 2980 kdl_prefetch
 row step_close 1640 kdl_close
 echo 'instructions, of a library with 11 images'
-row step_open 10900 kdl_open_memory "$bundle" nothing
+row step_open 11250 kdl_open_memory "$bundle" nothing
 row step_select 12550 kdl_sym "$bundle" nothing
 row step_load 3790 kdl_prefetch "$bundle" nothing
 row step_close 2130 kdl_close "$bundle" nothing

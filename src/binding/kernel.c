@@ -52,10 +52,10 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
   kdl_arena *arena = &lib->container->arena;
   const char *constants = found->asked->constants;
-  if (constants && !(constants = kdl_arena_string(arena, constants, strlen(constants)).data))
-    return NULL;
+  if (constants)
+    constants = kdl_arena_string(arena, constants, strlen(constants)).data;
   kdl_kernel *kernel = kdl_arena_alloc(arena, sizeof *kernel);
-  if (!kernel)
+  if (!kernel || !constants != !found->asked->constants)
     return NULL;
   *kernel = (kdl_kernel){
       .head.entry = kdl_entry_resolve,

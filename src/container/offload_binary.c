@@ -156,7 +156,7 @@ static bool take_string(const char *table, uint64_t start, size_t size, uint64_t
 static kdl_pair *copy_table(kdl_container *container, const layout *binary, uint64_t map,
                             uint64_t image_offset, size_t count) {
   enum { largest = 16 * 1024 };
-  _Static_assert((int)largest <= (int)KDL_LIMIT_VALUE, "no value is too long");
+  _Static_assert(KDL_LIMIT_VALUE - largest >= 0, "no value is too long");
   uint64_t start = map + count * 16;
   if (image_offset <= start || image_offset > binary->size || image_offset - map > largest)
     return NULL;
@@ -523,10 +523,7 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *s
     if (status != KDL_OK)
       return status;
     /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
-    offset += used;
-    const uint8_t *next = offset < region->size ? kdl_region_peek(region, offset, 1) : NULL;
-    if (!next || !*next)
-      status = kdl_region_skip_zeros(region, offset, &offset);
+    status = kdl_region_skip_zeros(region, offset + used, &offset);
     if (status != KDL_OK)
       return status;
   }

@@ -38,7 +38,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 }
 
 /* The pages that lie wholly in the part. */
-static void make_slow(char *part, size_t size) {
+static void make_slow(const char *part, size_t size) {
   uintptr_t start = ((uintptr_t)part + page - 1) & ~(uintptr_t)(page - 1);
   uintptr_t end = ((uintptr_t)part + size) & ~(uintptr_t)(page - 1);
   assert_true(start < end);

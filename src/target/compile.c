@@ -158,21 +158,24 @@ static void read_arch(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
 }
 
-static void add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule, kdl_metadata *metadata) {
+/* Returns the features that the metadata asks for. */
+static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  kdl_metadata metadata;
   kdl_metadata_read(desc->pairs, desc->pair_count,
-                    kdl_family_class((kdl_target_family)rule->family), metadata);
-  for (int key = 0; metadata->malformed >> key; ++key) {
-    if (metadata->malformed & 1u << key && kdl_key_get((kdl_key)key)->must_check)
+                    kdl_family_class((kdl_target_family)rule->family), &metadata);
+  for (int key = 0; metadata.malformed >> key; ++key) {
+    if (metadata.malformed & 1u << key && kdl_key_get((kdl_key)key)->must_check)
       kdl_rule_fault(rule, KDL_REASON(MALFORMED_KEY));
   }
-  if (metadata->requires_unknown)
+  if (metadata.requires_unknown)
     kdl_rule_fault(rule, KDL_REASON(UNKNOWN_FEATURE));
-  if (rule->family == KDL_FAMILY_NVPTX && metadata->min_sm_major)
-    rule->min_lo = KDL_ARCH(KDL_FAMILY_NVPTX, metadata->min_sm_major << 8 | metadata->min_sm_minor);
-  if (rule->family == KDL_FAMILY_AMDGCN && metadata->min_gfx)
-    kdl_amdgcn_min_range(metadata->min_gfx, &rule->min_lo, &rule->min_hi);
-  kdl_feature_join(&rule->needs, metadata->required);
-  rule->priority = metadata->priority;
+  if (rule->family == KDL_FAMILY_NVPTX && metadata.min_sm_major)
+    rule->min_lo = KDL_ARCH(KDL_FAMILY_NVPTX, metadata.min_sm_major << 8 | metadata.min_sm_minor);
+  if (rule->family == KDL_FAMILY_AMDGCN && metadata.min_gfx)
+    kdl_amdgcn_min_range(metadata.min_gfx, &rule->min_lo, &rule->min_hi);
+  kdl_feature_join(&rule->needs, metadata.required);
+  rule->priority = metadata.priority;
+  return metadata.required;
 }
 
 static unsigned count_bits(uint64_t word) {
@@ -182,14 +185,14 @@ static unsigned count_bits(uint64_t word) {
   return count;
 }
 
-static void finish_rank(kdl_image_rule *rule, const kdl_metadata *metadata) {
+static void finish_rank(kdl_image_rule *rule, kdl_feature_set required) {
   kdl_tier tier = rule->form == KDL_FORM_BITCODE ? KDL_TIER_BITCODE : KDL_TIER_HOST;
   if (rule->family == KDL_FAMILY_X86_64) /* the members of level v1 are the same everywhere */
     rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0] >> KDL_X86_CMPXCHG16B;
   else if (rule->family == KDL_FAMILY_AARCH64)
     rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0];
   else
-    rule->rank |= count_bits(metadata->required.word[0]) & KDL_RANK_TOKENS;
+    rule->rank |= count_bits(required.word[0]) & KDL_RANK_TOKENS;
 }
 
 _Static_assert(KDL_X86_FIRST_BLOCK_END - KDL_X86_CMPXCHG16B <= KDL_TIER_SHIFT,
@@ -216,10 +219,11 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
     read_arch(desc, &rule);
   if (desc->is_link_input)
     kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
-  kdl_metadata metadata;
-  add_metadata(desc, &rule, &metadata);
+  kdl_feature_set required = {{0, 0}};
+  if (desc->pair_count)
+    required = add_metadata(desc, &rule);
   kdl_feature_add(&rule.needs, KDL_NEED_KIND + (unsigned)rule.kind);
-  finish_rank(&rule, &metadata);
+  finish_rank(&rule, required);
   finish_range(&rule);
   *out_rule = rule;
 }

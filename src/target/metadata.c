@@ -125,7 +125,7 @@ void kdl_metadata_read(const kdl_pair *pairs, size_t count, kdl_feature_class wh
     if (key != KDL_KEY_COUNT)
       out_metadata->value[key] = pairs[i].value;
   }
-  for (int key = 0; count && key < KDL_KEY_COUNT; ++key) {
+  for (int key = 0; key < KDL_KEY_COUNT; ++key) {
     if (out_metadata->value[key].data && !read_key(out_metadata, (kdl_key)key, which))
       out_metadata->malformed |= 1u << key;
   }

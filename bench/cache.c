@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
     return run_once(argv[2], argv[3]);
   char linker[PATH_MAX];
   unsetenv("KDL_LD");
-  bool has_linker = kdl_linker_find(linker);
+  bool has_linker = kdl_linker_path(linker);
   printf("kdl bench cache, libkdl %s: kdl_sym to loaded, on the host\n\n", kdl_version());
   if (blocks > KDL_BENCH_LIMIT_BLOCKS)
     blocks = KDL_BENCH_LIMIT_BLOCKS;

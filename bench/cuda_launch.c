@@ -237,11 +237,11 @@ static void load_backend(void *context) {
                              .data_size = at->image_size,
                              .arch = "sm_90a",
                              .name = "bench"};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = kernel_name, .block = {128, 1, 1}};
+  kdl_kernel_request request = {.size = sizeof request, .name = kernel_name, .block = {128, 1, 1}};
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   void *module;
   must(table->module_load(device, &image, &module), "module_load");
-  must(table->kernel_find(device, module, &wish, &kernel), "kernel_find");
+  must(table->kernel_find(device, module, &request, &kernel), "kernel_find");
   table->module_unload(device, module);
 }
 

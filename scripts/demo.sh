@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# demo.sh [BUILD]: the whole story: one C file compiled for ten targets, in one file; which image would run where; run
+# demo.sh [BUILD]: one C file compiled for ten targets, in one file; which image would run where; run
 # here on the CPU and through OpenCL, with the numbers checked; the best image damaged, and the same
 # numbers from the next; a vendor's library explained for a card it does not support. Every command is
 # shown as it is run.

@@ -3,9 +3,9 @@
  * Peers: ways from a kernel's bytes to its result, libkdl's own among them, cut into the same
  * layers so that they can be timed side by side on the same image.
  *
- * A peer is a table of steps. Whoever measures runs the steps in order and reads the clock between
- * them; a peer never reads it. State of a peer is its own and zeroed before its first step. A
- * process that ends need not close its peers.
+ * A peer is a table of steps. The measuring program runs the steps in order and reads the clock
+ * between them; a peer never reads it. State of a peer is its own and zeroed before its first step.
+ * A process that ends need not close its peers.
  */
 #ifndef KDL_BENCH_PEERS_PEER_H
 #define KDL_BENCH_PEERS_PEER_H

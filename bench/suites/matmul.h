@@ -8,7 +8,7 @@
 
 enum { MATMUL_TYPES = 4, MATMUL_PEERS = 2, MATMUL_SHAPES = 64, MATMUL_THREADS = 8 };
 
-/* Whether weights are packed before the first run, by whoever can, or in each run. */
+/* Whether weights are packed before the first run, by those that can, or in each run. */
 enum { MATMUL_PACKED = 1, MATMUL_PLAIN = 2 };
 
 typedef struct matmul_shape {

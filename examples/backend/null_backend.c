@@ -7,15 +7,15 @@
  *     cc -shared -fPIC null_backend.c -o null_backend.so
  *     KDL_BACKEND_PATH=./null_backend.so kdl run saxpy.offload saxpy --device=cuda ...
  *
- * Queues, events and memory come ready made from <kdl/backend_here.h>. A backend over a driver
- * writes its own: each is one function of the table, and most are one call of the driver.
+ * Queues, events and memory come ready made from <kdl/backend_in_process.h>. A backend over a
+ * driver writes its own: each is one function of the table, and most are one call of the driver.
  */
 #include <kdl/backend.h>
 
 /* What libkdl does for a backend: record failures, log, read the environment. */
-static const kdl_backend_host *libkdl;
-#define KDL_HERE_HOST libkdl
-#include <kdl/backend_here.h>
+static const kdl_backend_services *libkdl;
+#define KDL_IN_PROCESS_SERVICES libkdl
+#include <kdl/backend_in_process.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -82,7 +82,7 @@ static kdl_status module_load(void *device, const kdl_backend_image *image, void
     return libkdl->fail(KDL_BAD_FILE, 0, "found no bytes, expected an image");
   null_kernel *module = (null_kernel *)malloc(sizeof *module);
   if (!module)
-    return kdl_here_no_memory();
+    return kdl_in_process_no_memory();
   *module = (null_kernel){{256, 1, 1}};
   *out_module = module;
   return KDL_OK;
@@ -94,14 +94,14 @@ static void module_unload(void *device, void *module) {
   free(module);
 }
 
-/* The wish is what metadata says. Where the image itself knows better, that goes into out_kernel:
- * the block it works with, and its parameters. */
-static kdl_status kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+/* The request is what metadata says. Where the image itself knows better, that goes into
+ * out_kernel: the block it works with, and its parameters. */
+static kdl_status kernel_find(void *device, void *module, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
   (void)device;
   null_kernel *kernel = (null_kernel *)module; /* all kernels of a module are the same */
-  if (wish->block[0])
-    memcpy(kernel->block, wish->block, sizeof kernel->block);
+  if (request->block[0])
+    memcpy(kernel->block, request->block, sizeof kernel->block);
   out_kernel->launch = launch;
   out_kernel->context = kernel;
   return KDL_OK;
@@ -127,14 +127,14 @@ static const kdl_backend_table table = {
     .module_unload = module_unload,
     .kernel_find = kernel_find,
     .global_find = global_find,
-    KDL_HERE_QUEUES,
-    KDL_HERE_EVENTS,
-    KDL_HERE_MEMORY,
-    KDL_HERE_NATIVES,
-    .kernel_native = kdl_here_native,
+    KDL_IN_PROCESS_QUEUES,
+    KDL_IN_PROCESS_EVENTS,
+    KDL_IN_PROCESS_MEMORY,
+    KDL_IN_PROCESS_NATIVES,
+    .kernel_native = kdl_in_process_native,
 };
 
-EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
+EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host) {
   libkdl = host;
   return &table;
 }

@@ -5,14 +5,14 @@
  * The host and the vendors' drivers in libkdl are such tables. A shared object that
  * KDL_BACKEND_PATH names (a colon-separated list of files) can bring another: it exports
  *
- *     const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host);
+ *     const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host);
  *
  * which is called once and returns its table, or NULL after host->fail(). The table serves every
  * device whose spec begins with its name ("cuda:sm_90 ...") in place of a built-in one, and may
  * bring devices of its own. It is never closed.
  *
  * Threads. libkdl calls any function from any thread at any time, with these exceptions: a device
- * is opened once; a module is loaded once and unloaded when nobody can reach it any more; an object
+ * is opened once; a module is loaded once and unloaded when it can no longer be reached; an object
  * is destroyed by one thread after its last use.
  *
  * Ownership. void pointers named device, module, queue and event are the backend's own objects:
@@ -43,7 +43,7 @@ extern "C" {
 enum { KDL_BACKEND_ABI = 1 };
 
 /* What libkdl does for a backend. Lives as long as the process. */
-typedef struct kdl_backend_host {
+typedef struct kdl_backend_services {
   size_t size;
   uint32_t abi;
   /* Records a failure for the calling thread and returns `status`. `code` is the driver's own
@@ -63,7 +63,7 @@ typedef struct kdl_backend_host {
   /* The value of a KDL_ variable; NULL where it is unset, empty, or not to be trusted because the
    * program runs with more rights than its user. */
   const char *(*environment)(const char *name);
-} kdl_backend_host;
+} kdl_backend_services;
 
 typedef struct kdl_backend_device {
   size_t size;
@@ -86,7 +86,7 @@ typedef struct kdl_backend_image {
 } kdl_backend_image;
 
 /* What metadata says of a kernel; 0 where it does not. */
-typedef struct kdl_backend_wish {
+typedef struct kdl_kernel_request {
   size_t size;
   const char *name;
   uint32_t block[3];
@@ -94,7 +94,7 @@ typedef struct kdl_backend_wish {
   uint64_t shared; /* bytes of dynamic group memory it will be launched with, unless told more */
   kdl_string sig;  /* the parameters, as docs/metadata.md writes them; `data` is NULL: not said */
   uint32_t hidden; /* pointers that follow them, which libkdl adds */
-} kdl_backend_wish;
+} kdl_kernel_request;
 
 /* A kernel, ready to be launched. What is pointed to lives until the module is unloaded. */
 typedef struct kdl_backend_kernel {
@@ -140,7 +140,7 @@ typedef struct kdl_backend_table {
    * is not one the backend takes. Unloading waits for what still runs. */
   kdl_status (*module_load)(void *device, const kdl_backend_image *image, void **out_module);
   void (*module_unload)(void *device, void *module);
-  kdl_status (*kernel_find)(void *device, void *module, const kdl_backend_wish *wish,
+  kdl_status (*kernel_find)(void *device, void *module, const kdl_kernel_request *request,
                             kdl_backend_kernel *out_kernel);
   kdl_status (*global_find)(void *device, void *module, const char *name, uint64_t *out_address,
                             uint64_t *out_size);
@@ -208,7 +208,7 @@ typedef struct kdl_backend_table {
 
 /* The name and the type of what a shared object exports. */
 #define KDL_BACKEND_SYMBOL "kdl_backend_open"
-typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_host *host);
+typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_services *host);
 kdl_backend_open_function kdl_backend_open; /* defined by the backend, not by libkdl */
 
 #ifdef __cplusplus

@@ -20,7 +20,7 @@
  *     kdl_close(lib);
  *
  * Conventions. Every function that can fail returns kdl_status; kdl_error_message() then tells the
- * whole story to the calling thread: the file, the offset or key, what was found and what was
+ * calling thread all of it: the file, the offset or key, what was found and what was
  * expected. Option and result structs begin with `size`, which the caller sets to sizeof, so that
  * they can grow. Out-parameters come last and are written only on success. NULL for a pointer that
  * a function needs is KDL_BAD_CALL, and where there is no status to return, 0, NULL or "" with the
@@ -68,7 +68,7 @@ typedef enum kdl_status {
 /* "bad file", "bad call", ...: a few words for a status; never NULL. */
 KDL_API const char *kdl_status_name(kdl_status status);
 
-/* The story of the last failure on the calling thread; "" if there was none. Valid until the next
+/* The message of the last failure on the calling thread; "" if there was none. Valid until the next
  * libkdl call on this thread that fails. */
 KDL_API const char *kdl_error_message(void);
 
@@ -260,9 +260,9 @@ KDL_API kdl_status kdl_device_find(const char *text, kdl_device **out_device);
  * was plugged in or lost. `backend` is "cuda", "hip", "level_zero" or "opencl", or NULL for all of
  * them; *out_new, which may be NULL, is how many devices there are now that were not there before.
  *
- * Devices that are there still stay the same kdl_device, and whoever uses them does not notice. One
+ * Devices that are there still stay the same kdl_device, and their users do not notice. One
  * that its driver no longer shows leaves the list: kdl_device_at, kdl_device_find and
- * kdl_device_for give it no more. Whoever has it may go on, as far as the driver goes along; where
+ * kdl_device_for give it no more. Its users may go on, as far as the driver goes along; where
  * it was never used, its first use fails with KDL_DEVICE. Should it come back after it was used, it
  * is another kdl_device, since kernels, memory and queues of the first are lost. A driver that
  * fails or does not answer has told nothing, and its devices stay.

@@ -21,7 +21,7 @@
  * Kernel parameters are numbers, structures and pointers to __gpu_global memory. On the CPU a group
  * is a loop over its work-items in one thread: a work-item cannot wait there for others, so that
  * `kdl cc` refuses kernels that do, except in groups of one work-item, which KDL_THREADS makes.
- * docs/kernels.md tells the whole story.
+ * docs/kernels.md says more.
  *
  * The header also compiles without `kdl cc`, on the CPU with any C compiler: see
  * <kdl/kernel/group.h> for kernels that do a group in one call.

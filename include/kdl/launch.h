@@ -240,7 +240,7 @@ typedef struct kdl_queue_opts {
 } kdl_queue_opts;
 
 /* A queue of the device. On the host, work is done by the call that gives it, so a queue is empty
- * whenever nobody is inside such a call. */
+ * whenever no thread is inside such a call. */
 KDL_API kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts,
                                     kdl_queue **out_queue);
 

@@ -19,7 +19,7 @@
  *
  *     KDL_CONSTANT_GIVEN(int32_t, depth);
  *
- * has no default: linking fails where nobody gives one. docs/linking.md has the rules.
+ * has no default: linking fails where none is given. docs/linking.md has the rules.
  */
 #ifndef KDL_UKERNEL_H
 #define KDL_UKERNEL_H

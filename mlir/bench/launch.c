@@ -34,7 +34,7 @@ static void *upstream_stream;
 /* Not inlined, so that callgrind can tell them apart. */
 #define CASE __attribute__((noinline)) static void
 
-/* A queue that nobody waits for fills up; waiting now and then costs each launch little. */
+/* A queue without a wait fills up; waiting now and then costs each launch little. */
 enum { launches_before_a_wait = 256 };
 
 static bool is_due(void) {

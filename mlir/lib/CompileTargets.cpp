@@ -227,7 +227,7 @@ void callOpenCL(gpu::GPUModuleOp module) {
   });
 }
 
-/// What a pipeline leaves as it was would be a story of the translation's, without a place.
+/// What a pipeline leaves as it was would be a message of the translation's, without a place.
 LogicalResult refuseLeft(gpu::GPUModuleOp lowered, Attribute target) {
   return failure(lowered
                      .walk([&](Operation *op) {

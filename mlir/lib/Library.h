@@ -8,8 +8,8 @@
 namespace mlir::kdl {
 
 /// Whether `#kdl.runtime_select` can tell the objects of a binary apart; emits errors where not.
-/// Attributes have no say in the verification of the operation that holds them, so whoever meets
-/// such a binary asks: the passes that make one, and the translation.
+/// Attributes have no say in the verification of the operation that holds them, so the code that
+/// meets such a binary asks: the passes that make one, and the translation.
 LogicalResult verifyObjects(gpu::BinaryOp binary);
 
 /// All objects in one OffloadBinary, each with its triple, its architecture, what its properties

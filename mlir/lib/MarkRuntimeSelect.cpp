@@ -17,7 +17,7 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// MLIR gives every binary a handler; without a target it is the one nobody asked for.
+/// MLIR gives every binary a handler; without a target it is the default one.
 bool hasDefaultHandler(gpu::BinaryOp binary) {
   Attribute handler = binary.getOffloadingHandlerAttr();
   auto select = dyn_cast_or_null<gpu::SelectObjectAttr>(handler);

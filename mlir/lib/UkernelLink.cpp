@@ -40,7 +40,7 @@ static void liftCallers(llvm::Function &ukernel) {
 }
 
 /// Linux lets a process use the tiles of AMX once it has asked. The program does so when it starts,
-/// whoever made it; should the system refuse, it says so before the first tile ends it.
+/// its creator; should the system refuse, it says so before the first tile ends it.
 static void askForTiles(llvm::Module &module) {
   constexpr StringLiteral name = "kdl_ask_for_amx";
   constexpr int64_t archPrctl = 158, requestState = 0x1023, tileData = 18;

@@ -285,7 +285,7 @@ void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value ste
 // mmt4d has one step along K after the other, for all rows; a tile of AMX has 16 steps of each row
 // beside one another. The right operand lies as it should. So the left one is packed anew, with
 // zeros up to a multiple of 16 steps; of the right one the steps that are left over are copied, as
-// what lies behind them is another tile's or nobody's.
+// what lies behind them is another tile's or unused.
 
 /// What `load` gives at k, or zero where k is not below the end.
 Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {

@@ -41,10 +41,10 @@ void kdl_mlir_fail(const char *what) {
     return;
   }
   fprintf(stderr, "kdl_mlir: %s\n", message);
-  const char *wish = secure_getenv("KDL_MLIR_ERRORS");
-  if (wish && strcmp(wish, "report") == 0)
+  const char *request = secure_getenv("KDL_MLIR_ERRORS");
+  if (request && strcmp(request, "report") == 0)
     return;
-  if (!wish || strcmp(wish, "exit") != 0)
+  if (!request || strcmp(request, "exit") != 0)
     abort();
   /* Compiled code is on the stack, and other threads may be in it: what was printed is kept. */
   fflush(NULL);

@@ -70,7 +70,7 @@ KDL_API void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_
 /* Waits for all launches that were made without a stream. */
 KDL_API void kdl_mlir_wait(void);
 
-/* Compiled code has no way to handle an error, so this is called with the whole story, from
+/* Compiled code has no way to handle an error, so this is called with the whole message, from
  * whichever thread it was; by default it is printed and the process aborts, or goes on where
  * KDL_MLIR_ERRORS=report. A NULL handler goes back to that. A handler that returns lets the program
  * go on without what failed. */

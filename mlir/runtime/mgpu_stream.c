@@ -13,7 +13,7 @@
 /* #gpu.select_object makes a stream for each launch without one, waits for it, and destroys it; a
  * driver takes longer for the stream than for the launch. So a stream that is destroyed right after
  * it was waited for is kept. Should it have got work in between, which launches through a slot do
- * not tell, whoever gets it next stands behind that work: allowed, as streams promise no order. */
+ * not tell, its next user stands behind that work: allowed, as streams promise no order. */
 enum { kept_limit = 16 };
 
 typedef struct {

@@ -17,7 +17,7 @@ gpu.binary @two [#gpu.object<#nvvm.target, bin = "x">, #gpu.object<#rocdl.target
 // CHECK: gpu.binary @one [
 gpu.binary @one [#gpu.object<#nvvm.target, bin = "x">]
 
-// Whoever chose a handler meant it.
+// A handler that was chosen explicitly stays.
 // CHECK: gpu.binary @chosen <#gpu.select_object<1 : i64>> [
 gpu.binary @chosen <#gpu.select_object<1>> [
   #gpu.object<#nvvm.target, bin = "x">, #gpu.object<#rocdl.target, bin = "y">]

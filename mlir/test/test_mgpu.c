@@ -277,7 +277,7 @@ static void streams_are_used_again(void **state) {
   kdl_queue *third = mgpuStreamCreate();
   assert_ptr_not_equal(third, second);
   mgpuStreamSynchronize(third);
-  mgpuStreamDestroy(second); /* nobody waited for it */
+  mgpuStreamDestroy(second); /* not waited for */
   mgpuStreamDestroy(third);
   kdl_queue *many[20];
   for (int i = 0; i < 20; ++i)

@@ -43,8 +43,8 @@ kdl_status kdl_fail_null(const char *call, const char *name) {
 }
 
 void kdl_error_prefix(const char *format, ...) {
-  char story[sizeof last_message];
-  memcpy(story, last_message, sizeof story);
+  char message[sizeof last_message];
+  memcpy(message, last_message, sizeof message);
   va_list args;
   va_start(args, format);
   int used = vsnprintf(last_message, sizeof last_message, format, args);
@@ -52,7 +52,7 @@ void kdl_error_prefix(const char *format, ...) {
   size_t at = used < 0 ? 0 : (size_t)used;
   for (const char *rest = ": "; *rest && at + 1 < sizeof last_message; ++rest)
     last_message[at++] = *rest;
-  for (const char *rest = story; *rest && at + 1 < sizeof last_message; ++rest)
+  for (const char *rest = message; *rest && at + 1 < sizeof last_message; ++rest)
     last_message[at++] = *rest;
   last_message[at < sizeof last_message ? at : sizeof last_message - 1] = '\0';
   kdl_plain(last_message, sizeof last_message);

@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-/* Records the story and returns `status`, so that a failing function ends in one statement. */
+/* Records the message and returns `status`, so that a failing function ends in one statement. */
 kdl_status kdl_fail(kdl_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -20,13 +20,13 @@ kdl_status kdl_fail_code_va(kdl_status status, int64_t code, const char *format,
 kdl_status kdl_fail_code(kdl_status status, int64_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts `context: ` before the recorded story. */
+/* Puts `context: ` before the recorded message. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* KDL_OK, or the failure that names the first of its arguments that is NULL: for the pointers that
  * a public function needs, in the function itself. */
-#define KDL_GIVEN(...) (KDL_EACH(KDL_GIVEN_ONE, _, __VA_ARGS__) KDL_OK)
-#define KDL_GIVEN_ONE(p, a) !(a) ? kdl_fail_null(__func__, #a):
+#define KDL_GIVEN(...) (KDL_EACH(KDL_CACHED_ONE, _, __VA_ARGS__) KDL_OK)
+#define KDL_CACHED_ONE(p, a) !(a) ? kdl_fail_null(__func__, #a):
 kdl_status kdl_fail_null(const char *call, const char *name) __attribute__((cold));
 
 /* The status of the last failure on this thread, for callers of functions that return NULL. */

@@ -142,7 +142,7 @@ kdl_status kdl_json_finish(kdl_json *json) {
 
 /* Where a string goes; characters that do not fit are dropped and noticed. */
 typedef struct {
-  char *data; /* NULL where nobody wants it */
+  char *data; /* NULL where it is not wanted */
   size_t room;
   size_t used;
   bool cut;

@@ -81,7 +81,7 @@ kdl_status kdl_json_skip(kdl_json *json);
 /* Checks that nothing but blanks follows the outermost value. */
 kdl_status kdl_json_finish(kdl_json *json);
 
-/* Records "NAME: line 3, column 7: " and the story, for the place of the value read last. */
+/* Records "NAME: line 3, column 7: " and the message, for the place of the value read last. */
 kdl_status kdl_json_fail(const kdl_json *json, size_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The layers of a dispatch, and who is told when one is entered and left. Marks lie on the way to a
- * first launch alone, never on that of a bound kernel; where nobody listens, a mark is one load.
+ * first launch alone, never on that of a bound kernel; without a listener, a mark is one load.
  * Layers nest: time belongs to the innermost one.
  */
 #ifndef KDL_BASE_LAYER_H
@@ -44,7 +44,7 @@ typedef struct kdl_layer_listener {
   void (*leave)(kdl_layer layer, const kdl_layer_about *about);
 } kdl_layer_listener;
 
-/* NULL where nobody listens. A listener is never freed. */
+/* NULL where there is no listener. A listener is never freed. */
 extern const kdl_layer_listener *_Atomic kdl_layer_listening;
 
 /* For those who would have to find out first what a layer was about. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Binding: the ranked images are tried in order until one loads and has the kernel. What an image
- * that did not was found guilty of is kept for the story, should none be left.
+ * that failed did wrong is kept for the message, should none be left.
  */
 #include "base/error.h"
 #include "base/layer.h"
@@ -30,18 +30,18 @@ static kdl_status try_image(kdl_kernel *kernel, size_t place) {
     return status;
   kdl_geometry_read_key(kernel, image, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
-  kdl_backend_wish wish = {.size = sizeof wish,
-                           .name = kernel->name,
-                           .shared = kernel->key.shared,
-                           .hidden = kernel->key.hidden};
+  kdl_kernel_request request = {.size = sizeof request,
+                                .name = kernel->name,
+                                .shared = kernel->key.shared,
+                                .hidden = kernel->key.hidden};
   if (kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG))
-    wish.sig = kernel->key.sig;
-  memcpy(wish.block, key.block, sizeof wish.block);
-  memcpy(wish.tile, key.tile, sizeof wish.tile);
+    request.sig = kernel->key.sig;
+  memcpy(request.block, key.block, sizeof request.block);
+  memcpy(request.tile, key.tile, sizeof request.tile);
   kernel->loaded = (kdl_backend_kernel){.size = sizeof kernel->loaded};
   kdl_layer_enter(KDL_LAYER_RESOLVE);
-  status =
-      runtime->table->kernel_find(runtime->handle, kernel->module->handle, &wish, &kernel->loaded);
+  status = runtime->table->kernel_find(runtime->handle, kernel->module->handle, &request,
+                                       &kernel->loaded);
   kdl_layer_leave(KDL_LAYER_RESOLVE, &(kdl_layer_about){.library = kernel->lib->container->name,
                                                         .kernel = kernel->name,
                                                         .device = runtime->name,

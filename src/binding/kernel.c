@@ -30,7 +30,7 @@ typedef struct {
 
 /* The handle itself lies in the library's arena. */
 static void free_kernel(kdl_kernel *kernel) {
-  free(kernel->failure.story);
+  free(kernel->failure.message);
   kdl_arena_free(&kernel->told);
   free(kernel->param_sizes);
   free(kernel->disagreement);

@@ -51,9 +51,9 @@ struct kdl_kernel {
   kdl_module *module;
   kdl_kernel_key key; /* of the loaded image; nothing is present where it has none */
   kdl_backend_kernel loaded;
-  uint32_t block[3]; /* for launches that do not say; 0 where nobody knows */
+  uint32_t block[3]; /* for launches that do not say; 0 where it is unknown */
   uint32_t tile[3];
-  int64_t param_count;             /* that the caller gives; -1 where nobody knows */
+  int64_t param_count;             /* that the caller gives; -1 where it is unknown */
   uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
   bool is_checked;                 /* KDL_CHECK */
   char *disagreement;              /* why explicit grids are refused, or NULL */

@@ -17,12 +17,12 @@
 void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
   out_failure->status = status;
   out_failure->code = kdl_error_code();
-  out_failure->story = strdup(kdl_error_message());
+  out_failure->message = strdup(kdl_error_message());
 }
 
 kdl_status kdl_fail_again(const kdl_remembered *failure) {
   return kdl_fail_code(failure->status, failure->code, "%s",
-                       failure->story ? failure->story : "out of memory");
+                       failure->message ? failure->message : "out of memory");
 }
 
 static int64_t now_ns(void) {
@@ -164,7 +164,7 @@ static bool is_same(const kdl_module *module, const kdl_runtime *runtime, uint32
 
 /* The module itself lies in the library's arena. */
 static void free_module(kdl_module *module) {
-  free(module->failure.story);
+  free(module->failure.message);
   free(module->linked);
 }
 

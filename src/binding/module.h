@@ -10,7 +10,7 @@
 typedef struct kdl_remembered {
   kdl_status status;
   int64_t code;
-  char *story;
+  char *message;
 } kdl_remembered;
 
 /* Keeps what was last recorded on this thread. */

@@ -17,7 +17,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* From the cache                                                                               */
 
-static kdl_string text_of(const kdl_question *question) {
+static kdl_string text_of(const kdl_link_key *question) {
   return (kdl_string){question->text, question->length};
 }
 
@@ -113,7 +113,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   kdl_device_permit_all(task->runtime->device, task->runtime->route);
   kdl_status status = kdl_link_limits_read(&limits);
   if (status == KDL_OK)
-    status = kdl_question_make(task, &linked->question);
+    status = kdl_link_key_make(task, &linked->question);
   if (status != KDL_OK)
     return status;
   open_cache(linked);
@@ -162,7 +162,7 @@ void *kdl_linked_take(kdl_linked *linked) {
 
 void kdl_linked_free(kdl_linked *linked) {
   kdl_cache_claim_give_back(&linked->claim);
-  kdl_question_free(&linked->question);
+  kdl_link_key_free(&linked->question);
   free(linked->notes);
   free(linked->data);
 }

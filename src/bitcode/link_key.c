@@ -48,7 +48,7 @@ static bool may_have_ukernels(const kdl_image *image) {
   return !is_indexed;
 }
 
-bool kdl_question_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
+bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
   const kdl_image_rule *rule = kdl_catalog_rule(catalog, image);
   const kdl_runtime *runtime = task->runtime;
   uint32_t family = kdl_device_route(runtime->device, runtime->route)->rule.family;
@@ -97,7 +97,7 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task) {
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
-    if (!kdl_question_includes(task, catalog, i) ||
+    if (!kdl_link_key_includes(task, catalog, i) ||
         !kdl_match_admits(kdl_catalog_rule(catalog, i), device))
       continue;
     has_any = true;
@@ -174,7 +174,7 @@ static void print_environment(FILE *out) {
   }
 }
 
-static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_question *question) {
+static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *question) {
   fprintf(out, "device %s\n", question->device);
   if (task->kernel)
     fprintf(out, "kernel %s\n", task->kernel);
@@ -189,10 +189,10 @@ static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_ques
   return status;
 }
 
-kdl_status kdl_question_make(const kdl_link_task *task, kdl_question *out_question) {
-  kdl_question *question = out_question;
-  *question = (kdl_question){.text = NULL};
-  if (!kdl_linker_find(question->linker))
+kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_question) {
+  kdl_link_key *question = out_question;
+  *question = (kdl_link_key){.text = NULL};
+  if (!kdl_linker_path(question->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
   kdl_status status = kdl_container_bytes(task->lib->container, task->image, &question->caller,
                                           &question->caller_size);
@@ -208,7 +208,7 @@ kdl_status kdl_question_make(const kdl_link_task *task, kdl_question *out_questi
   return status;
 }
 
-void kdl_question_free(kdl_question *question) {
+void kdl_link_key_free(kdl_link_key *question) {
   free(question->text);
   question->text = NULL;
 }

@@ -21,21 +21,21 @@ typedef struct kdl_link_task {
   const char *constants; /* bitcode/constants.h; NULL: none */
 } kdl_link_task;
 
-typedef struct kdl_question {
+typedef struct kdl_link_key {
   char *text;
   size_t length;
   const void *caller; /* the bitcode */
   size_t caller_size;
   char linker[PATH_MAX];
   char device[KDL_SPEC_LINE]; /* what of the device's spec decides how it is linked */
-} kdl_question;
+} kdl_link_key;
 
 /* The caller frees *out_question, also after a failure. */
-kdl_status kdl_question_make(const kdl_link_task *task, kdl_question *out_question);
-void kdl_question_free(kdl_question *question);
+kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_question);
+void kdl_link_key_free(kdl_link_key *question);
 
 /* Whether an image of the caller's library is one to look for microkernels in. */
-bool kdl_question_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
+bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
 
 /* The next of KDL_UKERNEL_PATH: false at the end. *at starts as the whole of it. */
 bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]);

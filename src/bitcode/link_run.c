@@ -29,7 +29,7 @@ static kdl_status pack_library(const kdl_link_task *task, void **out_data, size_
   if (status != KDL_OK)
     return status;
   for (uint32_t i = 0; i < container->count && status == KDL_OK; ++i) {
-    if (!kdl_question_includes(task, catalog, i))
+    if (!kdl_link_key_includes(task, catalog, i))
       continue;
     const kdl_image *image = &container->images[i];
     kdl_writer_image packed = {.size = sizeof packed,
@@ -79,7 +79,7 @@ static void make_environment(kdl_words *list) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Its story                                                                                    */
+/* Its messages                                                                                 */
 
 /* One line of what it said, with the files' numbers put as what they are. */
 static void tell_line(kdl_out *out, kdl_string line, const char *library) {
@@ -131,19 +131,19 @@ static void say_words(const char *said, const char *library) {
 }
 
 static kdl_status fail_run(const kdl_link_task *task, const kdl_link_limits *limits,
-                           const kdl_helper_outcome *outcome) {
+                           const kdl_subprocess_outcome *outcome) {
   char how[128], said[1024] = "";
   kdl_status status = KDL_BAD_FILE;
   kdl_out out = {said, sizeof said, 0};
   tell_words(&out, outcome->words, task->lib->container->name);
-  if (outcome->end == KDL_HELPER_OVERRAN) {
+  if (outcome->end == KDL_SUBPROCESS_OVERRAN) {
     status = KDL_NO_MEMORY;
     snprintf(how, sizeof how, "was stopped after %" PRId64 " s (KDL_LD_TIMEOUT)",
              limits->milliseconds / 1000);
-  } else if (outcome->end == KDL_HELPER_KILLED) {
+  } else if (outcome->end == KDL_SUBPROCESS_KILLED) {
     snprintf(how, sizeof how, "died of signal %d (%s)", outcome->code, strsignal(outcome->code));
-  } else if (outcome->end == KDL_HELPER_UNKNOWN) {
-    snprintf(how, sizeof how, "ended nobody knows how, and without a whole report");
+  } else if (outcome->end == KDL_SUBPROCESS_UNKNOWN) {
+    snprintf(how, sizeof how, "ended in an unknown way, and without a whole report");
   } else if (outcome->code == 1) {
     snprintf(how, sizeof how, "refused it");
   } else {
@@ -165,18 +165,18 @@ static void read_report(const kdl_linker_run *run, FILE *notes, kdl_link_result 
     fputc('\n', notes);
   }
   if (status != KDL_OK)
-    snprintf(result->doubt, sizeof result->doubt, "nobody knows what it depends on: %s",
+    snprintf(result->doubt, sizeof result->doubt, "what it depends on is unknown: %s",
              kdl_error_message());
   else if (is_young)
     snprintf(result->doubt, sizeof result->doubt, "what it depends on was just changed");
 }
 
-/* Where nobody can know its exit status, a report that agrees with the output was written last. */
-static bool is_done(const kdl_helper_outcome *outcome, const kdl_link_report *report,
+/* Where its exit status cannot be known, a report that agrees with the output was written last. */
+static bool is_done(const kdl_subprocess_outcome *outcome, const kdl_link_report *report,
                     size_t output_size) {
-  if (outcome->end == KDL_HELPER_EXITED)
+  if (outcome->end == KDL_SUBPROCESS_EXITED)
     return outcome->code == 0;
-  return outcome->end == KDL_HELPER_UNKNOWN && report->is_whole &&
+  return outcome->end == KDL_SUBPROCESS_UNKNOWN && report->is_whole &&
          output_size == report->output_size;
 }
 
@@ -221,7 +221,7 @@ static kdl_status run_call(const kdl_link_task *task, const kdl_linker_call *cal
   return status;
 }
 
-kdl_status kdl_link_run(const kdl_link_task *task, const kdl_question *question,
+kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *question,
                         const kdl_link_limits *limits, const char *name,
                         kdl_link_result *out_result) {
   kdl_arena arena = {.blocks = NULL};

@@ -107,16 +107,16 @@ kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_
   make_line(call, &line);
   if (status == KDL_OK && line.failed)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for the linker's command line");
-  kdl_helper helper = {.path = call->path,
-                       .arguments = line.items,
-                       .environment = call->environment,
-                       .files = out_run->files,
-                       .file_count = call->library ? KDL_LINKER_FILES : file_library,
-                       .milliseconds = call->limits.milliseconds,
-                       .memory = call->limits.memory,
-                       .largest_file = call->largest_output};
+  kdl_subprocess subprocess = {.path = call->path,
+                               .arguments = line.items,
+                               .environment = call->environment,
+                               .files = out_run->files,
+                               .file_count = call->library ? KDL_LINKER_FILES : file_library,
+                               .milliseconds = call->limits.milliseconds,
+                               .memory = call->limits.memory,
+                               .largest_file = call->largest_output};
   if (status == KDL_OK)
-    status = kdl_helper_run(&helper, &out_run->outcome);
+    status = kdl_subprocess_run(&subprocess, &out_run->outcome);
   kdl_arena_free(&arena);
   return status;
 }

@@ -36,7 +36,7 @@ typedef struct kdl_linker_call {
 enum { KDL_LINKER_FILES = 4 };
 
 typedef struct kdl_linker_run {
-  kdl_helper_outcome outcome;
+  kdl_subprocess_outcome outcome;
   uint64_t largest_output;
   int files[KDL_LINKER_FILES];
 } kdl_linker_run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The cache's folder: made with mode 0700, used only where it belongs to the user and nobody else
+ * The cache's folder: made with mode 0700, used only where it belongs to the user and no other user
  * may write to it. What lies in it:
  *
  *     KEY.kdl          an entry

@@ -4,7 +4,7 @@
  * used going first.
  *
  * Many processes, on many machines, may use one folder. An entry is written beside and renamed, so
- * whoever looks finds a whole file or none; what is found is checked before it is believed; and no
+ * a reader finds a whole file or none; what is found is checked before it is believed; and no
  * lock is needed for any of that.
  */
 #ifndef KDL_CACHE_STORE_H

@@ -130,11 +130,12 @@ static kdl_status read_member(kdl_container *container, const kdl_region *archiv
   return out_member->name.data ? KDL_OK : kdl_container_no_memory(container);
 }
 
-static kdl_status walk_member(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_member(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *archive, const member *item) {
-  kdl_scope inner = {scope->parent, scope->depth + 1,
-                     kdl_arena_format(&container->arena, " in %s%s", item->name.data, scope->place),
-                     KDL_MODULE_NONE, false};
+  kdl_parse_context inner = {
+      scope->parent, scope->depth + 1,
+      kdl_arena_format(&container->arena, " in %s%s", item->name.data, scope->place),
+      KDL_MODULE_NONE, false};
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region body = kdl_region_slice(archive, item->offset, item->size);
@@ -148,7 +149,7 @@ static kdl_status walk_member(kdl_container *container, const kdl_scope *scope,
   return kdl_container_walk(container, &inner, &body, KDL_UNKNOWN_IS_IGNORED);
 }
 
-kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_archive(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region) {
   const uint8_t *magic = kdl_region_peek(region, 0, magic_size);
   if (!magic)

@@ -26,7 +26,7 @@ static const uint8_t magic[4] = {0x10, 0xff, 0x10, 0xad};
 
 typedef struct {
   kdl_container *container;
-  kdl_scope scope;
+  kdl_parse_context scope;
   const kdl_region *region;
   uint64_t found;
 } search;
@@ -100,7 +100,7 @@ static kdl_status search_module(search *s, kdl_bitstream *stream, kdl_bitblock *
   }
 }
 
-kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region, bool *out_found) {
   search s = {container, kdl_container_begin_module(container, scope, true), region, 0};
   *out_found = false;

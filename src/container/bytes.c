@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The bytes of images. Where they are compressed they are inflated into memory of their own, which
- * is lent: to whoever holds an image, and for as long as the container is open to whoever asks for
- * its bytes without saying when they are no longer needed. Loans that nobody holds rest, the newest
- * of them within a budget, since the next image often lies in the same stream; so reading every
- * image of a file takes the memory of a few.
+ * is lent: to the holders of an image, and for as long as the container is open to those that ask
+ * for its bytes without saying when they are no longer needed. Loans without a holder rest, the
+ * newest of them within a budget, since the next image often lies in the same stream; so reading
+ * every image of a file takes the memory of a few.
  */
 #include "base/error.h"
 #include "container/container.h"
@@ -58,8 +58,8 @@ static void take(kdl_container *container, kdl_loan *loan) {
   ++loan->holders;
 }
 
-/* What could not be inflated is of no use to anyone. The memory is looked at when nobody else can
- * be inflating into it. */
+/* What could not be inflated is of no use to anyone. The memory is looked at when no other thread
+ * can be inflating into it. */
 static void give_back(kdl_container *container, kdl_loan *loan, uint64_t image_size) {
   if (--loan->holders || loan->kept)
     return;

@@ -151,7 +151,7 @@ static kdl_image_kind kind_before(const kdl_container *container, uint32_t first
 }
 
 /* Adds the image that a bundle ID names; `image` says where it lies. */
-static kdl_status add_image(kdl_container *container, const kdl_scope *scope, kdl_string id,
+static kdl_status add_image(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
                             const bundle_id *parts, kdl_image *image) {
   for (size_t i = 0; i < sizeof offload_kinds / sizeof *offload_kinds; ++i) {
     if (kdl_text_is(parts->kind, offload_kinds[i].name))
@@ -163,7 +163,7 @@ static kdl_status add_image(kdl_container *container, const kdl_scope *scope, kd
   return kdl_container_add(container, scope, image);
 }
 
-static kdl_status add_entry(kdl_container *container, const kdl_scope *scope,
+static kdl_status add_entry(kdl_container *container, const kdl_parse_context *scope,
                             const kdl_region *bundle, const bundle_entry *entry, uint32_t first,
                             const char *label) {
   kdl_string id;
@@ -188,7 +188,7 @@ static kdl_status add_entry(kdl_container *container, const kdl_scope *scope,
 }
 
 /* *out_used is the length of the bundle at the start of `bundle`. */
-static kdl_status read_plain(kdl_container *container, const kdl_scope *scope,
+static kdl_status read_plain(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *bundle, const char *label, uint64_t *out_used) {
   if (bundle->size < header_size)
     return kdl_malformed(bundle, 0, "bundle header",
@@ -333,7 +333,7 @@ static kdl_status read_packed_header(const kdl_region *bundle, packed_header *ou
 }
 
 /* Without the codec what is inside cannot be told; that there is something can. */
-static kdl_status list_unread(kdl_container *container, const kdl_scope *scope,
+static kdl_status list_unread(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *bundle, const kdl_region *packed,
                               const packed_header *header, const char *label) {
   kdl_image image = {
@@ -349,7 +349,7 @@ static kdl_status list_unread(kdl_container *container, const kdl_scope *scope,
   return kdl_container_add(container, scope, &image);
 }
 
-static kdl_status read_packed(kdl_container *container, const kdl_scope *scope,
+static kdl_status read_packed(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *bundle, uint64_t *out_used) {
   packed_header header;
   kdl_status status = read_packed_header(bundle, &header);
@@ -375,7 +375,7 @@ static kdl_status read_packed(kdl_container *container, const kdl_scope *scope,
   return status;
 }
 
-kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_context *scope,
                                   const kdl_region *region) {
   const char *label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place);
   if (!label)
@@ -388,7 +388,7 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
     if (!head)
       return kdl_error_status();
     uint64_t used = 0;
-    kdl_scope module = kdl_container_begin_module(container, scope, at == 0);
+    kdl_parse_context module = kdl_container_begin_module(container, scope, at == 0);
     kdl_status status = look && memcmp(head, packed_magic, packed_magic_size) == 0
                             ? read_packed(container, &module, &rest, &used)
                             : read_plain(container, &module, &rest, label, &used);
@@ -400,13 +400,13 @@ kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *sco
   return KDL_OK;
 }
 
-kdl_status kdl_add_bundled(kdl_container *container, const kdl_scope *scope, kdl_string id,
+kdl_status kdl_add_bundled(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
                            kdl_image *image) {
   bundle_id parts = split_id(id);
   return add_image(container, scope, id, &parts, image);
 }
 
-kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region, kdl_string id) {
   bundle_id parts = split_id(id);
   /* The host's image is the object itself; its section holds one byte, since none may be empty. */

@@ -28,7 +28,7 @@ const char *kdl_codec_name(kdl_codec codec);
 kdl_status kdl_codec_check(kdl_codec codec);
 
 /* Inflates all of `packed` into exactly `inflated_size` bytes at `out`. A stream that ends early,
- * goes on, or is damaged is KDL_BAD_FILE with a story that says which (no file name; the caller
+ * goes on, or is damaged is KDL_BAD_FILE with a message that says which (no file name; the caller
  * prefixes it). */
 kdl_status kdl_inflate(kdl_codec codec, const void *packed, size_t packed_size, void *out,
                        size_t inflated_size);

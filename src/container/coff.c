@@ -46,7 +46,7 @@ typedef struct {
   char name[32];  /* of those that are looked for, the longest has 16 */
 } section;
 
-typedef kdl_status parse_fn(kdl_container *, const kdl_scope *, const kdl_region *);
+typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
 
 /* Clang appends to the first one what makes it unique; linkers cut names at 8 bytes. */
 static const struct {
@@ -224,7 +224,7 @@ static kdl_status read_name(void *user, kdl_string *out_name) {
   return KDL_OK;
 }
 
-static kdl_status walk_section(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_section(kdl_container *container, const kdl_parse_context *scope,
                                const coff_file *coff, section *item) {
   parse_fn *parse = parser_of(item);
   bool is_inside = kdl_in_range(item->at.offset, item->at.size, coff->file->size);
@@ -236,7 +236,7 @@ static kdl_status walk_section(kdl_container *container, const kdl_scope *scope,
   kdl_region body = kdl_region_slice(coff->file, item->at.offset, is_inside ? item->at.size : 0);
   if (!parse)
     return kdl_scan_region(container, scope, &(kdl_scan){&body, item->at.address, read_name, item});
-  kdl_scope inner = *scope;
+  kdl_parse_context inner = *scope;
   inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
   return inner.place ? parse(container, &inner, &body) : kdl_container_no_memory(container);
 }
@@ -257,7 +257,7 @@ static kdl_status name_section(void *user, const kdl_section *at, kdl_string *ou
 }
 
 /* The images that a linked program's .tgtimg describes. */
-static kdl_status walk_described(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_described(kdl_container *container, const kdl_parse_context *scope,
                                  const coff_file *coff, section *sections, size_t count) {
   section *table = NULL;
   for (size_t i = 0; i < count && coff->base && !table; ++i) {
@@ -283,7 +283,7 @@ static kdl_status walk_described(kdl_container *container, const kdl_scope *scop
 }
 
 /* Each byte once: what lies on top of the section before it is left out. */
-static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_sections(kdl_container *container, const kdl_parse_context *scope,
                                 const coff_file *coff, section *sections) {
   size_t kept = 0;
   for (uint64_t i = 0; i < coff->count; ++i) {
@@ -305,7 +305,7 @@ static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope
   return status;
 }
 
-kdl_status kdl_parse_coff(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_coff(kdl_container *container, const kdl_parse_context *scope,
                           const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found) {
   coff_file coff;
   *out_found = false;

@@ -92,9 +92,9 @@ bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t 
   return true;
 }
 
-kdl_scope kdl_container_begin_module(kdl_container *container, const kdl_scope *outer,
-                                     bool is_first) {
-  kdl_scope scope = *outer;
+kdl_parse_context kdl_container_begin_module(kdl_container *container,
+                                             const kdl_parse_context *outer, bool is_first) {
+  kdl_parse_context scope = *outer;
   if (!is_first || scope.module == KDL_MODULE_NONE)
     scope.module = container->module_count; /* which an image makes one more */
   return scope;
@@ -177,11 +177,12 @@ static kdl_image *next_image(kdl_container *container) {
   return &images[container->count];
 }
 
-static kdl_status walk_nested(kdl_container *container, const kdl_scope *outer, uint32_t index) {
+static kdl_status walk_nested(kdl_container *container, const kdl_parse_context *outer,
+                              uint32_t index) {
   const kdl_image *image = &container->images[index];
-  kdl_scope inner = {index, outer->depth + 1,
-                     kdl_arena_format(&container->arena, " in image %" PRIu32, index),
-                     image->module, image->is_link_input};
+  kdl_parse_context inner = {index, outer->depth + 1,
+                             kdl_arena_format(&container->arena, " in image %" PRIu32, index),
+                             image->module, image->is_link_input};
   if (!inner.place)
     return kdl_container_no_memory(container);
   kdl_region region = {image->source, image->offset, image->size};
@@ -217,7 +218,7 @@ static kdl_status look_at_head(kdl_image *image) {
   return KDL_OK;
 }
 
-kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_image *proto) {
   kdl_status status = KDL_OK;
   if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
@@ -256,7 +257,7 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
 /* ------------------------------------------------------------------------------------------ */
 /* Finding out what a region is                                                                 */
 
-static kdl_status add_bare_image(kdl_container *container, const kdl_scope *scope,
+static kdl_status add_bare_image(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region, kdl_image_kind kind) {
   const void *data;
   kdl_status status = kdl_source_view(region->source, region->base, region->size, &data);
@@ -282,7 +283,7 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_scope *scop
   image.pairs = target_pairs(container, target.triple, target.arch, &image.pair_count);
   if (!image.label || !image.pairs)
     return kdl_container_no_memory(container);
-  kdl_scope module = kdl_container_begin_module(container, scope, true);
+  kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   return kdl_container_add(container, &module, &image);
 }
 
@@ -290,7 +291,7 @@ static bool is_archive(const uint8_t *head, size_t size) {
   return size >= 8 && (memcmp(head, "!<arch>\n", 8) == 0 || memcmp(head, "!<thin>\n", 8) == 0);
 }
 
-kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *region, kdl_unknown what_if_unknown) {
   if (scope->depth >= KDL_LIMIT_DEPTH)
     return kdl_malformed(region, 0, "nesting",
@@ -374,7 +375,7 @@ static kdl_status walk_source(kdl_container *container, kdl_source *source) {
   container->arena.limit = KDL_LIMIT_METADATA;
   if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
     container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
-  kdl_scope top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
+  kdl_parse_context top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
   kdl_region whole = {source, 0, source->size};
   return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
 }

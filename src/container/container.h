@@ -129,7 +129,7 @@ kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const vo
                               size_t *out_size);
 void kdl_container_release(kdl_container *container, uint32_t index);
 
-/* Gives back what was inflated for single images, whoever holds it: for closing. */
+/* Gives back what was inflated for single images, even while held: for closing. */
 void kdl_container_forget(kdl_container *container);
 
 /* Fills in what the image's pairs say: the triple, the arch, the kind of source code, and `says`.
@@ -143,27 +143,27 @@ const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char
 /* For parsers                                                                                  */
 
 /* Where a parser stands: what the images it finds are nested in, and how to describe the place. */
-typedef struct kdl_scope {
+typedef struct kdl_parse_context {
   uint32_t parent; /* image index, or KDL_PARENT_NONE */
   uint32_t depth;
   const char *place;  /* " in a.o .llvm.offloading", or "" at the top of a file */
   uint32_t module;    /* what the images found are variants of; KDL_MODULE_NONE: not begun */
   bool is_link_input; /* of the images found, likewise */
-} kdl_scope;
+} kdl_parse_context;
 
 /* A scope like `outer` whose images are the next module's. `is_first` says that the caller has
  * found no other module in `outer`: one that is nested in an image is then the image's own. What a
  * module is in each format: docs/formats.md. A module without images is none: the number goes to
  * the next one. */
-kdl_scope kdl_container_begin_module(kdl_container *container, const kdl_scope *outer,
-                                     bool is_first);
+kdl_parse_context kdl_container_begin_module(kdl_container *container,
+                                             const kdl_parse_context *outer, bool is_first);
 
 /* Appends an image, which is a module by itself where the scope has none. `proto->pairs` must
  * already be in the container's arena; triple and arch are taken from them. Unless the metadata
  * carries a kernel index, the image's first bytes are looked at: they decide its kind, and a nested
  * container is walked at once. Where a look would inflate what lies before it, a kind that is known
  * already stands. The callee copies *proto. */
-kdl_status kdl_container_add(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_image *proto);
 
 /* Records the reason why memory ran out or the metadata limit was reached. */
@@ -185,44 +185,44 @@ kdl_status kdl_container_inflate(kdl_container *container, const kdl_region *pac
 /* Finds out what a region is and walks it. `what_if_unknown` decides for a region that is neither a
  * container nor a known image: an error naming what was expected, or silence. */
 typedef enum kdl_unknown { KDL_UNKNOWN_IS_ERROR, KDL_UNKNOWN_IS_IGNORED } kdl_unknown;
-kdl_status kdl_container_walk(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *region, kdl_unknown what_if_unknown);
 
 /* One parser per format. Each walks its whole region: members that follow one another are taken
  * one by one to its end. */
-kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region);
-kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_context *scope,
                                   const kdl_region *region);
 /* One section of an object that was bundled as -type=o: named by the magic and a bundle ID, it
  * holds one device's object. `id` must be in the container's arena. */
 #define KDL_CLANG_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
-kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region, kdl_string id);
 /* Adds the image that a bundle ID names; `image` says where it lies, `id` is in the arena. */
-kdl_status kdl_add_bundled(kdl_container *container, const kdl_scope *scope, kdl_string id,
+kdl_status kdl_add_bundled(kdl_container *container, const kdl_parse_context *scope, kdl_string id,
                            kdl_image *image);
-kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region);
 /* The length of the fatbin at the start of `region`, or 0 where what is there only looks like one.
  * Each entry costs a step of *budget; where none is left the answer is 0. */
 kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, uint64_t *out_size);
 /* The input of the device linker, which nothing loads. */
-kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region);
-kdl_status kdl_parse_archive(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_archive(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region);
 /* An ELF file's offload sections; *out_found says whether there were any. */
-kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const kdl_region *region,
-                         bool *out_found);
+kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scope,
+                         const kdl_region *region, bool *out_found);
 /* Whether a file begins as a COFF object or a Windows program may; and its offload sections. Other
  * files may begin so too: where the headers do not fit and `what_if_unknown` lets it, nothing is
  * found. */
 bool kdl_coff_begins(const uint8_t *head, size_t size);
-kdl_status kdl_parse_coff(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_coff(kdl_container *container, const kdl_parse_context *scope,
                           const kdl_region *region, kdl_unknown what_if_unknown, bool *out_found);
 /* A bitcode host module's embedded objects; *out_found likewise. */
-kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_bitcode(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *region, bool *out_found);
 
 #endif

@@ -62,7 +62,7 @@ typedef struct {
 /* What every step of the walk needs. */
 typedef struct {
   kdl_container *container;
-  kdl_scope scope; /* of the fatbin at hand, which is one module */
+  kdl_parse_context scope; /* of the fatbin at hand, which is one module */
   const kdl_region *region;
   const char *label;
 } reader;
@@ -366,7 +366,7 @@ kdl_status kdl_cuda_fatbin_measure(const kdl_region *region, uint64_t *budget, u
   return KDL_OK;
 }
 
-kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_region *region) {
   reader walk = {container, *scope, region,
                  kdl_arena_format(&container->arena, "cuda-fatbin%s", scope->place)};
@@ -388,9 +388,9 @@ kdl_status kdl_parse_cuda_fatbin(kdl_container *container, const kdl_scope *scop
   return KDL_OK;
 }
 
-kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_cuda_relfatbin(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region) {
-  kdl_scope inner = *scope;
+  kdl_parse_context inner = *scope;
   inner.is_link_input = true;
   return kdl_parse_cuda_fatbin(container, &inner, region);
 }

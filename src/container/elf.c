@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef kdl_status parse_fn(kdl_container *, const kdl_scope *, const kdl_region *);
+typedef kdl_status parse_fn(kdl_container *, const kdl_parse_context *, const kdl_region *);
 
 static const struct {
   const char *name;
@@ -178,9 +178,9 @@ static kdl_status check_apart(kdl_container *container, const kdl_section_table 
 }
 
 /* The bundler puts one object's bundle into many sections: `module` is theirs, once known. */
-static kdl_status walk_bundled(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_bundled(kdl_container *container, const kdl_parse_context *scope,
                                const kdl_region *body, kdl_string id, uint32_t *module) {
-  kdl_scope inner = *scope;
+  kdl_parse_context inner = *scope;
   inner.module = *module;
   inner = kdl_container_begin_module(container, &inner, true);
   uint32_t before = container->count;
@@ -190,14 +190,14 @@ static kdl_status walk_bundled(kdl_container *container, const kdl_scope *scope,
   return status;
 }
 
-static kdl_status walk_sections(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_sections(kdl_container *container, const kdl_parse_context *scope,
                                 const kdl_section_table *elf, const candidate_list *list) {
   uint32_t bundled = scope->module;
   for (size_t i = 0; i < list->known; ++i) {
     const candidate *item = &list->items[i];
     if (item->section.is_described)
       continue;
-    kdl_scope inner = *scope;
+    kdl_parse_context inner = *scope;
     inner.place = kdl_arena_format(&container->arena, " in %s%s", item->name, scope->place);
     if (!inner.place)
       return kdl_container_no_memory(container);
@@ -224,7 +224,7 @@ static kdl_status name_section(void *user, const kdl_section *section, kdl_strin
   return kdl_sections_name(with->container, with->elf, section, out_name);
 }
 
-static kdl_status walk_described(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_described(kdl_container *container, const kdl_parse_context *scope,
                                  const kdl_section_table *elf, candidate_list *list) {
   bool is_table = false;
   size_t at = list->known;
@@ -266,7 +266,7 @@ static kdl_status read_name(void *user, kdl_string *out_name) {
   return name_section(&one->namer, one->section, out_name);
 }
 
-static kdl_status scan_section(kdl_container *container, const kdl_scope *scope,
+static kdl_status scan_section(kdl_container *container, const kdl_parse_context *scope,
                                const kdl_section_table *elf, const kdl_section *section) {
   kdl_region body = kdl_region_slice(elf->file, section->offset, section->size);
   named_section named = {{container, elf}, section};
@@ -274,7 +274,7 @@ static kdl_status scan_section(kdl_container *container, const kdl_scope *scope,
 }
 
 /* Sections that were not read yet, each byte once. */
-static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
+static kdl_status walk_rest(kdl_container *container, const kdl_parse_context *scope,
                             const kdl_section_table *elf, candidate_list *list) {
   if (list->count)
     qsort(list->items, list->count, sizeof *list->items, compare_offsets);
@@ -298,8 +298,8 @@ static kdl_status walk_rest(kdl_container *container, const kdl_scope *scope,
   return status;
 }
 
-kdl_status kdl_parse_elf(kdl_container *container, const kdl_scope *scope, const kdl_region *region,
-                         bool *out_found) {
+kdl_status kdl_parse_elf(kdl_container *container, const kdl_parse_context *scope,
+                         const kdl_region *region, bool *out_found) {
   kdl_section_table elf;
   kdl_status status = kdl_sections_open(region, &elf);
   if (status != KDL_OK)

@@ -268,7 +268,7 @@ static int compare_ranges(const void *left, const void *right) {
 }
 
 /* Images of one binary may not overlap. Writers lay them out in order, so the sort is for files
- * that nobody's writer made. */
+ * that no known writer makes. */
 static kdl_status check_overlap(const kdl_container *container, const layout *binary,
                                 const range *seen, uint64_t count) {
   bool ordered = true;
@@ -302,8 +302,8 @@ static range image_range(const layout *binary, const uint8_t *raw) {
   return (range){kdl_load_u64(raw + 24), size};
 }
 
-static kdl_status read_entry(kdl_container *container, const kdl_scope *scope, layout *binary,
-                             uint64_t index, const char *label) {
+static kdl_status read_entry(kdl_container *container, const kdl_parse_context *scope,
+                             layout *binary, uint64_t index, const char *label) {
   uint64_t position = binary->entries_offset + index * entry_size;
   const uint8_t *entry = peek(binary, position, entry_size);
   if (!entry)
@@ -356,8 +356,8 @@ typedef struct {
   const char *compressed[newest_version + 1];
 } label_cache;
 
-static const char *label_for(kdl_container *container, const kdl_scope *scope, const layout *binary,
-                             label_cache *labels) {
+static const char *label_for(kdl_container *container, const kdl_parse_context *scope,
+                             const layout *binary, label_cache *labels) {
   static const char *const usual[] = {NULL, "offload-binary v1", "offload-binary v2",
                                       "offload-binary v3"};
   _Static_assert(sizeof usual / sizeof *usual == newest_version + 1, "each has one");
@@ -371,8 +371,8 @@ static const char *label_for(kdl_container *container, const kdl_scope *scope, c
   return *label;
 }
 
-static kdl_status read_entries(kdl_container *container, const kdl_scope *scope, layout *binary,
-                               label_cache *labels) {
+static kdl_status read_entries(kdl_container *container, const kdl_parse_context *scope,
+                               layout *binary, label_cache *labels) {
   const char *label = label_for(container, scope, binary, labels);
   if (!label)
     return kdl_container_no_memory(container);
@@ -411,7 +411,7 @@ static kdl_status open_compressed(kdl_container *container, const kdl_region *st
 }
 
 /* Without the codec what is inside cannot be told; that there is something can. */
-static kdl_status list_unread(kdl_container *container, const kdl_scope *scope,
+static kdl_status list_unread(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *stored, uint64_t stored_size, const layout *binary,
                               label_cache *labels) {
   kdl_image image = {
@@ -454,7 +454,7 @@ static kdl_status check_entries(const kdl_region *stored, const layout *binary,
 }
 
 /* Reads one binary at the start of `stored`; *out_used is its stored length. */
-static kdl_status read_binary(kdl_container *container, const kdl_scope *scope,
+static kdl_status read_binary(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *stored, label_cache *labels, uint64_t *out_used) {
   if (stored->size < header_size)
     return kdl_malformed(stored, 0, "header", "found %" PRIu64 " bytes, expected at least %d",
@@ -510,10 +510,10 @@ static kdl_status read_binary(kdl_container *container, const kdl_scope *scope,
   return status;
 }
 
-kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_scope *scope,
+kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region) {
   /* What follows one another is linked together, by LLVM's linker wrapper as by its runtimes. */
-  kdl_scope module = kdl_container_begin_module(container, scope, true);
+  kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   label_cache labels = {0};
   uint64_t offset = 0;
   while (offset < region->size) {

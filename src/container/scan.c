@@ -105,7 +105,7 @@ static kdl_status measure_elf(const kdl_region *region, uint64_t *budget, uint64
 }
 
 /* What a verified hit holds is listed; what is wrong with it beyond its sizes is said there. */
-static kdl_status add_hit(kdl_container *container, const kdl_scope *scope,
+static kdl_status add_hit(kdl_container *container, const kdl_parse_context *scope,
                           const kdl_region *found) {
   kdl_status status = kdl_container_walk(container, scope, found, KDL_UNKNOWN_IS_IGNORED);
   if (status != KDL_BAD_FILE)
@@ -119,12 +119,13 @@ static kdl_status add_hit(kdl_container *container, const kdl_scope *scope,
       .problem = kdl_arena_format(&container->arena, "%s", kdl_error_message()),
       .label = kdl_arena_format(&container->arena, "found%s", scope->place),
   };
-  kdl_scope module = kdl_container_begin_module(container, scope, true);
+  kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   return image.problem && image.label ? kdl_container_add(container, &module, &image)
                                       : kdl_container_no_memory(container);
 }
 
-static kdl_status name_place(kdl_container *container, const kdl_scan *scan, kdl_scope *scope) {
+static kdl_status name_place(kdl_container *container, const kdl_scan *scan,
+                             kdl_parse_context *scope) {
   kdl_string name;
   kdl_status status = scan->name(scan->user, &name);
   if (status != KDL_OK)
@@ -134,9 +135,10 @@ static kdl_status name_place(kdl_container *container, const kdl_scan *scan, kdl
   return scope->place ? KDL_OK : kdl_container_no_memory(container);
 }
 
-kdl_status kdl_scan_region(kdl_container *container, const kdl_scope *scope, const kdl_scan *scan) {
+kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *scope,
+                           const kdl_scan *scan) {
   const kdl_region *body = scan->region;
-  kdl_scope inner = *scope;
+  kdl_parse_context inner = *scope;
   bool named = false;
   uint64_t budget = body->size / 256 + 65536;
   uint64_t at = -scan->address & 7;

@@ -14,6 +14,7 @@ typedef struct kdl_scan {
 } kdl_scan;
 
 /* Lists what is found. What only looks like device code is passed over. */
-kdl_status kdl_scan_region(kdl_container *container, const kdl_scope *scope, const kdl_scan *scan);
+kdl_status kdl_scan_region(kdl_container *container, const kdl_parse_context *scope,
+                           const kdl_scan *scan);
 
 #endif

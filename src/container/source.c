@@ -337,11 +337,11 @@ kdl_status kdl_region_skip_zeros(const kdl_region *region, uint64_t offset, uint
 
 kdl_status(kdl_malformed)(const kdl_region *region, uint64_t offset, const char *field,
                           const char *format, ...) {
-  char story[512];
+  char message[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(story, sizeof story, format, args);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
   return kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: %s", region->source->name,
-                  region->base + offset, field, story);
+                  region->base + offset, field, message);
 }

@@ -35,12 +35,12 @@ typedef struct kdl_region {
 /* Inflated bytes that are lent, to readers that hold them or for as long as the container is open:
  * a stream's, or those of one image. */
 typedef struct kdl_loan {
-  struct kdl_loan *older; /* of those that nobody holds, in the order of their return */
+  struct kdl_loan *older; /* of those without a holder, in the order of their return */
   struct kdl_loan *newer;
   kdl_source *stream; /* NULL: an image's */
   kdl_work inflating; /* an image */
   uint8_t *inflated;  /* an image's, for the thread whose work it is */
-  uint64_t size;      /* of the memory, while nobody holds it */
+  uint64_t size;      /* of the memory, while it has no holder */
   uint32_t holders;
   bool kept;
   bool rests;

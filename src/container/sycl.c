@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
   kdl_container *container;
-  const kdl_scope *scope;
+  const kdl_parse_context *scope;
   const kdl_sycl *sycl;
   entry *entries;
   uint32_t count;
@@ -174,11 +174,11 @@ static kdl_status add_bad(const reader *walk, kdl_image *image, const char *prob
     return kdl_container_no_memory(walk->container);
   image->size = image->stored_size = 0;
   image->codec = KDL_CODEC_NONE;
-  kdl_scope module = kdl_container_begin_module(walk->container, walk->scope, true);
+  kdl_parse_context module = kdl_container_begin_module(walk->container, walk->scope, true);
   return kdl_container_add(walk->container, &module, image);
 }
 
-static kdl_status add_named(const reader *walk, const kdl_scope *scope, kdl_string name,
+static kdl_status add_named(const reader *walk, const kdl_parse_context *scope, kdl_string name,
                             kdl_image *image) {
   static const char magic[] = KDL_CLANG_BUNDLE_MAGIC;
   enum { magic_size = sizeof magic - 1 };
@@ -193,10 +193,10 @@ static bool is_named(kdl_string name) {
 
 /* Walks what is neither SPIR-V nor code of one device: an archive of code for several, which are
  * variants of one module. */
-static kdl_status walk_inside(const reader *walk, const kdl_scope *scope,
+static kdl_status walk_inside(const reader *walk, const kdl_parse_context *scope,
                               const kdl_region *region) {
   uint32_t first = walk->container->count;
-  kdl_scope inner = *scope;
+  kdl_parse_context inner = *scope;
   ++inner.depth;
   kdl_status status = kdl_container_walk(walk->container, &inner, region, KDL_UNKNOWN_IS_IGNORED);
   for (uint32_t i = first; i < walk->container->count; ++i) {
@@ -210,7 +210,7 @@ static kdl_status walk_inside(const reader *walk, const kdl_scope *scope,
 }
 
 /* One image whose bytes, inflated where needed, are in `content`. */
-static kdl_status add_seen(const reader *walk, const kdl_scope *scope, kdl_string name,
+static kdl_status add_seen(const reader *walk, const kdl_parse_context *scope, kdl_string name,
                            const kdl_region *content, kdl_image *image, bool *out_walked) {
   size_t look = content->size < KDL_SNIFF_SIZE ? (size_t)content->size : KDL_SNIFF_SIZE;
   const uint8_t *head = kdl_region_peek(content, 0, look);
@@ -229,7 +229,7 @@ static kdl_status add_seen(const reader *walk, const kdl_scope *scope, kdl_strin
                         : kdl_container_add(walk->container, scope, image);
 }
 
-static kdl_status add_packed(const reader *walk, const kdl_scope *scope, kdl_string name,
+static kdl_status add_packed(const reader *walk, const kdl_parse_context *scope, kdl_string name,
                              const kdl_region *stored, kdl_image *image) {
   kdl_source *stream;
   const char *label = kdl_arena_format(&walk->container->arena, "%s (inflated from 0x%" PRIx64 ")",
@@ -302,7 +302,7 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   kdl_status status = walk->sycl->name(walk->sycl->user, section, &name);
   if (status != KDL_OK)
     return status;
-  kdl_scope inner = kdl_container_begin_module(walk->container, walk->scope, true);
+  kdl_parse_context inner = kdl_container_begin_module(walk->container, walk->scope, true);
   inner.place =
       kdl_arena_format(&walk->container->arena, " in %s%s", name.data, walk->scope->place);
   if (inner.place)
@@ -317,7 +317,8 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   return status != KDL_BAD_FILE ? status : add_bad(walk, &image, kdl_error_message());
 }
 
-kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope, const kdl_sycl *sycl) {
+kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *scope,
+                          const kdl_sycl *sycl) {
   uint64_t count = sycl->table->size / entry_size;
   if (count > KDL_LIMIT_IMAGES)
     return kdl_malformed(sycl->file, sycl->table->header, ".tgtimg",

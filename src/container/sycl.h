@@ -17,6 +17,7 @@ typedef struct kdl_sycl {
   void *user;
 } kdl_sycl;
 
-kdl_status kdl_parse_sycl(kdl_container *container, const kdl_scope *scope, const kdl_sycl *sycl);
+kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *scope,
+                          const kdl_sycl *sycl);
 
 #endif

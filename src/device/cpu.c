@@ -4,7 +4,7 @@
  *
  * CPUID alone is not enough: registers that the system does not save are unusable whatever CPUID
  * says, and XCR0 tells which it saves. AMX is listed where XCR0 has it; the kernel's permission to
- * use it is asked for by whoever is about to, not here.
+ * use it is asked for before its use, not here.
  */
 #include "device/cpu.h"
 #include "target/aarch64.h"

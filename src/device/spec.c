@@ -171,11 +171,11 @@ kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule 
   kdl_device_error error;
   if (compile(spec, room, out_rule, &error))
     return KDL_OK;
-  char story[512];
-  kdl_out out = {story, sizeof story, 0};
+  char message[512];
+  kdl_out out = {message, sizeof message, 0};
   kdl_out_parse_error(&out, error.text, error.parse);
   return kdl_fail(KDL_BAD_CALL, "%s device, %s: %s", kdl_backend_name(spec->backend), error.field,
-                  story);
+                  message);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -279,8 +279,8 @@ static void show(kdl_out *out, kdl_string text) {
 /* "device spec '...': offset 5: found 'x', expected ...; did you mean 'y'? (grammar)" */
 static kdl_status refuse(const parser *p, size_t at, const char *stops, const char *meant,
                          const char *expected) {
-  char story[1024];
-  kdl_out out = {story, sizeof story, 0};
+  char message[1024];
+  kdl_out out = {message, sizeof message, 0};
   kdl_out_format(&out, "device spec ");
   show(&out, p->line);
   kdl_out_format(&out, ": offset %zu: found ", at);
@@ -292,7 +292,7 @@ static kdl_status refuse(const parser *p, size_t at, const char *stops, const ch
   kdl_out_format(&out, ", expected %s", expected);
   if (meant)
     kdl_out_format(&out, "; did you mean '%s'?", meant);
-  return kdl_fail(KDL_BAD_CALL, "%s (grammar: BACKEND:ARCH [KEY=VALUE]...)", story);
+  return kdl_fail(KDL_BAD_CALL, "%s (grammar: BACKEND:ARCH [KEY=VALUE]...)", message);
 }
 
 static kdl_status parse_backend(parser *p, kdl_device_spec *spec) {

@@ -140,10 +140,10 @@ static kdl_status read_value(kdl_json *json, const kdl_spec_key *key, kdl_device
   kdl_parse_error error;
   if (kdl_spec_value_parse(spec, key, kdl_text_of(text), &error))
     return KDL_OK;
-  char story[256];
-  kdl_out out = {story, sizeof story, 0};
+  char message[256];
+  kdl_out out = {message, sizeof message, 0};
   kdl_out_parse_error(&out, kdl_text_of(text), error);
-  return kdl_json_fail(json, start, "%s: %s", key->name, story);
+  return kdl_json_fail(json, start, "%s: %s", key->name, message);
 }
 
 static kdl_status read_backend(kdl_json *json, kdl_device_spec *spec) {
@@ -186,9 +186,9 @@ static kdl_status finish(const kdl_json *json, size_t start, const reading *from
                          from->has_backend ? "arch" : "backend");
   if (kdl_device_spec_compile(&from->spec, &rule) == KDL_OK)
     return KDL_OK;
-  char story[512];
-  snprintf(story, sizeof story, "%s", kdl_error_message());
-  return kdl_json_fail(json, start, "%s", story);
+  char message[512];
+  snprintf(message, sizeof message, "%s", kdl_error_message());
+  return kdl_json_fail(json, start, "%s", message);
 }
 
 typedef struct {

@@ -2,7 +2,7 @@
 /*
  * ELF over memory, for the images that are ELF files: sections, strings, symbols and notes of
  * 32-bit and 64-bit files of either byte order. Every structure is checked when it is read, so a
- * caller only walks; a damaged part that nobody asks for is not noticed.
+ * caller only walks; a damaged part that is not asked for is not noticed.
  */
 #ifndef KDL_IMAGE_ELF_FILE_H
 #define KDL_IMAGE_ELF_FILE_H

@@ -107,12 +107,12 @@ kdl_image_kind kdl_image_sniff(const void *head, size_t size) {
 /* Reading                                                                                      */
 
 kdl_status(kdl_image_malformed)(uint64_t offset, const char *field, const char *format, ...) {
-  char story[512];
+  char message[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(story, sizeof story, format, args);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, story);
+  return kdl_fail(KDL_BAD_FILE, "offset 0x%" PRIx64 ": %s: %s", offset, field, message);
 }
 
 kdl_status kdl_target_append(char field[64], const char *what, const char *text, size_t length,
@@ -144,7 +144,7 @@ kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t s
 }
 
 /* Names lie apart from one another, or share a tail in a string table; names that add up to many
- * times the image are there to exhaust whoever collects them. */
+ * times the image are there to exhaust what collects them. */
 enum { names_per_image = 8 };
 
 typedef struct {

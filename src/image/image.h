@@ -34,7 +34,7 @@ typedef struct kdl_image_target {
 } kdl_image_target;
 
 /* Reads the target from the image. KDL_BAD_FILE where the image contradicts its own format, with a
- * story that names offset, field, found and expected (the caller prefixes the file). */
+ * message that names offset, field, found and expected (the caller prefixes the file). */
 kdl_status kdl_image_read_target(kdl_image_kind kind, const void *data, size_t size,
                                  kdl_image_target *out_target);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The parameters of one kernel, as far as the image itself shows them: to check what a signature
- * claims, and to launch a kernel that nobody described.
+ * claims, and to launch a kernel without a description.
  *
  *     static int count_bytes(void *user, const kdl_image_param *param) {
  *       *(size_t *)user += param->size;
@@ -60,7 +60,7 @@ enum { KDL_IMAGE_PARAM_LIMIT = 1024 };
 /* Calls `visit` for each parameter, in order; non-zero stops. What a launcher adds on its own
  * behalf (AMD's hidden arguments) is no parameter. Fails with KDL_NO_MATCH where the image defines
  * no kernel of that name, KDL_UNSUPPORTED where this kind of image does not tell, and KDL_BAD_FILE,
- * with a story as from kdl_image_read_target, where it contradicts its format; that may turn out
+ * with a message as from kdl_image_read_target, where it contradicts its format; that may turn out
  * after some were visited. */
 typedef int kdl_visit_param(void *user, const kdl_image_param *param);
 kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,

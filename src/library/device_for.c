@@ -62,7 +62,7 @@ static kdl_status find_known(kdl_library *lib, const char *kernel, const kdl_sel
 
 /* Whether no device of a driver that is less preferred can go before it. */
 static bool is_settled(const kdl_device *device) {
-  return device && (device->brought ||
+  return device && (device->from_plugin ||
                     kdl_device_spec_class(&device->routes[0]->spec) == KDL_DEVICE_DISCRETE);
 }
 

@@ -18,7 +18,7 @@ static pthread_once_t preload_once = PTHREAD_ONCE_INIT;
 static kdl_library *preloads[limit_preloads];
 static size_t preload_count;
 static kdl_status preload_status;
-static char preload_story[1024];
+static char preload_message[1024];
 
 static kdl_status preload(const char *path) {
   if (preload_count == limit_preloads)
@@ -40,7 +40,7 @@ static void preload_all(void) {
       preload_status = preload(path);
   }
   if (preload_status != KDL_OK)
-    snprintf(preload_story, sizeof preload_story, "KDL_PRELOAD: %s", kdl_error_message());
+    snprintf(preload_message, sizeof preload_message, "KDL_PRELOAD: %s", kdl_error_message());
   free(paths);
 }
 
@@ -102,7 +102,7 @@ kdl_status kdl_scope_visit(kdl_library *lib, bool (*visit)(void *user, kdl_libra
                            void *user) {
   pthread_once(&preload_once, preload_all);
   if (preload_status != KDL_OK)
-    return kdl_fail(preload_status, "%s", preload_story);
+    return kdl_fail(preload_status, "%s", preload_message);
   for (size_t i = 0; i < preload_count; ++i) {
     if (visit(user, preloads[i]))
       return KDL_OK;

@@ -30,8 +30,8 @@ static void log_line(const char *format, ...) {
   va_end(args);
 }
 
-const kdl_backend_host kdl_backend_services = {
-    .size = sizeof kdl_backend_services,
+const kdl_backend_services kdl_own_services = {
+    .size = sizeof kdl_own_services,
     .abi = KDL_BACKEND_ABI,
     .fail = fail,
     .log = log_line,
@@ -116,7 +116,7 @@ static kdl_status add_foreign(const char *path) {
   memcpy(&open_backend, &symbol, sizeof open_backend);
   if (!open_backend)
     return kdl_fail(KDL_BAD_FILE, "%s: found no %s", path, KDL_BACKEND_SYMBOL);
-  const kdl_backend_table *table = open_backend(&kdl_backend_services);
+  const kdl_backend_table *table = open_backend(&kdl_own_services);
   kdl_status status = table ? add_table(table) : kdl_error_status();
   if (status != KDL_OK)
     kdl_error_prefix("%s", path);
@@ -146,7 +146,7 @@ static void fill_registry(void) {
     add_foreign_list(list);
   foreign_count = table_count;
   for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    const kdl_backend_table *table = kdl_built_ins[i]->open(&kdl_backend_services);
+    const kdl_backend_table *table = kdl_built_ins[i]->open(&kdl_own_services);
     if (table && add_table(table) != KDL_OK)
       kdl_debug(KDL_DEBUG_LOAD, "built-in backend: %s", kdl_error_message());
   }

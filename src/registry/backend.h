@@ -6,7 +6,7 @@
 #include "backends/common/built_in.h"
 
 /* What backends, built in or not, are given. */
-extern const kdl_backend_host kdl_backend_services;
+extern const kdl_backend_services kdl_own_services;
 
 /* Those that libkdl is built with. */
 extern const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT];

@@ -33,7 +33,7 @@ static char *spec_text(const kdl_device_spec *spec) {
 kdl_status kdl_device_route_init(const kdl_device_spec *spec, kdl_select_device *out_route) {
   char linker[PATH_MAX];
   kdl_status status = kdl_select_device_init(spec, out_route);
-  if (status == KDL_OK && kdl_linker_find(linker))
+  if (status == KDL_OK && kdl_linker_path(linker))
     kdl_device_take_bitcode(&out_route->rule);
   return status;
 }
@@ -152,10 +152,10 @@ static kdl_device *find_numbered(kdl_backend backend, size_t index, size_t *out_
     const kdl_device_spec *spec = &device->routes[0]->spec;
     if (spec->backend != backend || kdl_device_is_gone(device))
       continue;
-    size_t number = first + (device->brought ? 0 : spec->ordinal.value);
+    size_t number = first + (device->from_plugin ? 0 : spec->ordinal.value);
     if (number == index)
       return device;
-    first += device->brought;
+    first += device->from_plugin;
     ++*out_seen;
   }
   return NULL;

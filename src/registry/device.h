@@ -22,7 +22,7 @@ enum { KDL_LIMIT_ROUTES = 8 };
 struct kdl_device {
   _Atomic(kdl_device *) next;  /* of those that are here, or of those that were described */
   bool here;                   /* found on this machine, not described */
-  bool brought;                /* by a backend of KDL_BACKEND_PATH */
+  bool from_plugin;            /* by a backend of KDL_BACKEND_PATH */
   _Atomic(bool) is_gone;       /* its driver was asked again and did not show it */
   _Atomic(kdl_device *) whole; /* has it as a further route (registry/registry.h); NULL: none */
   unsigned round;              /* of asking, in which its driver last showed it */

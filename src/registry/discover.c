@@ -26,7 +26,7 @@ static void note_variables(const kdl_built_in *backend, kdl_driver_report *repor
 /* ------------------------------------------------------------------------------------------ */
 /* A thread for each driver                                                                     */
 
-/* Shared by the thread that asks a driver and the one that waits for it. Whoever lets go last frees
+/* Shared by the thread that asks a driver and the one that waits for it. The last of the two frees
  * it, so that a driver which answers too late writes into memory that is still there. */
 typedef struct {
   pthread_mutex_t lock;
@@ -94,7 +94,7 @@ static void *run_job(void *argument) {
   return NULL;
 }
 
-/* Waits on the clock that nobody sets. */
+/* Waits on the clock that cannot be set. */
 static job *create_job(kdl_backend backend) {
   job *task = calloc(1, sizeof *task);
   if (!task)

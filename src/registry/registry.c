@@ -14,14 +14,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while the list changes */
 static kdl_work asking;
-static unsigned being_asked;                        /* by whoever is asking */
+static unsigned being_asked;                        /* by the thread that is asking */
 static unsigned rounds;                             /* of asking */
-static _Atomic(unsigned) asked;                     /* backends, and `brought` */
+static _Atomic(unsigned) asked;                     /* backends, and `plugins` */
 static unsigned asked_after[KDL_BACKEND_COUNT + 1]; /* so many forks, each of those */
 static _Atomic(kdl_device *) devices;
 
 /* The devices that backends of KDL_BACKEND_PATH bring are one more answer to wait for. */
-enum { brought_index = KDL_BACKEND_COUNT, brought = 1u << brought_index };
+enum { plugins_index = KDL_BACKEND_COUNT, plugins = 1u << plugins_index };
 
 kdl_device *kdl_registry_first(void) {
   return atomic_load_explicit(&devices, memory_order_acquire);
@@ -31,9 +31,9 @@ kdl_device *kdl_registry_first(void) {
 /* The list                                                                                     */
 
 static bool goes_before(const kdl_device *made, const kdl_device *other) {
-  if (made->brought != other->brought)
-    return made->brought;
-  return !made->brought &&
+  if (made->from_plugin != other->from_plugin)
+    return made->from_plugin;
+  return !made->from_plugin &&
          kdl_device_spec_order(&made->routes[0]->spec, &other->routes[0]->spec) < 0;
 }
 
@@ -49,10 +49,10 @@ static void insert(kdl_device *made) {
 
 /* The device that is shown once more, or NULL. One that was gone and had been used is not it: what
  * was made on it is lost, so it comes back as another. */
-static kdl_device *find_again(const kdl_device_spec *spec, bool is_brought) {
+static kdl_device *find_again(const kdl_device_spec *spec, bool is_from_plugin) {
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
     bool is_lost = kdl_device_is_gone(device) && atomic_load(&device->runtime);
-    if (device->brought == is_brought && device->round != rounds && !is_lost &&
+    if (device->from_plugin == is_from_plugin && device->round != rounds && !is_lost &&
         kdl_device_spec_is_again(&device->routes[0]->spec, spec))
       return device;
   }
@@ -60,8 +60,8 @@ static kdl_device *find_again(const kdl_device_spec *spec, bool is_brought) {
 }
 
 /* Counts it where it was not there before. False when out of memory. */
-static bool add(const kdl_device_spec *spec, bool is_brought, size_t *new_count) {
-  kdl_device *device = find_again(spec, is_brought);
+static bool add(const kdl_device_spec *spec, bool is_from_plugin, size_t *new_count) {
+  kdl_device *device = find_again(spec, is_from_plugin);
   bool is_new = !device || kdl_device_is_gone(device);
   kdl_status status = device ? KDL_OK : kdl_device_create(spec, &device);
   if (status != KDL_OK) {
@@ -72,7 +72,7 @@ static bool add(const kdl_device_spec *spec, bool is_brought, size_t *new_count)
   atomic_store_explicit(&device->is_gone, false, memory_order_release);
   if (!device->here) {
     device->here = true;
-    device->brought = is_brought;
+    device->from_plugin = is_from_plugin;
     insert(device);
   }
   if (is_new)
@@ -84,7 +84,7 @@ static bool add(const kdl_device_spec *spec, bool is_brought, size_t *new_count)
 /* Those that were not shown by backends that answered. */
 static void let_go(unsigned answered) {
   for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
-    unsigned by = device->brought ? brought : 1u << device->routes[0]->spec.backend;
+    unsigned by = device->from_plugin ? plugins : 1u << device->routes[0]->spec.backend;
     if (!(answered & by) || device->round == rounds || kdl_device_is_gone(device))
       continue;
     atomic_store_explicit(&device->is_gone, true, memory_order_release);
@@ -126,7 +126,7 @@ static bool join(kdl_device *device, kdl_device *other) {
 }
 
 static bool may_join(const kdl_device *device) {
-  return !device->brought && !kdl_device_is_gone(device);
+  return !device->from_plugin && !kdl_device_is_gone(device);
 }
 
 /* Looks at all devices anew: which of two that are the same comes first does not depend on which
@@ -164,26 +164,26 @@ static bool join_routes(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Asking                                                                                       */
 
-enum { limit_brought = 64 };
+enum { limit_plugin_devices = 64 };
 
 typedef struct {
-  kdl_device_spec specs[limit_brought];
+  kdl_device_spec specs[limit_plugin_devices];
   size_t count;
-} brought_devices;
+} plugin_devices;
 
-static void take_brought(void *user, const char *line) {
-  brought_devices *list = user;
-  if (list->count == limit_brought ||
+static void take_plugin_device(void *user, const char *line) {
+  plugin_devices *list = user;
+  if (list->count == limit_plugin_devices ||
       kdl_device_spec_parse(line, &list->specs[list->count]) != KDL_OK)
     kdl_debug(KDL_DEBUG_DEVICES, "left out: %s",
-              list->count == limit_brought ? "too many devices" : kdl_error_message());
+              list->count == limit_plugin_devices ? "too many devices" : kdl_error_message());
   else
     ++list->count;
 }
 
 /* What there is to add to the list. */
 typedef struct {
-  brought_devices *brought;
+  plugin_devices *from_plugin;
   kdl_discovery *found;
   unsigned answered; /* backends that told what they have, also where that is nothing */
 } answers;
@@ -200,12 +200,12 @@ static unsigned answering(const kdl_discovery *found) {
 }
 
 static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
-  if (wanted & brought) {
-    out->brought = calloc(1, sizeof *out->brought);
-    if (!out->brought)
+  if (wanted & plugins) {
+    out->from_plugin = calloc(1, sizeof *out->from_plugin);
+    if (!out->from_plugin)
       return kdl_fail(KDL_NO_MEMORY, "out of memory for devices");
-    if (kdl_backend_list_devices(take_brought, out->brought))
-      out->answered |= brought;
+    if (kdl_backend_list_devices(take_plugin_device, out->from_plugin))
+      out->answered |= plugins;
   }
   kdl_discover_opts opts = {.backends = wanted & KDL_BACKENDS_ALL,
                             .timeout_ms = patient ? 0 : KDL_DISCOVER_TIMEOUT_MS,
@@ -221,8 +221,8 @@ static kdl_status add_all(const answers *got, size_t *out_new) {
   bool whole = true;
   *out_new = 0;
   ++rounds;
-  for (size_t i = 0; got->brought && i < got->brought->count; ++i)
-    whole &= add(&got->brought->specs[i], true, out_new);
+  for (size_t i = 0; got->from_plugin && i < got->from_plugin->count; ++i)
+    whole &= add(&got->from_plugin->specs[i], true, out_new);
   for (size_t i = 0; got->found && i < got->found->report_count; ++i) {
     const kdl_driver_report *report = &got->found->reports[i];
     kdl_debug(KDL_DEBUG_DEVICES, "asked %s: %s, %zu devices%s%s", kdl_backend_name(report->backend),
@@ -237,7 +237,7 @@ static kdl_status add_all(const answers *got, size_t *out_new) {
 }
 
 static void note_asked(unsigned backends, unsigned forks) {
-  for (size_t i = 0; i <= brought_index; ++i) {
+  for (size_t i = 0; i <= plugins_index; ++i) {
     if (backends >> i & 1)
       asked_after[i] = forks;
   }
@@ -259,7 +259,7 @@ static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
   kdl_layer_leave(KDL_LAYER_ENUMERATE, &(kdl_layer_about){.failed = status != KDL_OK});
   being_asked = 0;
   kdl_discovery_free(got.found);
-  free(got.brought);
+  free(got.from_plugin);
   return status;
 }
 
@@ -271,7 +271,7 @@ static void give_up(unsigned backends) {
 }
 
 kdl_status kdl_registry_ask(unsigned backends, bool patient) {
-  unsigned wanted = backends | brought;
+  unsigned wanted = backends | plugins;
   size_t found;
   kdl_status status = KDL_OK;
   while (status == KDL_OK && wanted & ~atomic_load_explicit(&asked, memory_order_acquire)) {
@@ -293,7 +293,7 @@ kdl_status kdl_registry_ask(unsigned backends, bool patient) {
  * here. */
 static unsigned askable(unsigned backends) {
   unsigned known = atomic_load_explicit(&asked, memory_order_relaxed);
-  for (size_t i = 0; i <= brought_index; ++i) {
+  for (size_t i = 0; i <= plugins_index; ++i) {
     if (known >> i & 1 && (i == KDL_BACKEND_HOST || asked_after[i] != kdl_fork_count()))
       backends &= ~(1u << i);
   }
@@ -310,7 +310,7 @@ kdl_status kdl_registry_refresh(unsigned backends, size_t *out_new) {
     ;
   if (turn == KDL_WORK_ABANDONED)
     give_up(being_asked);
-  unsigned wanted = askable(backends | brought);
+  unsigned wanted = askable(backends | plugins);
   if (wanted)
     status = ask(wanted, false, &found);
   kdl_work_end(&asking);

@@ -14,8 +14,8 @@
 
 typedef struct kdl_selector kdl_selector;
 
-/* A kernel's name with its hash, computed once by whoever asks often; cheapest with the name of the
- * selection that the first answer was. The empty name means any kernel: images need not hold
+/* A kernel's name with its hash, computed once by callers that ask often; cheapest with the name of
+ * the selection that the first answer was. The empty name means any kernel: images need not hold
  * anything. */
 typedef struct kdl_kernel_id {
   kdl_string name;

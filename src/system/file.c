@@ -166,7 +166,7 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Drafts                                                                                       */
 
-/* A new file under a name nobody else has, made as open() would have made `target`. */
+/* A new file under a unique name, made as open() would have made `target`. */
 static int create_beside(const char *target, char **out_path) {
   size_t room = strlen(target) + 32;
   char *path = malloc(room);

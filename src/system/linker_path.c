@@ -27,7 +27,7 @@ static void find_folder(void) {
   kdl_loaded_object_folder(folder, folder, sizeof folder);
 }
 
-bool kdl_linker_find(char out_path[PATH_MAX]) {
+bool kdl_linker_path(char out_path[PATH_MAX]) {
   const char *given = kdl_environment("KDL_LD");
   if (kdl_is_privileged())
     return false;

@@ -9,6 +9,6 @@
 /* What KDL_LD names; else beside libkdl or the program it is linked into, in the folder `bin` that
  * goes with that one, or where it was to be installed. False where there is none, and in programs
  * that run with more rights than their user, which start no others. */
-bool kdl_linker_find(char out_path[PATH_MAX]);
+bool kdl_linker_path(char out_path[PATH_MAX]);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <time.h>
 
-/* Held for reading by those who hold any lock, and for writing by a fork. Nobody who waits for it
- * holds it: `depth` sees to that, so that a fork may go before threads that come later. */
+/* Held for reading by those who hold any lock, and for writing by a fork. No thread that waits for
+ * it holds it: `depth` sees to that, so that a fork may go before threads that come later. */
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #define GATE_INITIALIZER PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else
@@ -43,8 +43,8 @@ static _Thread_local bool holds_gate;
 #define FORGET_LOCK(lock) ((void)(lock))
 #endif
 
-/* By the clock that nobody sets, where the C library has the call; ThreadSanitizer does not follow
- * it. */
+/* By the clock that cannot be set, where the C library has the call; ThreadSanitizer does not
+ * follow it. */
 #if defined(__GLIBC_PREREQ) && !defined(THREADS_ARE_WATCHED)
 #if __GLIBC_PREREQ(2, 30)
 #define PATIENCE_CLOCK CLOCK_MONOTONIC

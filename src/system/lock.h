@@ -3,7 +3,7 @@
  * Locks that a fork finds free.
  *
  * The child of a fork has one thread, and whatever the others held stays locked. So a fork waits
- * until no thread is between kdl_lock and kdl_unlock: what lies between is short and calls nobody
+ * until no thread is between kdl_lock and kdl_unlock: what lies between is short and calls no other
  * else's code. What takes long (starting a driver, loading a module) is kdl_work, which one thread
  * does while others wait for the outcome, holding nothing; the child sees that it was left undone.
  */
@@ -25,7 +25,7 @@ void kdl_fork_release(void);
 
 /* All zero at first. */
 typedef struct kdl_work {
-  atomic_uint claim; /* 0: nobody; else the number of the process's fork, and 1 */
+  atomic_uint claim; /* 0: none; else the number of the process's fork, and 1 */
 } kdl_work;
 
 typedef enum kdl_work_turn {

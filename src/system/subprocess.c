@@ -32,15 +32,15 @@ static int64_t now_ms(void) {
 
 /* From outside, since posix_spawn has no place for limits and a fork of a large process is slow.
  * The program is still being loaded then, and has not seen its input. */
-static bool set_limits(const kdl_helper *helper, pid_t child) {
-  rlim_t seconds = (rlim_t)(helper->milliseconds / 1000 + 1);
+static bool set_limits(const kdl_subprocess *subprocess, pid_t child) {
+  rlim_t seconds = (rlim_t)(subprocess->milliseconds / 1000 + 1);
   const struct {
     __rlimit_resource_t resource;
     rlim_t most;
   } limits[] = {
       {RLIMIT_CPU, seconds},
-      {RLIMIT_AS, helper->memory ? helper->memory : RLIM_INFINITY},
-      {RLIMIT_FSIZE, helper->largest_file},
+      {RLIMIT_AS, subprocess->memory ? subprocess->memory : RLIM_INFINITY},
+      {RLIMIT_FSIZE, subprocess->largest_file},
       {RLIMIT_CORE, 0},
   };
   for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
@@ -61,7 +61,7 @@ static bool set_limits(const kdl_helper *helper, pid_t child) {
 /* Waiting                                                                                      */
 
 /* Takes what is there: what read() returns. What does not fit is dropped. */
-static ssize_t take_words(int from, kdl_helper_outcome *outcome) {
+static ssize_t take_words(int from, kdl_subprocess_outcome *outcome) {
   char scrap[4096];
   size_t room = sizeof outcome->words - 1 - outcome->used;
   ssize_t got =
@@ -72,15 +72,15 @@ static ssize_t take_words(int from, kdl_helper_outcome *outcome) {
 }
 
 /* Leaves it unreaped, so that its number, which is its group's too, stays taken. */
-static bool has_ended(pid_t child, kdl_helper_outcome *outcome) {
+static bool has_ended(pid_t child, kdl_subprocess_outcome *outcome) {
   siginfo_t info = {.si_pid = 0};
   if (waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
-    outcome->end = KDL_HELPER_UNKNOWN;
+    outcome->end = KDL_SUBPROCESS_UNKNOWN;
     return errno != EINTR;
   }
   if (info.si_pid == 0)
     return false;
-  outcome->end = info.si_code == CLD_EXITED ? KDL_HELPER_EXITED : KDL_HELPER_KILLED;
+  outcome->end = info.si_code == CLD_EXITED ? KDL_SUBPROCESS_EXITED : KDL_SUBPROCESS_KILLED;
   outcome->code = info.si_status;
   return true;
 }
@@ -91,12 +91,12 @@ static void wait_step(int words, bool is_open, int64_t milliseconds) {
 }
 
 /* Until it ends or its time is up. As a rule the end of standard error is the end of it. */
-static void watch(pid_t child, int words, int64_t until, kdl_helper_outcome *outcome) {
+static void watch(pid_t child, int words, int64_t until, kdl_subprocess_outcome *outcome) {
   bool is_open = true;
   while (!has_ended(child, outcome)) {
     int64_t left = until - now_ms();
     if (left <= 0) {
-      outcome->end = KDL_HELPER_OVERRAN;
+      outcome->end = KDL_SUBPROCESS_OVERRAN;
       return;
     }
     wait_step(words, is_open, left < step_ms ? left : step_ms);
@@ -119,46 +119,48 @@ static void kill_group(pid_t child) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static kdl_status run_with(const kdl_helper *helper, int words, int errors,
-                           kdl_helper_outcome *out_outcome) {
+static kdl_status run_with(const kdl_subprocess *subprocess, int words, int errors,
+                           kdl_subprocess_outcome *out_outcome) {
   pid_t child;
-  kdl_process process = {.path = helper->path,
-                         .arguments = helper->arguments,
-                         .environment = helper->environment,
+  kdl_process process = {.path = subprocess->path,
+                         .arguments = subprocess->arguments,
+                         .environment = subprocess->environment,
                          .standard = {-1, errors, errors},
-                         .files = helper->files,
-                         .file_count = helper->file_count,
+                         .files = subprocess->files,
+                         .file_count = subprocess->file_count,
                          .is_apart = true};
   int problem = kdl_process_start(&process, &child);
   if (problem)
-    return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", helper->path,
+    return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", subprocess->path,
                          strerror(problem));
-  if (!set_limits(helper, child)) {
+  if (!set_limits(subprocess, child)) {
     int reason = errno;
     kill_group(child);
-    return kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", helper->path,
+    return kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", subprocess->path,
                          strerror(reason));
   }
-  watch(child, words, now_ms() + helper->milliseconds, out_outcome);
-  if (out_outcome->end != KDL_HELPER_UNKNOWN) /* then the number may be somebody else's by now */
+  watch(child, words, now_ms() + subprocess->milliseconds, out_outcome);
+  if (out_outcome->end !=
+      KDL_SUBPROCESS_UNKNOWN) /* then the number may be somebody else's by now */
     kill_group(child);
   out_outcome->words[out_outcome->used] = '\0';
   return KDL_OK;
 }
 
-kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outcome) {
+kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
+                              kdl_subprocess_outcome *out_outcome) {
   int ends[2];
   out_outcome->used = 0;
   out_outcome->code = 0;
   if (pipe2(ends, O_CLOEXEC) != 0)
-    return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", helper->path,
+    return kdl_fail_code(KDL_IO, errno, "%s: cannot be started: pipe: %s", subprocess->path,
                          strerror(errno));
   kdl_status status;
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) {
-    status = run_with(helper, ends[0], ends[1], out_outcome);
+    status = run_with(subprocess, ends[0], ends[1], out_outcome);
   } else {
-    status =
-        kdl_fail_code(KDL_IO, errno, "%s: cannot be started: %s", helper->path, strerror(errno));
+    status = kdl_fail_code(KDL_IO, errno, "%s: cannot be started: %s", subprocess->path,
+                           strerror(errno));
   }
   close(ends[1]);
   close(ends[0]);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-typedef struct kdl_helper {
+typedef struct kdl_subprocess {
   const char *path;
   const char *const *arguments; /* the first is its name; NULL ends them */
   const char *const *environment;
@@ -20,23 +20,25 @@ typedef struct kdl_helper {
   int64_t milliseconds;  /* it is killed after that */
   uint64_t memory;       /* bytes of address space, of each process; 0: as much as there is */
   uint64_t largest_file; /* bytes */
-} kdl_helper;
+} kdl_subprocess;
 
-typedef enum kdl_helper_end {
-  KDL_HELPER_EXITED,
-  KDL_HELPER_KILLED,  /* by a signal that was not ours */
-  KDL_HELPER_OVERRAN, /* the time */
-  KDL_HELPER_UNKNOWN, /* the program ignores SIGCHLD, or waits for children that are not its own */
-} kdl_helper_end;
+typedef enum kdl_subprocess_end {
+  KDL_SUBPROCESS_EXITED,
+  KDL_SUBPROCESS_KILLED,  /* by a signal that was not ours */
+  KDL_SUBPROCESS_OVERRAN, /* the time */
+  KDL_SUBPROCESS_UNKNOWN, /* the program ignores SIGCHLD, or waits for children that are not its own
+                           */
+} kdl_subprocess_end;
 
-typedef struct kdl_helper_outcome {
-  kdl_helper_end end;
+typedef struct kdl_subprocess_outcome {
+  kdl_subprocess_end end;
   int code; /* exit status or signal */
   size_t used;
   char words[8192]; /* the first it said on standard error, with a NUL */
-} kdl_helper_outcome;
+} kdl_subprocess_outcome;
 
 /* Returns when it has ended. Fails where it cannot be started. */
-kdl_status kdl_helper_run(const kdl_helper *helper, kdl_helper_outcome *out_outcome);
+kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,
+                              kdl_subprocess_outcome *out_outcome);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "target/explain.h"
 
-/* Text that may come from a file; nothing in it may reach a terminal's ear. */
+/* Text that may come from a file; nothing in it may reach a terminal. */
 void kdl_say(kdl_out *out, kdl_string text);
 
 /* "12.9" */

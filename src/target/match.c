@@ -129,7 +129,7 @@ uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *d
   uint64_t reasons = image->faults;
   if (image->family == KDL_FAMILY_NONE)
     return reasons;
-  /* Source belongs to nobody: whether it runs is whether the driver has a compiler for it. */
+  /* Source has no vendor: whether it runs is whether the driver has a compiler for it. */
   if (image->form == KDL_FORM_CL && kdl_feature_has(device->lacks, KDL_NEED_KIND + KDL_IMAGE_CL))
     return reasons | KDL_REASON(KIND_NOT_LOADABLE);
   if (!is_same_family(image, device))

@@ -148,8 +148,8 @@ typedef struct kdl_device_error {
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                         kdl_device_error *out_error);
 
-/* Adds bitcode to what a device takes, where kdl-ld makes images for its family: for whoever has
- * that program at hand. */
+/* Adds bitcode to what a device takes, where kdl-ld makes images for its family: for those that
+ * have that program at hand. */
 void kdl_device_take_bitcode(kdl_device_rule *rule);
 
 /* Whether the image may run on the device. */
@@ -172,9 +172,9 @@ static inline size_t kdl_match_first(const kdl_image_rule *images, size_t count,
 /* Why kdl_match_admits says no; never 0 then. */
 uint64_t kdl_match_reasons(const kdl_image_rule *image, const kdl_device_rule *device);
 
-/* How far an image is from running on the device, for these reasons of kdl_match_reasons: of several
- * that do not run, the one with the least is nearest. First the reasons count, then how far apart
- * the architectures are, or how many features are missing. */
+/* How far an image is from running on the device, for these reasons of kdl_match_reasons: of
+ * several that do not run, the one with the least is nearest. First the reasons count, then how far
+ * apart the architectures are, or how many features are missing. */
 uint64_t kdl_match_distance(const kdl_image_rule *image, const kdl_device_rule *device,
                             uint64_t reasons);
 

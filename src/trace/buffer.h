@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Where records go: to a buffer of the thread that makes them, which nobody else writes, so that a
- * record is a few stores and takes no lock. Buffers are made of chunks; all chunks together are
- * limited, and what finds no room is counted. Any thread may read meanwhile: a record is there once
- * its chunk's count says so.
+ * Where records go: to a buffer of the thread that makes them, which no other thread writes, so
+ * that a record is a few stores and takes no lock. Buffers are made of chunks; all chunks together
+ * are limited, and what finds no room is counted. Any thread may read meanwhile: a record is there
+ * once its chunk's count says so.
  *
  * The buffer of a thread that ended goes to the next new one; records say themselves whose they
  * are.

@@ -2,7 +2,7 @@
 /*
  * Where moments of a device's clock lie on the host's.
  *
- * Nobody can read both clocks at once. What is known are bounds: the device passes an event no
+ * The two clocks cannot be read at once. What is known are bounds: the device passes an event no
  * earlier than the host asked for it, and no later than the host saw that it was passed. Each bound
  * limits the difference of the clocks from one side; the tightest of each side are kept, and the
  * difference is taken to be in their middle. A thread that is interrupted between its calls makes

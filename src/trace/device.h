@@ -53,10 +53,10 @@ typedef struct kdl_trace_wait {
  * NULL where it was for something else. */
 void kdl_trace_timer_collect(kdl_trace_timer *timer, const kdl_trace_wait *wait);
 
-/* Destroys the events of all. Launches that nobody waited for have no time. */
+/* Destroys the events of all. Launches that were not waited for have no time. */
 void kdl_trace_timer_close(kdl_trace_timer *timer);
 
-/* Launches whose device time is not known, those included that nobody waited for. */
+/* Launches whose device time is not known, those included that were not waited for. */
 uint64_t kdl_trace_device_times_lost(void);
 
 #endif

@@ -3,7 +3,7 @@
  * KDL_TRACE=out.json: every layer of every dispatch of the process, written when it ends.
  *
  * Whether a process is traced is settled when the library starts and does not change. Where it is
- * not, nothing here runs: the marks of base/layer.h find nobody listening, runtimes keep the
+ * not, nothing here runs: the marks of base/layer.h find no listener, runtimes keep the
  * backend's own table, kernels the backend's own entry. Where it is, runtimes get a table around
  * that one (trace/device.c) and kernels another entry (link/entry.c).
  *

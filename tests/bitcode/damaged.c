@@ -201,14 +201,14 @@ typedef struct {
 } tally;
 
 static void count(tally *counts, kdl_status status) {
-  const char *story = kdl_error_message();
+  const char *message = kdl_error_message();
   if (status == KDL_OK)
     ++counts->loaded;
-  else if (strstr(story, "kdl-ld died"))
+  else if (strstr(message, "kdl-ld died"))
     ++counts->died;
-  else if (strstr(story, "kdl-ld was stopped"))
+  else if (strstr(message, "kdl-ld was stopped"))
     ++counts->stopped;
-  else if (strstr(story, "kdl-ld "))
+  else if (strstr(message, "kdl-ld "))
     ++counts->refused;
   else
     ++counts->other;
@@ -217,7 +217,7 @@ static void count(tally *counts, kdl_status status) {
 /* The real one, or where there is none, one that has every whim. */
 static const char *choose_linker(bool *out_is_real) {
   char path[PATH_MAX];
-  *out_is_real = kdl_linker_find(path);
+  *out_is_real = kdl_linker_path(path);
   if (*out_is_real)
     return "kdl-ld";
   setenv("KDL_LD", KDL_TEST_FAKES "/linker/kdl-ld", 1);

@@ -144,11 +144,11 @@ static kdl_status faulty_launch(const kdl_kernel_head *kernel, const kdl_launch_
   return status == KDL_OK ? launch(kernel, desc, args, queue) : status;
 }
 
-static kdl_status faulty_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+static kdl_status faulty_kernel_find(void *device, void *module, const kdl_kernel_request *request,
                                      kdl_backend_kernel *out_kernel) {
   kdl_status status = fault("kernel_find");
   if (status == KDL_OK)
-    status = null_table->kernel_find(device, module, wish, out_kernel);
+    status = null_table->kernel_find(device, module, request, out_kernel);
   out_kernel->launch = faulty_launch;
   return status;
 }
@@ -172,7 +172,7 @@ static kdl_status make_queue(const char *function, void *native, void **out_queu
     return status;
   queue = malloc(sizeof *queue);
   if (!queue)
-    return kdl_here_no_memory();
+    return kdl_in_process_no_memory();
   *queue = native;
   *out_queue = queue;
   ++faulty_alive;
@@ -237,12 +237,12 @@ static kdl_status faulty_free(void *device, uint64_t address) {
 
 static kdl_status lone_alloc_host(void *device, uint64_t size, void **out_data) {
   (void)device, (void)size, (void)out_data;
-  return kdl_here_no_memory();
+  return kdl_in_process_no_memory();
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_host *host) {
+EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host) {
   static kdl_backend_table faulty;
   null_table = null_open(host);
   faulty = *null_table;

@@ -154,8 +154,8 @@ static void run_threads(unsigned seconds) {
 }
 
 int main(int argc, char **argv) {
-  const char *wish = getenv("KDL_SOAK_SECONDS");
-  unsigned seconds = wish ? (unsigned)strtoul(wish, NULL, 10) : 60;
+  const char *request = getenv("KDL_SOAK_SECONDS");
+  unsigned seconds = request ? (unsigned)strtoul(request, NULL, 10) : 60;
   for (int i = 1; i < argc; ++i)
     nftw(argv[i], collect, 16, FTW_PHYS);
   if (file_count == 0) {

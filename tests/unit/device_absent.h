@@ -45,7 +45,7 @@ static inline void test_no_device_is_found(void **state) {
 
 static inline void test_none_is_opened(void **state) {
   (void)state;
-  const kdl_backend_table *table = absent_open(&kdl_backend_services);
+  const kdl_backend_table *table = absent_open(&kdl_own_services);
   kdl_backend_device desc = {.size = sizeof desc, .spec = ABSENT_SPEC};
   void *device;
   for (int i = 0; i < 2; ++i) {

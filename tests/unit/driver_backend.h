@@ -68,8 +68,8 @@ static inline void assert_result(const setup *s, int launches) {
 
 static inline kdl_backend_kernel find_free(const setup *s, void *module, const char *name) {
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = name};
-  assert_ok(driver->kernel_find(s->device, module, &wish, &kernel));
+  kdl_kernel_request request = {.size = sizeof request, .name = name};
+  assert_ok(driver->kernel_find(s->device, module, &request, &kernel));
   return kernel;
 }
 
@@ -171,8 +171,8 @@ static inline void check_capturing(const setup *s, void *queue, int expected) {
 static inline void check_missing_kernel(const char *message) {
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "sgemm"};
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_NO_MATCH, message);
+  kdl_kernel_request request = {.size = sizeof request, .name = "sgemm"};
+  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_NO_MATCH, message);
   end(&s);
 }
 

@@ -49,9 +49,9 @@ static inline kdl_status load_and_launch(session *s) {
   kdl_backend_image image = fault_image();
   kdl_status status = driver->module_load(s->device, &image, &s->module);
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy", .shared = FAULT_SHARED};
+  kdl_kernel_request request = {.size = sizeof request, .name = "saxpy", .shared = FAULT_SHARED};
   if (status == KDL_OK)
-    status = driver->kernel_find(s->device, s->module, &wish, &kernel);
+    status = driver->kernel_find(s->device, s->module, &request, &kernel);
   uint64_t address, size;
   const char *global = FAULT_GLOBAL;
   if (status == KDL_OK && global)

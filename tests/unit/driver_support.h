@@ -152,8 +152,8 @@ static inline void *load_image(void *device, kdl_image_kind kind, const void *da
 
 static inline kdl_backend_kernel find_kernel(void *device, void *module, const char *name) {
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = name, .block = {128, 1, 1}};
-  assert_ok(driver->kernel_find(device, module, &wish, &kernel));
+  kdl_kernel_request request = {.size = sizeof request, .name = name, .block = {128, 1, 1}};
+  assert_ok(driver->kernel_find(device, module, &request, &kernel));
   return kernel;
 }
 
@@ -187,7 +187,7 @@ static inline int run_tests_of_backend(char **argv, kdl_backend_open_function *o
   if (!run_for_each_driver(argv, &result))
     return result;
   start_log();
-  driver = open(&kdl_backend_services);
+  driver = open(&kdl_own_services);
   result = _cmocka_run_group_tests("tests", tests, test_count, NULL, NULL);
   unlink(log_path);
   return result;

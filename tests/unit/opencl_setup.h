@@ -30,17 +30,17 @@ static inline kdl_status run_scaled(const setup *s, float a) {
 
 static inline kdl_status find_with(const setup *s, void *module, const char *name, const char *sig,
                                    kdl_backend_kernel *out_kernel) {
-  kdl_backend_wish wish = {.size = sizeof wish, .name = name};
+  kdl_kernel_request request = {.size = sizeof request, .name = name};
   if (sig)
-    wish.sig = (kdl_string){sig, strlen(sig)};
+    request.sig = (kdl_string){sig, strlen(sig)};
   *out_kernel = (kdl_backend_kernel){.size = sizeof *out_kernel};
-  return driver->kernel_find(s->device, module, &wish, out_kernel);
+  return driver->kernel_find(s->device, module, &request, out_kernel);
 }
 
 /* Opens the backend; the device's own queue is made now, so that no test counts it. */
 static inline bool open_backend(void) {
   start_log();
-  driver = kdl_built_in_opencl.open(&kdl_backend_services);
+  driver = kdl_built_in_opencl.open(&kdl_own_services);
   void *device = NULL, *own = NULL;
   kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC};
   if (driver->device_open(&desc, &device) != KDL_OK ||

@@ -413,7 +413,7 @@ static void folder_that_refuses(void **state) {
   assert_int_equal(mkdir(path, 0777), 0);
   chmod(path, 0777);
   setenv("KDL_CACHE_DIR", path, 1);
-  works_uncached("found mode 0777, expected a folder that nobody else may write to");
+  works_uncached("found mode 0777, expected a folder that no other user may write to");
   setenv("KDL_CACHE_DIR", cache_path, 1);
   setenv("KDL_CACHE_SIZE", "100", 1);
   works_uncached("bytes is more than KDL_CACHE_SIZE, which is 100");
@@ -439,9 +439,11 @@ static void files_that_are_limited(void **state) {
 static void reports_that_cannot_be_read(void **state) {
   (void)state;
   setenv("KDL_FAKE_LD", "bad-report", 1);
-  works_uncached("not kept: nobody knows what it depends on: the report of kdl-ld: line 1, column 12: ");
+  works_uncached(
+      "not kept: what it depends on is unknown: the report of kdl-ld: line 1, column 12: ");
   setenv("KDL_FAKE_LD", "no-report", 1);
-  works_uncached("not kept: nobody knows what it depends on: the report of kdl-ld: line 1, column 1: ");
+  works_uncached(
+      "not kept: what it depends on is unknown: the report of kdl-ld: line 1, column 1: ");
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin_test)

@@ -48,7 +48,7 @@ typedef struct {
   const char *act;
   const char *timeout, *memory; /* NULL: as usual */
   kdl_status status;
-  const char *story;
+  const char *message;
 } bad_end;
 
 #define ALONE                                                                                      \
@@ -93,8 +93,8 @@ static void bad_ends_are_errors(void **state) {
       kdl_status found = kdl_prefetch(mark);
       if (found != end->status)
         fail_msg("%s: found %d: %s", end->act, (int)found, kdl_error_message());
-      if (strncmp(kdl_error_message(), end->story, strlen(end->story)) != 0)
-        fail_msg("%s: found \"%s\", expected \"%s\"", end->act, kdl_error_message(), end->story);
+      if (strncmp(kdl_error_message(), end->message, strlen(end->message)) != 0)
+        fail_msg("%s: found \"%s\", expected \"%s\"", end->act, kdl_error_message(), end->message);
     }
     assert_int_equal(runs(), 1);
     free_mixed(&made);
@@ -247,7 +247,7 @@ static void children_that_nobody_waits_for(void **state) {
   setenv("KDL_FAKE_LD", "half", 1);
   mixed_library made = open_mixed(alone, 1);
   assert_fails(kdl_prefetch(kernel_named(made.lib, "mark")), KDL_BAD_FILE,
-               ALONE "ended nobody knows how, and without a whole report");
+               ALONE "ended in an unknown way, and without a whole report");
   free_mixed(&made);
   signal(SIGCHLD, SIG_DFL);
 }

@@ -370,9 +370,9 @@ static void test_machine_code_for_another(void **state) {
                  "is available for execution on the device");
   } else {
     kdl_backend_kernel kernel = {.size = sizeof kernel};
-    kdl_backend_wish wish = {.size = sizeof wish, .name = "fill"};
+    kdl_kernel_request request = {.size = sizeof request, .name = "fill"};
     assert_ok(driver->module_load(device, &image, &module));
-    assert_fails(driver->kernel_find(device, module, &wish, &kernel), KDL_DEVICE,
+    assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_DEVICE,
                  "cuda:0: cuKernelGetFunction: CUDA_ERROR_NO_BINARY_FOR_GPU (209): no kernel "
                  "image is available for execution on the device");
     driver->module_unload(device, module);

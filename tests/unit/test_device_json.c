@@ -97,7 +97,7 @@ static void test_values_may_be_written_in_other_ways(void **state) {
 static void test_mistakes_are_told_with_line_and_column(void **state) {
   (void)state;
   static const struct {
-    const char *text, *story;
+    const char *text, *message;
     kdl_status status;
   } rows[] = {
       {"[]", "t: found 0 devices, expected one with index 0", KDL_NO_MATCH},
@@ -160,7 +160,7 @@ static void test_mistakes_are_told_with_line_and_column(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_device_spec spec;
     size_t count;
-    assert_fails(read(rows[i].text, 0, &spec, &count), rows[i].status, rows[i].story);
+    assert_fails(read(rows[i].text, 0, &spec, &count), rows[i].status, rows[i].message);
   }
 }
 

@@ -188,16 +188,16 @@ static void test_files_are_read(void **state) {
   assert_ok(kdl_device_spec_resolve(at, &spec));
   assert_string_equal(line_of(&spec), "host:znver4");
   snprintf(at, sizeof at, "@%s#2", path);
-  char story[128];
-  snprintf(story, sizeof story, "%s: found 2 devices, expected one with index 2", path);
-  assert_fails(kdl_device_spec_resolve(at, &spec), KDL_NO_MATCH, story);
+  char message[128];
+  snprintf(message, sizeof message, "%s: found 2 devices, expected one with index 2", path);
+  assert_fails(kdl_device_spec_resolve(at, &spec), KDL_NO_MATCH, message);
   snprintf(at, sizeof at, "@%s#x", path);
   assert_int_equal(kdl_device_spec_resolve(at, &spec), KDL_IO);
   assert_int_equal(ftruncate(fd, (1 << 20) + 1), 0);
   snprintf(at, sizeof at, "@%s", path);
-  snprintf(story, sizeof story, "%s: found more than 1048576 bytes, expected device specs in JSON",
-           path);
-  assert_fails(kdl_device_spec_resolve(at, &spec), KDL_BAD_FILE, story);
+  snprintf(message, sizeof message,
+           "%s: found more than 1048576 bytes, expected device specs in JSON", path);
+  assert_fails(kdl_device_spec_resolve(at, &spec), KDL_BAD_FILE, message);
   close(fd);
   unlink(path);
 }

@@ -125,7 +125,7 @@ static void test_the_longest_spec_fits_its_line(void **state) {
 
 /* A row without a story is no mistake. */
 static const struct {
-  const char *line, *story;
+  const char *line, *message;
 } mistakes[] = {
     {"", "device spec '': offset 0: found the end, expected a backend: host cuda hip level_zero "
          "opencl" GRAMMAR},
@@ -269,8 +269,9 @@ static void test_every_mistake_is_told_at_its_place(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
     kdl_device_spec spec;
-    if (mistakes[i].story)
-      assert_fails(kdl_device_spec_parse(mistakes[i].line, &spec), KDL_BAD_CALL, mistakes[i].story);
+    if (mistakes[i].message)
+      assert_fails(kdl_device_spec_parse(mistakes[i].line, &spec), KDL_BAD_CALL,
+                   mistakes[i].message);
     else
       assert_ok(kdl_device_spec_parse(mistakes[i].line, &spec));
   }

@@ -54,8 +54,8 @@ static void test_a_block_is_too_large(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "small", .block = {16, 16, 1}};
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_BAD_FILE,
+  kdl_kernel_request request = {.size = sizeof request, .name = "small", .block = {16, 16, 1}};
+  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_BAD_FILE,
                "hip:0: metadata says block=16x16x1, the image was compiled for at most 128 "
                "work-items in a group");
   kernel = find_free(&s, s.module, "small");

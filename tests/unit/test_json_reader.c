@@ -127,7 +127,7 @@ static void test_what_is_json_is_skipped(void **state) {
 static void test_what_is_not_json_is_refused_at_its_place(void **state) {
   (void)state;
   static const struct {
-    const char *text, *story;
+    const char *text, *message;
   } rows[] = {
       {"", "t: line 1, column 1: found the end, expected a JSON value"},
       {"  \n x", "t: line 2, column 2: found 'x', expected a JSON value"},
@@ -170,7 +170,7 @@ static void test_what_is_not_json_is_refused_at_its_place(void **state) {
       {"\"\xe2\x82\"", "t: line 1, column 2: found byte 0xe2, expected UTF-8"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-    assert_fails(skip_all(rows[i].text), KDL_BAD_FILE, rows[i].story);
+    assert_fails(skip_all(rows[i].text), KDL_BAD_FILE, rows[i].message);
 }
 
 static void test_the_wrong_kind_is_refused(void **state) {
@@ -192,12 +192,12 @@ static void test_the_wrong_kind_is_refused(void **state) {
                "t: line 1, column 1: found an object, expected true or false");
   static const char *const numbers[] = {"-1", "1.5", "1e3", "18446744073709551616"};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    char story[128];
-    snprintf(story, sizeof story,
+    char message[128];
+    snprintf(message, sizeof message,
              "t: line 1, column 1: found the number %s, expected a whole number from 0 to 2^64 - 1",
              numbers[i]);
     json = start(numbers[i]);
-    assert_fails(kdl_json_number(&json, &number), KDL_BAD_FILE, story);
+    assert_fails(kdl_json_number(&json, &number), KDL_BAD_FILE, message);
   }
 }
 

@@ -123,7 +123,7 @@ static void pin(size_t cpu) {
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
 }
 
-/* Launches until a helper has learnt to be elsewhere, wherever that is. */
+/* Launches until a subprocess has learnt to be elsewhere, wherever that is. */
 static void helpers_keep_away(void **state) {
   (void)state;
   enum { groups = 1 << 20, most_launches = 1000 }; /* takes longer than waking somebody */

@@ -113,9 +113,9 @@ static void test_a_structure_is_passed(void **state) {
   assert_int_equal(sum.param_count, 3);
   assert_int_equal(sum.params[1].size, 12);
   assert_int_equal(sum.params[1].offset, UINT32_MAX);
-  kdl_backend_wish wish = {
-      .size = sizeof wish, .name = "sum", .sig = KDL_TEXT("ptr<f32> bytes<12:4> u32")};
-  assert_ok(driver->kernel_find(s.device, s.module, &wish, &sum));
+  kdl_kernel_request request = {
+      .size = sizeof request, .name = "sum", .sig = KDL_TEXT("ptr<f32> bytes<12:4> u32")};
+  assert_ok(driver->kernel_find(s.device, s.module, &request, &sum));
   assert_int_equal(sum.params[1].offset, 8);
   assert_int_equal(sum.params[2].offset, 20);
   float of[3] = {1, 2, 3};

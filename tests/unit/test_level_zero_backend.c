@@ -298,7 +298,7 @@ static void test_events(void **state) {
   assert_ok(driver->event_create(s.device, &last));
   assert_fails(driver->event_elapsed(s.device, first, last, &ns), KDL_BAD_CALL,
                "level_zero:0: found an event that was not recorded");
-  assert_ok(driver->event_sync(s.device, first)); /* holds up nobody */
+  assert_ok(driver->event_sync(s.device, first)); /* delays nothing */
   assert_ok(driver->event_wait(s.device, first, s.queue));
   /* Often enough for the device's clock to begin anew between two records. */
   for (int i = 0; i < 8; ++i) {

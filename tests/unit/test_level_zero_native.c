@@ -76,14 +76,14 @@ static void test_small_values_by_their_signature(void **state) {
   void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("0")
                                   ARGUMENT("arg_byvalue", "1", "4"));
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "fill", .sig = {"ptr<u8> u8", 10}};
-  assert_ok(driver->kernel_find(device, module, &wish, &kernel));
+  kdl_kernel_request request = {.size = sizeof request, .name = "fill", .sig = {"ptr<u8> u8", 10}};
+  assert_ok(driver->kernel_find(device, module, &request, &kernel));
   assert_int_equal(kernel.params[1].size, 1);
-  wish.sig = (kdl_string){"ptr<u8> u64", 11};
-  assert_ok(driver->kernel_find(device, module, &wish, &kernel));
+  request.sig = (kdl_string){"ptr<u8> u64", 11};
+  assert_ok(driver->kernel_find(device, module, &request, &kernel));
   assert_int_equal(kernel.params[1].size, 4);
-  wish.sig = (kdl_string){"u64 u8", 6};
-  assert_fails(driver->kernel_find(device, module, &wish, &kernel), KDL_UNSUPPORTED,
+  request.sig = (kdl_string){"u64 u8", 6};
+  assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_UNSUPPORTED,
                "level_zero:0: parameter 0 is a value by the signature and memory by the image");
   driver->module_unload(device, module);
 }
@@ -93,12 +93,12 @@ static void test_what_is_not_told_must_be_signed_for(void **state) {
   void *device = open_device(0);
   void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("1"));
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "fill"};
-  assert_fails(driver->kernel_find(device, module, &wish, &kernel), KDL_UNSUPPORTED,
+  kdl_kernel_request request = {.size = sizeof request, .name = "fill"};
+  assert_fails(driver->kernel_find(device, module, &request, &kernel), KDL_UNSUPPORTED,
                "level_zero:0: parameter 0: neither the driver, the image nor a signature tells "
                "whether it is memory or a value, or it is an image or a sampler");
-  wish.sig = (kdl_string){"u32 ptr<f32>", 12};
-  assert_ok(driver->kernel_find(device, module, &wish, &kernel));
+  request.sig = (kdl_string){"u32 ptr<f32>", 12};
+  assert_ok(driver->kernel_find(device, module, &request, &kernel));
   assert_int_equal(kernel.param_count, 2);
   driver->module_unload(device, module);
   free(built.data);

@@ -36,8 +36,8 @@ static void test_a_block_that_is_too_large(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
-  kdl_backend_wish wish = {.size = sizeof wish, .name = "saxpy", .block = {64, 32, 1}};
-  assert_fails(driver->kernel_find(s.device, s.module, &wish, &kernel), KDL_DEVICE,
+  kdl_kernel_request request = {.size = sizeof request, .name = "saxpy", .block = {64, 32, 1}};
+  assert_fails(driver->kernel_find(s.device, s.module, &request, &kernel), KDL_DEVICE,
                "opencl:0: block 64x32x1 has more than the 1024 work-items that the driver allows "
                "for \"saxpy\"");
   end(&s);

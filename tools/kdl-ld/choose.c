@@ -112,23 +112,23 @@ static void list_places(const ld_libraries *libraries, kdl_out *out) {
 
 static kdl_status fail_unknown(const ld_libraries *libraries, const ld_request *request,
                                kdl_string symbol) {
-  char story[1600];
-  kdl_out out = {story, sizeof story, 0};
+  char message[1600];
+  kdl_out out = {message, sizeof message, 0};
   kdl_nearest nearest = kdl_nearest_to(symbol);
   offer_names(libraries, &nearest);
   if (nearest.best)
     kdl_out_format(&out, "; did you mean '%.128s'?", nearest.best);
   list_places(libraries, &out);
   return kdl_fail(KDL_NO_MATCH, "%s: needs '%.128s', which nothing defines%s", request->caller,
-                  symbol.data, story);
+                  symbol.data, message);
 }
 
 kdl_status ld_choice_fail(const ld_libraries *libraries, const ld_request *request,
                           const ld_choice *choice) {
   if (!choice->count)
     return fail_unknown(libraries, request, choice->symbol);
-  char story[1600];
-  kdl_out out = {story, sizeof story, 0};
+  char message[1600];
+  kdl_out out = {message, sizeof message, 0};
   for (size_t i = 0; i < choice->count; ++i) {
     const ld_candidate *candidate = &choice->candidates[i];
     char label[192];
@@ -140,5 +140,5 @@ kdl_status ld_choice_fail(const ld_libraries *libraries, const ld_request *reque
                   "%s: needs '%.128s', and of %zu microkernel%s of that name none "
                   "runs on %s:%s",
                   request->caller, choice->symbol.data, choice->count,
-                  choice->count == 1 ? "" : "s", request->device_label, story);
+                  choice->count == 1 ? "" : "s", request->device_label, message);
 }

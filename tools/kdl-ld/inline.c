@@ -227,7 +227,7 @@ static const char *caller_of(LLVMModuleRef module, LLVMValueRef callee) {
     if (each_instruction(f, find_call, callee))
       return ld_value_name(f).data;
   }
-  return "nobody";
+  return "no function";
 }
 
 kdl_status ld_inline_verify(LLVMModuleRef module) {

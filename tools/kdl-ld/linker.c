@@ -196,7 +196,7 @@ static kdl_status extract(LLVMModuleRef module, kdl_string symbol, const char *n
   LLVMSetComdat(wanted, NULL);
   if (!LLVMIsAFunction(wanted))
     LLVMSetVisibility(wanted, LLVMHiddenVisibility); /* it is not the image's to offer */
-  /* globalopt knows variables that nobody writes for constants, as libdevice has them. */
+  /* globalopt knows variables without a store for constants, as libdevice has them. */
   return run_passes(module, "globaldce,globalopt,globaldce");
 }
 

@@ -195,7 +195,7 @@ static int run(const cli_args *args) {
   return code;
 }
 
-/* Nobody would want the image any more. A parent that died before that was said sends nothing. */
+/* The image is no longer wanted. A parent that died before that was said sends nothing. */
 static void end_with_parent(const char *parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (parent && strtol(parent, NULL, 10) != (long)getppid())
@@ -211,7 +211,8 @@ static const cli_option options[] = {
     {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},
     {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
     {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
-    {"unused-constants", 0, CLI_ONCE, "error|ignore", "what to do with values nobody asks for"},
+    {"unused-constants", 0, CLI_ONCE, "error|ignore",
+     "what to do with values that are not asked for"},
     {"emit", 0, CLI_ONCE, "KIND", "image (the default), ir, bitcode, asm, or choice: the report"},
     {"output", 'o', CLI_ONCE, "FILE", "where to write"},
     {"report", 0, CLI_ONCE, "FILE", "where to write what was done, as JSON"},

@@ -8,7 +8,7 @@
 /* "22.1.8", of the LLVM that was loaded. */
 void ld_version_llvm(char *buffer, size_t size);
 
-/* The file of that LLVM; "" where nobody knows. */
+/* The file of that LLVM; "" where it is unknown. */
 const char *ld_version_library(void);
 
 /* The GNU build ID of the program in hexadecimal digits; "none" where the linker made none. */

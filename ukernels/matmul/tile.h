@@ -55,7 +55,7 @@ typedef struct frame {
   /* Of tiles that make their panel: */
   ptrdiff_t source_stride; /* of rows of B */
   ptrdiff_t ahead;         /* how far to fetch of it */
-  ptrdiff_t lot;           /* from a lot of the panel to the next; 0: nobody else wants them */
+  ptrdiff_t lot;           /* from a lot of the panel to the next; 0: no other wants them */
   ptrdiff_t rest;          /* where in the panel the words are that are no lot */
 } frame;
 

@@ -69,7 +69,7 @@ KDL_ITEM_IS(num_threads, block, 1)
 KDL_ITEM_IS(thread_id, thread, 0)
 #undef KDL_ITEM_IS
 
-/* Right in a group of one work-item, where nobody else is to be waited for. `kdl cc` refuses it in
+/* Right in a group of one work-item, where there is no other to wait for. `kdl cc` refuses it in
  * larger ones. */
 static inline void __gpu_sync_threads(void) {}
 

@@ -62,15 +62,15 @@ void kdl_arguments_show(kdl_arguments *arguments, kdl_image_kind kind, const voi
 /* The signature                                                                                */
 
 /* It does not count group memory. Behind it come hidden pointers, where there are any. */
-void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish) {
+void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *request) {
   size_t at = 0;
   kdl_param said;
   for (uint32_t i = 0; i < arguments->count; ++i) {
     kdl_argument *argument = &arguments->list[i];
     if (argument->kind == KDL_ARGUMENT_GROUP)
       continue;
-    if (!wish->sig.data || !kdl_signature_next(wish->sig, &at, &said, NULL)) {
-      if (!wish->hidden)
+    if (!request->sig.data || !kdl_signature_next(request->sig, &at, &said, NULL)) {
+      if (!request->hidden)
         return;
       said = (kdl_param){.kind = KDL_PARAM_PTR};
     }

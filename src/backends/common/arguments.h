@@ -4,7 +4,7 @@
  *
  *     kdl_arguments list = {.count = count};
  *     kdl_arguments_show(&list, kind, data, size, "saxpy");
- *     kdl_arguments_sign(&list, wish);
+ *     kdl_arguments_sign(&list, request);
  *     if (!kdl_arguments_settle(&list, fault, sizeof fault))
  *       fail(fault);
  */
@@ -22,7 +22,7 @@ typedef enum kdl_argument_kind {
 
 typedef struct kdl_argument {
   kdl_argument_kind kind;
-  uint32_t size;      /* 0 where nobody knows */
+  uint32_t size;      /* 0 where it is unknown */
   uint32_t alignment; /* likewise */
   uint32_t index;     /* the driver's */
   uint32_t slot;      /* of its last value: see given.h */
@@ -45,7 +45,7 @@ void kdl_arguments_show(kdl_arguments *arguments, kdl_image_kind kind, const voi
                         size_t size, const char *kernel);
 
 /* What the signature says of them. */
-void kdl_arguments_sign(kdl_arguments *arguments, const kdl_backend_wish *wish);
+void kdl_arguments_sign(kdl_arguments *arguments, const kdl_kernel_request *request);
 
 /* Takes group memory out of the list. False, with the words, where an argument could be anything or
  * is not what the signature says, or more than one is group memory. */

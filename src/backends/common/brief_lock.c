@@ -9,7 +9,7 @@
 
 enum { held_and_waited_for = KDL_BRIEF_HELD | KDL_BRIEF_WAITED_FOR };
 
-/* Whoever waited takes the lock as one that is waited for, since others may wait still. */
+/* A thread that waited takes the lock as one that is waited for, since others may wait still. */
 void kdl_brief_lock_wait(kdl_brief_lock *lock) {
   while (atomic_fetch_or(&lock->state, held_and_waited_for) & KDL_BRIEF_HELD)
     syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, held_and_waited_for, NULL, NULL, 0);

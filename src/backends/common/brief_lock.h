@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A lock that is taken and given back in a few instructions where nobody waits for it: what a
+/* A lock that is taken and given back in a few instructions where no thread waits for it: what a
  * launch can afford, where pthread's costs more than the rest of it. */
 #ifndef KDL_BACKENDS_COMMON_BRIEF_LOCK_H
 #define KDL_BACKENDS_COMMON_BRIEF_LOCK_H

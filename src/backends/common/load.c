@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/load.h"
 
-kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_voice *voice) {
+kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_driver_errors *errors) {
   kdl_driver_report report = {0};
   if (kdl_driver_open(driver, NULL, &report) && kdl_driver_complete(driver, &report))
     return KDL_OK;
-  return (*voice->host)->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
+  return (*errors->host)->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
 }
 
-kdl_status kdl_backend_load(kdl_driver *driver, const kdl_voice *voice,
+kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
                             void (*ready)(const char *library)) {
-  kdl_status status = kdl_backend_open_driver(driver, voice);
+  kdl_status status = kdl_backend_open_driver(driver, errors);
   if (status != KDL_OK)
     return status;
   const char *call;
   int error = kdl_driver_start(driver, false, &call);
   if (error)
-    return kdl_voice_no_start(voice, driver->opened, call, error);
+    return kdl_driver_errors_no_start(errors, driver->opened, call, error);
   kdl_work_take(&driver->opening);
   if (!driver->is_ready && ready)
     ready(driver->opened);
   else if (!driver->is_ready)
-    (*voice->host)->log("%s: opened", driver->opened);
+    (*errors->host)->log("%s: opened", driver->opened);
   driver->is_ready = true;
   kdl_work_end(&driver->opening);
   return KDL_OK;
 }
 
-void kdl_backend_report(const kdl_voice *voice, kdl_driver_report *report, kdl_driver_state state,
-                        const char *call, int error) {
+void kdl_backend_report(const kdl_driver_errors *errors, kdl_driver_report *report,
+                        kdl_driver_state state, const char *call, int error) {
   char words[256];
-  voice->describe(error, words, sizeof words);
+  errors->describe(error, words, sizeof words);
   kdl_driver_say(report, state, "%s: %s", call, words);
 }

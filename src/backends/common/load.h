@@ -4,19 +4,19 @@
 #define KDL_BACKENDS_COMMON_LOAD_H
 
 #include "backends/common/driver.h"
-#include "backends/common/voice.h"
+#include "backends/common/driver_errors.h"
 
 /* Opens the driver and looks up every entry point, as far as that is not done. A failure is not
  * remembered. */
-kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_voice *voice);
+kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_driver_errors *errors);
 
 /* Then initialises it. `ready` is called once, when all of it has succeeded; NULL: a line for
  * KDL_DEBUG=load says so. */
-kdl_status kdl_backend_load(kdl_driver *driver, const kdl_voice *voice,
+kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
                             void (*ready)(const char *library));
 
 /* What a driver that does not start tells the report: "cuInit: CUDA_ERROR_UNKNOWN (999)". */
-void kdl_backend_report(const kdl_voice *voice, kdl_driver_report *report, kdl_driver_state state,
-                        const char *call, int error);
+void kdl_backend_report(const kdl_driver_errors *errors, kdl_driver_report *report,
+                        kdl_driver_state state, const char *call, int error);
 
 #endif

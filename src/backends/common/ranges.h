@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct kdl_ranges {
-  /* Whoever remembers an address of libkdl's remembers this too: it counts what was removed, since
+  /* A cache of libkdl's addresses keeps this too: it counts what was removed, since
    * the next allocation may get the same address. Begins with 1. */
   _Atomic uint64_t generation;
   _Atomic uint64_t serial; /* of what was added last */

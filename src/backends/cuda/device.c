@@ -140,7 +140,7 @@ void *kdl_cuda_device_native(void *handle, kdl_native which) {
   return NULL;
 }
 
-/* The primary context stays: giving it back would end it for whoever uses it without holding it,
+/* The primary context stays: giving it back would end it for those that use it without holding it,
  * and the driver ends it anyway. */
 void kdl_cuda_device_close(void *device, void *queue) {
   kdl_cuda_queue_destroy(device, queue);

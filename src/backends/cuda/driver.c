@@ -8,7 +8,7 @@
 #include <string.h>
 
 kdl_cuda_api kdl_cuda;
-const kdl_backend_host *kdl_cuda_host;
+const kdl_backend_services *kdl_cuda_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
@@ -76,10 +76,10 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_voice voice = {"cuda", &kdl_cuda_host, describe, status_of};
+static const kdl_driver_errors errors = {"cuda", &kdl_cuda_host, describe, status_of};
 
 kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_list args) {
-  return kdl_voice_fail(&voice, ordinal, error, format, args);
+  return kdl_driver_errors_fail(&errors, ordinal, error, format, args);
 }
 
 kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...) {
@@ -92,12 +92,12 @@ kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...) {
 
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_CUDA_ERROR_NO_DEVICE;
-  kdl_backend_report(&voice, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
+  kdl_backend_report(&errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
                      error);
 }
 
 void kdl_cuda_note(uint32_t ordinal, int error, const char *call) {
-  kdl_voice_note(&voice, ordinal, error, call);
+  kdl_driver_errors_note(&errors, ordinal, error, call);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -136,7 +136,7 @@ kdl_driver kdl_cuda_driver = {
 };
 
 kdl_status kdl_cuda_load(void) {
-  return kdl_backend_load(&kdl_cuda_driver, &voice, ready);
+  return kdl_backend_load(&kdl_cuda_driver, &errors, ready);
 }
 
 bool kdl_cuda_has_libraries(void) {

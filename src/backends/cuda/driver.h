@@ -22,7 +22,7 @@ extern kdl_cuda_api kdl_cuda;
 extern kdl_driver kdl_cuda_driver;
 
 /* What libkdl gave when it opened the backend. */
-extern const kdl_backend_host *kdl_cuda_host;
+extern const kdl_backend_services *kdl_cuda_host;
 
 /* Makes libcuda ready for launching, once. A failure is not remembered. */
 kdl_status kdl_cuda_load(void);
@@ -47,7 +47,7 @@ kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_
 /* The same for the report of listing: "cuInit: CUDA_ERROR_UNKNOWN (999): unknown error". */
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error);
 
-/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 void kdl_cuda_note(uint32_t ordinal, int error, const char *call);
 
 #endif

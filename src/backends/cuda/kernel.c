@@ -84,25 +84,25 @@ static uint32_t suggest_block(const kdl_cuda_kernel *kernel, uint64_t shared) {
 }
 
 static kdl_status prepare(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
-                          const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
+                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   const kdl_cuda_code *code = module->code;
-  kdl_status status = kdl_cuda_has_libraries() ? find_free(kernel, code, wish->name)
-                                               : find_bound(kernel, code, wish->name);
-  if (status == KDL_OK && wish->shared)
-    status = kdl_cuda_kernel_allow_shared(kernel, wish->shared);
+  kdl_status status = kdl_cuda_has_libraries() ? find_free(kernel, code, request->name)
+                                               : find_bound(kernel, code, request->name);
+  if (status == KDL_OK && request->shared)
+    status = kdl_cuda_kernel_allow_shared(kernel, request->shared);
   if (status == KDL_OK)
-    status = learn_params(kernel, module, wish->name);
+    status = learn_params(kernel, module, request->name);
   if (status != KDL_OK)
     return status;
-  memcpy(kernel->head.block, wish->block, sizeof kernel->head.block);
+  memcpy(kernel->head.block, request->block, sizeof kernel->head.block);
   if (!kernel->head.block[0]) {
-    uint32_t suggested = suggest_block(kernel, wish->shared);
+    uint32_t suggested = suggest_block(kernel, request->shared);
     kernel->head.block[0] = suggested ? suggested : KDL_DEFAULT_BLOCK;
     kernel->head.block[1] = kernel->head.block[2] = 1;
   }
-  memcpy(wish->block[0] ? out_kernel->block : out_kernel->suggested, kernel->head.block,
+  memcpy(request->block[0] ? out_kernel->block : out_kernel->suggested, kernel->head.block,
          sizeof kernel->head.block);
-  memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
+  memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
   out_kernel->launch = kdl_cuda_launch;
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;
@@ -112,8 +112,8 @@ static kdl_status prepare(kdl_cuda_kernel *kernel, kdl_cuda_module *module,
   return KDL_OK;
 }
 
-kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle, const kdl_backend_wish *wish,
-                                kdl_backend_kernel *out_kernel) {
+kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
+                                const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_cuda_device *device = handle;
   kdl_cuda_module *module = module_handle;
   kdl_cuda_kernel *kernel = malloc(sizeof *kernel);
@@ -123,7 +123,7 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle, const kdl_bac
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
   if (status == KDL_OK) {
-    status = prepare(kernel, module, wish, out_kernel);
+    status = prepare(kernel, module, request, out_kernel);
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuKernelGetFunction");
   }
   if (status != KDL_OK) {

@@ -129,7 +129,7 @@ struct kdl_cuda_kernel {
   kdl_params params;
 };
 
-kdl_status kdl_cuda_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+kdl_status kdl_cuda_kernel_find(void *device, void *module, const kdl_kernel_request *request,
                                 kdl_backend_kernel *out_kernel);
 void kdl_cuda_kernel_free(kdl_cuda_kernel *kernel);
 void *kdl_cuda_kernel_native(void *device, void *context);

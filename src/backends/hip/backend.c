@@ -42,7 +42,7 @@ static const kdl_backend_table table = {
     .free_host = kdl_hip_free_host,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
   kdl_hip_host = host;
   return &table;
 }

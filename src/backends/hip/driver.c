@@ -7,7 +7,7 @@
 #include <string.h>
 
 kdl_hip_api kdl_hip;
-const kdl_backend_host *kdl_hip_host;
+const kdl_backend_services *kdl_hip_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -41,10 +41,10 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_voice voice = {"hip", &kdl_hip_host, describe, status_of};
+static const kdl_driver_errors errors = {"hip", &kdl_hip_host, describe, status_of};
 
 kdl_status kdl_hip_fail_va(uint32_t ordinal, int error, const char *format, va_list args) {
-  return kdl_voice_fail(&voice, ordinal, error, format, args);
+  return kdl_driver_errors_fail(&errors, ordinal, error, format, args);
 }
 
 kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...) {
@@ -57,12 +57,12 @@ kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...) {
 
 void kdl_hip_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;
-  kdl_backend_report(&voice, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
+  kdl_backend_report(&errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
                      error);
 }
 
 void kdl_hip_note(uint32_t ordinal, int error, const char *call) {
-  kdl_voice_note(&voice, ordinal, error, call);
+  kdl_driver_errors_note(&errors, ordinal, error, call);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -86,5 +86,5 @@ kdl_driver kdl_hip_driver = {
 };
 
 kdl_status kdl_hip_load(void) {
-  return kdl_backend_load(&kdl_hip_driver, &voice, NULL);
+  return kdl_backend_load(&kdl_hip_driver, &errors, NULL);
 }

@@ -22,7 +22,7 @@ extern kdl_hip_api kdl_hip;
 extern kdl_driver kdl_hip_driver;
 
 /* What libkdl gave when it opened the backend. */
-extern const kdl_backend_host *kdl_hip_host;
+extern const kdl_backend_services *kdl_hip_host;
 
 /* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
 kdl_status kdl_hip_load(void);
@@ -42,7 +42,7 @@ kdl_status kdl_hip_fail_va(uint32_t ordinal, int error, const char *format, va_l
 /* The same for the report of listing: "hipInit: hipErrorUnknown (3): unknown error". */
 void kdl_hip_report(kdl_driver_report *report, const char *call, int error);
 
-/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 void kdl_hip_note(uint32_t ordinal, int error, const char *call);
 
 #endif

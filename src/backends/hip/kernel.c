@@ -24,27 +24,28 @@ void *kdl_hip_kernel_native(void *device, void *context) {
 
 /* The runtime would call a block that is too large a launch failure, as if the kernel had crashed.
  */
-static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_backend_wish *wish) {
-  uint64_t items = (uint64_t)wish->block[0] * wish->block[1] * wish->block[2];
+static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_kernel_request *request) {
+  uint64_t items = (uint64_t)request->block[0] * request->block[1] * request->block[2];
   if (!kernel->limits.max_block || items <= kernel->limits.max_block)
     return KDL_OK;
   return kdl_hip_host->fail(KDL_BAD_FILE, 0,
                             "hip:%u: metadata says block=%ux%ux%u, the image was compiled for at "
                             "most %u work-items in a group",
-                            kernel->device->ordinal, wish->block[0], wish->block[1], wish->block[2],
-                            kernel->limits.max_block);
+                            kernel->device->ordinal, request->block[0], request->block[1],
+                            request->block[2], kernel->limits.max_block);
 }
 
 /* Images that do not tell are launched as they are told. */
 static kdl_status learn(kdl_hip_kernel *kernel, const kdl_hip_module *module,
-                        const kdl_backend_wish *wish) {
-  if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size, wish->name))
+                        const kdl_kernel_request *request) {
+  if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size,
+                       request->name))
     return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
                               kernel->device->ordinal);
   if (module->kind == KDL_IMAGE_HSACO)
-    (void)kdl_amdgpu_read_limits(module->data, module->data_size, kdl_text_of(wish->name),
+    (void)kdl_amdgpu_read_limits(module->data, module->data_size, kdl_text_of(request->name),
                                  &kernel->limits);
-  return check_block(kernel, wish);
+  return check_block(kernel, request);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -59,16 +60,16 @@ static uint32_t suggest_block(const kdl_hip_kernel *kernel, uint64_t shared) {
   return error == KDL_HIP_SUCCESS && block > 0 ? (uint32_t)block : 0;
 }
 
-static void choose_block(kdl_hip_kernel *kernel, const kdl_backend_wish *wish,
+static void choose_block(kdl_hip_kernel *kernel, const kdl_kernel_request *request,
                          kdl_backend_kernel *out_kernel) {
   uint32_t *block = kernel->head.block;
-  const uint32_t *fixed = kernel->limits.block[0] ? kernel->limits.block : wish->block;
+  const uint32_t *fixed = kernel->limits.block[0] ? kernel->limits.block : request->block;
   memcpy(out_kernel->block, fixed, sizeof out_kernel->block);
   memcpy(block, fixed, sizeof kernel->head.block);
   if (block[0])
     return;
   uint32_t most = kernel->limits.max_block;
-  uint32_t suggested = suggest_block(kernel, wish->shared);
+  uint32_t suggested = suggest_block(kernel, request->shared);
   suggested = suggested ? suggested : KDL_DEFAULT_BLOCK;
   block[0] = most && suggested > most ? most : suggested;
   block[1] = block[2] = 1;
@@ -76,18 +77,18 @@ static void choose_block(kdl_hip_kernel *kernel, const kdl_backend_wish *wish,
 }
 
 static kdl_status find(kdl_hip_kernel *kernel, const kdl_hip_module *module,
-                       const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
+                       const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_hip_scope scope;
   kdl_status status = kdl_hip_enter_relaxed(kernel->device, &scope);
   if (status != KDL_OK)
     return status;
-  int error = kdl_hip.module_function(&kernel->head.function, module->handle, wish->name);
+  int error = kdl_hip.module_function(&kernel->head.function, module->handle, request->name);
   if (error == KDL_HIP_SUCCESS)
-    choose_block(kernel, wish, out_kernel);
-  return kdl_hip_leave(&scope, error, "hipModuleGetFunction \"%s\"", wish->name);
+    choose_block(kernel, request, out_kernel);
+  return kdl_hip_leave(&scope, error, "hipModuleGetFunction \"%s\"", request->name);
 }
 
-kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_backend_wish *wish,
+kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,
                                kdl_backend_kernel *out_kernel) {
   kdl_hip_module *module = module_handle;
   kdl_hip_kernel *kernel = calloc(1, sizeof *kernel);
@@ -96,14 +97,14 @@ kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_back
                               ((kdl_hip_device *)device)->ordinal);
   kernel->device = device;
   kernel->head.launch = kdl_hip.launch;
-  kdl_status status = learn(kernel, module, wish);
+  kdl_status status = learn(kernel, module, request);
   if (status == KDL_OK)
-    status = find(kernel, module, wish, out_kernel);
+    status = find(kernel, module, request, out_kernel);
   if (status != KDL_OK) {
     kdl_hip_kernel_free(kernel);
     return status;
   }
-  memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
+  memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
   out_kernel->launch = kdl_hip_launch;
   out_kernel->context = kernel;
   out_kernel->params = kernel->params.list;

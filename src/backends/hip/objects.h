@@ -78,7 +78,7 @@ struct kdl_hip_kernel {
   kdl_params params;
 };
 
-kdl_status kdl_hip_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+kdl_status kdl_hip_kernel_find(void *device, void *module, const kdl_kernel_request *request,
                                kdl_backend_kernel *out_kernel);
 void kdl_hip_kernel_free(kdl_hip_kernel *kernel);
 void *kdl_hip_kernel_native(void *device, void *context);

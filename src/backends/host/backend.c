@@ -5,13 +5,13 @@
 #include "device/cpu.h"
 #include "system/lock.h"
 
-#define KDL_HERE_HOST kdl_host_services
-#include <kdl/backend_here.h>
+#define KDL_IN_PROCESS_SERVICES kdl_host_services
+#include <kdl/backend_in_process.h>
 
 #include <stdbool.h>
 #include <stdio.h>
 
-const kdl_backend_host *kdl_host_services;
+const kdl_backend_services *kdl_host_services;
 
 /* A kernel of a loaded image. */
 typedef struct host_kernel {
@@ -99,7 +99,7 @@ static kdl_status module_load(void *device, const kdl_backend_image *image, void
   (void)device;
   host_module *module = calloc(1, sizeof *module);
   if (!module)
-    return kdl_here_no_memory();
+    return kdl_in_process_no_memory();
   kdl_status status = kdl_host_image_load(image, &module->image);
   if (status != KDL_OK) {
     free(module);
@@ -180,17 +180,17 @@ static kdl_status lay_out(host_kernel *kernel, uint32_t *out_size) {
   return KDL_OK;
 }
 
-static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish *wish,
+static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
   (void)device;
   host_module *module = handle;
   kdl_host_kernel declared = {0};
-  kdl_status status = read_declared(&module->image, wish->name, &declared);
+  kdl_status status = read_declared(&module->image, request->name, &declared);
   if (status != KDL_OK)
     return status;
   host_kernel *kernel = calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
-    return kdl_here_no_memory();
+    return kdl_in_process_no_memory();
   uint32_t packed_size = 0;
   kernel->declared = declared;
   status = lay_out(kernel, &packed_size);
@@ -198,7 +198,7 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_backend_wish
     free(kernel);
     return status;
   }
-  memcpy(kernel->tile, declared.tile[0] ? declared.tile : wish->tile, sizeof kernel->tile);
+  memcpy(kernel->tile, declared.tile[0] ? declared.tile : request->tile, sizeof kernel->tile);
   kdl_lock(&module->lock);
   kernel->next = module->kernels;
   module->kernels = kernel;
@@ -244,16 +244,16 @@ static const kdl_backend_table table = {
     .module_unload = module_unload,
     .kernel_find = kernel_find,
     .global_find = global_find,
-    KDL_HERE_QUEUES,
-    KDL_HERE_EVENTS,
-    KDL_HERE_MEMORY,
-    KDL_HERE_NATIVES,
+    KDL_IN_PROCESS_QUEUES,
+    KDL_IN_PROCESS_EVENTS,
+    KDL_IN_PROCESS_MEMORY,
+    KDL_IN_PROCESS_NATIVES,
     .kernel_native = kernel_native,
     .after_fork = kdl_host_pool_after_fork,
     .memory_info = kdl_host_memory_info,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
   kdl_host_services = host;
   return &table;
 }

@@ -15,7 +15,7 @@
 #include <kdl/host_abi.h>
 
 /* Given when the backend is opened. */
-extern const kdl_backend_host *kdl_host_services;
+extern const kdl_backend_services *kdl_host_services;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */

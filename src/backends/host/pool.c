@@ -37,7 +37,7 @@ static struct {
   pthread_cond_t idle;
   unsigned started;
   shared_work *work; /* NULL: nothing to join */
-  uint64_t number;   /* of the work, so that nobody joins twice */
+  uint64_t number;   /* of the work, so that no thread joins twice */
   unsigned inside;   /* threads that joined */
   int caller;        /* the CPU where work was last begun; -1: not known */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER,

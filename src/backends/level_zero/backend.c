@@ -40,7 +40,7 @@ static const kdl_backend_table table = {
     .free_host = kdl_ze_free_host,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
   kdl_ze_host = host;
   return &table;
 }

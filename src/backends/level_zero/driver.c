@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 kdl_ze_api kdl_ze;
-const kdl_backend_host *kdl_ze_host;
+const kdl_backend_services *kdl_ze_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -68,13 +68,13 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_voice voice = {"level_zero", &kdl_ze_host, describe, status_of};
+static const kdl_driver_errors errors = {"level_zero", &kdl_ze_host, describe, status_of};
 
 kdl_status(kdl_ze_fail)(const kdl_ze_device *device, int error, const char *format, ...) {
   va_list args;
   va_start(args, format);
   speaking = device;
-  kdl_status status = kdl_voice_fail(&voice, device->ordinal, error, format, args);
+  kdl_status status = kdl_driver_errors_fail(&errors, device->ordinal, error, format, args);
   speaking = NULL;
   va_end(args);
   return status;
@@ -82,7 +82,7 @@ kdl_status(kdl_ze_fail)(const kdl_ze_device *device, int error, const char *form
 
 void kdl_ze_note(const kdl_ze_device *device, int error, const char *call) {
   speaking = device;
-  kdl_voice_note(&voice, device->ordinal, error, call);
+  kdl_driver_errors_note(&errors, device->ordinal, error, call);
   speaking = NULL;
 }
 
@@ -143,7 +143,7 @@ kdl_driver kdl_ze_driver = {
 };
 
 kdl_status kdl_ze_load(void) {
-  return kdl_backend_load(&kdl_ze_driver, &voice, NULL);
+  return kdl_backend_load(&kdl_ze_driver, &errors, NULL);
 }
 
 void kdl_ze_walk(kdl_ze_visit_device *visit, void *user) {

@@ -21,7 +21,7 @@ extern kdl_ze_api kdl_ze;
 extern kdl_driver kdl_ze_driver;
 
 /* What libkdl gave when it opened the backend. */
-extern const kdl_backend_host *kdl_ze_host;
+extern const kdl_backend_services *kdl_ze_host;
 
 /* Makes the loader ready for launching, once. A failure is not remembered. */
 kdl_status kdl_ze_load(void);
@@ -41,7 +41,7 @@ typedef struct kdl_ze_device kdl_ze_device;
 kdl_status kdl_ze_fail(const kdl_ze_device *device, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 void kdl_ze_note(const kdl_ze_device *device, int error, const char *call);
 
 kdl_status kdl_ze_no_memory(const kdl_ze_device *device);

@@ -71,7 +71,7 @@ kdl_status kdl_ze_event_record(void *device, void *handle, void *queue) {
   return KDL_OK;
 }
 
-/* An event that was not recorded holds up nobody. */
+/* An event that was not recorded delays nothing. */
 kdl_status kdl_ze_event_sync(void *device, void *event) {
   kdl_ze_stamp *stamp = last_stamp(device, event);
   if (!stamp)

@@ -78,19 +78,19 @@ void *kdl_ze_kernel_native(void *device, void *context) {
 /* Arguments                                                                                    */
 
 static kdl_status learn_arguments(kdl_ze_kernel *kernel, const kdl_ze_module *module,
-                                  const kdl_backend_wish *wish, uint32_t count) {
+                                  const kdl_kernel_request *request, uint32_t count) {
   kdl_arguments learnt = {.count = count};
   char fault[256];
   if (count > KDL_MOST_ARGUMENTS)
     return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
                              "level_zero:%u: found %u parameters, expected at most %d",
                              kernel->device->ordinal, count, KDL_MOST_ARGUMENTS);
-  kdl_arguments_show(&learnt, module->kind, module->data, module->data_size, wish->name);
-  kdl_arguments_sign(&learnt, wish);
+  kdl_arguments_show(&learnt, module->kind, module->data, module->data_size, request->name);
+  kdl_arguments_sign(&learnt, request);
   if (!kdl_arguments_settle(&learnt, fault, sizeof fault))
     return kdl_ze_host->fail(KDL_UNSUPPORTED, 0, "level_zero:%u: %s", kernel->device->ordinal,
                              fault);
-  return kdl_taker_keep(&kernel->taker, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
+  return kdl_argument_list_keep(&kernel->list, &learnt) ? KDL_OK : kdl_ze_no_memory(kernel->device);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -105,9 +105,9 @@ static uint32_t suggest_block(const kdl_ze_kernel *kernel) {
   return error == KDL_ZE_SUCCESS && y == 1 && z == 1 ? x : 0;
 }
 
-static void choose_block(kdl_ze_kernel *kernel, const kdl_backend_wish *wish,
+static void choose_block(kdl_ze_kernel *kernel, const kdl_kernel_request *request,
                          const uint32_t required[3], kdl_backend_kernel *out_kernel) {
-  const uint32_t *fixed = required[0] ? required : wish->block;
+  const uint32_t *fixed = required[0] ? required : request->block;
   memcpy(out_kernel->block, fixed, sizeof out_kernel->block);
   memcpy(kernel->block, fixed, sizeof kernel->block);
   if (fixed[0])
@@ -127,15 +127,15 @@ void kdl_ze_kernel_free(kdl_ze_kernel *kernel) {
   destroy_handle(kernel->device, kernel->handle);
   if (kernel->number != UINT32_MAX)
     give_number(kernel->device, kernel->number);
-  kdl_taker_free(&kernel->taker);
+  kdl_argument_list_free(&kernel->list);
   free(kernel->name);
   free(kernel);
 }
 
 static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
-                          const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
-  kernel->name = strdup(wish->name);
-  kernel->taker.name = kernel->name;
+                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
+  kernel->name = strdup(request->name);
+  kernel->list.name = kernel->name;
   if (!kernel->name || !take_number(kernel->device, &kernel->number))
     return kdl_ze_no_memory(kernel->device);
   kdl_status status = kdl_ze_kernel_create(kernel, &kernel->handle);
@@ -145,37 +145,37 @@ static kdl_status prepare(kdl_ze_kernel *kernel, const kdl_ze_module *module,
   int error = kdl_ze.kernel_properties(kernel->handle, &properties);
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(kernel->device, error, "zeKernelGetProperties \"%s\"", kernel->name);
-  status = learn_arguments(kernel, module, wish, properties.argument_count);
+  status = learn_arguments(kernel, module, request, properties.argument_count);
   if (status == KDL_OK)
-    choose_block(kernel, wish, properties.group_size, out_kernel);
+    choose_block(kernel, request, properties.group_size, out_kernel);
   return status;
 }
 
-kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_backend_wish *wish,
+kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel) {
   kdl_ze_module *module = module_handle;
   kdl_ze_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
     return kdl_ze_no_memory(device);
   kernel->device = device;
-  kernel->taker = (kdl_taker){.giver = &kdl_ze_giver,
-                              .device = device,
-                              .ordinal = kernel->device->ordinal,
-                              .ranges = &kernel->device->ranges};
+  kernel->list = (kdl_argument_list){.setter = &kdl_ze_giver,
+                                     .device = device,
+                                     .ordinal = kernel->device->ordinal,
+                                     .ranges = &kernel->device->ranges};
   kernel->module = module->handle;
   kernel->number = UINT32_MAX;
-  kdl_status status = prepare(kernel, module, wish, out_kernel);
+  kdl_status status = prepare(kernel, module, request, out_kernel);
   if (status != KDL_OK) {
     kdl_ze_kernel_free(kernel);
     return status;
   }
-  const kdl_taker *taker = &kernel->taker;
-  memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
-  out_kernel->launch = kdl_ze_entry_of(taker);
+  const kdl_argument_list *list = &kernel->list;
+  memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
+  out_kernel->launch = kdl_ze_entry_of(list);
   out_kernel->context = kernel;
-  out_kernel->params = taker->params.list;
-  out_kernel->param_count = taker->count;
-  out_kernel->packed_size = kdl_params_packed_size(&taker->params);
+  out_kernel->params = list->params.list;
+  out_kernel->param_count = list->count;
+  out_kernel->packed_size = kdl_params_packed_size(&list->params);
   kernel->next = atomic_load(&module->kernels);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

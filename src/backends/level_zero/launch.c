@@ -106,7 +106,8 @@ static kdl_status prepare(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
   if (status == KDL_OK && !is_alike)
     status = set_group(instance, desc);
   if (status == KDL_OK)
-    status = kdl_given_set(&instance->given, &kernel->taker, instance->handle, args, desc->shared);
+    status = kdl_argument_cache_set(&instance->given, &kernel->list, instance->handle, args,
+                                    desc->shared);
   *out_instance = instance;
   return status;
 }
@@ -184,8 +185,8 @@ static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc
   if (unlikely(!kdl_brief_lock_try(&queue->lock)))
     return kdl_ze_launch_contended(head, desc, args, queue);
   if (unlikely(queue->kernel != kernel) || unlikely(!is_alike(queue, kernel, desc)) ||
-      unlikely(args->count != kernel->taker.count) ||
-      unlikely(!kdl_given_stands(&queue->last.instance->given, args->pointers)))
+      unlikely(args->count != kernel->list.count) ||
+      unlikely(!kdl_argument_cache_stands(&queue->last.instance->given, args->pointers)))
     return kdl_ze_launch_changed(head, desc, args, queue);
   return launch_same(queue, desc);
 }
@@ -198,7 +199,7 @@ launch_few(const kdl_kernel_head *head, const kdl_launch_desc *desc, const kdl_a
     return kdl_ze_launch_contended(head, desc, args, queue);
   if (unlikely(queue->kernel != kernel) || unlikely(!is_alike(queue, kernel, desc)) ||
       unlikely(args->count != wide_count + word_count) ||
-      unlikely(!kdl_words_stand((const kdl_given_word *)queue->last.instance->values, wide_count,
+      unlikely(!kdl_words_stand((const kdl_cached_word *)queue->last.instance->values, wide_count,
                                 word_count, args->pointers)))
     return kdl_ze_launch_changed(head, desc, args, queue);
   return launch_same(queue, desc);
@@ -206,8 +207,9 @@ launch_few(const kdl_kernel_head *head, const kdl_launch_desc *desc, const kdl_a
 
 KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
 
-kdl_launch_entry *kdl_ze_entry_of(const kdl_taker *taker) {
+kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list) {
   static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
       [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};
-  return kdl_taker_is_written_out(taker) ? few[taker->wide_count][taker->word_count] : launch_many;
+  return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]
+                                                : launch_many;
 }

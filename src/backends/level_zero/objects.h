@@ -4,8 +4,8 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 #define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
+#include "backends/common/argument_cache.h"
 #include "backends/common/brief_lock.h"
-#include "backends/common/given.h"
 #include "backends/level_zero/driver.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ typedef struct kdl_ze_stamps {
   pthread_mutex_t lock;
   kdl_ze_pool *pools;
   kdl_ze_stamp *free;
-  kdl_ze_stamp *late; /* nobody uses them any more, and they were not signalled yet */
+  kdl_ze_stamp *late; /* no longer in use, and they were not signalled yet */
 } kdl_ze_stamps;
 
 /* One that is not signalled, with one user. */
@@ -47,7 +47,7 @@ kdl_status kdl_ze_stamp_take(kdl_ze_device *device, kdl_ze_stamp **out_stamp);
 void kdl_ze_stamp_hold(kdl_ze_device *device, kdl_ze_stamp *stamp);
 void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp);
 
-/* Destroys all of them, when nobody has one any more. */
+/* Destroys all of them, when none is in use. */
 void kdl_ze_stamps_destroy(kdl_ze_device *device);
 
 /* ------------------------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint
                               uint64_t *out_size);
 
 struct kdl_ze_kernel {
-  kdl_taker taker;
+  kdl_argument_list list;
   kdl_ze_device *device;
   uint32_t number;   /* its place among the instances of each queue */
   uint32_t block[3]; /* for launches that leave it to the image */
@@ -113,7 +113,7 @@ struct kdl_ze_kernel {
   kdl_ze_kernel *next;
 };
 
-kdl_status kdl_ze_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+kdl_status kdl_ze_kernel_find(void *device, void *module, const kdl_kernel_request *request,
                               kdl_backend_kernel *out_kernel);
 void kdl_ze_kernel_free(kdl_ze_kernel *kernel);
 void *kdl_ze_kernel_native(void *device, void *context);
@@ -134,7 +134,7 @@ typedef struct kdl_ze_instance {
   const kdl_ze_kernel *kernel;
   void *handle;
   uint32_t group[3]; /* size that was set last */
-  kdl_given given;
+  kdl_argument_cache given;
   uint64_t values[]; /* of that */
 } kdl_ze_instance;
 
@@ -196,10 +196,10 @@ void kdl_ze_queues_drain(kdl_ze_device *device);
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-extern const kdl_giver kdl_ze_giver;
+extern const kdl_argument_setter kdl_ze_giver;
 
 /* What a kernel is launched by. */
-kdl_launch_entry *kdl_ze_entry_of(const kdl_taker *taker);
+kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);
 
 /* How a launch goes on where something differs from the last one on the queue: the first takes the
  * lock, the second has it. */

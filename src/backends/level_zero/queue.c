@@ -173,7 +173,7 @@ kdl_status kdl_ze_queue_sync(void *device, void *handle) {
   return status;
 }
 
-/* A list that nobody waits for must not gather stamps without end. */
+/* A list that is never waited for must not gather stamps without end. */
 kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
   for (;;) {
     kdl_brief_lock_take(&queue->lock);
@@ -190,7 +190,7 @@ kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
 /* Instances                                                                                    */
 
 static kdl_status create_instance(const kdl_ze_kernel *kernel, kdl_ze_instance **out_instance) {
-  size_t count = kdl_given_value_count(&kernel->taker);
+  size_t count = kdl_argument_cache_value_count(&kernel->list);
   kdl_ze_instance *made = calloc(1, sizeof *made + count * sizeof *made->values);
   if (!made)
     return kdl_ze_no_memory(kernel->device);
@@ -200,7 +200,7 @@ static kdl_status create_instance(const kdl_ze_kernel *kernel, kdl_ze_instance *
     return status;
   }
   made->kernel = kernel;
-  kdl_given_begin(&made->given, &kernel->taker, made->values);
+  kdl_argument_cache_begin(&made->given, &kernel->list, made->values);
   *out_instance = made;
   return KDL_OK;
 }

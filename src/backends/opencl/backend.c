@@ -37,7 +37,7 @@ static const kdl_backend_table table = {
     .event_query = kdl_opencl_event_query,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_host *host) {
+static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
   kdl_opencl_host = host;
   return &table;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 kdl_opencl_api kdl_opencl;
-const kdl_backend_host *kdl_opencl_host;
+const kdl_backend_services *kdl_opencl_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -57,18 +57,18 @@ static void describe(int error, char *text, size_t size) {
   snprintf(text, size, "%s (%d)", error_name(error), error);
 }
 
-static const kdl_voice voice = {"opencl", &kdl_opencl_host, describe, status_of};
+static const kdl_driver_errors errors = {"opencl", &kdl_opencl_host, describe, status_of};
 
 kdl_status kdl_opencl_fail(uint32_t ordinal, int32_t error, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  kdl_status status = kdl_voice_fail(&voice, ordinal, error, format, args);
+  kdl_status status = kdl_driver_errors_fail(&errors, ordinal, error, format, args);
   va_end(args);
   return status;
 }
 
 void kdl_opencl_note(uint32_t ordinal, int32_t error, const char *call) {
-  kdl_voice_note(&voice, ordinal, error, call);
+  kdl_driver_errors_note(&errors, ordinal, error, call);
 }
 
 kdl_status kdl_opencl_no_memory(uint32_t ordinal) {
@@ -111,7 +111,7 @@ kdl_driver kdl_opencl_driver = {
 };
 
 kdl_status kdl_opencl_load(void) {
-  return kdl_backend_open_driver(&kdl_opencl_driver, &voice);
+  return kdl_backend_open_driver(&kdl_opencl_driver, &errors);
 }
 
 /* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where

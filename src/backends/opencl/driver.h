@@ -20,7 +20,7 @@ extern kdl_opencl_api kdl_opencl;
 extern kdl_driver kdl_opencl_driver;
 
 /* What libkdl gave when it opened the backend. */
-extern const kdl_backend_host *kdl_opencl_host;
+extern const kdl_backend_services *kdl_opencl_host;
 
 /* Opens the loader for launching, once. A failure is not remembered. */
 kdl_status kdl_opencl_load(void);
@@ -43,7 +43,7 @@ void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave
 kdl_status kdl_opencl_fail(uint32_t ordinal, int32_t error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for calls whose failure nobody can be told of: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 void kdl_opencl_note(uint32_t ordinal, int32_t error, const char *call);
 
 kdl_status kdl_opencl_no_memory(uint32_t ordinal);

@@ -13,14 +13,14 @@ enum { default_block = 256 };
 
 /* Nothing is remembered yet. */
 static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
-  const kdl_taker *taker = &kernel->taker;
+  const kdl_argument_list *list = &kernel->list;
   kdl_opencl_instance *made =
-      calloc(1, sizeof *made + kdl_given_value_count(taker) * sizeof *made->values);
+      calloc(1, sizeof *made + kdl_argument_cache_value_count(list) * sizeof *made->values);
   if (!made)
     return NULL;
   made->of = kernel;
   made->device = kernel->device;
-  kdl_given_begin(&made->given, taker, made->values);
+  kdl_argument_cache_begin(&made->given, list, made->values);
   return made;
 }
 
@@ -56,7 +56,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel) {
     instance = next;
   }
   pthread_mutex_destroy(&kernel->lock);
-  kdl_taker_free(&kernel->taker);
+  kdl_argument_list_free(&kernel->list);
   free(kernel->name);
   free(kernel);
 }
@@ -70,13 +70,14 @@ void *kdl_opencl_kernel_native(void *device, void *context) {
 /* Parameters                                                                                   */
 
 static kdl_status learn_params(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
-                               const kdl_backend_wish *wish, void *native) {
+                               const kdl_kernel_request *request, void *native) {
   kdl_arguments learnt;
-  kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, wish, &learnt);
+  kdl_status status = kdl_opencl_params_learn(kernel->device, module, native, request, &learnt);
   if (status != KDL_OK)
     return status;
-  return kdl_taker_keep(&kernel->taker, &learnt) ? KDL_OK
-                                                 : kdl_opencl_no_memory(kernel->device->ordinal);
+  return kdl_argument_list_keep(&kernel->list, &learnt)
+             ? KDL_OK
+             : kdl_opencl_no_memory(kernel->device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -108,12 +109,12 @@ static uint32_t suggest(size_t most, size_t multiple) {
   return (uint32_t)size;
 }
 
-static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl_backend_wish *wish,
-                              kdl_backend_kernel *out_kernel) {
+static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
+                              const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   uint32_t demanded[3];
   size_t most = ask_group(kernel, native, KDL_CL_KERNEL_WORK_GROUP_SIZE);
   ask_demanded(kernel, native, demanded);
-  const uint32_t *block = demanded[0] ? demanded : wish->block;
+  const uint32_t *block = demanded[0] ? demanded : request->block;
   uint64_t items = (uint64_t)block[0] * block[1] * block[2];
   if (most && items > most)
     return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
@@ -137,14 +138,14 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native, const kdl
 
 /* The first cl_kernel answers the questions; its instance has no room for values before. */
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
-                          const kdl_backend_wish *wish, kdl_backend_kernel *out_kernel) {
+                          const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_status status;
   kdl_opencl_instance *asked = kdl_opencl_instance_create(kernel, &status);
   if (!asked)
     return status;
-  status = learn_params(kernel, module, wish, asked->kernel);
+  status = learn_params(kernel, module, request, asked->kernel);
   if (status == KDL_OK)
-    status = learn_block(kernel, asked->kernel, wish, out_kernel);
+    status = learn_block(kernel, asked->kernel, request, out_kernel);
   kdl_opencl_instance *first = status == KDL_OK ? allocate(kernel) : NULL;
   if (!first) {
     kdl_opencl_instance_free(kernel, asked);
@@ -158,18 +159,19 @@ static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *mo
   return KDL_OK;
 }
 
-static void tell(const kdl_opencl_kernel *kernel, const kdl_backend_wish *wish,
+static void tell(const kdl_opencl_kernel *kernel, const kdl_kernel_request *request,
                  kdl_backend_kernel *out_kernel) {
-  const kdl_taker *taker = &kernel->taker;
-  memcpy(out_kernel->tile, wish->tile, sizeof out_kernel->tile);
-  out_kernel->launch = kdl_opencl_entry_of(taker);
+  const kdl_argument_list *list = &kernel->list;
+  memcpy(out_kernel->tile, request->tile, sizeof out_kernel->tile);
+  out_kernel->launch = kdl_opencl_entry_of(list);
   out_kernel->context = kernel->first;
-  out_kernel->params = taker->params.list;
-  out_kernel->param_count = taker->count;
-  out_kernel->packed_size = kdl_params_packed_size(&taker->params);
+  out_kernel->params = list->params.list;
+  out_kernel->param_count = list->count;
+  out_kernel->packed_size = kdl_params_packed_size(&list->params);
 }
 
-kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_backend_wish *wish,
+kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,
+                                  const kdl_kernel_request *request,
                                   kdl_backend_kernel *out_kernel) {
   kdl_opencl_device *device = handle;
   kdl_opencl_module *module = module_handle;
@@ -178,20 +180,20 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle, const kdl_b
     return kdl_opencl_no_memory(device->ordinal);
   kernel->device = device;
   kernel->program = module->program;
-  kernel->name = strdup(wish->name);
-  kernel->taker = (kdl_taker){.giver = &kdl_opencl_giver,
-                              .device = device,
-                              .ordinal = device->ordinal,
-                              .ranges = &device->ranges,
-                              .name = kernel->name};
+  kernel->name = strdup(request->name);
+  kernel->list = (kdl_argument_list){.setter = &kdl_opencl_giver,
+                                     .device = device,
+                                     .ordinal = device->ordinal,
+                                     .ranges = &device->ranges,
+                                     .name = kernel->name};
   pthread_mutex_init(&kernel->lock, NULL);
-  kdl_status status = kernel->name ? prepare(kernel, module, wish, out_kernel)
+  kdl_status status = kernel->name ? prepare(kernel, module, request, out_kernel)
                                    : kdl_opencl_no_memory(device->ordinal);
   if (status != KDL_OK) {
     kdl_opencl_kernel_free(kernel);
     return status;
   }
-  tell(kernel, wish, out_kernel);
+  tell(kernel, request, out_kernel);
   kernel->next = atomic_load_explicit(&module->kernels, memory_order_relaxed);
   while (!atomic_compare_exchange_weak(&module->kernels, &kernel->next, kernel))
     ;

@@ -89,8 +89,8 @@ static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
                                  instance->device->ordinal);
-  kdl_status status =
-      kdl_given_set(&instance->given, &instance->of->taker, instance->kernel, args, desc->shared);
+  kdl_status status = kdl_argument_cache_set(&instance->given, &instance->of->list,
+                                             instance->kernel, args, desc->shared);
   if (status != KDL_OK)
     return status;
   if (!is_alike)
@@ -106,7 +106,7 @@ kdl_status kdl_opencl_launch_changed(const kdl_kernel_head *head, const kdl_laun
 /* ------------------------------------------------------------------------------------------ */
 /* Threads                                                                                      */
 
-/* This thread's instance: the one it had, one that nobody has yet, or a new one; NULL where there
+/* This thread's instance: the one it had, a free one, or a new one; NULL where there
  * are too many, with status KDL_OK. An instance of a thread that is no more goes to the next one
  * with its address. */
 static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status *out_status) {
@@ -200,8 +200,8 @@ static kdl_status launch_many(const kdl_kernel_head *head, const kdl_launch_desc
   const kdl_opencl_instance *instance = head->context;
   if (unlikely(!is_mine(instance)))
     return kdl_opencl_launch_elsewhere(head, desc, args, queue);
-  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != instance->of->taker.count) ||
-      unlikely(!kdl_given_stands(&instance->given, args->pointers)))
+  if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != instance->of->list.count) ||
+      unlikely(!kdl_argument_cache_stands(&instance->given, args->pointers)))
     return kdl_opencl_launch_changed(head, desc, args, queue);
   return enqueue(instance, queue, NULL);
 }
@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_ker
   if (unlikely(!is_mine(instance)))
     return kdl_opencl_launch_elsewhere(head, desc, args, queue);
   if (unlikely(!is_alike(instance, desc)) || unlikely(args->count != wide_count + word_count) ||
-      unlikely(!kdl_words_stand((const kdl_given_word *)instance->values, wide_count, word_count,
+      unlikely(!kdl_words_stand((const kdl_cached_word *)instance->values, wide_count, word_count,
                                 args->pointers)))
     return kdl_opencl_launch_changed(head, desc, args, queue);
   return enqueue(instance, queue, NULL);
@@ -223,8 +223,9 @@ static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_ker
 
 KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
 
-kdl_launch_entry *kdl_opencl_entry_of(const kdl_taker *taker) {
+kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list) {
   static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
       [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};
-  return kdl_taker_is_written_out(taker) ? few[taker->wide_count][taker->word_count] : launch_many;
+  return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]
+                                                : launch_many;
 }

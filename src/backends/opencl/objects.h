@@ -3,7 +3,7 @@
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
-#include "backends/common/given.h"
+#include "backends/common/argument_cache.h"
 #include "backends/opencl/driver.h"
 
 #include <pthread.h>
@@ -108,7 +108,7 @@ kdl_status kdl_opencl_global_find(void *device, void *module, const char *name,
 
 /* What can be learnt of a kernel's parameters from the driver, the image and the metadata. */
 kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
-                                   void *kernel, const kdl_backend_wish *wish,
+                                   void *kernel, const kdl_kernel_request *request,
                                    kdl_arguments *out_params);
 
 /*
@@ -119,7 +119,7 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
 typedef struct kdl_opencl_instance kdl_opencl_instance;
 
 struct kdl_opencl_instance {
-  _Atomic uintptr_t owner;        /* the thread; 0: nobody's yet */
+  _Atomic uintptr_t owner;        /* the thread; 0: free */
   void *kernel;                   /* cl_kernel */
   _Alignas(16) uint64_t shape[4]; /* grid, block, group memory and flags of the last launch, as in
                                      its descriptor ... */
@@ -128,12 +128,12 @@ struct kdl_opencl_instance {
   kdl_opencl_device *device;
   kdl_opencl_kernel *of;
   kdl_opencl_instance *next;
-  kdl_given given;
+  kdl_argument_cache given;
   uint64_t values[]; /* of that */
 };
 
 struct kdl_opencl_kernel {
-  kdl_taker taker;
+  kdl_argument_list list;
   kdl_opencl_instance *first; /* what launches are given */
   kdl_opencl_device *device;
   uint32_t block[3]; /* for launches that leave it to the image */
@@ -145,7 +145,7 @@ struct kdl_opencl_kernel {
   kdl_opencl_kernel *next;
 };
 
-kdl_status kdl_opencl_kernel_find(void *device, void *module, const kdl_backend_wish *wish,
+kdl_status kdl_opencl_kernel_find(void *device, void *module, const kdl_kernel_request *request,
                                   kdl_backend_kernel *out_kernel);
 void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
 void *kdl_opencl_kernel_native(void *device, void *context);
@@ -154,10 +154,10 @@ void *kdl_opencl_kernel_native(void *device, void *context);
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
-extern const kdl_giver kdl_opencl_giver;
+extern const kdl_argument_setter kdl_opencl_giver;
 
 /* What a kernel is launched by. */
-kdl_launch_entry *kdl_opencl_entry_of(const kdl_taker *taker);
+kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list);
 
 /* How a launch goes on where something differs from the last one, and where it is another thread's.
  */

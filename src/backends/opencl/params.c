@@ -50,13 +50,13 @@ static void ask_driver(void *kernel, kdl_argument *param) {
 }
 
 kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_opencl_module *module,
-                                   void *kernel, const kdl_backend_wish *wish,
+                                   void *kernel, const kdl_kernel_request *request,
                                    kdl_arguments *out_params) {
   uint32_t count = 0;
   int32_t error =
       kdl_opencl.kernel_info(kernel, KDL_CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
   if (error != KDL_CL_SUCCESS)
-    return kdl_opencl_fail(device->ordinal, error, "clGetKernelInfo \"%s\"", wish->name);
+    return kdl_opencl_fail(device->ordinal, error, "clGetKernelInfo \"%s\"", request->name);
   if (count > KDL_MOST_ARGUMENTS)
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found %u parameters, expected at most %d",
@@ -66,8 +66,8 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
     out_params->list[i].index = i;
     ask_driver(kernel, &out_params->list[i]);
   }
-  kdl_arguments_show(out_params, module->kind, module->data, module->data_size, wish->name);
-  kdl_arguments_sign(out_params, wish);
+  kdl_arguments_show(out_params, module->kind, module->data, module->data_size, request->name);
+  kdl_arguments_sign(out_params, request);
   char fault[256];
   if (!kdl_arguments_settle(out_params, fault, sizeof fault))
     return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
@@ -93,4 +93,5 @@ static kdl_status refused(const void *handle, int error, bool is_memory, size_t 
                          is_memory ? device->memory->set_call : "clSetKernelArg", index, kernel);
 }
 
-const kdl_giver kdl_opencl_giver = {"opencl", &kdl_opencl_host, give_value, give_memory, refused};
+const kdl_argument_setter kdl_opencl_giver = {"opencl", &kdl_opencl_host, give_value, give_memory,
+                                              refused};

@@ -16,7 +16,7 @@ static void *create_native(const kdl_opencl_device *device, int32_t priority, in
   return kdl_opencl.queue_create_2(device->context, device->id, properties, out_error);
 }
 
-/* Drivers may keep work back until somebody waits for the queue or flushes it. Nobody can wait for
+/* Drivers may keep work back until the queue is waited for or flushed. There is no waiting for
  * the one of launches that name none, since it has no handle. */
 static int32_t launch_and_flush(void *queue, void *kernel, uint32_t dimensions,
                                 const size_t *offset, const size_t *global, const size_t *local,

@@ -182,7 +182,7 @@ static int run(const cli_args *args) {
   if (c.plan.folder)
     cc_folder_remove(c.plan.folder);
   kdl_arena_free(&c.arena);
-  if (cc_build_stopped()) { /* whoever waits for this program is to know */
+  if (cc_build_stopped()) { /* the parent process is to know */
     signal(cc_build_stopped(), SIG_DFL);
     raise(cc_build_stopped());
   }

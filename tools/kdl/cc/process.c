@@ -23,13 +23,13 @@
 enum { most_running = 512 };
 
 /* Those that are running; 0 for none. A number leaves before its program is reaped, so that it is
- * nobody else's while it is here. */
+ * no other's while it is here. */
 static _Atomic(pid_t) running[most_running];
 
 static void enter(pid_t child) {
   for (size_t i = 0; i < most_running; ++i) {
-    pid_t nobody = 0;
-    if (atomic_compare_exchange_strong(&running[i], &nobody, child))
+    pid_t none = 0;
+    if (atomic_compare_exchange_strong(&running[i], &none, child))
       return;
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the parameters of kernels are. Nobody knows that but the compiler for the target: a typedef,
+ * What the parameters of kernels are. Only the compiler for the target knows: a typedef,
  * an enum, the layout of a structure, an address space. So it is asked to put the answers, as
  * constants, into an array, and the array is read from the IR it writes.
  */

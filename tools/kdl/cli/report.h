@@ -31,7 +31,7 @@ bool cli_stream_has_colour(FILE *stream);
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the story of a failure; returns its exit code. Says nothing where status is KDL_OK. */
+/* Prints the message of a failure; returns its exit code. Says nothing where status is KDL_OK. */
 int cli_finish(kdl_status status);
 
 #endif

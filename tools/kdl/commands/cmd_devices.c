@@ -181,7 +181,7 @@ static void print_driver(const kdl_driver_report *report) {
   cli_text_print((kdl_string){line, out.used}, "\n");
 }
 
-/* Nothing to say: it works, or nobody installed it. */
+/* Nothing to say: it works, or it is not installed. */
 static bool is_quiet(const kdl_driver_report *report) {
   return report->state == KDL_DRIVER_MISSING ||
          (report->state == KDL_DRIVER_USABLE && !report->words[0] && !report->limits[0]);

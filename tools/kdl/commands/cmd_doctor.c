@@ -83,19 +83,19 @@ static kdl_status print_drivers(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* The linker                                                                                   */
 
-static bool ask_linker(const char *path, const char *option, kdl_helper_outcome *outcome) {
+static bool ask_linker(const char *path, const char *option, kdl_subprocess_outcome *outcome) {
   const char *const arguments[] = {"kdl-ld", option, NULL};
   kdl_link_limits limits;
   if (kdl_link_limits_read(&limits) != KDL_OK)
     return false;
-  kdl_helper helper = {.path = path,
-                       .arguments = arguments,
-                       .environment = (const char *const *)environ,
-                       .milliseconds = limits.milliseconds,
-                       .memory = limits.memory};
-  if (kdl_helper_run(&helper, outcome) != KDL_OK)
+  kdl_subprocess helper = {.path = path,
+                           .arguments = arguments,
+                           .environment = (const char *const *)environ,
+                           .milliseconds = limits.milliseconds,
+                           .memory = limits.memory};
+  if (kdl_subprocess_run(&helper, outcome) != KDL_OK)
     return false;
-  if (outcome->end == KDL_HELPER_EXITED && outcome->code == 0)
+  if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return true;
   kdl_fail(KDL_IO, "%s failed: %.*s", option, (int)strcspn(outcome->words, "\n"), outcome->words);
   return false;
@@ -135,12 +135,12 @@ static void print_rights(const char *lines) {
 
 static void print_linker(void) {
   char path[PATH_MAX];
-  if (!kdl_linker_find(path)) {
+  if (!kdl_linker_path(path)) {
     print("kdl-ld",
           "not found: bitcode is refused (it is built where LLVM 22 is; KDL_LD names it)");
     return;
   }
-  kdl_helper_outcome *outcome = malloc(sizeof *outcome);
+  kdl_subprocess_outcome *outcome = malloc(sizeof *outcome);
   if (!outcome || !ask_linker(path, "--version", outcome)) {
     print("kdl-ld", "%s: does not work: %s", path, outcome ? kdl_error_message() : "out of memory");
   } else {

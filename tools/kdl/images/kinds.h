@@ -12,7 +12,7 @@
 /* Room for any name cli_offload_kind_name returns. */
 enum { CLI_KIND_ROOM = 8 };
 
-/* "cuda", "hip", ...; "0x20" in `room` for a value nobody has named. */
+/* "cuda", "hip", ...; "0x20" in `room` for a value without a name. */
 const char *cli_offload_kind_name(uint16_t kind, char room[CLI_KIND_ROOM]);
 
 /* A name as above, or a number. */

@@ -118,7 +118,7 @@ static kdl_status link_all(work *w) {
   return status;
 }
 
-/* A value that no image asks for is a slip of the pen. */
+/* A value that no image asks for is a typing error. */
 static kdl_status check_constant(const work *w, const char *text) {
   kdl_string name = {text, strcspn(text, "=")};
   kdl_nearest nearest = kdl_nearest_to(name);
@@ -278,7 +278,7 @@ const cli_command cli_command_link = {
                "linked with the microkernels it calls, from FILE itself, --ukernels, "
                "KDL_UKERNEL_PATH and the built-in set, and compiled for that device: OUT needs no "
                "linker where it is used. Native images of FILE are kept as they are. Runs kdl-ld, "
-               "which needs LLVM; KDL_LD names it. KDL_DEBUG=link tells the story.",
+               "which needs LLVM; KDL_LD names it. KDL_DEBUG=link tells the message.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

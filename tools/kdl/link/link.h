@@ -34,8 +34,8 @@ typedef struct cli_link_result {
 } cli_link_result;
 
 /* Runs kdl-ld over one image for a device, given by its spec. Where kdl-ld refuses, the failure is
- * its story, and the report is there as far as it came. The caller frees *out_result, also after a
- * failure. */
+ * its message, and the report is there as far as it came. The caller frees *out_result, also after
+ * a failure. */
 kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *device,
                         cli_link_result *out_result);
 void cli_link_result_free(cli_link_result *result);

@@ -60,22 +60,22 @@ static void tell_rest(char *words, kdl_out *errors) {
   }
 }
 
-static kdl_status judge(kdl_helper_outcome *outcome, const char *linker, int64_t milliseconds) {
-  char story[1800] = "";
-  kdl_out errors = {story, sizeof story, 0};
+static kdl_status judge(kdl_subprocess_outcome *outcome, const char *linker, int64_t milliseconds) {
+  char message[1800] = "";
+  kdl_out errors = {message, sizeof message, 0};
   tell_rest(outcome->words, &errors);
-  if (outcome->end == KDL_HELPER_EXITED && outcome->code == 0)
+  if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return KDL_OK;
-  if (outcome->end == KDL_HELPER_EXITED && outcome->code == 1 && story[0])
-    return kdl_fail(KDL_BAD_FILE, "%s", story);
-  if (outcome->end == KDL_HELPER_OVERRAN)
+  if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 1 && message[0])
+    return kdl_fail(KDL_BAD_FILE, "%s", message);
+  if (outcome->end == KDL_SUBPROCESS_OVERRAN)
     return kdl_fail(KDL_BAD_FILE,
                     "%s took longer than %" PRId64
                     " s (KDL_LD_TIMEOUT): the bitcode may be damaged",
                     linker, milliseconds / 1000);
   return kdl_fail(KDL_BAD_FILE, "%s died of %s %d: the bitcode may be damaged%s%s", linker,
-                  outcome->end == KDL_HELPER_KILLED ? "signal" : "status", outcome->code,
-                  story[0] ? ": " : "", story);
+                  outcome->end == KDL_SUBPROCESS_KILLED ? "signal" : "status", outcome->code,
+                  message[0] ? ": " : "", message);
 }
 
 static kdl_status call(const cli_link_job *job, size_t image, kdl_linker_call *call,
@@ -121,7 +121,7 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
                           .library = job->input->bytes.data,
                           .library_size = job->input->bytes.size};
   *out_result = (cli_link_result){.report = {.error = ""}};
-  if (!kdl_linker_find(linker))
+  if (!kdl_linker_path(linker))
     return kdl_fail(KDL_UNSUPPORTED,
                     "kdl-ld not found, expected it beside this program or in KDL_LD: it links "
                     "bitcode, and is built where LLVM 22 is (Debian: llvm-22-dev)");

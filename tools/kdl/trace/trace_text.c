@@ -147,7 +147,8 @@ static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {
     printf("%-9s %" PRIu64 " events are without their names: there were too many\n", "names",
            trace->names_lost);
   if (trace->device_times_lost)
-    printf("%-9s %" PRIu64 " launches are without: nobody waited for them, or too many were under "
+    printf("%-9s %" PRIu64
+           " launches are without: they were not waited for, or too many were under "
            "way\n",
            "GPU time", trace->device_times_lost);
 }

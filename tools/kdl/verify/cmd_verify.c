@@ -26,11 +26,11 @@
 
 enum { prefix_length = sizeof KDL_KERNEL_PREFIX - 1 };
 
-static void put_finding(cli_json *json, const char *level, size_t index, kdl_string story) {
+static void put_finding(cli_json *json, const char *level, size_t index, kdl_string message) {
   cli_json_begin_object(json);
   cli_json_put_number(json, "image", index);
   cli_json_put_text(json, "level", level);
-  cli_json_put_bytes(json, "message", story);
+  cli_json_put_bytes(json, "message", message);
   cli_json_end_object(json);
 }
 
@@ -41,23 +41,23 @@ void cli_verify_report(cli_verification *verify, cli_level level, size_t index, 
   } levels[] = {{"error", "\033[1;31m"}, {"warning", "\033[1;35m"}, {"note", "\033[1;36m"}};
   verify->errors += level == CLI_LEVEL_ERROR;
   verify->warnings += level == CLI_LEVEL_WARNING;
-  char story[2048];
+  char message[2048];
   va_list args;
   va_start(args, format);
-  int length = vsnprintf(story, sizeof story, format, args);
+  int length = vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  size_t shown = length < 0                       ? 0
-                 : (size_t)length >= sizeof story ? sizeof story - 1
-                                                  : (size_t)length;
+  size_t shown = length < 0                         ? 0
+                 : (size_t)length >= sizeof message ? sizeof message - 1
+                                                    : (size_t)length;
   if (verify->json) {
-    put_finding(verify->json, levels[level].name, index, (kdl_string){story, shown});
+    put_finding(verify->json, levels[level].name, index, (kdl_string){message, shown});
     return;
   }
   bool coloured = cli_stream_has_colour(stdout);
   cli_text_print((kdl_string){verify->input->name, strlen(verify->input->name)}, "");
   printf(": image %zu: %s%s:%s ", index, coloured ? levels[level].colour : "", levels[level].name,
          coloured ? "\033[0m" : "");
-  cli_text_print((kdl_string){story, shown}, "\n");
+  cli_text_print((kdl_string){message, shown}, "\n");
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -9,8 +9,8 @@
  * it is given the second time in a row, so that buffers that take turns cost no look-up. Memory
  * that the caller brought is given every time.
  */
-#ifndef KDL_BACKENDS_COMMON_GIVEN_H
-#define KDL_BACKENDS_COMMON_GIVEN_H
+#ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
+#define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
 
 #include "backends/common/arguments.h"
 #include "backends/common/ranges.h"
@@ -24,20 +24,20 @@
 /* Kernels                                                                                      */
 
 /* How a driver is given arguments: its errors are numbers, 0 is none. */
-typedef struct kdl_giver {
+typedef struct kdl_argument_setter {
   const char *backend;
-  const kdl_backend_host *const *host;
+  const kdl_backend_services *const *host;
   int (*value)(void *handle, uint32_t index, size_t size, const void *value);
   int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
   /* Records that one of them failed. */
   kdl_status (*refused)(const void *device, int error, bool is_memory, size_t index,
                         const char *kernel);
-} kdl_giver;
+} kdl_argument_setter;
 
 /* A kernel, as far as its arguments go. */
-typedef struct kdl_taker {
-  const kdl_giver *giver;
-  const void *device; /* the giver's, and its number */
+typedef struct kdl_argument_list {
+  const kdl_argument_setter *setter;
+  const void *device; /* the setter's, and its number */
   uint32_t ordinal;
   uint32_t count; /* of arguments */
   uint32_t
@@ -49,49 +49,50 @@ typedef struct kdl_taker {
   kdl_ranges *ranges;
   const char *name;
   kdl_params params;
-} kdl_taker;
+} kdl_argument_list;
 
 /* Keeps what was learnt of the arguments. False when out of memory; to be freed in either case. */
-bool kdl_taker_keep(kdl_taker *taker, const kdl_arguments *learnt);
-void kdl_taker_free(kdl_taker *taker);
+bool kdl_argument_list_keep(kdl_argument_list *list, const kdl_arguments *learnt);
+void kdl_argument_list_free(kdl_argument_list *list);
 
 /* ------------------------------------------------------------------------------------------ */
 /* What was given last                                                                          */
 
 /* An argument of eight or four bytes as it was given last, beside where to find the next one. */
-typedef struct kdl_given_word {
+typedef struct kdl_cached_word {
   uint64_t value;
   uint32_t index;  /* among the arguments of the launch */
-  uint32_t stands; /* KDL_GIVEN_ */
-} kdl_given_word;
+  uint32_t stands; /* KDL_CACHED_ */
+} kdl_cached_word;
 
 enum {
-  KDL_GIVEN_NOT = 0,  /* or not to be relied upon */
-  KDL_GIVEN_ONCE = 1, /* memory of which it is not known yet whose it is */
-  KDL_GIVEN_WELL = 2,
+  KDL_CACHED_NOT = 0,  /* or not to be relied upon */
+  KDL_CACHED_ONCE = 1, /* memory of which it is not known yet whose it is */
+  KDL_CACHED_WELL = 2,
 };
 
 /* First those of eight bytes, then those of four, so that a launch compares without asking for
  * sizes. */
-typedef struct kdl_given {
+typedef struct kdl_argument_cache {
   uint64_t repeatable; /* in this generation of memory the arguments stand where no word differs;
                           0: in none */
-  const kdl_given_word *wide_end, *word_end;
+  const kdl_cached_word *wide_end, *word_end;
   uint64_t generation; /* of memory, when it was given */
   uint64_t serial;     /* the last of libkdl's allocations then */
   uint32_t group_memory;
   bool complete; /* every argument has been given */
-  kdl_given_word *words;
+  kdl_cached_word *words;
   uint64_t *others; /* the values of other sizes, behind the words */
-} kdl_given;
+} kdl_argument_cache;
 
 /* How many values of such a kernel are kept, and where. All begins as zeros. */
-size_t kdl_given_value_count(const kdl_taker *taker);
-void kdl_given_begin(kdl_given *given, const kdl_taker *taker, uint64_t *values);
+size_t kdl_argument_cache_value_count(const kdl_argument_list *list);
+void kdl_argument_cache_begin(kdl_argument_cache *given, const kdl_argument_list *list,
+                              uint64_t *values);
 
 /* Gives what differs. `handle` is the driver's kernel. */
-kdl_status kdl_given_set(kdl_given *given, const kdl_taker *taker, void *handle,
-                         const kdl_args *args, uint32_t group_memory);
+kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_list *list,
+                                  void *handle, const kdl_args *args, uint32_t group_memory);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Comparing                                                                                    */
@@ -102,20 +103,20 @@ static inline uint64_t kdl_word_at(const void *base, size_t offset) {
   return word;
 }
 
-static inline bool kdl_word_stands(const kdl_given_word *word, const void *const *pointers) {
+static inline bool kdl_word_stands(const kdl_cached_word *word, const void *const *pointers) {
   return kdl_word_at(pointers[word->index], 0) == word->value;
 }
 
-static inline bool kdl_half_stands(const kdl_given_word *word, const void *const *pointers) {
+static inline bool kdl_half_stands(const kdl_cached_word *word, const void *const *pointers) {
   uint32_t half;
   memcpy(&half, pointers[word->index], sizeof half);
   return half == (uint32_t)word->value;
 }
 
 /* Whether no argument of eight or four bytes differs from what was given. */
-static inline __attribute__((always_inline)) bool kdl_given_stands(const kdl_given *given,
-                                                                   const void *const *pointers) {
-  const kdl_given_word *word = given->words;
+static inline __attribute__((always_inline)) bool
+kdl_argument_cache_stands(const kdl_argument_cache *given, const void *const *pointers) {
+  const kdl_cached_word *word = given->words;
   for (; word != given->wide_end; ++word) {
     if (!kdl_word_stands(word, pointers))
       return false;
@@ -129,7 +130,7 @@ static inline __attribute__((always_inline)) bool kdl_given_stands(const kdl_giv
 
 /* The same where the compiler knows how many there are, and writes them out: half the
  * instructions. */
-static inline __attribute__((always_inline)) bool kdl_words_stand(const kdl_given_word *words,
+static inline __attribute__((always_inline)) bool kdl_words_stand(const kdl_cached_word *words,
                                                                   unsigned wide_count,
                                                                   unsigned word_count,
                                                                   const void *const *pointers) {
@@ -165,9 +166,9 @@ enum { KDL_MOST_WRITTEN_OUT = 4 };
 #define KDL_WRITTEN_OUT_ROW(wide_count, word_count)                                                \
   [wide_count][word_count] = launch_##wide_count##_##word_count,
 
-static inline bool kdl_taker_is_written_out(const kdl_taker *taker) {
-  return !taker->has_others && taker->wide_count <= KDL_MOST_WRITTEN_OUT &&
-         taker->word_count <= KDL_MOST_WRITTEN_OUT;
+static inline bool kdl_argument_list_is_written_out(const kdl_argument_list *list) {
+  return !list->has_others && list->wide_count <= KDL_MOST_WRITTEN_OUT &&
+         list->word_count <= KDL_MOST_WRITTEN_OUT;
 }
 
 /* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */

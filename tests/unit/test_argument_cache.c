@@ -2,7 +2,7 @@
 /* Which arguments a driver is given again, on one that counts what it is given. */
 #include "support.h"
 
-#include "backends/common/given.h"
+#include "backends/common/argument_cache.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,9 +53,10 @@ static kdl_status note_failure(kdl_status status, int64_t code, const char *form
   return status;
 }
 
-static const kdl_backend_host host = {.size = sizeof host, .fail = note_failure};
-static const kdl_backend_host *const host_pointer = &host;
-static const kdl_giver giver = {"counting", &host_pointer, give_value, give_memory, refused};
+static const kdl_backend_services host = {.size = sizeof host, .fail = note_failure};
+static const kdl_backend_services *const host_pointer = &host;
+static const kdl_argument_setter setter = {"counting", &host_pointer, give_value, give_memory,
+                                           refused};
 
 static void assert_given(unsigned values, unsigned memories) {
   assert_int_equal(driver.values, values);
@@ -68,8 +69,8 @@ static void assert_given(unsigned values, unsigned memories) {
 
 typedef struct {
   kdl_ranges ranges;
-  kdl_taker taker;
-  kdl_given given;
+  kdl_argument_list list;
+  kdl_argument_cache given;
   uint64_t values[256];
 } kernel;
 
@@ -87,26 +88,26 @@ static void begin(kernel *k, const char *parameters) {
                        .size = kind >= '2' && kind <= '8' ? (uint32_t)(kind - '0') : 0};
   }
   assert_true(kdl_arguments_settle(&learnt, fault, sizeof fault));
-  *k = (kernel){.taker = {.giver = &giver, .ordinal = 3, .ranges = &k->ranges, .name = "k"}};
+  *k = (kernel){.list = {.setter = &setter, .ordinal = 3, .ranges = &k->ranges, .name = "k"}};
   kdl_ranges_init(&k->ranges);
-  assert_true(kdl_taker_keep(&k->taker, &learnt));
-  assert_true(kdl_given_value_count(&k->taker) <= 256);
-  kdl_given_begin(&k->given, &k->taker, k->values);
+  assert_true(kdl_argument_list_keep(&k->list, &learnt));
+  assert_true(kdl_argument_cache_value_count(&k->list) <= 256);
+  kdl_argument_cache_begin(&k->given, &k->list, k->values);
   memset(&driver, 0, sizeof driver);
   driver.refuses = -1;
 }
 
 static void end(kernel *k) {
-  kdl_taker_free(&k->taker);
+  kdl_argument_list_free(&k->list);
   kdl_ranges_destroy(&k->ranges);
 }
 
 /* As an entry does it: whether all stands is compared first. */
 static kdl_status give(kernel *k, kdl_args args, uint32_t group_memory) {
   if (k->given.repeatable == k->ranges.generation && group_memory == k->given.group_memory &&
-      kdl_given_stands(&k->given, args.pointers))
+      kdl_argument_cache_stands(&k->given, args.pointers))
     return KDL_OK;
-  return kdl_given_set(&k->given, &k->taker, NULL, &args, group_memory);
+  return kdl_argument_cache_set(&k->given, &k->list, NULL, &args, group_memory);
 }
 
 #define GIVE(k, ...)                                                                               \
@@ -306,22 +307,22 @@ static void test_written_out(void **state) {
     pointers[i] = &values[i];
   begin(&k, "48484848");
   assert_int_equal(give(&k, (kdl_args){8, pointers, NULL}, 0), KDL_OK);
-  assert_true(kdl_taker_is_written_out(&k.taker));
+  assert_true(kdl_argument_list_is_written_out(&k.list));
   for (size_t i = 0; i <= 8; ++i) {
     bool stands = i == 8;
     if (!stands)
       ++values[i];
     assert_int_equal(kdl_words_stand(k.given.words, 4, 4, pointers), stands);
-    assert_int_equal(kdl_given_stands(&k.given, pointers), stands);
+    assert_int_equal(kdl_argument_cache_stands(&k.given, pointers), stands);
     if (!stands)
       --values[i];
   }
   end(&k);
   begin(&k, "88888");
-  assert_false(kdl_taker_is_written_out(&k.taker));
+  assert_false(kdl_argument_list_is_written_out(&k.list));
   end(&k);
   begin(&k, "82");
-  assert_false(kdl_taker_is_written_out(&k.taker));
+  assert_false(kdl_argument_list_is_written_out(&k.list));
   end(&k);
 }
 

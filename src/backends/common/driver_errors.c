@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/common/driver_errors.h"
+
+#include <stdio.h>
+
+enum { call_size = 1024, words_size = 256 };
+
+kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                  const char *format, va_list args) {
+  char call[call_size];
+  char words[words_size];
+  vsnprintf(call, sizeof call, format, args);
+  errors->describe(error, words, sizeof words);
+  return (*errors->host)
+      ->fail(errors->status(error), error, "%s:%u: %s: %s", errors->backend, ordinal, call, words);
+}
+
+void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                            const char *call) {
+  char words[words_size];
+  errors->describe(error, words, sizeof words);
+  (*errors->host)->log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
+}
+
+kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
+                                      const char *call, int error) {
+  char words[words_size];
+  errors->describe(error, words, sizeof words);
+  return (*errors->host)->fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How the failures of one vendor's driver are told, in the same form for all:
+ *
+ *     cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory
+ */
+#ifndef KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
+#define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
+
+#include <kdl/backend.h>
+
+#include <stdarg.h>
+
+typedef struct kdl_driver_errors {
+  const char *backend;
+  const kdl_backend_services *const *host;
+  /* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
+  void (*describe)(int error, char *text, size_t size);
+  /* What libkdl calls the error. */
+  kdl_status (*status)(int error);
+} kdl_driver_errors;
+
+/* Records the failure of a call and returns its status. */
+kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                  const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                            const char *call);
+
+/* For a driver that does not start: "libcuda.so.1: cuInit: CUDA_ERROR_UNKNOWN (999)". */
+kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
+                                      const char *call, int error);
+
+#endif

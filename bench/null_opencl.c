@@ -151,6 +151,7 @@ DOES(clEnqueueBarrierWithWaitList, (void *queue, uint32_t count, void *const *ev
 DOES(clWaitForEvents, (uint32_t count, void *const *events))
 DOES(clRetainEvent, (void *event))
 DOES(clReleaseEvent, (void *event))
+DOES(clGetEventInfo, (void *event, uint32_t what, size_t room, void *value, size_t *size))
 DOES(clGetEventProfilingInfo, (void *event, uint32_t what, size_t room, void *value, size_t *size))
 DOES(clReleaseMemObject, (void *buffer))
 DOES(clEnqueueWriteBuffer,

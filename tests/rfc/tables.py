@@ -175,7 +175,7 @@ def main():
     for name, tier in facts["key"]:
         if not re.search(rf"^\| `{name}` \| {tier} \|", document, re.MULTILINE):
             sys.exit(f"tables: {name} is not said to be {tier}")
-    fields = re.findall(r'\[KDL_KERNEL_\w+\]\s*=\s*{\s*"(\w+)"',
+    fields = re.findall(r'\[KDL_KERNEL_\w+\]\s*=\s*{\s*KDL_TEXT_ROW\("(\w+)"',
                         (source / "src/target/kernel_key.c").read_text())
     check_names(document, "### Fields", fields, "kernel_key.c")
     reasons = {row[0] for row in facts["reason"]}

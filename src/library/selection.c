@@ -209,7 +209,7 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
       KDL_NO_MATCH,
       "%s: none of %zu images fits %s; the nearest is image %" PRIu32 " (%s %s): %s%s%s", kernel,
       made->count, made->label, nearest->image, kdl_image_kind_name(image->kind), image->arch.data,
-      reason->words, reason->fix[0] ? "; to mend it: " : "", reason->fix);
+      reason->words, reason->fix[0] ? "; fix: " : "", reason->fix);
 }
 
 /* ------------------------------------------------------------------------------------------ */

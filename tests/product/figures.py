@@ -32,6 +32,7 @@ H200 = "layers-h200-2026-11-15.json"
 EPYC = "layers-epyc-2026-11-15.json"
 POCL = "layers-pocl-2026-11-15.json"
 MLIR = "mlir-2026-11-15.txt"
+LOAD = "h200-load-2026-11-15.txt"
 
 
 class Results:
@@ -109,6 +110,10 @@ def figures(r):
             ("libkdl's {} more in the third row: {#} choose among 13 images, {#} open the library, {#} go",
              [more("total"), warm("select") / 1e3, warm("open") / 1e3,
               (more("load") + more("resolve")) / 1e3]),
+            ("it takes {}, {#} times the driver's {}, of which {} open and {} choose",
+             [r.text(LOAD, r"of run 1: libkdl ([\d.]+) us") * 1e3, r.text(LOAD, r"kernel, warm +([\d.]+) \["),
+              r.text(LOAD, r"us, driver ([\d.]+) us") * 1e3, r.text(LOAD, r": open ([\d.]+) \(") * 1e3,
+              r.text(LOAD, r", select ([\d.]+) \(") * 1e3]),
             ("a launch on the host | {} | {} (`dlsym` and a call), {} (LLVM",
              [r.layer(EPYC, f"hot/{peer}/total") for peer in ("kdl", "plain", "omp")]),
             ("result and end | {} | {}, {} |",

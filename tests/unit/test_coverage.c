@@ -205,7 +205,7 @@ static void an_object_of_link_inputs_runs_nowhere(void **state) {
   assert_string_equal(kdl_error_message(),
                       "k: none of 2 images fits cuda:sm_90 (NVIDIA H200); the nearest is image 0 "
                       "(cubin sm_90): it is relocatable code that something else must be linked "
-                      "to; to mend it: link it with nvlink (nvcc -dlink), and take what comes out");
+                      "to; fix: link it with nvlink (nvcc -dlink), and take what comes out");
   assert_cover(made.lib, "h200", "0/1 modules, 0/1 kernels");
   free_object(&made);
 }

@@ -290,7 +290,7 @@ static void the_first_use_settles_the_route(void) {
   assert_fails(kdl_sym(built.lib, cuda, "k", NULL, &kernel), KDL_NO_MATCH,
                "k: none of 2 images fits cuda:sm_90 (h200); the nearest is image 0 (cubin sm_100): "
                "built for sm_100; a cubin runs on compute capability 10.x only; the device is 9.0; "
-               "to mend it: add a cubin for sm_90 or plain PTX for compute_90 or earlier");
+               "fix: add a cubin for sm_90 or plain PTX for compute_90 or earlier");
   assert_ok(kdl_sym(built.lib, opencl, "k", NULL, &kernel));
   assert_ok(kdl_free(&buffer));
   free_library(&built);

@@ -46,12 +46,11 @@ static void only_images_with_the_kernel_take_part(void **state) {
                       "no image holds the kernel 'sax'; did you mean 'saxpy'?");
   /* The nearest is one that has the kernel, though another would run. */
   assert_int_equal(chosen(&built, "p100", "saxpy", KDL_POLICY_BEST), nothing);
-  assert_string_equal(
-      kdl_error_message(),
-      "saxpy: none of 2 images fits cuda:sm_60 (NVIDIA Tesla P100); the nearest is "
-      "image 1 (ptx sm_70): built for sm_70; runs on compute capability 7.0 and "
-      "later; the device is 6.0; fix: add a cubin for sm_60 or plain PTX for "
-      "compute_60 or earlier");
+  assert_string_equal(kdl_error_message(),
+                      "saxpy: none of 2 images fits cuda:sm_60 (NVIDIA Tesla P100); the nearest is "
+                      "image 1 (ptx sm_70): built for sm_70; runs on compute capability 7.0 and "
+                      "later; the device is 6.0; fix: add a cubin for sm_60 or plain PTX for "
+                      "compute_60 or earlier");
   free_library(&built);
 }
 

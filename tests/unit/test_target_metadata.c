@@ -78,8 +78,8 @@ static void test_values(void **state) {
     if (right)
       continue;
     if ((int)error.position != rows[i].position)
-      fail_msg("%s=%s: position %zu, expected %d", kdl_key_get(rows[i].key)->name.data, rows[i].value,
-               error.position, rows[i].position);
+      fail_msg("%s=%s: position %zu, expected %d", kdl_key_get(rows[i].key)->name.data,
+               rows[i].value, error.position, rows[i].position);
     assert_string_equal(error.expected, rows[i].expected);
   }
 }

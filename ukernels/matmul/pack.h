@@ -6,8 +6,8 @@
 #include <kdl/mma.h>
 #include <stddef.h>
 
-/* Inlined, so that the microkernel's constants reach everything. Sanitized tests define it otherwise:
- * with its checks, inlined code takes minutes to compile. */
+/* Inlined, so that the microkernel's constants reach everything. Sanitized tests define it
+ * otherwise: with its checks, inlined code takes minutes to compile. */
 #ifndef INLINE
 #define INLINE static inline __attribute__((always_inline))
 #endif

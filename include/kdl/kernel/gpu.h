@@ -29,9 +29,8 @@ static inline __attribute__((always_inline)) void kdl_sync_threads(void) {
 /* Clang 22's says "sequentially consistent" and of no memory, which by SPIR-V's rules orders none.
  * This one is OpenCL's barrier for group and global memory: the scope of a group twice, and
  * SequentiallyConsistent | WorkgroupMemory | CrossWorkgroupMemory. */
-__attribute__((overloadable, convergent)) void __spirv_ControlBarrier(unsigned execution,
-                                                                      unsigned memory,
-                                                                      unsigned semantics);
+__attribute__((overloadable, convergent)) void
+__spirv_ControlBarrier(unsigned execution, unsigned memory, unsigned semantics);
 #define __gpu_sync_threads() __spirv_ControlBarrier(2, 2, 0x310)
 #endif
 

@@ -25,7 +25,7 @@ installed=$(find "$build" -name cmake_install.cmake -print0 |
       if [ "$folder" != "$build" ] && [ -e "$folder/CMakeCache.txt" ]; then continue 2; fi
     done
     grep -o "\"$build/[^\"]*\"" "$script" | tr -d '"' || true
-  done | sed "s,^$build/,," | grep -v '^package/\|CMakeFiles/\|cmake_install.cmake\|[$]\|:$' | sort -u)
+  done | sed "s,^$build/,," | grep -v '^package/\|CMakeFiles/\|cmake_install.cmake\|install_local_manifest.txt\|[$]\|:$' | sort -u)
 [ "$(wc -l <<<"$installed")" -ge 4 ] || fail "found too few installed files: $installed"
 
 while IFS= read -r file; do

@@ -20,7 +20,7 @@ Features, for REQUIRES lines; each is true where it can be used here:
   sanitizer                 kdl is built with one
   ukernels                  the built-in microkernels are built
   libdevice                 CUDA's library of device functions is installed
-  rocm-device-libs          AMD's are
+  rocm-device-libs          AMD's of ROCm 5 are
   terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
@@ -87,9 +87,8 @@ libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"
 config.substitutions.append(("%libdevice", libdevice))
 if os.path.exists(libdevice):
     config.available_features.add("libdevice")
+# Debian 12's, of ROCm 5: exp asks constants how to compute, as it does no longer in Debian 13's of ROCm 6.
 rocm = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
-if not os.path.exists(rocm):
-    rocm = "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"  # Debian 13's
 config.substitutions.append(("%rocm", rocm))
 if os.path.exists(os.path.join(rocm, "ocml.bc")):
     config.available_features.add("rocm-device-libs")

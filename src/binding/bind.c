@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Binding: the ranked images are tried in order until one loads and has the kernel. What an image
- * that failed did wrong is kept for the message, should none be left.
+ * failed of is kept for the message, should none be left.
  */
 #include "base/error.h"
 #include "base/layer.h"

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* IEEE half precision and bfloat16, as 16 bits: from a double, rounded once to the nearest, ties to
+ * even, and back. */
+#ifndef KDL_BASE_HALF_H
+#define KDL_BASE_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* A format of 16 bits: so many are its fraction's, and so large is its exponent's bias. */
+typedef struct kdl_half_format {
+  int fraction_bits;
+  int bias;
+} kdl_half_format;
+
+static const kdl_half_format kdl_half_ieee = {10, 15};
+static const kdl_half_format kdl_half_bf16 = {7, 127};
+
+static inline uint16_t kdl_half_from_double(kdl_half_format format, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
+  uint16_t infinity = (uint16_t)(0x7fff & ~((1u << format.fraction_bits) - 1));
+  if (exponent == 1024) /* infinity, or a NaN that stays one */
+    return (uint16_t)(sign | infinity | (fraction ? 1u << (format.fraction_bits - 1) : 0));
+  int least = 1 - format.bias; /* the exponent of the smallest normal number, and of all below */
+  int shift = 52 - format.fraction_bits + (exponent < least ? least - exponent : 0);
+  if (exponent == -1023 || shift > 54)
+    return sign;
+  uint64_t whole = fraction | (uint64_t)1 << 52;
+  uint64_t kept = whole >> shift;
+  uint64_t rest = whole & (((uint64_t)1 << shift) - 1);
+  uint64_t tie = (uint64_t)1 << (shift - 1);
+  kept += rest > tie || (rest == tie && (kept & 1));
+  if (exponent >= least) /* the leading one of a normal number adds one to its exponent */
+    kept += (uint64_t)(exponent - least) << format.fraction_bits;
+  return (uint16_t)(sign | (kept > infinity ? infinity : kept));
+}
+
+static inline double kdl_half_to_double(kdl_half_format format, uint16_t bits) {
+  int most = (1 << (15 - format.fraction_bits)) - 1;
+  int exponent = bits >> format.fraction_bits & most;
+  uint64_t fraction = bits & ((1u << format.fraction_bits) - 1);
+  uint64_t sign = (uint64_t)(bits >> 15) << 63;
+  uint64_t wide = sign;
+  if (exponent == most) {
+    wide |= (uint64_t)0x7ff << 52 | fraction << (52 - format.fraction_bits);
+  } else if (exponent || fraction) {
+    int power = exponent ? exponent - format.bias : 1 - format.bias;
+    if (exponent)
+      fraction |= (uint64_t)1 << format.fraction_bits;
+    while (!(fraction >> format.fraction_bits)) {
+      fraction <<= 1;
+      --power;
+    }
+    fraction &= ((uint64_t)1 << format.fraction_bits) - 1;
+    wide |= (uint64_t)(power + 1023) << 52 | fraction << (52 - format.fraction_bits);
+  }
+  double value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+#endif

@@ -6,12 +6,15 @@
 #define DRIVER_SPEC "hip:gfx90a:sramecc+:xnack-"
 #define DRIVER_WHOLE "libamdhip64.so.7"
 #define DRIVER_OLD "libamdhip64.so.5"
+#define DRIVER_LIMITS                                                                              \
+  " name=\"AMD Instinct MI210\" driver=6.4.43482 memory=1MiB max_block=1024 shared=64KiB "         \
+  "units=104"
+#define DRIVER_UUID " uuid=00000000-0000-0000-0000-00000000000"
+/* The third has no cooperative launches. */
 #define DRIVER_DEVICES                                                                             \
-  DRIVER_SPEC " name=\"AMD Instinct MI210\" driver=6.4.43482 memory=1MiB max_block=1024 "          \
-              "shared=64KiB cooperative=yes units=104 "                                            \
-              "uuid=00000000-0000-0000-0000-000000000001;" DRIVER_SPEC                             \
-              " name=\"AMD Instinct MI210\" driver=6.4.43482 memory=1MiB max_block=1024 "          \
-              "shared=64KiB cooperative=yes units=104 uuid=00000000-0000-0000-0000-000000000002"
+  DRIVER_SPEC DRIVER_LIMITS DRIVER_UUID "1 cooperative=yes;" DRIVER_SPEC DRIVER_LIMITS DRIVER_UUID \
+                                        "2 cooperative=yes;" DRIVER_SPEC DRIVER_LIMITS DRIVER_UUID \
+                                        "3"
 
 #include "driver_support.h"
 

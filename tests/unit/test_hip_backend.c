@@ -117,6 +117,29 @@ static void test_cooperation(void **state) {
   end(&s);
 }
 
+/* The runtime is not asked to launch: it would report a kernel that crashed. */
+static void test_a_device_without_cooperation(void **state) {
+  (void)state;
+  void *device = open_device(2), *queue = make_queue(device);
+  void *module = backend_load(device);
+  kdl_backend_kernel kernel = find_kernel(device, module, "empty");
+  kdl_launch_desc desc = shape_of(1, 64);
+  assert_ok(launch(&kernel, queue, &desc, KDL_NO_ARGS));
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  clear_log();
+  assert_fails(launch(&kernel, queue, &desc, KDL_NO_ARGS), KDL_UNSUPPORTED,
+               is_old()
+                   ? "hip:2: cooperative launches need hipModuleLaunchCooperativeKernel, which "
+                     "ROCm has from 5.5 on"
+                   : "hip:2: the device has no cooperative launches");
+  assert_int_equal(calls_of("hipModuleLaunchCooperativeKernel"), 0);
+  assert_int_equal(calls_of("hipModuleLaunchKernel"), 0);
+  driver->module_unload(device, module);
+  driver->queue_destroy(device, queue);
+  assert_int_equal(ask_fake("fake_alive"), BACKEND_KEPT);
+  assert_true(backend_is_clean());
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices and streams                                                                          */
 
@@ -413,6 +436,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_kernel_without_parameters),
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_cooperation),
+      cmocka_unit_test(test_a_device_without_cooperation),
       cmocka_unit_test(test_a_fresh_thread_launches),
       cmocka_unit_test(test_another_device_is_current),
       cmocka_unit_test(test_a_stream_is_adopted),

@@ -66,11 +66,18 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* That it can be made current shows that it is there. */
-static kdl_status check_device(const kdl_hip_device *device) {
+/* That it can be made current shows that it is there. Cooperative launches are asked for before
+ * there is one: where a device has none, the runtime reports the launch as a kernel that crashed.
+ */
+static kdl_status check_device(kdl_hip_device *device) {
   kdl_hip_scope scope;
   kdl_status status = kdl_hip_enter(device, &scope);
-  return status == KDL_OK ? kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipSetDevice") : status;
+  if (status != KDL_OK)
+    return status;
+  int is_cooperative = 0;
+  int error = kdl_hip.attribute(&is_cooperative, KDL_HIP_COOPERATIVE_LAUNCH, (int)device->ordinal);
+  device->is_cooperative = is_cooperative != 0;
+  return kdl_hip_leave(&scope, error, "hipDeviceGetAttribute");
 }
 
 /* Devices that are open. libkdl may ask again for one that it could make no queue on. */

@@ -44,6 +44,9 @@ static kdl_status check(const kdl_hip_kernel *kernel, const kdl_launch_desc *des
                               "hip:%u: cooperative launches need hipModuleLaunchCooperativeKernel, "
                               "which ROCm has from 5.5 on",
                               ordinal);
+  if (desc->flags && !kernel->device->is_cooperative)
+    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0, "hip:%u: the device has no cooperative launches",
+                              ordinal);
   return KDL_OK;
 }
 

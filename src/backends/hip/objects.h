@@ -17,7 +17,8 @@
 
 typedef struct kdl_hip_device kdl_hip_device;
 struct kdl_hip_device {
-  uint32_t ordinal; /* HIP's own number of it */
+  uint32_t ordinal;    /* HIP's own number of it */
+  bool is_cooperative; /* it launches kernels whose groups synchronise with one another */
   kdl_hip_device *next;
 };
 

@@ -169,6 +169,25 @@ static void add_device(machine *made, const char *text, size_t length) {
     made->devices[made->device_count++] = spec;
 }
 
+/* HIP shows those that HIP_VISIBLE_DEVICES lists, in that order, up to the first that is none. */
+static void keep_visible(machine *made) {
+  const char *list = getenv("HIP_VISIBLE_DEVICES");
+  if (shown != KDL_BACKEND_HIP || !list || !*list)
+    return;
+  kdl_device_spec kept[most_devices];
+  size_t count = 0;
+  while (count < made->device_count) {
+    char *end;
+    unsigned long index = strtoul(list, &end, 10);
+    if (end == list || index >= made->device_count)
+      break;
+    kept[count++] = made->devices[index];
+    list = end + (*end == ',');
+  }
+  memcpy(made->devices, kept, count * sizeof *kept);
+  made->device_count = count;
+}
+
 static void show(const char *text) {
   machine *made = calloc(1, sizeof *made);
   if (!made || !(made->text = strdup(text)))
@@ -178,6 +197,7 @@ static void show(const char *text) {
     add_device(made, text, length);
     text += length + (text[length] == ';');
   }
+  keep_visible(made);
   made->previous = present;
   present = made;
 }

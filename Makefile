@@ -16,7 +16,8 @@ opencl_runtime = $(if $(filter no,$(SETUP)),true,scripts/opencl-runtime.sh build
 # $(call compile,preset[,target]): configured and built.
 compile = $(timed) '$(if $(2),$(2),build$(if $(filter-out default,$(1)), $(1)))' \
   sh -c 'scripts/configure.sh $(1) && cmake --build --preset $(1) --parallel $(JOBS) $(if $(2),--target $(2))'
-ctest = scripts/ctest.sh $(1) --parallel $(JOBS)
+# Some tests wait more than they work: half as many again as there are processors keeps them busy.
+ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1) / 2)))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

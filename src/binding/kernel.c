@@ -3,6 +3,7 @@
 #include "binding/kernel.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "bitcode/constants.h"
 #include "device/spec_label.h"
@@ -209,17 +210,16 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   kdl_status status = KDL_GIVEN(kernel, out_info);
   if (status != KDL_OK)
     return status;
-  const size_t size = out_info->size; /* callers may be older than the last fields */
-  if (size != offsetof(kdl_kernel_info, route) && size != sizeof *out_info)
-    return kdl_fail(KDL_BAD_CALL, "kdl_kernel_get: info.size is %zu, expected %zu", size,
-                    sizeof *out_info);
-  status = kdl_kernel_bind(kernel);
+  const kdl_sized what = {"kdl_kernel_get", "info", offsetof(kdl_kernel_info, route),
+                          sizeof *out_info};
+  status = kdl_sized_check(what, out_info);
+  if (status == KDL_OK)
+    status = kdl_kernel_bind(kernel);
   if (status != KDL_OK)
     return status;
   const kdl_runtime *runtime = kernel->runtime;
   uint32_t image = kdl_kernel_image(kernel);
   kdl_kernel_info info = {
-      .size = size,
       .name = kernel->name,
       .library = kernel->lib->container->name,
       .device = kdl_runtime_line(runtime),
@@ -237,7 +237,7 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
   };
   memcpy(info.block, kernel->block, sizeof info.block);
   memcpy(info.tile, kernel->tile, sizeof info.tile);
-  memcpy(out_info, &info, size);
+  kdl_sized_write(what, &info, out_info);
   return KDL_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "container/writer.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "container/container.h"
 #include "container/deflate.h"
 #include "container/string_table.h"
@@ -148,18 +149,23 @@ static kdl_status add(kdl_writer *writer, const kdl_writer_image *image, kdl_len
   return status;
 }
 
+kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
+                                 kdl_writer_image *out_image) {
+  const kdl_sized what = {call, "image", sizeof *image, sizeof *image};
+  kdl_status status = kdl_sized_read(what, image, out_image);
+  if (status == KDL_OK && out_image->pair_count && !out_image->pairs)
+    status = kdl_fail_null(call, "image->pairs");
+  if (status == KDL_OK && out_image->data_size && !out_image->data)
+    status = kdl_fail_null(call, "image->data");
+  return status;
+}
+
 kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image) {
+  kdl_writer_image whole;
   kdl_status status = KDL_GIVEN(writer, image);
-  if (status != KDL_OK)
-    return status;
-  if (image->size != sizeof *image)
-    return kdl_fail(KDL_BAD_CALL, "kdl_writer_add: image.size is %zu, expected %zu", image->size,
-                    sizeof *image);
-  if (image->pair_count)
-    status = KDL_GIVEN(image->pairs);
-  if (status == KDL_OK && image->data_size)
-    status = KDL_GIVEN(image->data);
-  return status == KDL_OK ? add(writer, image, (kdl_lender){NULL, 0}) : status;
+  if (status == KDL_OK)
+    status = kdl_writer_image_read("kdl_writer_add", image, &whole);
+  return status == KDL_OK ? add(writer, &whole, (kdl_lender){NULL, 0}) : status;
 }
 
 kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,

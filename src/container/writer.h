@@ -13,6 +13,10 @@ typedef struct kdl_lender {
   uint32_t index;
 } kdl_lender;
 
+/* The image as this version knows it, where what it points to is given. */
+kdl_status kdl_writer_image_read(const char *call, const kdl_writer_image *image,
+                                 kdl_writer_image *out_image);
+
 /* kdl_writer_add for an image whose bytes are lent: `data` is not looked at. */
 kdl_status kdl_writer_add_lent(kdl_writer *writer, const kdl_writer_image *image,
                                kdl_lender lender);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
+#include "base/sized.h"
 #include "registry/runtime.h"
 
 #include <stdlib.h>
@@ -36,16 +37,16 @@ static kdl_status finish(kdl_status status, kdl_queue *queue, kdl_queue **out_qu
 
 kdl_status kdl_queue_create(kdl_device *device, const kdl_queue_opts *opts, kdl_queue **out_queue) {
   kdl_queue *queue;
+  kdl_queue_opts whole = {.size = sizeof whole};
+  const kdl_sized what = {"kdl_queue_create", "opts", sizeof whole, sizeof whole};
   kdl_status status = KDL_GIVEN(device, out_queue);
+  if (status == KDL_OK && opts)
+    status = kdl_sized_read(what, opts, &whole);
+  if (status == KDL_OK)
+    status = make(device, &queue);
   if (status != KDL_OK)
     return status;
-  if (opts && opts->size != sizeof *opts)
-    return kdl_fail(KDL_BAD_CALL, "kdl_queue_create: opts.size is %zu, expected %zu", opts->size,
-                    sizeof *opts);
-  status = make(device, &queue);
-  if (status != KDL_OK)
-    return status;
-  status = queue->runtime->table->queue_create(queue->runtime->handle, opts ? opts->priority : 0,
+  status = queue->runtime->table->queue_create(queue->runtime->handle, whole.priority,
                                                &queue->head.queue);
   return finish(status, queue, out_queue);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "base/layer.h"
+#include "base/sized.h"
 #include "image/image.h"
 #include "library/caller.h"
 #include "library/scope.h"
@@ -21,16 +22,12 @@ const char *kdl_version(void) {
   return VERSION_TEXT(KDL_VERSION_MAJOR, KDL_VERSION_MINOR, KDL_VERSION_PATCH);
 }
 
-/* Callers may be older than `flags`. */
 static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) {
-  const size_t first_size = offsetof(kdl_open_opts, flags);
+  const kdl_sized what = {"kdl_open", "opts", offsetof(kdl_open_opts, flags), sizeof *out_opts};
   *out_opts = (kdl_open_opts){.size = sizeof *out_opts};
-  if (!opts)
-    return KDL_OK;
-  if (opts->size != first_size && opts->size != sizeof *opts)
-    return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.size is %zu, expected %zu", opts->size,
-                    sizeof *opts);
-  memcpy(out_opts, opts, opts->size);
+  kdl_status status = opts ? kdl_sized_read(what, opts, out_opts) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
   const uint32_t known = KDL_OPEN_FILE | KDL_OPEN_GLOBAL | KDL_OPEN_NO_HOST;
   if (out_opts->flags & ~known)
     return kdl_fail(KDL_BAD_CALL, "kdl_open: opts.flags is 0x%x, expected no more than 0x%x",
@@ -204,14 +201,13 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
     status = check_index(lib, index);
   if (status != KDL_OK)
     return status;
-  const size_t size = out_info->size; /* callers may be older than the last fields */
-  if (size != offsetof(kdl_image_info, module) && size != offsetof(kdl_image_info, problem) &&
-      size != sizeof *out_info)
-    return kdl_fail(KDL_BAD_CALL, "kdl_image_get: info.size is %zu, expected %zu", out_info->size,
-                    sizeof *out_info);
+  const kdl_sized what = {"kdl_image_get", "info", offsetof(kdl_image_info, module),
+                          sizeof *out_info};
+  status = kdl_sized_check(what, out_info);
+  if (status != KDL_OK)
+    return status;
   const kdl_image *image = &lib->container->images[index];
   const kdl_image_info info = {
-      .size = size,
       .index = index,
       .parent = image->parent == KDL_PARENT_NONE ? KDL_NO_PARENT : image->parent,
       .kind = image->kind,
@@ -230,7 +226,7 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
       .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
                                 : (kdl_string){"", 0},
   };
-  memcpy(out_info, &info, size);
+  kdl_sized_write(what, &info, out_info);
   return KDL_OK;
 }
 

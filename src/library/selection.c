@@ -4,6 +4,7 @@
  */
 #include "library/selection.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "device/spec_label.h"
 #include "library/library.h"
@@ -55,15 +56,11 @@ static kdl_status read_policy(kdl_policy *out_policy) {
 }
 
 kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *out_opts) {
-  const size_t first_size = offsetof(kdl_select_opts, constants);
+  const kdl_sized what = {"kdl_select", "opts", offsetof(kdl_select_opts, constants),
+                          sizeof *out_opts};
+  if (given)
+    return kdl_sized_read(what, given, out_opts);
   *out_opts = (kdl_select_opts){.size = sizeof *out_opts};
-  if (!given)
-    return KDL_OK;
-  if (given->size != sizeof *given && given->size != first_size)
-    return kdl_fail(KDL_BAD_CALL, "kdl_select: opts.size is %zu, expected %zu", given->size,
-                    sizeof *given);
-  memcpy(out_opts, given, given->size);
-  out_opts->size = sizeof *out_opts;
   return KDL_OK;
 }
 
@@ -297,10 +294,10 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   kdl_status status = KDL_GIVEN(lib, device, out_choice);
   if (status != KDL_OK)
     return status;
-  if (out_choice->size != sizeof *out_choice)
-    return kdl_fail(KDL_BAD_CALL, "kdl_select: choice.size is %zu, expected %zu", out_choice->size,
-                    sizeof *out_choice);
-  status = make_request(lib, device, kernel, opts, &asked);
+  const kdl_sized what = {"kdl_select", "choice", sizeof *out_choice, sizeof *out_choice};
+  status = kdl_sized_check(what, out_choice);
+  if (status == KDL_OK)
+    status = make_request(lib, device, kernel, opts, &asked);
   if (status == KDL_OK)
     status = remembered(lib, &asked, &route, &selection);
   if (status == KDL_OK && (!selection || kdl_debug_on(KDL_DEBUG_SELECT)))
@@ -325,7 +322,7 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", lib->container->name, index);
   if (status == KDL_OK)
-    *out_choice = choice;
+    kdl_sized_write(what, &choice, out_choice);
   return status;
 }
 

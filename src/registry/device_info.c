@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
+#include "base/sized.h"
 #include "registry/device.h"
 
 #include <limits.h>
@@ -45,10 +46,12 @@ static kdl_device_info describe(const kdl_device *device, size_t route) {
 
 static kdl_status get(const char *call, const kdl_device *device, size_t route,
                       kdl_device_info *out_info) {
-  if (out_info->size != sizeof *out_info)
-    return kdl_fail(KDL_BAD_CALL, "%s: info.size is %zu, expected %zu", call, out_info->size,
-                    sizeof *out_info);
-  *out_info = describe(device, route);
+  const kdl_sized what = {call, "info", sizeof *out_info, sizeof *out_info};
+  kdl_status status = kdl_sized_check(what, out_info);
+  if (status != KDL_OK)
+    return status;
+  kdl_device_info info = describe(device, route);
+  kdl_sized_write(what, &info, out_info);
   return KDL_OK;
 }
 

@@ -84,8 +84,16 @@ static void keep_failure(kdl_kernel *kernel, size_t place, const char *name, kdl
     kernel->failures[kernel->failure_count++] = failure;
 }
 
-/* The status and code of the whole are those of the image that was wanted most. */
-static kdl_status try_images(kdl_kernel *kernel) {
+/* A shortage of memory may be over the next time; what was kept of this time goes. */
+static void forget_failures(kdl_kernel *kernel) {
+  kdl_arena_free(&kernel->told);
+  kernel->failures = NULL;
+  kernel->failure_count = 0;
+}
+
+/* The status and code of the whole are those of the image that was wanted most. *out_was_short says
+ * whether memory was short for any. */
+static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
   const kdl_selection *selection = kernel->ranked.selection;
   char tried[1536];
   kdl_out out = {tried, sizeof tried, 0};
@@ -97,6 +105,7 @@ static kdl_status try_images(kdl_kernel *kernel) {
       say_bound(kernel);
       return KDL_OK;
     }
+    *out_was_short |= status == KDL_NO_MEMORY;
     char name[128];
     kdl_image_name(kernel->lib, selection->images[i], name, sizeof name);
     if (i == 0) {
@@ -117,7 +126,12 @@ static kdl_status try_images(kdl_kernel *kernel) {
 static void disable_after_fork(kdl_fork_link *link);
 
 static kdl_status bind(kdl_kernel *kernel) {
-  kdl_status status = try_images(kernel);
+  bool was_short = false;
+  kdl_status status = try_images(kernel, &was_short);
+  if (status != KDL_OK && was_short) {
+    forget_failures(kernel);
+    return status;
+  }
   if (status != KDL_OK) {
     kdl_remember(status, &kernel->failure);
     atomic_store_explicit(&kernel->binding, KDL_UNBINDABLE, memory_order_release);

@@ -215,13 +215,16 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
   while (!atomic_load_explicit(&module->tried, memory_order_acquire)) {
     if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
       continue;
+    kdl_status status = KDL_OK;
     if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
-      kdl_status status = load(lib, module);
-      if (status != KDL_OK)
+      status = load(lib, module);
+      if (status != KDL_OK && status != KDL_NO_MEMORY)
         kdl_remember(status, &module->failure);
-      atomic_store_explicit(&module->tried, true, memory_order_release);
+      atomic_store_explicit(&module->tried, status != KDL_NO_MEMORY, memory_order_release);
     }
     kdl_work_end(&module->loading);
+    if (status == KDL_NO_MEMORY)
+      return status;
   }
   if (module->failure.status != KDL_OK)
     return kdl_fail_again(&module->failure);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One image on one device: loaded once, or failed once and remembered so. */
+/* One image on one device: loaded once, or failed once and remembered so. A shortage of memory is
+ * not remembered: there may be enough the next time. */
 #ifndef KDL_BINDING_MODULE_H
 #define KDL_BINDING_MODULE_H
 
 #include "library/library.h"
 #include "registry/runtime.h"
 
-/* A failure that is told again to everybody who asks. */
+/* A failure that is returned again by each later call. */
 typedef struct kdl_remembered {
   kdl_status status;
   int64_t code;
@@ -38,7 +39,7 @@ typedef struct kdl_module {
 } kdl_module;
 
 /* The module, loaded. Fails with what the driver said, also the second time, without asking it
- * again. `special` matters to bitcode only. */
+ * again unless memory was short. `special` matters to bitcode only. */
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                            kdl_specialisation special, kdl_module **out_module);
 

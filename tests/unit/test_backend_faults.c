@@ -222,7 +222,7 @@ static void each_call_fails_once(void **state) {
   }
 }
 
-/* From some call on for good, also while things are put away, when nobody can be told. */
+/* From some call on for good, also while things are put away, when no error can be returned. */
 static void the_device_is_lost(void **state) {
   (void)state;
   unsigned n = 1, hit = 1;
@@ -243,6 +243,51 @@ static void the_device_is_lost(void **state) {
       fail_msg("from call %u on: %d are left behind", n, atomic_load(alive));
   }
   assert_int_equal(hit, 0);
+}
+
+static void *launch_it(void *user) {
+  uint32_t n = 1;
+  session *s = user;
+  return kdl_launch_items(s->kernel, NULL, kdl_extent1(1), KDL_ARGS(&n)) == KDL_OK ? user : NULL;
+}
+
+static session open_kernel(void) {
+  session s = {0};
+  kdl_open_opts opts = {.size = sizeof opts, .name = "t"};
+  assert_ok(kdl_open_memory(library_bytes, library_size, &opts, &s.lib));
+  assert_ok(kdl_sym(s.lib, the_device(), "k", NULL, &s.kernel));
+  return s;
+}
+
+/* Memory that was short may be enough the next time: such a failure is not kept, others are. */
+static void a_load_is_tried_again_where_memory_was_short(void **state) {
+  (void)state;
+  static const struct {
+    const char *rules;
+    kdl_status first, then;
+    size_t place;
+  } rows[] = {
+      {"module_load:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
+      {"kernel_find:1+:memory", KDL_NO_MEMORY, KDL_OK, 0},
+      {"module_load:1:image;module_load:2:memory", KDL_BAD_FILE, KDL_OK, 1},
+      {"module_load:1:memory;module_load:2:image", KDL_NO_MEMORY, KDL_OK, 0},
+      {"module_load:1+:lost", KDL_DEVICE, KDL_DEVICE, 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    session s = open_kernel();
+    kdl_kernel_info info = {.size = sizeof info};
+    faults(rows[i].rules);
+    assert_int_equal(kdl_prefetch(s.kernel), rows[i].first);
+    faults("");
+    assert_int_equal(kdl_kernel_get(s.kernel, &info), rows[i].then);
+    if (rows[i].then == KDL_OK) {
+      assert_non_null(launch_it(&s));
+      assert_int_equal(info.place, rows[i].place);
+      assert_int_equal(info.failure_count, rows[i].place);
+    }
+    put_away(&s);
+    assert_int_equal(atomic_load(alive), kept);
+  }
 }
 
 /* A global is not found, or the question fails; the kernel stays usable either way. */
@@ -271,20 +316,6 @@ static void a_global_is_asked_for(void **state) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Slow calls                                                                                   */
-
-static void *launch_it(void *user) {
-  uint32_t n = 1;
-  session *s = user;
-  return kdl_launch_items(s->kernel, NULL, kdl_extent1(1), KDL_ARGS(&n)) == KDL_OK ? user : NULL;
-}
-
-static session open_kernel(void) {
-  session s = {0};
-  kdl_open_opts opts = {.size = sizeof opts, .name = "t"};
-  assert_ok(kdl_open_memory(library_bytes, library_size, &opts, &s.lib));
-  assert_ok(kdl_sym(s.lib, the_device(), "k", NULL, &s.kernel));
-  return s;
-}
 
 /* Those who come while it is loaded wait for it. */
 static void a_slow_load_is_waited_for(void **state) {
@@ -375,6 +406,7 @@ int main(void) {
       cmocka_unit_test(a_fork_while_a_device_is_opened), /* the first, while it is not */
       cmocka_unit_test(each_call_fails_once),
       cmocka_unit_test(the_device_is_lost),
+      cmocka_unit_test(a_load_is_tried_again_where_memory_was_short),
       cmocka_unit_test(a_global_is_asked_for),
       cmocka_unit_test(a_slow_load_is_waited_for),
       cmocka_unit_test(slow_calls_change_nothing),

@@ -6,17 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-  step_ms = 10,          /* how often the end is asked for, should standard error stay open */
+  step_ms = 10,          /* how often the end is asked for, where it cannot be waited for */
   drained = 64,          /* reads of what was said last; a descendant may never stop */
   patience_ms = 5 * 1000 /* for the kernel to end what was killed */
 };
@@ -85,13 +87,23 @@ static bool has_ended(pid_t child, kdl_subprocess_outcome *outcome) {
   return true;
 }
 
-static void wait_step(int words, bool is_open, int64_t milliseconds) {
-  struct pollfd from = {.fd = is_open ? words : -1, .events = POLLIN};
-  poll(&from, 1, (int)milliseconds);
+/* A descriptor that can be read when the child ends; -1 where the system has none: before Linux
+ * 5.3, in some sandboxes, and when there is no descriptor left. */
+static int open_child(pid_t child) {
+  return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
-/* Until it ends or its time is up. As a rule the end of standard error is the end of it. */
-static void watch(pid_t child, int words, int64_t until, kdl_subprocess_outcome *outcome) {
+/* Until there are words, the child ends, or the time is over. -1 stands for what is not open. */
+static void wait_step(int words, int ending, int64_t milliseconds) {
+  struct pollfd from[] = {{.fd = words, .events = POLLIN}, {.fd = ending, .events = POLLIN}};
+  if (ending < 0 && milliseconds > step_ms)
+    milliseconds = step_ms;
+  poll(from, 2, milliseconds < INT_MAX ? (int)milliseconds : INT_MAX);
+}
+
+/* Until it ends or its time is up. */
+static void watch(pid_t child, int ending, int words, int64_t until,
+                  kdl_subprocess_outcome *outcome) {
   bool is_open = true;
   while (!has_ended(child, outcome)) {
     int64_t left = until - now_ms();
@@ -99,7 +111,7 @@ static void watch(pid_t child, int words, int64_t until, kdl_subprocess_outcome 
       outcome->end = KDL_SUBPROCESS_OVERRAN;
       return;
     }
-    wait_step(words, is_open, left < step_ms ? left : step_ms);
+    wait_step(is_open ? words : -1, ending, left);
     ssize_t got = is_open ? take_words(words, outcome) : 0;
     is_open = got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
   }
@@ -108,12 +120,12 @@ static void watch(pid_t child, int words, int64_t until, kdl_subprocess_outcome 
 }
 
 /* With everything that it started. What the kernel cannot end is left behind. */
-static void kill_group(pid_t child) {
+static void kill_group(pid_t child, int ending) {
   kill(-child, SIGKILL);
-  for (int64_t until = now_ms() + patience_ms; now_ms() < until;) {
-    if (waitpid(child, NULL, WNOHANG) != 0)
-      return;
-    wait_step(-1, false, 1);
+  int64_t until = now_ms() + patience_ms, left = patience_ms;
+  while (waitpid(child, NULL, WNOHANG) == 0 && left > 0) {
+    wait_step(-1, ending, ending < 0 ? 1 : left);
+    left = until - now_ms();
   }
 }
 
@@ -133,18 +145,23 @@ static kdl_status run_with(const kdl_subprocess *subprocess, int words, int erro
   if (problem)
     return kdl_fail_code(KDL_IO, problem, "%s: cannot be started: %s", subprocess->path,
                          strerror(problem));
-  if (!set_limits(subprocess, child)) {
+  int ending = open_child(child);
+  kdl_status status = KDL_OK;
+  if (set_limits(subprocess, child)) {
+    watch(child, ending, words, now_ms() + subprocess->milliseconds, out_outcome);
+    /* Else the number may be another process's by now. */
+    if (out_outcome->end != KDL_SUBPROCESS_UNKNOWN)
+      kill_group(child, ending);
+    out_outcome->words[out_outcome->used] = '\0';
+  } else {
     int reason = errno;
-    kill_group(child);
-    return kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", subprocess->path,
-                         strerror(reason));
+    kill_group(child, ending);
+    status = kdl_fail_code(KDL_IO, reason, "%s: its limits cannot be set: %s", subprocess->path,
+                           strerror(reason));
   }
-  watch(child, words, now_ms() + subprocess->milliseconds, out_outcome);
-  if (out_outcome->end !=
-      KDL_SUBPROCESS_UNKNOWN) /* then the number may be somebody else's by now */
-    kill_group(child);
-  out_outcome->words[out_outcome->used] = '\0';
-  return KDL_OK;
+  if (ending >= 0)
+    close(ending);
+  return status;
 }
 
 kdl_status kdl_subprocess_run(const kdl_subprocess *subprocess,

@@ -3,10 +3,13 @@
 
 #include "system/memory_file.h"
 #include "system/process.h"
+#include "system/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,6 +125,59 @@ static void test_limit_of_a_file(void **state) {
   close(fd);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Subprocesses with limits                                                                     */
+
+static kdl_subprocess_outcome run_line(const char *line, int64_t milliseconds) {
+  const char *const arguments[] = {"sh", "-c", line, NULL}, *const environment[] = {NULL};
+  kdl_subprocess subprocess = {.path = "/bin/sh",
+                               .arguments = arguments,
+                               .environment = environment,
+                               .milliseconds = milliseconds,
+                               .largest_file = 1 << 20};
+  kdl_subprocess_outcome outcome;
+  assert_ok(kdl_subprocess_run(&subprocess, &outcome));
+  return outcome;
+}
+
+static void test_how_a_subprocess_ends(void **state) {
+  (void)state;
+  kdl_subprocess_outcome outcome = run_line("echo words >&2; exit 7", 20000);
+  assert_int_equal(outcome.end, KDL_SUBPROCESS_EXITED);
+  assert_int_equal(outcome.code, 7);
+  assert_string_equal(outcome.words, "words\n");
+  outcome = run_line("kill -SEGV $$", 20000);
+  assert_int_equal(outcome.end, KDL_SUBPROCESS_KILLED);
+  assert_int_equal(outcome.code, SIGSEGV);
+  outcome = run_line("while :; do :; done", 50);
+  assert_int_equal(outcome.end, KDL_SUBPROCESS_OVERRAN);
+  outcome = run_line("exec sleep 20 2>&-", 50);
+  assert_int_equal(outcome.end, KDL_SUBPROCESS_OVERRAN);
+  /* What it started goes with it, and does not hold up the end by its standard error. */
+  outcome = run_line("sleep 20 & exit 3", 20000);
+  assert_int_equal(outcome.end, KDL_SUBPROCESS_EXITED);
+  assert_int_equal(outcome.code, 3);
+}
+
+/* Also where standard error stays open: the end itself is waited for, and not asked for by and by.
+ */
+static void test_waiting_wakes_for_what_happens_only(void **state) {
+  (void)state;
+  static const char *const lines[] = {"sleep 0.4", "exec sleep 0.4 2>&-"};
+  int child = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  if (child < 0)
+    skip();
+  close(child);
+  for (size_t i = 0; i < 2; ++i) {
+    struct rusage before, after;
+    getrusage(RUSAGE_THREAD, &before);
+    kdl_subprocess_outcome outcome = run_line(lines[i], 20000);
+    getrusage(RUSAGE_THREAD, &after);
+    assert_int_equal(outcome.end, KDL_SUBPROCESS_EXITED);
+    assert_true(after.ru_nvcsw - before.ru_nvcsw < 12);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_output_and_code),
@@ -130,6 +186,8 @@ int main(void) {
       cmocka_unit_test(test_apart),
       cmocka_unit_test(test_what_cannot_be_started),
       cmocka_unit_test(test_limit_of_a_file),
+      cmocka_unit_test(test_how_a_subprocess_ends),
+      cmocka_unit_test(test_waiting_wakes_for_what_happens_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,7 +229,7 @@ KDL_API kdl_status kdl_image_kernels(kdl_library *lib, size_t index,
 /* A device of this machine, or one that was described. Devices belong to libkdl and live as long as
  * the process; the same description gives the same device.
  *
- * Drivers are asked for their devices when somebody wants one of theirs, each once unless
+ * Drivers are asked for their devices when one of theirs is wanted, each once unless
  * kdl_devices_refresh asks again; one may be missing or broken without harm. No context is created.
  * A device that was handed out stays what it is, whatever is asked later. */
 typedef struct kdl_device kdl_device;
@@ -445,6 +445,11 @@ typedef struct kdl_writer_image {
 } kdl_writer_image;
 
 KDL_API kdl_status kdl_writer_add(kdl_writer *writer, const kdl_writer_image *image);
+
+/* The same with the digest of the image's bytes as the last pair, kdl.digest, in place of one that
+ * is there: an image that was damaged since is refused when it is loaded. An image without bytes
+ * gets none. */
+KDL_API kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image);
 
 /* Lays the file out into memory that the caller frees with free(). */
 KDL_API kdl_status kdl_writer_finish(kdl_writer *writer, void **out_data, size_t *out_size);

@@ -252,7 +252,7 @@ LogicalResult addObject(gpu::ObjectAttr object, gpu::BinaryOp binary, kdl_writer
                             /*flags=*/0,        pairs.get().data(),
                             pairs.get().size(), bytes.data(),
                             bytes.size()};
-  if (kdl_writer_add(writer, &added) != KDL_OK)
+  if (kdl_writer_add_digested(writer, &added) != KDL_OK)
     return emitError() << kdl_error_message();
   return success();
 }

@@ -13,7 +13,7 @@ namespace mlir::kdl {
 LogicalResult verifyObjects(gpu::BinaryOp binary);
 
 /// All objects in one OffloadBinary, each with its triple, its architecture, what its properties
-/// say, and a `kdl.kernel.NAME` key per kernel.
+/// say, a `kdl.kernel.NAME` key per kernel, and its digest.
 FailureOr<SmallVector<char, 0>> packObjects(gpu::BinaryOp binary);
 
 /// Checks a launch against the kernel tables of the objects it may run.

@@ -76,7 +76,7 @@ typedef struct kdl_image {
   uint64_t header_offset;
   const char *label;      /* format and place, for people */
   const char *problem;    /* why what lies in it cannot be listed; NULL where it can */
-  kdl_loan *loan;         /* of the bytes inflated for this image alone, once somebody asked */
+  kdl_loan *loan;         /* of the bytes inflated for this image alone, once asked for */
   atomic_bool is_checked; /* its bytes have the digest that its metadata says, or that says none */
 } kdl_image;
 

@@ -70,11 +70,18 @@ static kdl_status add_with(kdl_writer *writer, const kdl_writer_image *image, kd
 }
 
 kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image) {
-  if (image->data_size == 0)
-    return kdl_writer_add(writer, image);
+  kdl_writer_image whole;
+  const kdl_lender lender = {NULL, 0};
   char value[KDL_DIGEST_VALUE];
-  kdl_digest_value(image->data, image->data_size, value);
-  return add_with(writer, image, (kdl_lender){NULL, 0}, value);
+  kdl_status status = KDL_GIVEN(writer, image);
+  if (status == KDL_OK)
+    status = kdl_writer_image_read("kdl_writer_add_digested", image, &whole);
+  if (status != KDL_OK)
+    return status;
+  if (whole.data_size == 0)
+    return kdl_writer_add_lent(writer, &whole, lender);
+  kdl_digest_value(whole.data, whole.data_size, value);
+  return add_with(writer, &whole, lender, value);
 }
 
 kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,

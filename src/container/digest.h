@@ -25,11 +25,7 @@ bool kdl_digest_is_readable(kdl_string value, size_t *out_position);
  * that the bytes do not have. */
 kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *data, size_t size);
 
-/* kdl_writer_add with the digest of the image's bytes as the last key, in place of one that is
- * there. An image without bytes gets none. */
-kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *image);
-
-/* The same for bytes that are lent. */
+/* kdl_writer_add_digested for bytes that are lent. */
 kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_image *image,
                                         kdl_lender lender);
 

@@ -199,6 +199,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_writer_create, drop_writer(kdl_writer_create(KDL_FORMAT_V1, a[0]), a[0]), "n", &out)       \
   X(kdl_writer_destroy, DONE(kdl_writer_destroy(a[0])), "o", native)                               \
   X(kdl_writer_add, kdl_writer_add(a[0], a[1]), "nn", writer, &image)                              \
+  X(kdl_writer_add_digested, kdl_writer_add_digested(a[0], a[1]), "nn", writer, &image)            \
   X(kdl_writer_finish, drop_bytes(kdl_writer_finish(a[0], a[1], a[2]), a[1]), "nnn", writer, &out, \
     &size)                                                                                         \
   X(kdl_writer_save, drop_file(kdl_writer_save(a[0], a[1])), "nn", writer, saved)

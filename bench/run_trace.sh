@@ -20,5 +20,5 @@ mkdir -p "$results"
   "$build/bin/kdl" run "$build/examples/saxpy.offload" saxpy --device="$device" --items=4194304 --arg=f32:2 \
   --arg='buf:f32[4194304]=1' --arg='buf:f32[4194304]=1' --arg=u32:4194304 --repeat=200 --time |
   tee "$results/trace_example.txt"
-"$build/bin/kdl" trace report "$results/trace_example.json" --html="$results/trace_example.html" \
+"$build/bin/kdl" trace report "$results/trace_example.json" \
   --folded="$results/trace_example.folded" | tee "$results/trace_report.txt"

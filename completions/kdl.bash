@@ -177,7 +177,7 @@ _kdl() {
       fi
       ;;
     trace)
-      options='--output --gpu-time --size= --html= --folded= --json='
+      options='--output --gpu-time --size= --folded= --json='
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
         _kdl_compgen -W 'report fold --' -- "$cur"
         return

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Results as one page that needs nothing else: page/bench.html with the JSON in it. */
+/* Results as one page that needs nothing else: page.html with the JSON in it. */
 #include "bench.h"
 
 #include "cli/input.h"
-#include "cli/page.h"
+#include "cli/output.h"
 #include "cli/report.h"
 
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The page lies in the program as it lies in the source. */
 __asm__(".pushsection .rodata\n"
@@ -22,8 +23,35 @@ __asm__(".pushsection .rodata\n"
 extern const char cli_bench_page[];
 extern const uint64_t cli_bench_page_size;
 
+/* Inside a script element a '<' could end it. */
+static void put_escaped(const char *json, size_t size, FILE *file) {
+  for (size_t i = 0; i < size; ++i) {
+    if (json[i] == '<')
+      fputs("\\u003c", file);
+    else
+      putc(json[i], file);
+  }
+}
+
+/* The JSON goes where the page says @DATA@. */
 kdl_status cli_bench_save_page(const char *path, const char *json, size_t size) {
-  return cli_page_save(path, cli_bench_page, cli_bench_page_size, json, size);
+  static const char mark[] = "@DATA@";
+  const char *page = cli_bench_page;
+  size_t before =
+      (size_t)((const char *)memmem(page, cli_bench_page_size, mark, sizeof mark - 1) - page);
+  size_t behind = before + sizeof mark - 1;
+  char *made = NULL;
+  size_t made_size = 0;
+  FILE *file = open_memstream(&made, &made_size);
+  if (file) {
+    fwrite(page, 1, before, file);
+    put_escaped(json, size, file);
+    fwrite(page + behind, 1, cli_bench_page_size - behind, file);
+  }
+  kdl_status status = file && fclose(file) == 0 ? cli_output_save(path, made, made_size)
+                                                : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  free(made);
+  return status;
 }
 
 /* Adds a file that was read through, and is one of ours. */

@@ -14,15 +14,12 @@ typedef void write_function(const cli_trace *trace, const cli_trace_sums *sums, 
 
 static const struct {
   const char *option;
-  bool is_page;
   write_function *write;
-} forms[] = {{"json", false, cli_trace_write_json},
-             {"html", true, cli_trace_write_json},
-             {"folded", false, cli_trace_write_folded}};
+} forms[] = {{"json", cli_trace_write_json}, {"folded", cli_trace_write_folded}};
 enum { form_count = sizeof forms / sizeof *forms };
 
-static kdl_status save(const char *path, bool is_page, write_function *write,
-                       const cli_trace *trace, const cli_trace_sums *sums) {
+static kdl_status save(const char *path, write_function *write, const cli_trace *trace,
+                       const cli_trace_sums *sums) {
   char *data = NULL;
   size_t size = 0;
   FILE *file = open_memstream(&data, &size);
@@ -30,7 +27,7 @@ static kdl_status save(const char *path, bool is_page, write_function *write,
     write(trace, sums, file);
   kdl_status status = file && fclose(file) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK)
-    status = is_page ? cli_trace_save_page(path, data, size) : cli_output_save(path, data, size);
+    status = cli_output_save(path, data, size);
   free(data);
   return status;
 }
@@ -41,7 +38,7 @@ static kdl_status save_forms(const cli_args *args, const cli_trace *trace,
   for (size_t i = 0; i < form_count && status == KDL_OK; ++i) {
     const char *path = cli_args_value(args, forms[i].option);
     if (path)
-      status = save(path, forms[i].is_page, forms[i].write, trace, sums);
+      status = save(path, forms[i].write, trace, sums);
   }
   return status;
 }
@@ -69,7 +66,7 @@ static kdl_status read_trace(const char *path, cli_trace *out_trace, cli_trace_s
 
 static int look(const cli_args *args, bool is_fold) {
   static const char *const of_run[] = {"gpu-time", "size", NULL};
-  static const char *const of_others[] = {"html", "json", "folded", NULL};
+  static const char *const of_others[] = {"json", "folded", NULL};
   static const char *const of_fold[] = {"output", NULL};
   const char *word = is_fold ? "trace fold" : "trace report";
   const char *on_stdout = NULL; /* then the text stays away */
@@ -86,7 +83,7 @@ static int look(const cli_args *args, bool is_fold) {
     status = read_trace(args->operands[1], &trace, &sums);
   if (status == KDL_OK && is_fold) {
     const char *path = cli_args_value(args, "output");
-    status = save(path ? path : "-", false, cli_trace_write_folded, &trace, &sums);
+    status = save(path ? path : "-", cli_trace_write_folded, &trace, &sums);
   } else if (status == KDL_OK) {
     if (!on_stdout)
       status = cli_trace_print(&trace, &sums);
@@ -99,7 +96,7 @@ static int look(const cli_args *args, bool is_fold) {
 }
 
 static int run_program(const cli_args *args) {
-  static const char *const of_report[] = {"html", "json", "folded", NULL};
+  static const char *const of_report[] = {"json", "folded", NULL};
   kdl_status status = refuse(args, of_report, "a program that is run");
   if (status == KDL_OK && args->operand_count == 0)
     status = kdl_fail(KDL_BAD_CALL, "found nothing after '--', expected a program");
@@ -121,7 +118,6 @@ static const cli_option options[] = {
      "the trace to write, default kdl-trace.json; of fold, the stacks, default standard output"},
     {"gpu-time", 0, CLI_FLAG, NULL, "also measure each kernel by the device's clock"},
     {"size", 0, CLI_ONCE, "BYTES", "memory for events, as 64M; default 16M, about 260,000 events"},
-    {"html", 0, CLI_ONCE, "F", "report: write one page with a flame graph and tables"},
     {"folded", 0, CLI_ONCE, "F", "report: write folded stacks, for FlameGraph and speedscope"},
     {"json", 0, CLI_ONCE, "F", "report: write the tables as JSON"},
     {NULL, 0, CLI_FLAG, NULL, NULL},

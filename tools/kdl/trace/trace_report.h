@@ -117,9 +117,6 @@ kdl_status cli_trace_print(const cli_trace *trace, const cli_trace_sums *sums);
 void cli_trace_write_folded(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 void cli_trace_write_json(const cli_trace *trace, const cli_trace_sums *sums, FILE *file);
 
-/* page/trace.html with that JSON in it. */
-kdl_status cli_trace_save_page(const char *path, const char *json, size_t size);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Running (trace_run.c)                                                                        */
 

@@ -108,7 +108,7 @@ static void pack(subject *its, way which, const uint8_t *data, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Measuring                                                                                    */
 
-/* From kdl_sym to a kernel that is loaded; opening the library is somebody else's. */
+/* From kdl_sym to a kernel that is loaded; opening the library is measured elsewhere. */
 static double use_once(const subject *its, way which) {
   int library = which == way_ready;
   kdl_library *lib;

@@ -181,7 +181,7 @@ def show(kdl, owner, path):
     x, y = owner.pointers()
     step = A * (COUNT - 1)
 
-    # The stream that is current, whoever made it.
+    # The stream that is current, also where other code made it.
     queue = kdl.make("kdl_queue_adopt", device, owner.stream())
     kdl.launch(kernel, queue, COUNT, a, x, y, n)
     expect("y[-1] after a launch on the current stream", owner.last(), 1 + step)

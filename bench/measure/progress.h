@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How far a measurement is, on a terminal, and whether somebody wants it to end. */
+/* How far a measurement is, on a terminal, and whether it was asked to end. */
 #ifndef KDL_BENCH_MEASURE_PROGRESS_H
 #define KDL_BENCH_MEASURE_PROGRESS_H
 
@@ -16,7 +16,7 @@ bool bench_stopped(void);
 void bench_progress(const char *what, size_t done, size_t all);
 void bench_progress_end(void);
 
-/* From now on nothing is shown: somebody else shows how far it is. */
+/* From now on nothing is shown: the caller shows how far it is. */
 void bench_progress_hide(void);
 
 #endif

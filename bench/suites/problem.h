@@ -19,7 +19,7 @@ typedef struct problem {
 /* Three images, of which the last in preference fits, so that every one is looked at. */
 kdl_status problem_of_three(problem *out_problem);
 
-/* So many images that a library for everybody holds, none of which fits an H200. */
+/* So many images that a library for all devices holds, none of which fits an H200. */
 kdl_status problem_of_many(size_t count, problem *out_problem);
 void problem_free(problem *asked);
 

@@ -41,7 +41,7 @@ EXPORT null_driver_launch *null_launch = do_nothing;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Devices. A backend that serves those libkdl finds itself has no `devices`; this one brings a
- * device that nobody else knows. */
+ * device that no other backend knows. */
 
 static char the_device; /* whatever the functions below need to know of it */
 

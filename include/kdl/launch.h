@@ -277,7 +277,7 @@ KDL_API kdl_status kdl_alloc(kdl_device *device, uint64_t size, kdl_buffer *out_
  * a second call harmless. NULL is allowed. */
 KDL_API kdl_status kdl_free(kdl_buffer *buffer);
 
-/* Memory that somebody else allocated on the device, and frees. */
+/* Memory that other code allocated on the device, and frees. */
 static inline kdl_buffer kdl_buffer_adopt(kdl_device *device, uint64_t address, uint64_t size) {
   kdl_buffer buffer;
   buffer.address = address;

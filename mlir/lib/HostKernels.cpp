@@ -161,8 +161,8 @@ Value KernelRewriter::itemCount() {
   return arith::MulIOp::create(builder, where, plane, param(HostBlock + 2));
 }
 
-/// Everybody writes down a value, waits for the subgroup, takes another's, and waits until that is
-/// read by all.
+/// Each work-item writes down a value, waits for the subgroup, takes another's, and waits until
+/// that is read by all.
 Value KernelRewriter::shuffle(gpu::ShuffleOp op, Value &valid) {
   Type i64 = builder.getI64Type();
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());

@@ -61,7 +61,7 @@ module attributes {gpu.container_module} {
     llvm.return
   }
 
-  // One of two ways launches: where they meet again, somebody may have to be waited for.
+  // One of two ways launches: where they meet again, a launch may have to be waited for.
   // CHECK-LABEL: llvm.func @branch(
   // CHECK-NOT: llvm.call
   // CHECK: gpu.launch_func

@@ -25,8 +25,8 @@ void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 
 
 /* KDL_OK, or the failure that names the first of its arguments that is NULL: for the pointers that
  * a public function needs, in the function itself. */
-#define KDL_GIVEN(...) (KDL_EACH(KDL_CACHED_ONE, _, __VA_ARGS__) KDL_OK)
-#define KDL_CACHED_ONE(p, a) !(a) ? kdl_fail_null(__func__, #a):
+#define KDL_GIVEN(...) (KDL_EACH(KDL_GIVEN_ONE, _, __VA_ARGS__) KDL_OK)
+#define KDL_GIVEN_ONE(p, a) !(a) ? kdl_fail_null(__func__, #a):
 kdl_status kdl_fail_null(const char *call, const char *name) __attribute__((cold));
 
 /* The status of the last failure on this thread, for callers of functions that return NULL. */

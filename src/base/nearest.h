@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What somebody may have meant by a word that nothing is called. */
+/* Which name may have been meant by a word that names nothing. */
 #ifndef KDL_BASE_NEAREST_H
 #define KDL_BASE_NEAREST_H
 

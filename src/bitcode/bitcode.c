@@ -64,8 +64,8 @@ static void open_cache(kdl_linked *linked) {
   linked->cache.mode = KDL_CACHE_OFF;
 }
 
-/* Lets somebody else who is making the same finish first, and looks again: it may be there by now.
- * One who did not make it has failed: waiting for the next who tries would put everybody in a row.
+/* Lets another process that is making the same finish first, and looks again: it may be there by
+ * now. One that did not make it has failed: waiting for the next that tries would put all in a row.
  */
 static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
   bool waited;

@@ -68,8 +68,8 @@ static void make_options(const kdl_link_task *task, kdl_words *options) {
   add_constants(options, task->constants);
 }
 
-/* Ours, but that what it says comes back to us, where somebody listens, and that it has no trace of
- * its own: in ours it is a layer. */
+/* Ours, but that what it says comes back to us, where there is a listener, and that it has no trace
+ * of its own: in ours it is a layer. */
 static void make_environment(kdl_words *list) {
   for (char **at = environ; at && *at; ++at) {
     if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))

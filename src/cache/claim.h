@@ -20,8 +20,8 @@ typedef struct kdl_cache_claim {
   char name[KDL_CACHE_NAME];
 } kdl_cache_claim;
 
-/* Waits, for at most so many milliseconds, while somebody else has the claim. *out_waited says that
- * somebody had: the entry may be there now. */
+/* Waits, for at most so many milliseconds, while another has the claim. *out_waited says that
+ * one had: the entry may be there now. */
 kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_string question,
                                      int64_t milliseconds, bool *out_waited);
 

@@ -5,7 +5,7 @@
  *
  *     KEY.kdl          an entry
  *     KEY.SALT.tmp     one that is being written, or that a killed process left
- *     KEY.lock         held while somebody makes that entry: cache/claim.h
+ *     KEY.lock         held while a process makes that entry: cache/claim.h
  *
  * Files of any other name are not touched. Every call opens the folder anew, so that one that
  * vanishes, or appears, is no state of this process.

@@ -30,7 +30,7 @@ void kdl_cache_name(kdl_string question, const char *suffix, char name[KDL_CACHE
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* Somebody else's file is not believed whatever it says: who may write it may write a good digest
+/* Another user's file is not used whatever it says: one who may write it may write a good digest
  * as well. */
 static kdl_status check_file(const struct stat *info) {
   if (!S_ISREG(info->st_mode))

@@ -2,7 +2,7 @@
 /*
  * The devices of this machine.
  *
- * A driver is asked when somebody first wants a device that it may show, and not again of itself:
+ * A driver is asked when a device that it may show is first wanted, and not again of itself:
  * starting one takes from milliseconds to seconds, and a program for one vendor's GPU should not
  * pay for the others. Each device that a driver shows becomes a kdl_device, which stays what it is
  * whatever is asked later. Where two drivers show one GPU, the device of its vendor's own driver

@@ -4,7 +4,7 @@
  *
  * Rules are compiled once, when the catalog is made. Kernel names come from the `kdl.kernel.NAME`
  * keys where an image has them, and then not a byte of the image is read; otherwise they are read
- * from the image when somebody first asks, and kept.
+ * from the image when first asked for, and kept.
  */
 #ifndef KDL_SELECT_CATALOG_H
 #define KDL_SELECT_CATALOG_H

@@ -3,8 +3,8 @@
  * Locks that a fork finds free.
  *
  * The child of a fork has one thread, and whatever the others held stays locked. So a fork waits
- * until no thread is between kdl_lock and kdl_unlock: what lies between is short and calls no other
- * else's code. What takes long (starting a driver, loading a module) is kdl_work, which one thread
+ * until no thread is between kdl_lock and kdl_unlock: what lies between is short and calls no code
+ * of others. What takes long (starting a driver, loading a module) is kdl_work, which one thread
  * does while others wait for the outcome, holding nothing; the child sees that it was left undone.
  */
 #ifndef KDL_SYSTEM_LOCK_H

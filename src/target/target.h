@@ -11,13 +11,13 @@
  * and when one of them fails, the compare that failed and the bits that were left over are the
  * reasons (kdl_match), in words if asked for (target/explain.h):
  *
+ *     kdl_image_desc cubin = {.kind = KDL_IMAGE_CUBIN, .arch = KDL_TEXT("sm_90a")};
+ *     kdl_device_desc rtx = {.family = KDL_FAMILY_NVPTX, .arch = KDL_TEXT("sm_120")};
  *     kdl_image_rule image;
  *     kdl_device_rule device;
- *     kdl_image_compile(&(kdl_image_desc){.kind = KDL_IMAGE_CUBIN, .arch = KDL_TEXT("sm_90a")},
- *                       &image);
- *     kdl_device_compile(&(kdl_device_desc){.family = KDL_FAMILY_NVPTX, .arch =
- * KDL_TEXT("sm_120")}, &device, NULL); kdl_match(&image, &device).reasons ==
- * KDL_REASON(ARCH_SPECIFIC_EXACT)
+ *     kdl_image_compile(&cubin, &image);
+ *     kdl_device_compile(&rtx, &device, NULL);
+ *     assert(kdl_match(&image, &device).reasons == KDL_REASON(ARCH_SPECIFIC_EXACT));
  *
  * Everything here is pure: no allocation, no I/O, no state. The rules and their sources are in
  * docs/targets.md.
@@ -72,7 +72,7 @@ typedef enum kdl_image_form {
   KDL_FORM_BITCODE, /* LLVM's or NVIDIA's: something else must link and compile it */
 } kdl_image_form;
 
-/* What is known of an image: the container's words, and what the image itself said where somebody
+/* What is known of an image: the container's words, and what the image itself said where it was
  * looked. Nothing is copied. */
 typedef struct kdl_image_desc {
   kdl_image_kind kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Device time: an event before a launch, one behind it, and the time between them by the device's
- * clock, asked for when somebody has waited. Nothing here waits, but for the first event of a
+ * clock, asked for after a wait. Nothing here waits, but for the first event of a
  * device, the anchor, from which the device's time is counted. Where that lies on the host's clock
  * is learnt from all of them (trace/correlation.h).
  *

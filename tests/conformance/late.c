@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* late LIBRARY FAKES: while threads launch on the host and on OpenCL, the drivers and devices of
- * other vendors come, are lost and come back. Nobody but who is lost notices. FAKES is the folder
+ * other vendors come, are lost and come back. Only work on a lost one fails. FAKES is the folder
  * of the fake drivers; OpenCL is the system's own, or else this returns 77. */
 #include "vendor.h"
 
@@ -170,7 +170,7 @@ static void expect_progress(const char *what) {
   printf("%s: %u of %zu go on\n", what, going, worker_count);
 }
 
-/* The worker fails of the loss, with these words, and nobody else does. */
+/* The worker fails of the loss, with these words, and no other does. */
 static void expect_lost(worker *lost, const char *words) {
   while (!atomic_load(&lost->failed))
     pause_briefly();

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* The first version of the interface, which counts in 32 bits: what dlsym finds under the bare
- * name. Nobody should call it. */
+ * name. It must not be called. */
 FAKE_EXPORT int cuDeviceTotalMem(unsigned *bytes, int device);
 
 int cuInit(unsigned flags) {

@@ -28,7 +28,7 @@ int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
 }
 ALSO(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);
 
-/* The context stays, as it does where somebody else retained it too. */
+/* The context stays, as it does where other code retained it too. */
 FAKE_EXPORT int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
@@ -123,7 +123,7 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
   return cuMemcpyHtoDAsync_v2(to, from, size, NULL);
 }
 
-/* Nobody that is tested here calls these four; liboffload wants them to be there. */
+/* Nothing that is tested here calls these four; liboffload wants them to be there. */
 #define NEVER_CALLED(name, parameters)                                                             \
   FAKE_EXPORT int name parameters;                                                                 \
   int name parameters {                                                                            \

@@ -26,7 +26,7 @@ enum {
   capture_invalidated = 901,
 };
 
-/* What is wrong with the code of whoever calls, and ends the process in the real runtime too. */
+/* What is wrong with the caller's code, and ends the process in the real runtime too. */
 __attribute__((noreturn)) void fake_hip_abort(const char *function, const char *words);
 
 /* The device that is current on this thread, as the object that its streams belong to. */

@@ -147,7 +147,7 @@ static int eat_memory(void) {
   const size_t piece = 1 << 20;
   size_t eaten = 0;
   for (;; ++eaten) {
-    char *volatile memory = malloc(piece); /* else compilers see that nobody reads it */
+    char *volatile memory = malloc(piece); /* else compilers see that it is not read */
     if (!memory)
       break;
     memset(memory, 1, piece);

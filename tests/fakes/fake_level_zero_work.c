@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Command lists, events, memory and launches of the fake Level Zero. Work is done by the call that
  * gives it; an error of the device shows at the next call that waits. With level_zero.lazy=1 events
- * are signalled no sooner than somebody waits for them or for their list. */
+ * are signalled no sooner than they or their list are waited for. */
 #include "fake_level_zero_state.h"
 
 #include <stdio.h>

@@ -175,12 +175,12 @@ void fake_heal(void) {
   pthread_mutex_unlock(&fake_lock);
 }
 
-/* Contexts of CUDA and HIP are everybody's. */
+/* Contexts of CUDA and HIP are the whole process's. */
 __attribute__((weak)) fake_kind fake_first_to_release(void) {
   return FAKE_STREAM;
 }
 
-/* "alive at exit: 2 stream" for what nobody gave back. */
+/* "alive at exit: 2 stream" for what was not given back. */
 __attribute__((destructor)) static void report(void) {
   for (fake_kind kind = fake_first_to_release(); kind < FAKE_KIND_COUNT; ++kind) {
     unsigned count = count_kind(kind);

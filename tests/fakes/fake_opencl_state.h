@@ -48,8 +48,8 @@ static inline void *fake_cl_leave(void *object, int32_t outcome, int32_t *error)
   return object;
 }
 
-/* Counts one reference more or less; deletes what nobody refers to. Faults are told, but what is
- * given back is given back, as by drivers that report an earlier error. */
+/* Counts one reference more or less; deletes what has no reference left. Faults are told, but what
+ * is given back is given back, as by drivers that report an earlier error. */
 int32_t fake_opencl_retain(const void *handle, fake_kind kind, int32_t stale, const char *function);
 int32_t fake_opencl_release(const void *handle, fake_kind kind, int32_t stale,
                             const char *function);

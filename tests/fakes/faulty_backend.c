@@ -25,8 +25,8 @@ kdl_backend_open_function kdl_backend_open;
 EXPORT atomic_int faulty_capturing; /* makes every queue look captured */
 EXPORT atomic_int faulty_loads;     /* modules that were loaded ... */
 EXPORT atomic_int faulty_unloads;   /* ... and unloaded */
-EXPORT atomic_int faulty_alive;     /* modules, queues, events and buffers that nobody gave back */
-EXPORT atomic_int faulty_faults;    /* injected since FAULTY last changed */
+EXPORT atomic_int faulty_alive;  /* modules, queues, events and buffers that were not given back */
+EXPORT atomic_int faulty_faults; /* injected since FAULTY last changed */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */

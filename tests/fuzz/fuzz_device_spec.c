@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Device specs from lines: what is accepted prints to a line that means the same, in text and in
- * JSON; what is refused has a story. */
+ * JSON; what is refused has a message. */
 #include "device/named.h"
 #include "device/spec_json.h"
 

@@ -48,7 +48,7 @@ static inline void fuzz_open_and_read(const uint8_t *data, size_t size) {
   kdl_library *lib;
   if (kdl_open_memory(data, size, NULL, &lib) != KDL_OK) {
     if (kdl_error_message()[0] == '\0')
-      abort(); /* every failure has a story */
+      abort(); /* every failure has a message */
     return;
   }
   for (size_t i = 0; i < kdl_image_count(lib) && i < 64; ++i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Traces, read and summed up: the parts add up, and every failure has a story. */
+/* Traces, read and summed up: the parts add up, and every failure has a message. */
 #include "base/error.h"
 #include "trace/trace_report.h"
 

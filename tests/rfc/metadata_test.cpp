@@ -180,7 +180,7 @@ const Case Cases[] = {
     {{{"min_gfx", "gfx1250"}}, GFX125, false},
     {{{"min_gfx", "gfx90a:cdna3"}}, Hopper, false},
 
-    // requires_features: all of them; a token nobody knows is one the device lacks.
+    // requires_features: all of them; an unknown token is one the device lacks.
     {{{"requires_features", "bf16"}}, Ampere, true},
     {{{"requires_features", "bf16"}}, Turing, false},
     {{{"requires_features", "bf16+fp8"}}, Hopper, true},
@@ -215,7 +215,7 @@ const Case Cases[] = {
     {{{"requires_features", "bf16 + fp8"}}, Hopper, false},
     {{{"requires_features", "BF16"}}, Hopper, false},
 
-    // Keys add up; keys that nobody knows are ignored.
+    // Keys add up; unknown keys are ignored.
     {{{"min_sm", "90"}, {"requires_features", "fp8"}}, Hopper, true},
     {{{"min_sm", "90"}, {"requires_features", "fp4"}}, Hopper, false},
     {{{"min_sm", "80"}, {"min_gfx", "gfx90a:cdna2"}}, Hopper, true},

@@ -208,7 +208,7 @@ static inline void check_memory_runs_out(const char *message) {
   end(&s);
 }
 
-/* An error of the kernel shows when somebody waits for it. */
+/* An error of the kernel shows when it is waited for. */
 static inline void check_illegal_address(int code, const char *message) {
   setup s = begin();
   setup wrong = s;

@@ -176,7 +176,7 @@ static inline void test_each_call_fails_once(void **state) {
     assert_true(fail_each_call_once(&fault_errors[i]) > 20);
 }
 
-/* Also while things are put away, when nobody can be told. */
+/* Also while things are put away, when no error can be returned. */
 static inline void test_the_device_is_lost(void **state) {
   (void)state;
   const fault_error *lost = &fault_errors[fault_error_count - 1];

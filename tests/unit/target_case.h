@@ -140,7 +140,7 @@ static inline void case_device_word(kdl_device_desc *desc, const char *word) {
     fail_msg("no such attribute: %s", word);
 }
 
-/* False where the description is refused, with the story in `out_error`. */
+/* False where the description is refused, with the message in `out_error`. */
 static inline bool case_device_try(device_case *device, const char *line,
                                    kdl_device_error *out_error) {
   memset(device, 0, sizeof *device);

@@ -174,7 +174,7 @@ static void test_memory_of_libkdl_stands(void **state) {
   assert_int_equal(GIVE(&k, &b, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &a, &b), KDL_OK);
   assert_given(0, 2);
-  /* Somebody else's, behind the end of ours. */
+  /* Memory of others, behind the end of ours. */
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
   assert_int_equal(GIVE(&k, &inside, &b), KDL_OK);
@@ -202,7 +202,7 @@ static void test_memory_is_given_again_after_a_free(void **state) {
   end(&k);
 }
 
-/* Given as somebody else's, who freed it; then libkdl got the same address. */
+/* Given as memory of others, who freed it; then libkdl got the same address. */
 static void test_memory_that_became_libkdls_is_given_again(void **state) {
   (void)state;
   kernel k;

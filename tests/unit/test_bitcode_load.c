@@ -238,7 +238,7 @@ static void needs_no_standard_streams(void **state) {
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Then nobody can know how it ended, but its report says that it is done. */
+/* Then it cannot be known how it ended, but its report says that it is done. */
 static void children_that_nobody_waits_for(void **state) {
   (void)state;
   signal(SIGCHLD, SIG_IGN);

@@ -73,7 +73,7 @@ static void a_hundred_at_once(void **state) {
   kdl_cache_claim_give_back(&claim);
 }
 
-/* Killed before, while and after the image is linked, loaded and stored: whoever comes next gets
+/* Killed before, while and after the image is linked, loaded and stored: the next process gets
  * what is right. */
 static void killed_at_any_moment(void **state) {
   (void)state;
@@ -144,8 +144,8 @@ static void write_beside(const char *path, const void *data, size_t size) {
   assert_int_equal(fclose(file), 0);
 }
 
-/* A copy of this program that belongs to somebody else and runs with his rights: root can make one,
- * unless the file system is mounted so that it has no effect. */
+/* A copy of this program that belongs to another user and runs with that user's rights: root can
+ * make one, unless the file system is mounted so that it has no effect. */
 static void secure_programs_link_nothing(void **state) {
   (void)state;
   char copy[128], library[128];
@@ -158,7 +158,7 @@ static void secure_programs_link_nothing(void **state) {
   uint8_t *data = read_file(self, &size);
   write_beside(copy, data, size);
   free(data);
-  snprintf(library, sizeof library, "%s/library", work); /* where somebody else can read it */
+  snprintf(library, sizeof library, "%s/library", work); /* where another user can read it */
   mixed_library made = open_mixed(with_fallback, 2);
   write_beside(library, made.data, made.size);
   free_mixed(&made);

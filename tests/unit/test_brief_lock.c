@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The lock of launches: one holder at a time, and nobody waits for ever. */
+/* The lock of launches: one holder at a time, and no thread waits for ever. */
 #include "support.h"
 
 #include "backends/common/brief_lock.h"
@@ -43,7 +43,7 @@ static void test_a_held_one_is_not_taken(void **state) {
   kdl_brief_lock mine = {0};
   assert_true(kdl_brief_lock_try(&mine));
   assert_false(kdl_brief_lock_try(&mine));
-  assert_false(kdl_brief_lock_leave(&mine)); /* nobody waits */
+  assert_false(kdl_brief_lock_leave(&mine)); /* no thread waits */
   assert_true(kdl_brief_lock_try(&mine));
   kdl_brief_lock_release(&mine);
   assert_int_equal(atomic_load(&mine.state), 0);

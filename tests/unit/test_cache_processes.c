@@ -12,7 +12,7 @@
 
 enum { numbers = 8 };
 
-/* Sizes depend on the number alone, so that whoever reads knows what to expect. */
+/* Sizes depend on the number alone, so that a reader knows what to expect. */
 static size_t size_of(unsigned number) {
   return number * number * 3000 + 1;
 }
@@ -115,7 +115,7 @@ static void many_at_once(void **state) {
   end_cache(&cache);
 }
 
-/* Somebody clears the cache, and removes its folder, all the time. */
+/* Another process clears the cache, and removes its folder, all the time. */
 static void folder_vanishes(void **state) {
   (void)state;
   kdl_cache_settings cache = new_cache();

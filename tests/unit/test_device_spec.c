@@ -123,7 +123,7 @@ static void test_the_longest_spec_fits_its_line(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Mistakes                                                                                     */
 
-/* A row without a story is no mistake. */
+/* A row without a message is no mistake. */
 static const struct {
   const char *line, *message;
 } mistakes[] = {

@@ -218,7 +218,7 @@ static void test_handles(void **state) {
       .size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 1, .native_context = &desc};
   assert_fails(driver->device_open(&desc, &other), KDL_BAD_CALL,
                "hip:1: found a context to be adopted, expected none: HIP has one a device, which "
-               "everybody shares");
+               "the whole process shares");
   desc = (kdl_backend_device){.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 7};
   expect("hip:7: hipSetDevice: hipErrorInvalidDevice (101)%s", WORDS("invalid device ordinal"));
   assert_fails(driver->device_open(&desc, &other), KDL_DEVICE, expected);

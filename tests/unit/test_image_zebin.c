@@ -107,8 +107,8 @@ static void a_name_outside_the_table_is_refused(void **state) {
   free(elf.data);
 }
 
-/* Sections that all share one long name would let a small file fill the memory of whoever collects
- * the names. */
+/* Sections that all share one long name would let a small file fill the memory of a reader that
+ * collects the names. */
 static void names_that_add_up_to_too_much_are_refused(void **state) {
   (void)state;
   enum { count = 200, length = 20000 };

@@ -126,7 +126,7 @@ static void pin(size_t cpu) {
 /* Launches until a subprocess has learnt to be elsewhere, wherever that is. */
 static void helpers_keep_away(void **state) {
   (void)state;
-  enum { groups = 1 << 20, most_launches = 1000 }; /* takes longer than waking somebody */
+  enum { groups = 1 << 20, most_launches = 1000 }; /* takes longer than waking a thread */
   cpu_set_t own;
   assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
   if (CPU_COUNT(&own) < 2)

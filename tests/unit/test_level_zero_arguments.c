@@ -105,7 +105,8 @@ static void test_wrong_arguments(void **state) {
   end(&s);
 }
 
-/* What the metadata says fills in what nobody else tells; structures have the alignment it says. */
+/* What the metadata says fills in what is not known otherwise; structures have the alignment it
+ * says. */
 static void test_a_structure_is_passed(void **state) {
   (void)state;
   setup s = begin();

@@ -329,7 +329,7 @@ static void test_host_memory(void **state) {
 }
 
 /* Where the driver signals late, an event that is recorded again must be another one: the fake
- * counts every reset that would let somebody wait for ever. */
+ * counts every reset that would let a thread wait for ever. */
 static void test_events_that_are_recorded_again(void **state) {
   (void)state;
   set("level_zero.lazy=1");

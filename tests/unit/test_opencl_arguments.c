@@ -82,7 +82,7 @@ static void test_fresh_memory_at_an_old_address(void **state) {
   end(&s);
 }
 
-/* When it is given back nobody tells us. */
+/* When it is given back is not known. */
 static void test_memory_of_the_caller_is_set_every_time(void **state) {
   (void)state;
   setup s = begin();
@@ -306,7 +306,8 @@ static void *visit(void *user) {
   pthread_barrier_wait(self->together);
   for (int i = 0; i < 3 && self->status == KDL_OK; ++i)
     self->status = run_saxpy(self->s, self->s->queue);
-  pthread_barrier_wait(self->together); /* nobody ends, and leaves its place to another, before */
+  pthread_barrier_wait(
+      self->together); /* no thread ends, and leaves its place to another, before */
   return NULL;
 }
 

@@ -63,7 +63,7 @@ static void test_what_opencl_does_not_have(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Queues and contexts                                                                          */
 
-/* Nobody can wait for the device's own queue, the first one that is made on it. */
+/* There is no waiting for the device's own queue, the first one that is made on it. */
 static void test_the_devices_own_queue_is_flushed(void **state) {
   (void)state;
   void *device = open_device(1);

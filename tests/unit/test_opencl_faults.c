@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Faults of OpenCL: see driver_faults.h. The queue is the device's own, which is flushed. What
- * fails may also not matter: a log that cannot be read, a property that nobody needs; what the
+ * fails may also not matter: a log that cannot be read, a property that is not needed; what the
  * driver does not tell of parameters the kernel's text does. */
 #include "opencl_support.h"
 

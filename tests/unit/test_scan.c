@@ -104,7 +104,7 @@ static void passes_over_what_is_none(void **state) {
   static const struct {
     size_t offset;
     uint8_t value;
-  } changes[] = {{fatbin_header, 77},      /* a kind that nobody writes */
+  } changes[] = {{fatbin_header, 77},      /* a kind that no tool writes */
                  {fatbin_header + 4, 8},   /* an entry shorter than an entry */
                  {fatbin_header + 8, 1},   /* sizes that do not add up */
                  {fatbin_header + 30, 77}, /* an architecture of millions */

@@ -181,7 +181,7 @@ static void test_no_image_crosses_vendors(void **state) {
   }
 }
 
-/* What some image offers exists for somebody: the lists would be worthless otherwise. */
+/* What some image offers, some device takes: the lists would be worthless otherwise. */
 static void test_the_lists_are_worth_something(void **state) {
   (void)state;
   int runs = 0;

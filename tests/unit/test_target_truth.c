@@ -164,7 +164,7 @@ static const row nvidia_driver[] = {
     {"ptx sm_90 v9.0", "cuda", "sm_90 driver=12.9", "ptx_isa_unknown_to_driver"},
     {"ptx sm_90 v9.1", "cuda", "sm_90 driver=13.0", "ptx_isa_unknown_to_driver"},
     {"ptx sm_90 v9.1", "cuda", "sm_90 driver=13.1 | sm_90", "runs"},
-    /* A version that nobody looked up is at least the first that knows the target. */
+    /* A version that was not looked up is at least the first that knows the target. */
     {"ptx sm_120", "cuda", "sm_120 driver=12.8 | sm_120 driver=13.0", "runs"},
     {"ptx sm_120", "cuda", "sm_120 driver=12.7", "ptx_isa_unknown_to_driver"},
     {"ptx sm_90a", "cuda", "sm_90 driver=12.0", "runs"},

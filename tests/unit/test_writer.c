@@ -225,9 +225,9 @@ static void set_id_bits_are_not_kept(void **state) {
   assert_int_equal(info.st_mode & 07777, 0755);
 }
 
-enum { somebody = 12345 };
+enum { other_user = 12345 };
 
-/* A folder that anybody may write to, and in it links and files of somebody else. */
+/* A folder that all may write to, and in it links and files of another user. */
 static void what_others_planted_leads_nowhere(void **state) {
   (void)state;
   if (geteuid() != 0) {
@@ -238,10 +238,10 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_int_equal(chmod("all", 01777), 0);
   assert_ok(kdl_file_save("precious", "old", 3));
   assert_int_equal(symlink("../precious", "all/planted"), 0);
-  assert_int_equal(lchown("all/planted", somebody, somebody), 0);
+  assert_int_equal(lchown("all/planted", other_user, other_user), 0);
   assert_int_equal(symlink("all/planted", "own"), 0);
   assert_int_equal(mkfifo("all/pipe", 0666), 0);
-  assert_int_equal(chown("all/pipe", somebody, somebody), 0);
+  assert_int_equal(chown("all/pipe", other_user, other_user), 0);
   assert_fails(kdl_file_save("all/planted", "new", 3), KDL_IO,
                "all/planted: cannot write there: found a link, pipe or the like of another user "
                "(number 12345) in a folder that anybody may write to: all/planted");
@@ -252,13 +252,13 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_int_equal(symlink("../precious", "all/own"), 0);
   assert_ok(kdl_file_save("all/own", "own", 3));
   expect_content("precious", "own");
-  assert_int_equal(chown("all", somebody, somebody), 0);
+  assert_int_equal(chown("all", other_user, other_user), 0);
   assert_ok(kdl_file_save("all/planted", "its", 3));
   expect_content("precious", "its");
   assert_int_equal(chown("all", 0, 0), 0);
   /* A file that is replaced does not stay another's. */
   assert_ok(kdl_file_save("all/f", "old", 3));
-  assert_int_equal(chown("all/f", somebody, somebody), 0);
+  assert_int_equal(chown("all/f", other_user, other_user), 0);
   assert_ok(kdl_file_save("all/f", "new", 3));
   struct stat info;
   assert_int_equal(stat("all/f", &info), 0);

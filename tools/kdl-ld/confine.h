@@ -5,9 +5,9 @@
  *
  *   limits              CPU time, memory, no core files
  *   no new privileges   what it starts gains no rights, whatever its mode bits say
- *   Landlock            files: those it was given on its command line, and the system's programs
- * and libraries; no TCP seccomp             no sockets, no other processes' memory, no namespaces,
- * no kernel interfaces that a compiler has no use for
+ *   Landlock            no files but those of its command line and the system's; no TCP
+ *   seccomp             no sockets, no memory of other processes, no namespaces, and no kernel
+ *                       interface that a compiler has no use for
  *
  * Where a kernel has no Landlock or no seccomp, the rest holds. KDL_LD_CONFINE=require refuses to
  * work there; KDL_LD_CONFINE=off does without both, for programs that need more than that.

@@ -15,7 +15,7 @@ void kdl_brief_lock_wait(kdl_brief_lock *lock) {
     syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, held_and_waited_for, NULL, NULL, 0);
 }
 
-/* Somebody may have taken the lock since: the one that is woken says again that it waits. */
+/* Another thread may have taken the lock since: the one that is woken says again that it waits. */
 void kdl_brief_lock_wake(kdl_brief_lock *lock) {
   atomic_fetch_and(&lock->state, ~(unsigned)KDL_BRIEF_WAITED_FOR);
   syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);

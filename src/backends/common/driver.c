@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* RTLD_NODELETE keeps the library should somebody else close it; RTLD_LOCAL keeps its symbols from
+/* RTLD_NODELETE keeps the library should other code close it; RTLD_LOCAL keeps its symbols from
  * the program's. */
 static void *system_open(void *user, const char *library) {
   (void)user;

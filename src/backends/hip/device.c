@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
- * that: each device has one, which everybody in the process shares. */
+ * that: each device has one, which the whole process shares. */
 #include "backends/hip/objects.h"
 
 #include <pthread.h>
@@ -109,7 +109,7 @@ kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device
   if (desc->native_context)
     return kdl_hip_host->fail(KDL_BAD_CALL, 0,
                               "hip:%u: found a context to be adopted, expected none: HIP has one a "
-                              "device, which everybody shares",
+                              "device, which the whole process shares",
                               desc->ordinal);
   kdl_status status = kdl_hip_load();
   if (status != KDL_OK)
@@ -125,7 +125,7 @@ void *kdl_hip_device_native(void *handle, kdl_native which) {
   return which == KDL_NATIVE_DEVICE ? (void *)(uintptr_t)device->ordinal : NULL;
 }
 
-/* The device's context is everybody's. */
+/* The device's context is the whole process's. */
 void kdl_hip_device_close(void *device, void *queue) {
   kdl_hip_queue_destroy(device, queue);
 }

@@ -138,7 +138,7 @@ static void keep_away(pool_place *place, int caller) {
   if (caller < 0 || sched_getaffinity(0, sizeof now, &now) != 0)
     return;
   if (!knows || !CPU_EQUAL(&now, &place->current))
-    place->allowed = now; /* at first, and when somebody else has set it */
+    place->allowed = now; /* at first, and when other code has set it */
   cpu_set_t others = place->allowed;
   CPU_CLR((size_t)caller, &others);
   bool moved = CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0;

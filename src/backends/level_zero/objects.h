@@ -23,7 +23,7 @@ typedef struct kdl_ze_pool kdl_ze_pool;
 /*
  * A point in a queue's work: an event of the driver's that is signalled there, once, and memory
  * that the device writes the time to. A stamp is taken for each record, since resetting an event
- * that somebody may still wait for would let him wait for ever, and comes back when all are done
+ * that a thread may still wait for would let it wait for ever, and comes back when all are done
  * with it.
  */
 typedef struct kdl_ze_stamp kdl_ze_stamp;

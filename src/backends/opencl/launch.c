@@ -136,7 +136,7 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
   return instance;
 }
 
-/* The arguments of an instance that several use are somebody else's by the time of the next
+/* The arguments of an instance that several use are another launch's by the time of the next
  * launch, so it is made anew. */
 static kdl_status launch_once(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {

@@ -45,7 +45,8 @@ def read_tree(root):
 
 def find(files, folder, included):
     """As the compiler would: beside the file, then in the folders that the build names."""
-    for start in (folder, "tools/kdl", "src", ""):
+    program = "/".join(folder.split("/")[:2])
+    for start in (folder, program, "tools/kdl", "src", ""):
         path = os.path.normpath(os.path.join(start, included))
         if path in files:
             return path

@@ -16,7 +16,7 @@
  *   - a library that it needs, other than libc and libm;
  *   - a symbol that is undefined and not weak, other than abort, bcmp, free, malloc, memcmp,
  *     memcpy, memmove, memset, strlen, __stack_chk_fail, __stack_chk_guard, and the functions of
- *     libm on doubles and floats (src/image/host_imports.def has their names).
+ *     libm on doubles and floats (src/image/host/host_imports.def has their names).
  *
  * The function runs one work-group per call and loops over the group's work-items itself: inside
  * the image the loop can be vectorised, and a call per work-item would cost more than most kernels

@@ -11,7 +11,7 @@
 #define KDL_CONTAINER_CONTAINER_H
 
 #include "base/arena.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 #include "container/source.h"
 
 #include <kdl/kdl.h>
@@ -50,7 +50,8 @@ enum {
   KDL_SAYS_KERNELS = 1 << 0, /* an index: kdl.kernel.NAME */
   KDL_SAYS_VERSION = 1 << 1, /* kdl.version, kdl.ptx_isa */
   KDL_SAYS_DIGEST = 1 << 2,  /* kdl.digest */
-  KDL_SAYS_RULES = 1 << 3, /* what is not libkdl's own: the keys of target/metadata.h, or others */
+  KDL_SAYS_RULES =
+      1 << 3, /* what is not libkdl's own: the keys of target/rules/metadata.h, or others */
 };
 
 typedef struct kdl_image {

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 #include "system/lock.h"
 
 #include <kdl/kdl.h>

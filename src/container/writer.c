@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "container/codec/deflate.h"
 #include "container/container.h"
-#include "container/deflate.h"
 #include "container/string_table.h"
 #include "system/file.h"
 

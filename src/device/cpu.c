@@ -7,8 +7,8 @@
  * use it is asked for before its use, not here.
  */
 #include "device/cpu.h"
-#include "target/aarch64.h"
-#include "target/x86.h"
+#include "target/families/aarch64.h"
+#include "target/families/x86.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "device/spec_values.h"
-#include "target/aarch64.h"
-#include "target/amdgcn.h"
-#include "target/x86.h"
+#include "target/families/aarch64.h"
+#include "target/families/amdgcn.h"
+#include "target/families/x86.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

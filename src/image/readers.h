@@ -45,8 +45,13 @@ kdl_params_reader kdl_ptx_read_params;
 kdl_params_reader kdl_spirv_read_params;
 kdl_params_reader kdl_zebin_read_params;
 
-void kdl_zebin_read_geometry(const uint8_t *data, size_t size, kdl_string kernel,
-                             kdl_image_geometry *geometry);
+typedef void kdl_geometry_reader(const uint8_t *data, size_t size, kdl_string kernel,
+                                 kdl_image_geometry *geometry);
+
+kdl_geometry_reader kdl_amdgpu_read_geometry;
+kdl_geometry_reader kdl_host_elf_read_geometry;
+kdl_geometry_reader kdl_spirv_read_geometry;
+kdl_geometry_reader kdl_zebin_read_geometry;
 
 kdl_status kdl_too_many_params(void);
 kdl_status kdl_no_such_kernel(kdl_string kernel);

@@ -3,7 +3,7 @@
 
 #include "system/environment.h"
 #include "system/lock.h"
-#include "target/x86.h"
+#include "target/families/x86.h"
 
 #include <string.h>
 #include <sys/syscall.h>

@@ -2,7 +2,7 @@
 #include "select/explain.h"
 
 #include "base/text.h"
-#include "target/explain.h"
+#include "target/explain/explain.h"
 
 #include <stdio.h>
 

@@ -17,7 +17,7 @@ enum kdl_reason_bit {
 
 typedef struct kdl_reason_row {
   const char *code;  /* "other_major": stable, for programs */
-  const char *words; /* in general; target/explain.h has them with the values of a case */
+  const char *words; /* in general; target/explain/explain.h has them with the values of a case */
   const char *fix;   /* "" where nothing general helps */
   unsigned distance; /* how far from running: 1 is a setting, 100 is another machine */
 } kdl_reason_row;

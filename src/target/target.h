@@ -9,7 +9,7 @@
  *     lo <= architecture <= hi,    needs & lacks == 0 in both words,
  *
  * and when one of them fails, the compare that failed and the bits that were left over are the
- * reasons (kdl_match), in words if asked for (target/explain.h):
+ * reasons (kdl_match), in words if asked for (target/explain/explain.h):
  *
  *     kdl_image_desc cubin = {.kind = KDL_IMAGE_CUBIN, .arch = KDL_TEXT("sm_90a")};
  *     kdl_device_desc rtx = {.family = KDL_FAMILY_NVPTX, .arch = KDL_TEXT("sm_120")};
@@ -25,7 +25,7 @@
 #ifndef KDL_TARGET_TARGET_H
 #define KDL_TARGET_TARGET_H
 
-#include "target/feature.h"
+#include "target/features/feature.h"
 #include "target/reasons.h"
 
 #include <kdl/kdl.h>

@@ -4,9 +4,9 @@
 #include "fake_hip_state.h"
 
 #include "base/bytes.h"
+#include "image/amd/limits.h"
 #include "image/image.h"
-#include "image/limits.h"
-#include "target/amdgcn.h"
+#include "target/families/amdgcn.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "fake_level_zero_state.h"
 
 #include "image/image.h"
-#include "target/intel.h"
+#include "target/families/intel.h"
 
 #include <elf.h>
 #include <stdio.h>

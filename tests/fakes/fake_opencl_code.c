@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "image/image.h"
 #include "image/params.h"
-#include "image/spirv_module.h"
+#include "image/spirv/spirv_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "fuzz_support.h"
 
 #include "base/bytes.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Metadata: the input is lines of key=value. The five keys are read and told apart, every value is
  * tried as a kernel's key, and an image with all of them is matched and explained. */
-#include "target/explain.h"
+#include "target/explain/explain.h"
 #include "target/kernel_key.h"
-#include "target/metadata.h"
+#include "target/rules/metadata.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 
 #include "../unit/llvm_rule.h"
 #include "device/spec.h"
-#include "target/amdgcn.h"
+#include "target/families/amdgcn.h"
 #include "target/target.h"
 
 #include <kdl/kdl.h>

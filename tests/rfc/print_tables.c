@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What libkdl's tables say about the vocabulary, one tab-separated line per fact, for tables.py,
  * which compares docs/metadata.md with it. */
-#include "target/amdgcn.h"
-#include "target/feature.h"
-#include "target/intel.h"
-#include "target/metadata.h"
+#include "target/families/amdgcn.h"
+#include "target/families/intel.h"
+#include "target/features/feature.h"
+#include "target/rules/metadata.h"
 #include "target/target.h"
 
 #include <stdio.h>

@@ -135,7 +135,7 @@ def aarch64_detection(facts):
 
 
 def alias_rows(facts, source):
-    text = (source / "src/target/feature.c").read_text()
+    text = (source / "src/target/features/feature.c").read_text()
     for which, place in (("x86", "x86-64"), ("aarch64", "AArch64")):
         body = re.search(rf"{which}_aliases\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
         names = {re.sub("[-_.]", "", name): name for name, *_ in facts[which]}

@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "base/bytes.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

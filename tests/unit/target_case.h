@@ -12,7 +12,7 @@
 #ifndef KDL_TESTS_UNIT_TARGET_CASE_H
 #define KDL_TESTS_UNIT_TARGET_CASE_H
 
-#include "target/explain.h"
+#include "target/explain/explain.h"
 #include "target/target.h"
 
 #include <setjmp.h>

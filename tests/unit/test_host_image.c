@@ -3,7 +3,7 @@
 #include "launch_support.h"
 
 #include "backends/host/host.h"
-#include "image/host_object.h"
+#include "image/host/host_object.h"
 
 #include <elf.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bit_writer.h"
-#include "image/bitstream.h"
+#include "image/llvm/bitstream.h"
 #include "image_support.h"
 
 #define HOST "x86_64-unknown-linux-gnu"

@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "base/bytes.h"
-#include "image/host_object.h"
+#include "image/host/host_object.h"
 
 #include <elf.h>
 

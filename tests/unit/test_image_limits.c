@@ -3,8 +3,8 @@
 #include "support.h"
 
 #include "base/text.h"
+#include "image/amd/limits.h"
 #include "image/elf_file.h"
-#include "image/limits.h"
 
 static kdl_status read_limits(const char *file, const char *kernel, kdl_image_limits *out_limits) {
   size_t size;

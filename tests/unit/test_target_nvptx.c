@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA: names, Tegra parts, PTX versions, tokens, and the order among images. */
-#include "target/nvptx.h"
+#include "target/families/nvptx.h"
 
 #include "target_case.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The YAML of .ze_info: what Intel's compiler writes, in the shapes that YAML allows for it, and
  * what is refused. */
-#include "image/ze_info.h"
+#include "image/intel/ze_info.h"
 
 #include "base/text.h"
 #include "image_support.h"

@@ -3,7 +3,7 @@
 #ifndef KDL_LD_LINK_REPORT_H
 #define KDL_LD_LINK_REPORT_H
 
-#include "emit.h"
+#include "emit/emit.h"
 
 /* `error` is NULL where all went well; `output` where there is none. The caller frees *out_text. */
 kdl_status ld_report_make(const ld_linker *linker, const ld_output *output, const char *error,

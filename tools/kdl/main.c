@@ -5,7 +5,7 @@
 #include "cli/report.h"
 #include "cli/response.h"
 #include "commands.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 
 #include <kdl/kdl.h>
 

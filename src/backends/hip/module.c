@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "image/amd/limits.h"
 #include "image/elf_file.h"
-#include "image/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

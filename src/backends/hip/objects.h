@@ -7,7 +7,7 @@
 #include "backends/common/launch.h"
 #include "backends/common/params.h"
 #include "backends/hip/driver.h"
-#include "image/limits.h"
+#include "image/amd/limits.h"
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */

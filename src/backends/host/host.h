@@ -9,7 +9,7 @@
 #ifndef KDL_BACKENDS_HOST_HOST_H
 #define KDL_BACKENDS_HOST_HOST_H
 
-#include "image/host_object.h"
+#include "image/host/host_object.h"
 
 #include <kdl/backend.h>
 #include <kdl/host_abi.h>

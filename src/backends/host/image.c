@@ -2,7 +2,7 @@
 /*
  * Shared objects out of memory, mapped here and not by the C library's loader, which trusts what it
  * maps: docs/decisions/0008-own-loader.md. Everything that is used was checked before
- * (image/host_object.h).
+ * (image/host/host_object.h).
  *
  * Segments that are not written are mapped from a memory file, so that no memory was ever both
  * writable and executable, and tools show where code comes from; the rest is copied. A reference to
@@ -11,7 +11,7 @@
  */
 #include "backends/host/host.h"
 #include "base/bytes.h"
-#include "image/host_imports.h"
+#include "image/host/host_imports.h"
 #include "system/file.h"
 #include "system/loader.h"
 #include "system/memory_file.h"

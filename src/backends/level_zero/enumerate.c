@@ -2,7 +2,7 @@
 /* Intel GPUs, through the Level Zero loader. Devices of other sorts that it may show (NPUs) take no
  * kernels of ours and are passed over. */
 #include "backends/level_zero/driver.h"
-#include "target/intel.h"
+#include "target/families/intel.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "cc/examine.h"
 
 #include "base/error.h"
-#include "image/spirv_module.h"
+#include "image/spirv/spirv_module.h"
 #include "images/names.h"
 #include "images/signatures.h"
 

@@ -10,8 +10,8 @@
 #include "cc/group_variables.h"
 #include "cc/signature.h"
 #include "cc/wrapper.h"
-#include "image/host_object.h"
-#include "image/limits.h"
+#include "image/amd/limits.h"
+#include "image/host/host_object.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "target/aarch64.h"
-#include "target/amdgcn.h"
-#include "target/nvptx.h"
-#include "target/x86.h"
+#include "target/families/aarch64.h"
+#include "target/families/amdgcn.h"
+#include "target/families/nvptx.h"
+#include "target/families/x86.h"
 
 #include <stdio.h>
 #include <string.h>

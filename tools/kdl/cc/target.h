@@ -12,7 +12,7 @@
 #ifndef KDL_TOOL_CC_TARGET_H
 #define KDL_TOOL_CC_TARGET_H
 
-#include "target/feature.h"
+#include "target/features/feature.h"
 
 #include <kdl/kdl.h>
 

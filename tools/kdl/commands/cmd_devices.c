@@ -6,7 +6,7 @@
 #include "cli/text.h"
 #include "commands.h"
 #include "registry/discover.h"
-#include "target/intel.h"
+#include "target/families/intel.h"
 
 #include <inttypes.h>
 #include <stdio.h>

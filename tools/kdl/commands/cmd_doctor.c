@@ -8,7 +8,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 #include "commands.h"
-#include "container/codec.h"
+#include "container/codec/codec.h"
 #include "library/search.h"
 #include "registry/discover.h"
 #include "system/environment.h"

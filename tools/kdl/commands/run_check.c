@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/kernel_name.h"
 #include "image/geometry.h"
-#include "image/host_object.h"
+#include "image/host/host_object.h"
 #include "target/kernel_key.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "images/holdings.h"
 #include "images/kinds.h"
 #include "library/selection.h"
-#include "target/x86.h"
+#include "target/families/x86.h"
 
 #include <stdio.h>
 #include <stdlib.h>

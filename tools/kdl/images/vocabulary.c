@@ -4,7 +4,7 @@
 #include "base/nearest.h"
 #include "container/digest.h"
 #include "target/kernel_key.h"
-#include "target/metadata.h"
+#include "target/rules/metadata.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define KDL_TOOL_VOCABULARY_H
 
 #include "base/text.h"
-#include "target/feature.h"
+#include "target/features/feature.h"
 
 #include <kdl/kdl.h>
 

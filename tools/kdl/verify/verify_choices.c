@@ -6,8 +6,8 @@
 #include "images/holdings.h"
 #include "images/kinds.h"
 #include "library/library.h"
-#include "target/amdgcn.h"
-#include "target/explain.h"
+#include "target/explain/explain.h"
+#include "target/families/amdgcn.h"
 #include "target/kernel_key.h"
 #include "verify/verify.h"
 

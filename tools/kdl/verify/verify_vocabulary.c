@@ -3,7 +3,7 @@
 #include "images/vocabulary.h"
 #include "library/library.h"
 #include "target/kernel_key.h"
-#include "target/metadata.h"
+#include "target/rules/metadata.h"
 #include "verify/verify.h"
 
 typedef struct {

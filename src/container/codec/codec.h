@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Decompression for containers that need it. Each codec's library is opened at run time on first
+ * use, so that libkdl itself needs libc alone; a build without the codec (KDL_WITH_ZSTD=OFF and
+ * the like), or a machine without its library, gives KDL_UNSUPPORTED with the name of what is
+ * missing.
+ */
+#ifndef KDL_CONTAINER_CODEC_CODEC_H
+#define KDL_CONTAINER_CODEC_CODEC_H
+
+#include <kdl/kdl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum kdl_codec {
+  KDL_CODEC_NONE = 0,
+  KDL_CODEC_ZSTD,
+  KDL_CODEC_ZLIB,
+  KDL_CODEC_LZ4,    /* one raw LZ4 block, as CUDA fatbins use it */
+  KDL_CODEC_VENDOR, /* undone by the vendor's own tools only: listed, never inflated */
+} kdl_codec;
+
+/* "zstd", "zlib", "lz4", "vendor"; "none" for KDL_CODEC_NONE. */
+const char *kdl_codec_name(kdl_codec codec);
+
+/* KDL_OK where the codec can be used here, else KDL_UNSUPPORTED with the reason recorded. */
+kdl_status kdl_codec_check(kdl_codec codec);
+
+/* Inflates all of `packed` into exactly `inflated_size` bytes at `out`. A stream that ends early,
+ * goes on, or is damaged is KDL_BAD_FILE with a message that says which (no file name; the caller
+ * prefixes it). */
+kdl_status kdl_inflate(kdl_codec codec, const void *packed, size_t packed_size, void *out,
+                       size_t inflated_size);
+
+/* Inflates step by step; for codecs that can (zstd, zlib). */
+typedef struct kdl_inflater kdl_inflater;
+
+kdl_status kdl_inflater_create(kdl_codec codec, const void *packed, size_t packed_size,
+                               kdl_inflater **out_inflater);
+void kdl_inflater_destroy(kdl_inflater *inflater);
+
+/* The packed bytes lie at another address now. */
+void kdl_inflater_move(kdl_inflater *inflater, const void *packed);
+
+/* Inflates until at least `want` more bytes are at `out` (at most `capacity`). Returns the count in
+ * *out_count; fewer than `want` only on failure. */
+kdl_status kdl_inflater_read(kdl_inflater *inflater, void *out, size_t want, size_t capacity,
+                             size_t *out_count);
+
+/* KDL_OK if the stream ends here: no output is left, and no input but zero padding. */
+kdl_status kdl_inflater_finish(kdl_inflater *inflater);
+
+#endif

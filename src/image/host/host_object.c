@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "image/host/host_object.h"
+#include "base/text.h"
+
+#include "base/bytes.h"
+#include "image/host/host_imports.h"
+#include "image/readers.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+  segment_limit = 64, /* of all kinds */
+  page = 4096,        /* the smallest of any machine here */
+  dynamic_size = 16,
+  hash_header = 16,
+};
+
+/* By tag, of those that are numbered through. */
+enum { tag_count = 38 };
+
+typedef struct {
+  uint64_t values[tag_count];
+  uint64_t places[tag_count]; /* in the file; 0 where the tag is not there */
+  uint64_t gnu_hash;
+  uint64_t gnu_hash_place;
+} dynamic_table;
+
+#define UNSUPPORTED(...) kdl_fail(KDL_UNSUPPORTED, __VA_ARGS__)
+
+/* ------------------------------------------------------------------------------------------ */
+/* Addresses                                                                                    */
+
+static uint64_t end_of_page(uint64_t address) {
+  return (address + page - 1) / page * page;
+}
+
+static const kdl_host_segment *segment_of(const kdl_host_object *object, uint64_t address) {
+  for (size_t i = 0; i < object->segment_count; ++i) {
+    const kdl_host_segment *segment = &object->segments[i];
+    if (address >= segment->address && address - segment->address < segment->memory_size)
+      return segment;
+  }
+  return NULL;
+}
+
+const uint8_t *kdl_host_object_at(const kdl_host_object *object, uint64_t address, uint64_t size) {
+  const kdl_host_segment *segment = segment_of(object, address);
+  if (!segment || !kdl_in_range(address - segment->address, size, segment->file_size))
+    return NULL;
+  return object->data + segment->offset + (address - segment->address);
+}
+
+bool kdl_host_object_has(const kdl_host_object *object, uint64_t address, uint64_t size,
+                         bool writes, bool executes) {
+  const kdl_host_segment *segment = segment_of(object, address);
+  return segment && kdl_in_range(address - segment->address, size, segment->memory_size) &&
+         (!writes || segment->writes) && (!executes || segment->executes);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Segments                                                                                     */
+
+static kdl_status check_header(const uint8_t *data, size_t size) {
+  uint16_t type, machine;
+  if (size < sizeof(Elf64_Ehdr) || memcmp(data, ELFMAG, SELFMAG) != 0)
+    return kdl_image_malformed(0, "ELF header", "found none, expected a shared object");
+  type = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_type));
+  machine = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_machine));
+  if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB ||
+      (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_RISCV))
+    return UNSUPPORTED("found machine %u in %s bits, expected x86-64, AArch64 or RISC-V in 64",
+                       machine, data[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+  if (type != ET_DYN)
+    return UNSUPPORTED("found %s (e_type %u), expected a shared object: link it with -shared",
+                       type == ET_REL ? "a relocatable object" : "no shared object", type);
+  return KDL_OK;
+}
+
+static kdl_status check_load(const kdl_host_object *object, uint64_t at,
+                             const kdl_host_segment *segment) {
+  uint64_t before = object->end;
+  if (!kdl_in_range(segment->offset, segment->file_size, object->size))
+    return kdl_image_malformed(at, "segment",
+                               "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                               ", expected them inside the image's %zu bytes",
+                               segment->file_size, segment->offset, object->size);
+  if (segment->file_size > segment->memory_size ||
+      (segment->executes && segment->file_size < segment->memory_size))
+    return kdl_image_malformed(at, "segment",
+                               "found 0x%" PRIx64 " bytes of the file in 0x%" PRIx64
+                               " of memory, expected %s",
+                               segment->file_size, segment->memory_size,
+                               segment->executes ? "as many, of code" : "no more");
+  if (segment->align > page << 18 || (segment->align & (segment->align - 1)) ||
+      (segment->offset - segment->address) & (segment->align ? segment->align - 1 : 0) ||
+      (segment->offset - segment->address) % page)
+    return kdl_image_malformed(at, "segment",
+                               "found 0x%" PRIx64 " of the file at the address 0x%" PRIx64
+                               " with an alignment of 0x%" PRIx64
+                               ", expected a power of two that both agree with, and pages",
+                               segment->offset, segment->address, segment->align);
+  if (segment->address > KDL_HOST_LIMIT_SPAN ||
+      segment->memory_size > KDL_HOST_LIMIT_SPAN - segment->address)
+    return kdl_image_malformed(at, "segment",
+                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                               ", expected them below 2 GiB",
+                               segment->memory_size, segment->address);
+  if (object->segment_count && segment->address / page <= (before - 1) / page)
+    return kdl_image_malformed(at, "segment",
+                               "found the address 0x%" PRIx64
+                               ", expected a page behind the segment before it, which ends at "
+                               "0x%" PRIx64,
+                               segment->address, before);
+  if (segment->writes && segment->executes)
+    return UNSUPPORTED("found a segment that is written and executed, which a host image cannot "
+                       "have");
+  return KDL_OK;
+}
+
+static kdl_status add_segment(kdl_host_object *object, uint64_t at, const uint8_t *header) {
+  uint32_t flags = kdl_load_u32(header + offsetof(Elf64_Phdr, p_flags));
+  kdl_host_segment segment = {
+      .address = kdl_load_u64(header + offsetof(Elf64_Phdr, p_vaddr)),
+      .memory_size = kdl_load_u64(header + offsetof(Elf64_Phdr, p_memsz)),
+      .offset = kdl_load_u64(header + offsetof(Elf64_Phdr, p_offset)),
+      .file_size = kdl_load_u64(header + offsetof(Elf64_Phdr, p_filesz)),
+      .align = kdl_load_u64(header + offsetof(Elf64_Phdr, p_align)),
+      .writes = flags & PF_W,
+      .executes = flags & PF_X,
+  };
+  if (segment.memory_size == 0 && segment.file_size == 0)
+    return KDL_OK;
+  kdl_status status = check_load(object, at, &segment);
+  if (status != KDL_OK)
+    return status;
+  if (object->segment_count == KDL_HOST_LIMIT_SEGMENTS)
+    return kdl_image_malformed(at, "segment", "found more than %d that are loaded, expected fewer",
+                               KDL_HOST_LIMIT_SEGMENTS);
+  object->end = segment.address + segment.memory_size;
+  object->align = segment.align > object->align ? segment.align : object->align;
+  object->segments[object->segment_count++] = segment;
+  return KDL_OK;
+}
+
+static kdl_status thread_local_found(const char *what) {
+  return UNSUPPORTED(
+      "found thread-local variables (%.128s), which a host image cannot have: glibc's "
+      "calls for them lose vector registers; compile the kernels again with this "
+      "version of kdl cc",
+      what);
+}
+
+/* *dynamic gets the table's place, which is empty where there is none. */
+static kdl_status read_segments(kdl_host_object *object, kdl_host_extent *dynamic) {
+  const uint8_t *data = object->data;
+  uint64_t table = kdl_load_u64(data + offsetof(Elf64_Ehdr, e_phoff));
+  uint64_t count = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_phnum));
+  uint16_t entry = kdl_load_u16(data + offsetof(Elf64_Ehdr, e_phentsize));
+  if (entry != sizeof(Elf64_Phdr) || count > segment_limit ||
+      !kdl_in_range(table, count * sizeof(Elf64_Phdr), object->size))
+    return kdl_image_malformed(offsetof(Elf64_Ehdr, e_phoff), "e_phoff",
+                               "found %" PRIu64 " segments of %u bytes at 0x%" PRIx64
+                               ", expected at most %d of %zu inside the image's %zu bytes",
+                               count, entry, table, segment_limit, sizeof(Elf64_Phdr),
+                               object->size);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t at = table + i * sizeof(Elf64_Phdr);
+    const uint8_t *header = data + at;
+    kdl_host_extent extent = {kdl_load_u64(header + offsetof(Elf64_Phdr, p_vaddr)),
+                              kdl_load_u64(header + offsetof(Elf64_Phdr, p_memsz))};
+    kdl_status status = KDL_OK;
+    switch (kdl_load_u32(header)) {
+    case PT_LOAD:
+      status = add_segment(object, at, header);
+      break;
+    case PT_DYNAMIC:
+      if (dynamic->size)
+        status = kdl_image_malformed(at, "PT_DYNAMIC", "found a second one, expected one");
+      *dynamic = extent;
+      break;
+    case PT_GNU_RELRO:
+      object->read_only = extent;
+      break;
+    case PT_TLS:
+      if (extent.size)
+        status = thread_local_found("PT_TLS");
+      break;
+    case PT_GNU_STACK:
+      if (kdl_load_u32(header + offsetof(Elf64_Phdr, p_flags)) & PF_X)
+        status = UNSUPPORTED("found code that asks for an executable stack, which a host image "
+                             "cannot have");
+      break;
+    default:
+      break;
+    }
+    if (status != KDL_OK)
+      return status;
+  }
+  if (!object->segment_count || !dynamic->size)
+    return kdl_image_malformed(table, "segments", "found no %s one, expected a shared object",
+                               object->segment_count ? "dynamic" : "loadable");
+  const kdl_host_segment *holds = segment_of(object, object->read_only.address);
+  if (object->read_only.size &&
+      (!holds || !holds->writes ||
+       !kdl_in_range(object->read_only.address - holds->address, object->read_only.size,
+                     end_of_page(holds->address + holds->memory_size) - holds->address)))
+    return kdl_image_malformed(table, "PT_GNU_RELRO",
+                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                               ", expected them in a segment that is written",
+                               object->read_only.size, object->read_only.address);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The dynamic section                                                                          */
+
+static kdl_status read_dynamic(const kdl_host_object *object, kdl_host_extent extent,
+                               dynamic_table *out) {
+  const uint8_t *entries = kdl_host_object_at(object, extent.address, extent.size);
+  if (!entries)
+    return kdl_image_malformed(0, "PT_DYNAMIC",
+                               "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                               ", expected them in the file's part of a segment",
+                               extent.size, extent.address);
+  for (uint64_t at = 0; extent.size - at >= dynamic_size; at += dynamic_size) {
+    uint64_t tag = kdl_load_u64(entries + at), value = kdl_load_u64(entries + at + 8);
+    uint64_t place = (uint64_t)(entries - object->data) + at;
+    if (tag == DT_NULL)
+      return KDL_OK;
+    if (tag == DT_GNU_HASH) {
+      out->gnu_hash = value;
+      out->gnu_hash_place = place;
+    } else if (tag < tag_count && tag != DT_NEEDED) {
+      out->values[tag] = value;
+      out->places[tag] = place;
+    }
+  }
+  return kdl_image_malformed((uint64_t)(entries - object->data), "PT_DYNAMIC",
+                             "found no DT_NULL, expected one as its end");
+}
+
+static kdl_status outside(uint64_t place, const char *what, uint64_t address, uint64_t size) {
+  return kdl_image_malformed(place, what,
+                             "found 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                             ", expected them in the file's part of a segment",
+                             size, address);
+}
+
+/* A table of entries of a fixed size, by the tags of its address, its size, and an entry's. */
+static kdl_status read_table(const kdl_host_object *object, const dynamic_table *dynamic,
+                             const char *what, int address_tag, int size_tag, int entry_tag,
+                             uint64_t entry_size, kdl_host_extent *out) {
+  kdl_host_extent table = {dynamic->values[address_tag], dynamic->values[size_tag]};
+  uint64_t place = dynamic->places[address_tag];
+  if (!place && !table.size)
+    return KDL_OK;
+  if (table.size % entry_size ||
+      (entry_tag && dynamic->places[entry_tag] && dynamic->values[entry_tag] != entry_size))
+    return kdl_image_malformed(
+        place, what,
+        "found 0x%" PRIx64 " bytes of entries of %" PRIu64 ", expected a multiple of %" PRIu64,
+        table.size, entry_tag ? dynamic->values[entry_tag] : entry_size, entry_size);
+  if (table.size && !kdl_host_object_at(object, table.address, table.size))
+    return outside(place, what, table.address, table.size);
+  if (table.size)
+    *out = table;
+  return KDL_OK;
+}
+
+/* The hash tables are not used but for this: the symbol table does not say how long it is. */
+static kdl_status count_by_gnu_hash(const kdl_host_object *object, const dynamic_table *dynamic,
+                                    uint64_t *out_count) {
+  const uint8_t *header = kdl_host_object_at(object, dynamic->gnu_hash, hash_header);
+  if (!header)
+    return outside(dynamic->gnu_hash_place, "DT_GNU_HASH", dynamic->gnu_hash, hash_header);
+  uint64_t buckets = kdl_load_u32(header), first = kdl_load_u32(header + 4);
+  uint64_t words = kdl_load_u32(header + 8);
+  uint64_t table = dynamic->gnu_hash + hash_header + words * 8, chains = table + buckets * 4;
+  const uint8_t *bucket = kdl_host_object_at(object, table, buckets * 4);
+  if (!bucket)
+    return outside(dynamic->gnu_hash_place, "DT_GNU_HASH", table, buckets * 4);
+  uint64_t last = 0;
+  for (uint64_t i = 0; i < buckets; ++i) {
+    uint64_t begin = kdl_load_u32(bucket + i * 4);
+    last = begin > last ? begin : last;
+  }
+  *out_count = first;
+  if (last == 0) { /* GNU ld then writes 1, and puts the strings behind the symbols */
+    uint64_t symbols = dynamic->values[DT_SYMTAB], strings = dynamic->values[DT_STRTAB];
+    if (first == 1 && strings > symbols)
+      *out_count = (strings - symbols) / KDL_HOST_SYMBOL_SIZE;
+    return KDL_OK;
+  }
+  for (uint64_t i = last; last >= first; ++i) {
+    const uint8_t *chain = kdl_host_object_at(object, chains + (i - first) * 4, 4);
+    if (!chain)
+      break;
+    if (kdl_load_u32(chain) & 1) {
+      *out_count = i + 1;
+      return KDL_OK;
+    }
+  }
+  return kdl_image_malformed(dynamic->gnu_hash_place, "DT_GNU_HASH",
+                             "found a chain from symbol %" PRIu64
+                             " on without an end, expected one inside the table, which begins "
+                             "with symbol %" PRIu64,
+                             last, first);
+}
+
+static kdl_status count_symbols(const kdl_host_object *object, const dynamic_table *dynamic,
+                                uint64_t *out_count) {
+  if (dynamic->gnu_hash_place)
+    return count_by_gnu_hash(object, dynamic, out_count);
+  uint64_t table = dynamic->values[DT_HASH];
+  const uint8_t *header = dynamic->places[DT_HASH] ? kdl_host_object_at(object, table, 8) : NULL;
+  if (!header)
+    return outside(dynamic->places[DT_HASH], "DT_HASH", table, 8);
+  *out_count = kdl_load_u32(header + 4);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Symbols                                                                                      */
+
+kdl_host_symbol kdl_host_object_symbol(const kdl_host_object *object, uint64_t index) {
+  const uint8_t *at = kdl_host_object_at(
+      object, object->symbols.address + index * KDL_HOST_SYMBOL_SIZE, KDL_HOST_SYMBOL_SIZE);
+  const uint8_t *strings =
+      kdl_host_object_at(object, object->strings.address, object->strings.size);
+  uint8_t info = at[offsetof(Elf64_Sym, st_info)];
+  uint8_t visibility = at[offsetof(Elf64_Sym, st_other)] & 3;
+  uint16_t section = kdl_load_u16(at + offsetof(Elf64_Sym, st_shndx));
+  kdl_host_symbol symbol = {
+      .name = (const char *)strings + kdl_load_u32(at),
+      .type = ELF64_ST_TYPE(info),
+      .binding = ELF64_ST_BIND(info),
+      .is_defined = section != SHN_UNDEF,
+      .is_absolute = section == SHN_ABS,
+      .address = kdl_load_u64(at + offsetof(Elf64_Sym, st_value)),
+      .size = kdl_load_u64(at + offsetof(Elf64_Sym, st_size)),
+  };
+  symbol.is_visible = symbol.is_defined && symbol.binding != STB_LOCAL &&
+                      (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
+  return symbol;
+}
+
+bool kdl_host_object_find(const kdl_host_object *object, const char *name,
+                          kdl_host_symbol *out_symbol) {
+  for (uint64_t i = 1; i < object->symbol_count; ++i) {
+    *out_symbol = kdl_host_object_symbol(object, i);
+    if (out_symbol->is_visible && strcmp(out_symbol->name, name) == 0)
+      return true;
+  }
+  return false;
+}
+
+static kdl_status check_symbol(const kdl_host_object *object, uint64_t index) {
+  uint64_t place =
+      (uint64_t)(kdl_host_object_at(object, object->symbols.address, 1) - object->data) +
+      index * KDL_HOST_SYMBOL_SIZE;
+  uint32_t name = kdl_load_u32(object->data + place);
+  if (name >= object->strings.size)
+    return kdl_image_malformed(place, "symbol",
+                               "found a name at 0x%" PRIx32
+                               " of the string table, expected less than 0x%" PRIx64,
+                               name, object->strings.size);
+  kdl_host_symbol symbol = kdl_host_object_symbol(object, index);
+  if (symbol.type == STT_TLS)
+    return thread_local_found(symbol.name);
+  if (!symbol.is_defined) {
+    kdl_string asked = {symbol.name, strnlen(symbol.name, KDL_HOST_LIMIT_IMPORT)};
+    if (index && symbol.binding != STB_WEAK && kdl_host_import_of(asked) == KDL_HOST_IMPORT_NONE)
+      return UNSUPPORTED("it needs '%.128s', which it does not define and a host image cannot "
+                         "count on: <kdl/host_abi.h> lists what it can",
+                         symbol.name);
+    return KDL_OK;
+  }
+  if (symbol.type == STT_GNU_IFUNC)
+    return UNSUPPORTED("%.128s is chosen when it is loaded (IFUNC), which a host image cannot have",
+                       symbol.name);
+  bool is_function = symbol.type == STT_FUNC;
+  if ((is_function || symbol.type == STT_OBJECT) && !symbol.is_absolute &&
+      !kdl_host_object_has(object, symbol.address, symbol.size, false, is_function))
+    return kdl_image_malformed(place, "symbol",
+                               "found %.128s of 0x%" PRIx64 " bytes at the address 0x%" PRIx64
+                               ", expected it in a segment%s",
+                               symbol.name, symbol.size, symbol.address,
+                               is_function ? " of code" : "");
+  return KDL_OK;
+}
+
+static kdl_status read_symbols(kdl_host_object *object, const dynamic_table *dynamic) {
+  kdl_status status =
+      read_table(object, dynamic, "DT_STRTAB", DT_STRTAB, DT_STRSZ, 0, 1, &object->strings);
+  if (status == KDL_OK)
+    status = count_symbols(object, dynamic, &object->symbol_count);
+  if (status != KDL_OK)
+    return status;
+  const uint8_t *strings =
+      kdl_host_object_at(object, object->strings.address, object->strings.size);
+  if (object->strings.size == 0 || strings[0] || strings[object->strings.size - 1])
+    return kdl_image_malformed(dynamic->places[DT_STRTAB], "DT_STRTAB",
+                               "found %s, expected strings that begin and end with a NUL",
+                               object->strings.size ? "other bytes" : "no table");
+  object->symbols =
+      (kdl_host_extent){dynamic->values[DT_SYMTAB], object->symbol_count * KDL_HOST_SYMBOL_SIZE};
+  if (object->symbol_count == 0 ||
+      !kdl_host_object_at(object, object->symbols.address, object->symbols.size) ||
+      (dynamic->places[DT_SYMENT] && dynamic->values[DT_SYMENT] != KDL_HOST_SYMBOL_SIZE))
+    return outside(dynamic->places[DT_SYMTAB], "DT_SYMTAB", object->symbols.address,
+                   object->symbols.size);
+  /* They are read once more when the image was loaded. */
+  if (segment_of(object, object->symbols.address)->writes ||
+      segment_of(object, object->strings.address)->writes)
+    return kdl_image_malformed(
+        dynamic->places[DT_SYMTAB], "DT_SYMTAB",
+        "found names in a segment that is written, expected them in another");
+  for (uint64_t i = 0; status == KDL_OK && i < object->symbol_count; ++i)
+    status = check_symbol(object, i);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The whole                                                                                    */
+
+/* Whose functions the process has anyway: see host_imports.def. */
+static bool is_known_library(const char *name) {
+  static const char *const names[] = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libc.so",
+                                      "ld-linux-"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    bool is_prefix = names[i][strlen(names[i]) - 1] == '-';
+    if (is_prefix ? kdl_starts_with(name, names[i]) : strcmp(name, names[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
+static kdl_status check_needed(const kdl_host_object *object, kdl_host_extent extent) {
+  const uint8_t *entries = kdl_host_object_at(object, extent.address, extent.size);
+  const uint8_t *strings =
+      kdl_host_object_at(object, object->strings.address, object->strings.size);
+  for (uint64_t at = 0; kdl_load_u64(entries + at) != DT_NULL; at += dynamic_size) {
+    uint64_t name = kdl_load_u64(entries + at + 8);
+    if (kdl_load_u64(entries + at) != DT_NEEDED)
+      continue;
+    if (name >= object->strings.size)
+      return kdl_image_malformed((uint64_t)(entries - object->data) + at, "DT_NEEDED",
+                                 "found a name at 0x%" PRIx64
+                                 " of the string table, expected less than 0x%" PRIx64,
+                                 name, object->strings.size);
+    if (!is_known_library((const char *)strings + name))
+      return UNSUPPORTED("it needs the library '%.128s', expected none but libc and libm: link it "
+                         "into the image",
+                         (const char *)strings + name);
+  }
+  return KDL_OK;
+}
+
+static kdl_status check_function(const kdl_host_object *object, const char *what,
+                                 uint64_t function) {
+  if (function && !kdl_host_object_has(object, function, 1, false, true))
+    return kdl_image_malformed(
+        0, what, "found the address 0x%" PRIx64 ", expected one in a segment of code", function);
+  return KDL_OK;
+}
+
+static kdl_status read_relocations(kdl_host_object *object, const dynamic_table *dynamic) {
+  kdl_status status = KDL_OK;
+  if (dynamic->places[DT_REL] ||
+      (dynamic->places[DT_PLTREL] && dynamic->values[DT_PLTREL] != DT_RELA))
+    return UNSUPPORTED("found relocations without addends (DT_REL), expected DT_RELA");
+  if (dynamic->places[DT_TEXTREL] || dynamic->values[DT_FLAGS] & DF_TEXTREL)
+    return UNSUPPORTED("found relocations of code (DT_TEXTREL), which a host image cannot have: "
+                       "compile it with -fPIC");
+  if (dynamic->places[DT_PREINIT_ARRAY])
+    return UNSUPPORTED("found DT_PREINIT_ARRAY, which programs have, expected a shared object");
+  status = read_table(object, dynamic, "DT_RELA", DT_RELA, DT_RELASZ, DT_RELAENT,
+                      KDL_HOST_RELOCATION_SIZE, &object->relocations[0]);
+  if (status == KDL_OK)
+    status = read_table(object, dynamic, "DT_JMPREL", DT_JMPREL, DT_PLTRELSZ, 0,
+                        KDL_HOST_RELOCATION_SIZE, &object->relocations[1]);
+  if (status == KDL_OK)
+    status = read_table(object, dynamic, "DT_RELR", DT_RELR, DT_RELRSZ, DT_RELRENT, 8,
+                        &object->relative);
+  if (status == KDL_OK)
+    status = read_table(object, dynamic, "DT_INIT_ARRAY", DT_INIT_ARRAY, DT_INIT_ARRAYSZ, 0, 8,
+                        &object->init_array);
+  if (status == KDL_OK)
+    status = read_table(object, dynamic, "DT_FINI_ARRAY", DT_FINI_ARRAY, DT_FINI_ARRAYSZ, 0, 8,
+                        &object->fini_array);
+  object->init = dynamic->values[DT_INIT];
+  object->fini = dynamic->values[DT_FINI];
+  return status;
+}
+
+kdl_status kdl_host_object_open(const void *data, size_t size, kdl_host_object *out_object) {
+  kdl_host_object object = {.data = data, .size = size, .align = page};
+  kdl_host_extent extent = {0, 0};
+  dynamic_table dynamic = {{0}, {0}, 0, 0};
+  kdl_status status = check_header(data, size);
+  if (status == KDL_OK) {
+    object.machine = kdl_load_u16(object.data + offsetof(Elf64_Ehdr, e_machine));
+    status = read_segments(&object, &extent);
+  }
+  if (status == KDL_OK)
+    status = read_dynamic(&object, extent, &dynamic);
+  if (status == KDL_OK)
+    status = read_symbols(&object, &dynamic);
+  if (status == KDL_OK)
+    status = check_needed(&object, extent);
+  if (status == KDL_OK)
+    status = read_relocations(&object, &dynamic);
+  if (status == KDL_OK)
+    status = kdl_host_object_check_relocations(&object);
+  if (status == KDL_OK)
+    status = check_function(&object, "DT_INIT", object.init);
+  if (status == KDL_OK)
+    status = check_function(&object, "DT_FINI", object.fini);
+  if (status == KDL_OK)
+    *out_object = object;
+  return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the words of a reason and the words of its fix have in common. */
+#ifndef KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
+#define KDL_TARGET_EXPLAIN_EXPLAIN_PARTS_H
+
+#include "target/explain/explain.h"
+
+/* Text that may come from a file; nothing in it may reach a terminal. */
+void kdl_say(kdl_out *out, kdl_string text);
+
+/* "12.9" */
+void kdl_say_version(kdl_out *out, uint32_t number);
+
+/* What the image says of its PTX, or else the least that its target implies. */
+uint32_t kdl_mismatch_ptx(const kdl_mismatch *mismatch);
+
+typedef enum kdl_missing { KDL_MISSING_LACKS, KDL_MISSING_OFF, KDL_MISSING_REFUSED } kdl_missing;
+
+/* The tokens the image needs and the device does not have, for one of three reasons. */
+kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *mismatch, kdl_missing why);
+
+static inline kdl_out kdl_out_start(char *buffer, size_t size) {
+  if (size)
+    buffer[0] = '\0';
+  return (kdl_out){buffer, size, 0};
+}
+
+#endif

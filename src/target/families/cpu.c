@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "target/families/cpu.h"
+
+#include "target/requirements.h"
+
+void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+                   kdl_image_rule *rule) {
+  kdl_feature_set set;
+  if (!parse(desc->arch, &set, NULL)) {
+    kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
+    return;
+  }
+  if (rule->kind == KDL_IMAGE_UNKNOWN)
+    rule->kind = KDL_IMAGE_OBJECT;
+  if (rule->kind != KDL_IMAGE_OBJECT && rule->kind != KDL_IMAGE_BITCODE) {
+    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+    return;
+  }
+  rule->form = rule->kind == KDL_IMAGE_BITCODE ? KDL_FORM_BITCODE : KDL_FORM_HOST;
+  kdl_rule_arch(rule, KDL_ARCH(family, 0), KDL_ARCH(family, 0));
+  kdl_feature_join(&rule->needs, set);
+}
+
+bool kdl_cpu_device(const kdl_device_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
+                    kdl_device_rule *rule, kdl_feature_set *has, kdl_parse_error *out_error) {
+  kdl_feature_set set;
+  if (!parse(desc->arch, &set, out_error))
+    return false;
+  rule->arch = KDL_ARCH(family, 0);
+  kdl_feature_join(has, set);
+  kdl_feature_add(has, KDL_NEED_KIND + KDL_IMAGE_OBJECT);
+  return true;
+}

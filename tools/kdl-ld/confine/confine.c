@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "confine/confine.h"
+
+#include "base/error.h"
+#include "confine/filter.h"
+#include "confine/landlock.h"
+#include "emit/image_programs.h"
+#include "emit/program.h"
+#include "library/search.h"
+#include "system/environment.h"
+#include "system/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Limits                                                                                       */
+
+/* Damaged bitcode makes LLVM loop, allocate without end, or die. Less may have been set already.
+ * The hard limit is set as well, so that what runs here cannot raise it again. */
+static void limit(int resource, rlim_t most) {
+  struct rlimit now;
+  if (getrlimit((__rlimit_resource_t)resource, &now) != 0)
+    return;
+  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+    now.rlim_max = most;
+  if (now.rlim_cur == RLIM_INFINITY || now.rlim_cur > now.rlim_max)
+    now.rlim_cur = now.rlim_max;
+  setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+void ld_confine_limits(void) {
+  enum { seconds = 120 };
+  limit(RLIMIT_CPU, seconds);
+  limit(RLIMIT_CORE, 0);
+#ifndef LD_SANITIZED /* a sanitizer's shadow memory alone is larger */
+  limit(RLIMIT_AS, (rlim_t)16 << 30);
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+/* A library, or a folder of them: what is linked there from elsewhere is meant too. */
+static void allow_library(ld_landlock *landlock, const char *path) {
+  char **files;
+  size_t count;
+  ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
+  if (kdl_search_folder(path, &files, &count) != KDL_OK || !files)
+    return;
+  for (size_t i = 0; i < count; ++i)
+    ld_landlock_allow(landlock, files[i], LD_LANDLOCK_READ);
+  kdl_search_folder_free(files, count);
+}
+
+/* Files that are open already need no right; others are written beside and renamed, where links
+ * lead. */
+static void allow_output(ld_landlock *landlock, const char *path) {
+  char end[PATH_MAX];
+  if (!path || strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+      kdl_file_follow(path, end) != KDL_OK)
+    return;
+  ld_landlock_allow(landlock, end, LD_LANDLOCK_WRITE);
+  char *slash = strrchr(end, '/');
+  if (slash)
+    slash[1] = '\0';
+  ld_landlock_allow(landlock, slash ? end : ".", LD_LANDLOCK_FILL);
+}
+
+/* A program with the libraries that were installed beside it. */
+static void allow_program(ld_landlock *landlock, const char *path) {
+  char real[PATH_MAX], beside[PATH_MAX];
+  static const char *const below[] = {"../lib", "../lib64"};
+  if (!realpath(path, real))
+    return;
+  ld_landlock_allow(landlock, real, LD_LANDLOCK_RUN);
+  for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
+    int folder = (int)(strrchr(real, '/') - real);
+    if (snprintf(beside, sizeof beside, "%.*s/%s", folder, real, below[i]) < (int)sizeof beside)
+      ld_landlock_allow(landlock, beside, LD_LANDLOCK_RUN);
+  }
+}
+
+/* Where the loader finds libraries: of programs that are not the system's, these may be anywhere.
+ */
+static void allow_listed(ld_landlock *landlock, const char *list) {
+  for (const char *at = list; at && *at;) {
+    char folder[PATH_MAX];
+    size_t length = strcspn(at, ":");
+    if (length && length < sizeof folder) {
+      snprintf(folder, sizeof folder, "%.*s", (int)length, at);
+      ld_landlock_allow(landlock, folder, LD_LANDLOCK_RUN);
+    }
+    at += length + (at[length] == ':');
+  }
+}
+
+static void allow_system(ld_landlock *landlock) {
+  static const char *const folders[] = {"/usr",
+                                        "/bin",
+                                        "/lib",
+                                        "/lib64",
+                                        "/lib32",
+                                        "/nix/store",
+                                        "/gnu/store",
+                                        "/etc/ld.so.cache",
+                                        "/etc/ld.so.preload"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i)
+    ld_landlock_allow(landlock, folders[i], LD_LANDLOCK_RUN);
+  ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_WRITE);
+  ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_READ);
+  allow_listed(landlock, getenv("LD_LIBRARY_PATH"));
+#ifdef LD_SANITIZED /* its reports look there */
+  ld_landlock_allow(landlock, "/proc/self", LD_LANDLOCK_READ);
+#endif
+}
+
+static bool restrict_files(const ld_request *request, const char *builtin, int *out_problem,
+                           int *out_version) {
+  ld_landlock landlock = ld_landlock_begin();
+  ld_program program;
+  allow_system(&landlock);
+  if (ld_program_find_lld(&program))
+    allow_program(&landlock, program.path);
+  if (ld_program_find_ptxas(&program))
+    allow_program(&landlock, program.path);
+  if (request) {
+    ld_landlock_allow(&landlock, request->path, LD_LANDLOCK_READ);
+    for (size_t i = 0; i < request->libraries.count; ++i)
+      allow_library(&landlock, request->libraries.items[i]);
+    allow_output(&landlock, request->output);
+    allow_output(&landlock, request->report);
+  }
+  if (builtin)
+    ld_landlock_allow(&landlock, builtin, LD_LANDLOCK_READ);
+  bool is_done = ld_landlock_end(&landlock);
+  *out_problem = landlock.problem;
+  *out_version = landlock.version;
+  return is_done;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+static kdl_status read_setting(bool *out_off, bool *out_required) {
+  const char *word = kdl_environment("KDL_LD_CONFINE");
+  *out_off = word && strcmp(word, "off") == 0;
+  *out_required = word && strcmp(word, "require") == 0;
+  if (!word || *out_off || *out_required || strcmp(word, "on") == 0)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL, "KDL_LD_CONFINE: found \"%s\", expected on, off or require", word);
+}
+
+kdl_status ld_confine(const ld_request *request, const char *builtin,
+                      ld_confinement *out_confinement) {
+  ld_confinement made = {.landlock = 0};
+  bool is_required;
+  kdl_status status = read_setting(&made.is_off, &is_required);
+  if (status != KDL_OK)
+    return status;
+  kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
+  made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  if (!made.is_off) {
+    int version;
+    if (restrict_files(request, builtin, &made.landlock_problem, &version))
+      made.landlock = version;
+    made.seccomp_problem = ld_filter_install();
+    made.has_seccomp = made.seccomp_problem == 0;
+  }
+  *out_confinement = made;
+  if (is_required && !made.landlock)
+    return kdl_fail(KDL_UNSUPPORTED, "KDL_LD_CONFINE=require: Landlock is not in force here: %s",
+                    strerror(made.landlock_problem));
+  if (is_required && !made.has_seccomp)
+    return kdl_fail(KDL_UNSUPPORTED, "KDL_LD_CONFINE=require: seccomp is not in force here: %s",
+                    strerror(made.seccomp_problem));
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What holds                                                                                   */
+
+static bool can_open(const char *path, int flags) {
+  int fd = open(path, flags | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    close(fd);
+  return fd >= 0;
+}
+
+static bool can_connect(void) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0)
+    close(fd);
+  return fd >= 0;
+}
+
+static bool can_raise_limits(void) {
+  struct rlimit now;
+  if (getrlimit(RLIMIT_CPU, &now) != 0)
+    return false;
+  ++now.rlim_max;
+  return setrlimit(RLIMIT_CPU, &now) == 0;
+}
+
+static void print_limit(const char *key, int resource) {
+  struct rlimit now;
+  if (getrlimit((__rlimit_resource_t)resource, &now) != 0 || now.rlim_cur == RLIM_INFINITY)
+    printf("%s none\n", key);
+  else
+    printf("%s %" PRIu64 "\n", key, (uint64_t)now.rlim_cur);
+}
+
+/* Tried, not claimed. */
+kdl_status ld_confine_print(void) {
+  ld_confinement made;
+  char planted[64];
+  kdl_status status = ld_confine(NULL, NULL, &made);
+  if (status != KDL_OK)
+    return status;
+  snprintf(planted, sizeof planted, "/tmp/kdl-ld-%d", (int)getpid());
+  print_limit("cpu_seconds", RLIMIT_CPU);
+  print_limit("memory", RLIMIT_AS);
+  printf("no_new_privileges %s\n", made.has_no_new_privileges ? "yes" : "no");
+  if (made.landlock)
+    printf("landlock %d\n", made.landlock);
+  else
+    printf("landlock no: %s\n",
+           made.is_off ? "KDL_LD_CONFINE=off" : strerror(made.landlock_problem));
+  if (made.has_seccomp)
+    printf("seccomp yes\n");
+  else
+    printf("seccomp no: %s\n", made.is_off ? "KDL_LD_CONFINE=off" : strerror(made.seccomp_problem));
+  printf("read_etc_passwd %s\n", can_open("/etc/passwd", O_RDONLY) ? "allowed" : "refused");
+  bool can_write = can_open(planted, O_WRONLY | O_CREAT | O_EXCL);
+  if (can_write)
+    unlink(planted);
+  printf("write_tmp %s\n", can_write ? "allowed" : "refused");
+  printf("socket %s\n", can_connect() ? "allowed" : "refused");
+  printf("raise_limits %s\n", can_raise_limits() ? "allowed" : "refused");
+  return KDL_OK;
+}

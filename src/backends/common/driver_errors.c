@@ -5,14 +5,35 @@
 
 enum { call_size = 1024, words_size = 256 };
 
-kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
-                                  const char *format, va_list args) {
+const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t count, int error) {
+  for (size_t i = 0; i < count; ++i) {
+    if (names[i].error == error)
+      return names[i].name;
+  }
+  return "unknown error";
+}
+
+kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                     const char *format, va_list args) {
   char call[call_size];
   char words[words_size];
   vsnprintf(call, sizeof call, format, args);
   errors->describe(error, words, sizeof words);
   return (*errors->host)
       ->fail(errors->status(error), error, "%s:%u: %s: %s", errors->backend, ordinal, call, words);
+}
+
+kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                  const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_driver_errors_fail_va(errors, ordinal, error, format, args);
+  va_end(args);
+  return status;
+}
+
+kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal) {
+  return (*errors->host)->fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
 }
 
 void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,

@@ -19,10 +19,24 @@ typedef struct kdl_driver_errors {
   kdl_status (*status)(int error);
 } kdl_driver_errors;
 
+/* A driver that has no words for its errors: their names, from its header. */
+typedef struct kdl_driver_error_name {
+  int error;
+  const char *name;
+} kdl_driver_error_name;
+
+/* "unknown error" where it is none of `count`. */
+const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t count, int error);
+
 /* Records the failure of a call and returns its status. */
 kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
-                                  const char *format, va_list args)
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                     const char *format, va_list args)
     __attribute__((format(printf, 4, 0)));
+
+/* The same for memory of the process: "cuda:0: no memory". */
+kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal);
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,

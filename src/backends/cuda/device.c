@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which context is current while one of them is spoken to. */
+#include "backends/common/open_devices.h"
 #include "backends/cuda/objects.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda
     return KDL_OK;
   int error = kdl_cuda.context_push(context);
   if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_fail(device->ordinal, error, "cuCtxPushCurrent_v2");
+    return out_scope->status = kdl_cuda_fail(device->ordinal, error, "cuCtxPushCurrent_v2");
   out_scope->pushed = current || !device->is_kept;
   return KDL_OK;
 }
@@ -50,7 +50,8 @@ kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *fo
     return KDL_OK;
   va_list args;
   va_start(args, format);
-  kdl_status status = kdl_cuda_fail_va(scope->ordinal, error, format, args);
+  kdl_status status =
+      kdl_driver_errors_fail_va(&kdl_cuda_errors, scope->ordinal, error, format, args);
   va_end(args);
   return status;
 }
@@ -58,22 +59,17 @@ kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *fo
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-/* The caller's context must be one of the device. */
-static kdl_status adopt_context(kdl_cuda_device *device) {
+kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, const char *what) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->adopted, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, context, &scope) != KDL_OK)
+    return scope.status;
   int number = -1;
-  status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
-  if (status != KDL_OK)
+  kdl_status status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
+  if (status != KDL_OK || number == device->number)
     return status;
-  if (number != device->number)
-    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
-                               "cuda:%u: the context to be adopted is one of another device",
-                               device->ordinal);
-  device->context = device->adopted;
-  return KDL_OK;
+  return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
+                             "cuda:%u: the %s to be adopted is one of another device",
+                             device->ordinal, what);
 }
 
 /* The primary context is held until the process ends: what others keep in it outlives us. */
@@ -81,8 +77,10 @@ static kdl_status open_context(kdl_cuda_device *device) {
   int error = kdl_cuda.device_get(&device->number, (int)device->ordinal);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDeviceGet");
-  if (device->adopted)
-    return adopt_context(device);
+  if (device->adopted) {
+    device->context = device->adopted;
+    return kdl_cuda_check_context(device, device->adopted, "context");
+  }
   error = kdl_cuda.context_retain(&device->context, device->number);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_fail(device->ordinal, error, "cuDevicePrimaryCtxRetain");
@@ -90,43 +88,29 @@ static kdl_status open_context(kdl_cuda_device *device) {
   return KDL_OK;
 }
 
-/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_cuda_device *open_devices;
-
-static kdl_status open_locked(const kdl_backend_device *desc, kdl_cuda_device **out_device) {
-  for (kdl_cuda_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context) {
-      *out_device = device;
-      return KDL_OK;
-    }
-  }
+static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   kdl_cuda_device *device = calloc(1, sizeof *device);
   if (!device)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", desc->ordinal);
+    return kdl_driver_errors_no_memory(&kdl_cuda_errors, desc->ordinal);
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_status status = open_context(device);
-  if (status != KDL_OK) {
+  if (status == KDL_OK)
+    *out_device = device;
+  else
     free(device);
-    return status;
-  }
-  device->next = open_devices;
-  open_devices = device;
-  *out_device = device;
-  return KDL_OK;
+  return status;
 }
 
+static kdl_open_devices open_devices = {
+    .errors = &kdl_cuda_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* CUDA numbers a device as long as the process runs, so that the number is identity enough. */
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {
+  kdl_backend_device wanted = *desc;
+  wanted.identity = NULL;
   kdl_status status = kdl_cuda_load();
-  if (status != KDL_OK)
-    return status;
-  kdl_cuda_device *device = NULL;
-  pthread_mutex_lock(&open_lock);
-  status = open_locked(desc, &device);
-  pthread_mutex_unlock(&open_lock);
-  *out_device = device;
-  return status;
+  return status == KDL_OK ? kdl_open_devices_get(&open_devices, &wanted, out_device) : status;
 }
 
 void *kdl_cuda_device_native(void *handle, kdl_native which) {

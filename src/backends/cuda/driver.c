@@ -3,7 +3,6 @@
 
 #include "backends/common/load.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,28 +75,12 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_driver_errors errors = {"cuda", &kdl_cuda_host, describe, status_of};
-
-kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_list args) {
-  return kdl_driver_errors_fail(&errors, ordinal, error, format, args);
-}
-
-kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_status status = kdl_cuda_fail_va(ordinal, error, format, args);
-  va_end(args);
-  return status;
-}
+const kdl_driver_errors kdl_cuda_errors = {"cuda", &kdl_cuda_host, describe, status_of};
 
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_CUDA_ERROR_NO_DEVICE;
-  kdl_backend_report(&errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
-                     error);
-}
-
-void kdl_cuda_note(uint32_t ordinal, int error, const char *call) {
-  kdl_driver_errors_note(&errors, ordinal, error, call);
+  kdl_backend_report(&kdl_cuda_errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
+                     call, error);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -136,7 +119,7 @@ kdl_driver kdl_cuda_driver = {
 };
 
 kdl_status kdl_cuda_load(void) {
-  return kdl_backend_load(&kdl_cuda_driver, &errors, ready);
+  return kdl_backend_load(&kdl_cuda_driver, &kdl_cuda_errors, ready);
 }
 
 bool kdl_cuda_has_libraries(void) {

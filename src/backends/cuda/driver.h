@@ -3,12 +3,9 @@
 #ifndef KDL_BACKENDS_CUDA_DRIVER_H
 #define KDL_BACKENDS_CUDA_DRIVER_H
 
+#include "backends/common/driver_errors.h"
 #include "backends/common/found.h"
 #include "backends/cuda/abi.h"
-
-#include <kdl/backend.h>
-
-#include <stdarg.h>
 
 typedef struct kdl_cuda_api {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters) int(*field) parameters;
@@ -37,17 +34,16 @@ bool kdl_cuda_has_libraries(void);
 /* Whether the driver shows one device. */
 bool kdl_cuda_is_alone(void);
 
+extern const kdl_driver_errors kdl_cuda_errors;
+
 /* Records "cuda:0: cuMemAlloc_v2 of 64 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" and
  * returns the status that goes with the error. */
-kdl_status kdl_cuda_fail(uint32_t ordinal, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-kdl_status kdl_cuda_fail_va(uint32_t ordinal, int error, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+#define kdl_cuda_fail(...) kdl_driver_errors_fail(&kdl_cuda_errors, __VA_ARGS__)
 
 /* The same for the report of listing: "cuInit: CUDA_ERROR_UNKNOWN (999): unknown error". */
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error);
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-void kdl_cuda_note(uint32_t ordinal, int error, const char *call);
+#define kdl_cuda_note(...) kdl_driver_errors_note(&kdl_cuda_errors, __VA_ARGS__)
 
 #endif

@@ -3,9 +3,8 @@
 
 kdl_status kdl_cuda_event_create(void *device, void **out_event) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.event_create(out_event, 0), "cuEventCreate");
 }
 
@@ -20,27 +19,24 @@ void kdl_cuda_event_destroy(void *handle, void *event) {
 kdl_status kdl_cuda_event_record(void *device, void *event, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.event_record(event, queue->stream), "cuEventRecord");
 }
 
 kdl_status kdl_cuda_event_sync(void *handle, void *event) {
   kdl_cuda_device *device = handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.event_sync(event), "cuEventSynchronize");
 }
 
 kdl_status kdl_cuda_event_query(void *handle, void *event, int *out_done) {
   kdl_cuda_device *device = handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.event_query(event);
   *out_done = error == KDL_CUDA_SUCCESS;
   return kdl_cuda_leave(&scope, error == KDL_CUDA_ERROR_NOT_READY ? KDL_CUDA_SUCCESS : error,
@@ -51,18 +47,16 @@ kdl_status kdl_cuda_event_query(void *handle, void *event, int *out_done) {
 kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.stream_wait(queue->stream, event, 0), "cuStreamWaitEvent");
 }
 
 kdl_status kdl_cuda_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
   kdl_cuda_device *device = handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+    return scope.status;
   float milliseconds = 0;
   int error = kdl_cuda.event_elapsed(&milliseconds, start, end);
   *out_ns = (double)milliseconds * 1e6;

@@ -6,27 +6,24 @@
 
 kdl_status kdl_cuda_alloc(void *device, uint64_t size, uint64_t *out_address) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.alloc(out_address, size);
   return kdl_cuda_leave(&scope, error, "cuMemAlloc_v2 of %llu bytes", (unsigned long long)size);
 }
 
 kdl_status kdl_cuda_free(void *device, uint64_t address) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.free(address), "cuMemFree_v2");
 }
 
 kdl_status kdl_cuda_memory_info(void *handle, uint64_t *out_free, uint64_t *out_total) {
   kdl_cuda_device *device = handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+    return scope.status;
   size_t available = 0, total = 0;
   int error = kdl_cuda.memory_info(&available, &total);
   *out_free = available;
@@ -36,18 +33,16 @@ kdl_status kdl_cuda_memory_info(void *handle, uint64_t *out_free, uint64_t *out_
 
 kdl_status kdl_cuda_alloc_host(void *device, uint64_t size, void **out_data) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.alloc_host(out_data, size, KDL_CUDA_HOST_PORTABLE);
   return kdl_cuda_leave(&scope, error, "cuMemHostAlloc of %llu bytes", (unsigned long long)size);
 }
 
 kdl_status kdl_cuda_free_host(void *device, void *data) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.free_host(data), "cuMemFreeHost");
 }
 
@@ -55,9 +50,8 @@ kdl_status kdl_cuda_write(void *device, void *queue_handle, uint64_t address, ui
                           const void *data, uint64_t size) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.write(address + offset, data, size, queue->stream);
   return kdl_cuda_leave(&scope, error, "cuMemcpyHtoDAsync_v2 of %llu bytes",
                         (unsigned long long)size);
@@ -67,9 +61,8 @@ kdl_status kdl_cuda_read(void *device, void *queue_handle, void *data, uint64_t 
                          uint64_t offset, uint64_t size) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.read(data, address + offset, size, queue->stream);
   return kdl_cuda_leave(&scope, error, "cuMemcpyDtoHAsync_v2 of %llu bytes",
                         (unsigned long long)size);
@@ -79,9 +72,8 @@ kdl_status kdl_cuda_copy(void *device, void *queue_handle, uint64_t to, uint64_t
                          uint64_t from, uint64_t from_offset, uint64_t size) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.copy(to + to_offset, from + from_offset, size, queue->stream);
   return kdl_cuda_leave(&scope, error, "cuMemcpyDtoDAsync_v2 of %llu bytes",
                         (unsigned long long)size);
@@ -95,9 +87,8 @@ kdl_status kdl_cuda_copy_peer(void *from_handle, void *to_handle, void *queue_ha
   kdl_cuda_device *to_device = to_handle;
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(to_device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(to_device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.copy_peer(to + to_offset, to_device->context, from + from_offset,
                                  from_device->context, size, queue->stream);
   return kdl_cuda_leave(&scope, error, "cuMemcpyPeerAsync of %llu bytes", (unsigned long long)size);
@@ -144,9 +135,8 @@ kdl_status kdl_cuda_fill(void *device, void *queue_handle, uint64_t address, uin
                          uint64_t size, const void *pattern, size_t pattern_size) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   const char *call;
   int error = fill(address + offset, size, pattern, kdl_shorten_pattern(pattern, pattern_size),
                    queue->stream, &call);

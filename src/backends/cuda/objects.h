@@ -11,11 +11,15 @@
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */
 
+/* The functions of the table. */
+#define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_cuda_##name parameters;
+#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
+#include "backends/common/functions.def"
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices and contexts                                                                         */
 
-typedef struct kdl_cuda_device kdl_cuda_device;
-struct kdl_cuda_device {
+typedef struct kdl_cuda_device {
   void *context; /* the primary one, which PyTorch and the CUDA runtime use too, or the caller's */
   void *adopted; /* the caller's; NULL where it brought none */
   uint32_t ordinal;
@@ -23,15 +27,11 @@ struct kdl_cuda_device {
   /* A thread without a context keeps this device's: it is the only device, and the CUDA runtime
    * would give the thread the same one. */
   bool is_kept;
-  kdl_cuda_device *next;
-};
-
-kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device);
-void *kdl_cuda_device_native(void *device, kdl_native which);
-void kdl_cuda_device_close(void *device, void *queue);
+} kdl_cuda_device;
 
 /* A stretch in which one context is current on this thread. */
 typedef struct kdl_cuda_scope {
+  kdl_status status; /* why it was not entered */
   uint32_t ordinal;
   int capture_mode; /* to go back to; -1: it was not changed */
   bool pushed;
@@ -47,6 +47,9 @@ kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope 
 /* Brings back what was current, and tells what was called where `error` is one. */
 kdl_status kdl_cuda_leave(const kdl_cuda_scope *scope, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Refuses the caller's context, or that of its stream, where it is one of another device. */
+kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, const char *what);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Modules                                                                                      */
@@ -88,11 +91,6 @@ typedef struct kdl_cuda_module {
   kdl_cuda_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_cuda_module;
 
-kdl_status kdl_cuda_module_load(void *device, const kdl_backend_image *image, void **out_module);
-void kdl_cuda_module_unload(void *device, void *module);
-kdl_status kdl_cuda_global_find(void *device, void *module, const char *name, uint64_t *out_address,
-                                uint64_t *out_size);
-
 /* CUlibrary objects, one per image however many devices load it. Called with a context current. */
 kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *image,
                                     kdl_cuda_code **out_code);
@@ -129,10 +127,7 @@ struct kdl_cuda_kernel {
   kdl_params params;
 };
 
-kdl_status kdl_cuda_kernel_find(void *device, void *module, const kdl_kernel_request *request,
-                                kdl_backend_kernel *out_kernel);
 void kdl_cuda_kernel_free(kdl_cuda_kernel *kernel);
-void *kdl_cuda_kernel_native(void *device, void *context);
 
 /* Prepares the kernel for so much dynamic group memory. */
 kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size);
@@ -149,38 +144,9 @@ __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
 /* ------------------------------------------------------------------------------------------ */
 /* Queues, events, memory                                                                       */
 
-kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queue);
-kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue);
-void kdl_cuda_queue_destroy(void *device, void *queue);
-kdl_status kdl_cuda_queue_sync(void *device, void *queue);
 kdl_status kdl_cuda_queue_capturing(void *device, void *queue, int *out_capturing);
-void *kdl_cuda_queue_native(void *device, void *queue);
 
-kdl_status kdl_cuda_event_create(void *device, void **out_event);
-void kdl_cuda_event_destroy(void *device, void *event);
-kdl_status kdl_cuda_event_record(void *device, void *event, void *queue);
-kdl_status kdl_cuda_event_sync(void *device, void *event);
-kdl_status kdl_cuda_event_query(void *device, void *event, int *out_done);
-kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue);
-kdl_status kdl_cuda_event_elapsed(void *device, void *start, void *end, double *out_ns);
-void *kdl_cuda_event_native(void *device, void *event);
-
-kdl_status kdl_cuda_alloc(void *device, uint64_t size, uint64_t *out_address);
-kdl_status kdl_cuda_free(void *device, uint64_t address);
 kdl_status kdl_cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
-kdl_status kdl_cuda_alloc_host(void *device, uint64_t size, void **out_data);
-kdl_status kdl_cuda_free_host(void *device, void *data);
-kdl_status kdl_cuda_write(void *device, void *queue, uint64_t address, uint64_t offset,
-                          const void *data, uint64_t size);
-kdl_status kdl_cuda_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
-                         uint64_t size);
-kdl_status kdl_cuda_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
-                         uint64_t from_offset, uint64_t size);
-kdl_status kdl_cuda_copy_peer(void *from_device, void *to_device, void *queue, uint64_t to,
-                              uint64_t to_offset, uint64_t from, uint64_t from_offset,
-                              uint64_t size);
-kdl_status kdl_cuda_fill(void *device, void *queue, uint64_t address, uint64_t offset,
-                         uint64_t size, const void *pattern, size_t pattern_size);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -16,7 +16,7 @@ static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
   if (queue)
     queue->context = device->context;
   else
-    kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+    kdl_driver_errors_no_memory(&kdl_cuda_errors, device->ordinal);
   return queue;
 }
 
@@ -34,9 +34,8 @@ static uint64_t context_from(const kdl_cuda_queue *queue, const kdl_cuda_device 
 static kdl_status create_stream(const kdl_cuda_device *device, int32_t priority,
                                 kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_cuda.stream_create(&queue->stream, KDL_CUDA_STREAM_NON_BLOCKING, priority);
   atomic_init(&queue->context_from, context_from(queue, device, &scope));
   return kdl_cuda_leave(&scope, error, "cuStreamCreateWithPriority");
@@ -59,18 +58,9 @@ kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queu
 /* The caller's stream must be one of the device, and of the context that code is loaded into where
  * it is. */
 static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_queue *queue) {
-  kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
+  kdl_status status = kdl_cuda_check_context(device, queue->context, "stream");
   if (status != KDL_OK)
     return status;
-  int number = -1;
-  status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
-  if (status != KDL_OK)
-    return status;
-  if (number != device->number)
-    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
-                               "cuda:%u: the stream to be adopted is one of another device",
-                               device->ordinal);
   if (!kdl_cuda_has_libraries())
     return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
                                "cuda:%u: the stream to be adopted is one of another context than "
@@ -82,14 +72,13 @@ static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_qu
 
 static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, device->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+    return scope.status;
   int error = KDL_CUDA_SUCCESS;
   if (!is_special(queue->stream))
     error = kdl_cuda.stream_context(queue->stream, &queue->context);
   atomic_init(&queue->context_from, context_from(queue, device, &scope));
-  status = kdl_cuda_leave(&scope, error, "cuStreamGetCtx");
+  kdl_status status = kdl_cuda_leave(&scope, error, "cuStreamGetCtx");
   return status != KDL_OK || queue->context == device->context ? status
                                                                : check_context(device, queue);
 }
@@ -135,9 +124,8 @@ enum { sync_questions = 64 };
 kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   const char *call = "cuStreamQuery";
   int error = KDL_CUDA_ERROR_NOT_READY;
   for (int i = 0; i < sync_questions && error == KDL_CUDA_ERROR_NOT_READY; ++i)
@@ -154,9 +142,8 @@ kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
 kdl_status kdl_cuda_queue_capturing(void *device, void *queue_handle, int *out_capturing) {
   kdl_cuda_queue *queue = queue_handle;
   kdl_cuda_scope scope;
-  kdl_status status = kdl_cuda_enter(device, queue->context, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
+    return scope.status;
   int capture = KDL_CUDA_CAPTURE_STATUS_NONE;
   int error = kdl_cuda.stream_capturing(queue->stream, &capture);
   bool is_implicit = error == KDL_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
  * that: each device has one, which the whole process shares. */
+#include "backends/common/open_devices.h"
 #include "backends/hip/objects.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -15,12 +15,12 @@ kdl_status kdl_hip_enter(const kdl_hip_device *device, kdl_hip_scope *out_scope)
   int current = -1;
   int error = kdl_hip.device_current(&current);
   if (error != KDL_HIP_SUCCESS)
-    return kdl_hip_fail(device->ordinal, error, "hipGetDevice");
+    return out_scope->status = kdl_hip_fail(device->ordinal, error, "hipGetDevice");
   if (current == (int)device->ordinal)
     return KDL_OK;
   error = kdl_hip.device_set((int)device->ordinal);
   if (error != KDL_HIP_SUCCESS)
-    return kdl_hip_fail(device->ordinal, error, "hipSetDevice");
+    return out_scope->status = kdl_hip_fail(device->ordinal, error, "hipSetDevice");
   out_scope->previous = current;
   return KDL_OK;
 }
@@ -58,7 +58,8 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
     return KDL_OK;
   va_list args;
   va_start(args, format);
-  kdl_status status = kdl_hip_fail_va(scope->ordinal, error, format, args);
+  kdl_status status =
+      kdl_driver_errors_fail_va(&kdl_hip_errors, scope->ordinal, error, format, args);
   va_end(args);
   return status;
 }
@@ -71,39 +72,29 @@ kdl_status kdl_hip_leave(const kdl_hip_scope *scope, int error, const char *form
  */
 static kdl_status check_device(kdl_hip_device *device) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   int is_cooperative = 0;
   int error = kdl_hip.attribute(&is_cooperative, KDL_HIP_COOPERATIVE_LAUNCH, (int)device->ordinal);
   device->is_cooperative = is_cooperative != 0;
   return kdl_hip_leave(&scope, error, "hipDeviceGetAttribute");
 }
 
-/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_hip_device *open_devices;
-
-static kdl_status open_locked(uint32_t ordinal, void **out_device) {
-  for (kdl_hip_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == ordinal) {
-      *out_device = device;
-      return KDL_OK;
-    }
-  }
+static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   kdl_hip_device *device = calloc(1, sizeof *device);
   if (!device)
-    return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory", ordinal);
-  device->ordinal = ordinal;
+    return kdl_driver_errors_no_memory(&kdl_hip_errors, desc->ordinal);
+  device->ordinal = desc->ordinal;
   kdl_status status = check_device(device);
-  if (status != KDL_OK) {
+  if (status == KDL_OK)
+    *out_device = device;
+  else
     free(device);
-    return status;
-  }
-  device->next = open_devices;
-  *out_device = open_devices = device;
-  return KDL_OK;
+  return status;
 }
+
+static kdl_open_devices open_devices = {
+    .errors = &kdl_hip_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
@@ -111,13 +102,10 @@ kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device
                               "hip:%u: found a context to be adopted, expected none: HIP has one a "
                               "device, which the whole process shares",
                               desc->ordinal);
+  kdl_backend_device wanted = *desc;
+  wanted.identity = NULL; /* as with CUDA */
   kdl_status status = kdl_hip_load();
-  if (status != KDL_OK)
-    return status;
-  pthread_mutex_lock(&open_lock);
-  status = open_locked(desc->ordinal, out_device);
-  pthread_mutex_unlock(&open_lock);
-  return status;
+  return status == KDL_OK ? kdl_open_devices_get(&open_devices, &wanted, out_device) : status;
 }
 
 void *kdl_hip_device_native(void *handle, kdl_native which) {

@@ -41,28 +41,12 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_driver_errors errors = {"hip", &kdl_hip_host, describe, status_of};
-
-kdl_status kdl_hip_fail_va(uint32_t ordinal, int error, const char *format, va_list args) {
-  return kdl_driver_errors_fail(&errors, ordinal, error, format, args);
-}
-
-kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_status status = kdl_hip_fail_va(ordinal, error, format, args);
-  va_end(args);
-  return status;
-}
+const kdl_driver_errors kdl_hip_errors = {"hip", &kdl_hip_host, describe, status_of};
 
 void kdl_hip_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;
-  kdl_backend_report(&errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, call,
-                     error);
-}
-
-void kdl_hip_note(uint32_t ordinal, int error, const char *call) {
-  kdl_driver_errors_note(&errors, ordinal, error, call);
+  kdl_backend_report(&kdl_hip_errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
+                     call, error);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -86,5 +70,5 @@ kdl_driver kdl_hip_driver = {
 };
 
 kdl_status kdl_hip_load(void) {
-  return kdl_backend_load(&kdl_hip_driver, &errors, NULL);
+  return kdl_backend_load(&kdl_hip_driver, &kdl_hip_errors, NULL);
 }

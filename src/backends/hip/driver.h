@@ -3,12 +3,9 @@
 #ifndef KDL_BACKENDS_HIP_DRIVER_H
 #define KDL_BACKENDS_HIP_DRIVER_H
 
+#include "backends/common/driver_errors.h"
 #include "backends/common/found.h"
 #include "backends/hip/abi.h"
-
-#include <kdl/backend.h>
-
-#include <stdarg.h>
 
 typedef struct kdl_hip_api {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
@@ -29,20 +26,19 @@ kdl_status kdl_hip_load(void);
 
 void kdl_hip_list(kdl_found_list *list);
 
+extern const kdl_driver_errors kdl_hip_errors;
+
 /* Records "hip:0: hipMalloc of 64 bytes: hipErrorOutOfMemory (2): out of memory" and returns the
  * status that goes with the error.
  *
  * HIP keeps the last error of a thread for hipGetLastError, which programs ask after launches of
  * their own: ours is taken from there. */
-kdl_status kdl_hip_fail(uint32_t ordinal, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-kdl_status kdl_hip_fail_va(uint32_t ordinal, int error, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+#define kdl_hip_fail(...) kdl_driver_errors_fail(&kdl_hip_errors, __VA_ARGS__)
 
 /* The same for the report of listing: "hipInit: hipErrorUnknown (3): unknown error". */
 void kdl_hip_report(kdl_driver_report *report, const char *call, int error);
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-void kdl_hip_note(uint32_t ordinal, int error, const char *call);
+#define kdl_hip_note(...) kdl_driver_errors_note(&kdl_hip_errors, __VA_ARGS__)
 
 #endif

@@ -79,9 +79,8 @@ static void choose_block(kdl_hip_kernel *kernel, const kdl_kernel_request *reque
 static kdl_status find(kdl_hip_kernel *kernel, const kdl_hip_module *module,
                        const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(kernel->device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(kernel->device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.module_function(&kernel->head.function, module->handle, request->name);
   if (error == KDL_HIP_SUCCESS)
     choose_block(kernel, request, out_kernel);
@@ -93,8 +92,7 @@ kdl_status kdl_hip_kernel_find(void *device, void *module_handle, const kdl_kern
   kdl_hip_module *module = module_handle;
   kdl_hip_kernel *kernel = calloc(1, sizeof *kernel);
   if (!kernel)
-    return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory",
-                              ((kdl_hip_device *)device)->ordinal);
+    return kdl_driver_errors_no_memory(&kdl_hip_errors, ((kdl_hip_device *)device)->ordinal);
   kernel->device = device;
   kernel->head.launch = kdl_hip.launch;
   kdl_status status = learn(kernel, module, request);

@@ -10,9 +10,8 @@ static void *pointer_to(uint64_t address) {
 
 kdl_status kdl_hip_alloc(void *device, uint64_t size, uint64_t *out_address) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   void *address = NULL;
   int error = kdl_hip.alloc(&address, size);
   *out_address = (uintptr_t)address;
@@ -21,17 +20,15 @@ kdl_status kdl_hip_alloc(void *device, uint64_t size, uint64_t *out_address) {
 
 kdl_status kdl_hip_free(void *device, uint64_t address) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_hip_leave(&scope, kdl_hip.free(pointer_to(address)), "hipFree");
 }
 
 kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_total) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   size_t available = 0, total = 0;
   int error = kdl_hip.memory_info(&available, &total);
   *out_free = available;
@@ -41,18 +38,16 @@ kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_t
 
 kdl_status kdl_hip_alloc_host(void *device, uint64_t size, void **out_data) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.alloc_host(out_data, size, KDL_HIP_HOST_PORTABLE);
   return kdl_hip_leave(&scope, error, "hipHostMalloc of %llu bytes", (unsigned long long)size);
 }
 
 kdl_status kdl_hip_free_host(void *device, void *data) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_hip_leave(&scope, kdl_hip.free_host(data), "hipHostFree");
 }
 
@@ -60,9 +55,8 @@ kdl_status kdl_hip_free_host(void *device, void *data) {
 kdl_status kdl_hip_write(void *device, void *queue, uint64_t address, uint64_t offset,
                          const void *data, uint64_t size) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.write(pointer_to(address + offset), (void *)(uintptr_t)data, size,
                             ((kdl_hip_queue *)queue)->stream);
   return kdl_hip_leave(&scope, error, "hipMemcpyHtoDAsync of %llu bytes", (unsigned long long)size);
@@ -71,9 +65,8 @@ kdl_status kdl_hip_write(void *device, void *queue, uint64_t address, uint64_t o
 kdl_status kdl_hip_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
                         uint64_t size) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   int error =
       kdl_hip.read(data, pointer_to(address + offset), size, ((kdl_hip_queue *)queue)->stream);
   return kdl_hip_leave(&scope, error, "hipMemcpyDtoHAsync of %llu bytes", (unsigned long long)size);
@@ -82,9 +75,8 @@ kdl_status kdl_hip_read(void *device, void *queue, void *data, uint64_t address,
 kdl_status kdl_hip_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
                         uint64_t from_offset, uint64_t size) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.copy(pointer_to(to + to_offset), pointer_to(from + from_offset), size,
                            ((kdl_hip_queue *)queue)->stream);
   return kdl_hip_leave(&scope, error, "hipMemcpyDtoDAsync of %llu bytes", (unsigned long long)size);
@@ -95,9 +87,8 @@ kdl_status kdl_hip_copy_peer(void *from_device, void *to_device, void *queue, ui
                              uint64_t to_offset, uint64_t from, uint64_t from_offset,
                              uint64_t size) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(to_device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(to_device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.copy_peer(
       pointer_to(to + to_offset), (int)((kdl_hip_device *)to_device)->ordinal,
       pointer_to(from + from_offset), (int)((kdl_hip_device *)from_device)->ordinal, size,
@@ -151,9 +142,8 @@ static int fill(uint64_t to, uint64_t size, const uint8_t *pattern, size_t patte
 kdl_status kdl_hip_fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
                         const void *pattern, size_t pattern_size) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   const char *call = "";
   int error = fill(address + offset, size, pattern, kdl_shorten_pattern(pattern, pattern_size),
                    ((kdl_hip_queue *)queue)->stream, &call);

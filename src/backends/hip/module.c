@@ -11,7 +11,7 @@
 #include <string.h>
 
 static kdl_status no_memory(const kdl_hip_device *device) {
-  return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory", device->ordinal);
+  return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -90,9 +90,8 @@ static kdl_status prepare(const kdl_hip_device *device, const kdl_backend_image 
 
 static kdl_status load(const kdl_hip_device *device, kdl_hip_module *module) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.module_load(&module->handle, module->copy ? module->copy : module->data);
   return kdl_hip_leave(&scope, error, "hipModuleLoadData");
 }
@@ -144,9 +143,8 @@ kdl_status kdl_hip_global_find(void *device, void *module_handle, const char *na
                                uint64_t *out_address, uint64_t *out_size) {
   kdl_hip_module *module = module_handle;
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   void *address = NULL;
   size_t size = 0;
   int error = kdl_hip.module_global(&address, &size, module->handle, name);

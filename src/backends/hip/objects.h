@@ -12,22 +12,22 @@
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */
 
+/* The functions of the table. */
+#define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_hip_##name parameters;
+#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
+#include "backends/common/functions.def"
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
-typedef struct kdl_hip_device kdl_hip_device;
-struct kdl_hip_device {
+typedef struct kdl_hip_device {
   uint32_t ordinal;    /* HIP's own number of it */
   bool is_cooperative; /* it launches kernels whose groups synchronise with one another */
-  kdl_hip_device *next;
-};
-
-kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device);
-void *kdl_hip_device_native(void *device, kdl_native which);
-void kdl_hip_device_close(void *device, void *queue);
+} kdl_hip_device;
 
 /* A stretch in which one device is current on this thread. */
 typedef struct kdl_hip_scope {
+  kdl_status status; /* why it was not entered */
   uint32_t ordinal;
   int previous;     /* to go back to; -1: it was current already */
   int capture_mode; /* likewise; -1: it was not changed */
@@ -58,11 +58,6 @@ typedef struct kdl_hip_module {
   kdl_hip_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_hip_module;
 
-kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, void **out_module);
-void kdl_hip_module_unload(void *device, void *module);
-kdl_status kdl_hip_global_find(void *device, void *module, const char *name, uint64_t *out_address,
-                               uint64_t *out_size);
-
 typedef struct kdl_hip_queue {
   void *stream;
   /* 1 where the stream does not tell the runtime its device, which then must be current when
@@ -79,10 +74,7 @@ struct kdl_hip_kernel {
   kdl_params params;
 };
 
-kdl_status kdl_hip_kernel_find(void *device, void *module, const kdl_kernel_request *request,
-                               kdl_backend_kernel *out_kernel);
 void kdl_hip_kernel_free(kdl_hip_kernel *kernel);
-void *kdl_hip_kernel_native(void *device, void *context);
 
 /* What kernels are launched by, and the three ways that it goes on. */
 kdl_launch_entry kdl_hip_launch;
@@ -93,38 +85,9 @@ __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_unusual;
 /* ------------------------------------------------------------------------------------------ */
 /* Queues, events, memory                                                                       */
 
-kdl_status kdl_hip_queue_create(void *device, int32_t priority, void **out_queue);
-kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue);
-void kdl_hip_queue_destroy(void *device, void *queue);
-kdl_status kdl_hip_queue_sync(void *device, void *queue);
 kdl_status kdl_hip_queue_capturing(void *device, void *queue, int *out_capturing);
-void *kdl_hip_queue_native(void *device, void *queue);
 
-kdl_status kdl_hip_event_create(void *device, void **out_event);
-void kdl_hip_event_destroy(void *device, void *event);
-kdl_status kdl_hip_event_record(void *device, void *event, void *queue);
-kdl_status kdl_hip_event_sync(void *device, void *event);
-kdl_status kdl_hip_event_query(void *device, void *event, int *out_done);
-kdl_status kdl_hip_event_wait(void *device, void *event, void *queue);
-kdl_status kdl_hip_event_elapsed(void *device, void *start, void *end, double *out_ns);
-void *kdl_hip_event_native(void *device, void *event);
-
-kdl_status kdl_hip_alloc(void *device, uint64_t size, uint64_t *out_address);
-kdl_status kdl_hip_free(void *device, uint64_t address);
 kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
-kdl_status kdl_hip_alloc_host(void *device, uint64_t size, void **out_data);
-kdl_status kdl_hip_free_host(void *device, void *data);
-kdl_status kdl_hip_write(void *device, void *queue, uint64_t address, uint64_t offset,
-                         const void *data, uint64_t size);
-kdl_status kdl_hip_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
-                        uint64_t size);
-kdl_status kdl_hip_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
-                        uint64_t from_offset, uint64_t size);
-kdl_status kdl_hip_copy_peer(void *from_device, void *to_device, void *queue, uint64_t to,
-                             uint64_t to_offset, uint64_t from, uint64_t from_offset,
-                             uint64_t size);
-kdl_status kdl_hip_fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
-                        const void *pattern, size_t pattern_size);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

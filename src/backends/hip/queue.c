@@ -12,7 +12,7 @@ static bool is_special(const void *stream) {
 static kdl_status make_queue(const kdl_hip_device *device, kdl_hip_queue made, void **out_queue) {
   kdl_hip_queue *queue = malloc(sizeof *queue);
   if (!queue)
-    return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory", device->ordinal);
+    return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
   *queue = made;
   *out_queue = queue;
   return KDL_OK;
@@ -23,9 +23,8 @@ static kdl_status make_queue(const kdl_hip_device *device, kdl_hip_queue made, v
 static kdl_status create_stream(const kdl_hip_device *device, int32_t priority,
                                 kdl_hip_queue *queue) {
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter_relaxed(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+    return scope.status;
   int error = kdl_hip.stream_create(&queue->stream, KDL_HIP_STREAM_NON_BLOCKING, priority);
   return kdl_hip_leave(&scope, error, "hipStreamCreateWithPriority");
 }
@@ -84,9 +83,8 @@ void kdl_hip_queue_destroy(void *device, void *handle) {
 kdl_status kdl_hip_queue_sync(void *device, void *handle) {
   const kdl_hip_queue *queue = handle;
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   return kdl_hip_leave(&scope, kdl_hip.stream_sync(queue->stream), "hipStreamSynchronize");
 }
 
@@ -95,9 +93,8 @@ kdl_status kdl_hip_queue_sync(void *device, void *handle) {
 kdl_status kdl_hip_queue_capturing(void *device, void *handle, int *out_capturing) {
   const kdl_hip_queue *queue = handle;
   kdl_hip_scope scope;
-  kdl_status status = kdl_hip_enter(device, &scope);
-  if (status != KDL_OK)
-    return status;
+  if (kdl_hip_enter(device, &scope) != KDL_OK)
+    return scope.status;
   int capture = KDL_HIP_CAPTURE_STATUS_NONE;
   int error = kdl_hip.stream_capturing(queue->stream, &capture);
   bool implicit = error == KDL_HIP_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts. A driver's devices share one context, so that memory of one can be
  * copied by another, unless the caller brings its own. */
+#include "backends/common/open_devices.h"
 #include "backends/level_zero/objects.h"
 
 #include <stdlib.h>
@@ -13,12 +14,12 @@ typedef struct shared_context shared_context;
 struct shared_context {
   void *driver;
   void *context;
+  uint32_t users; /* devices that are open */
   shared_context *next;
 };
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* of the two lists */
+static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static shared_context *contexts;
-static kdl_ze_device *open_devices;
 
 static kdl_status create_context(kdl_ze_device *device) {
   shared_context *made = calloc(1, sizeof *made);
@@ -33,19 +34,26 @@ static kdl_status create_context(kdl_ze_device *device) {
   made->driver = device->driver;
   made->next = contexts;
   contexts = made;
-  device->context = made->context;
   return KDL_OK;
 }
 
 /* Held until the process ends, as devices are. */
 static kdl_status share_context(kdl_ze_device *device) {
+  kdl_status status = KDL_OK;
+  pthread_mutex_lock(&contexts_lock);
   shared_context *shared = contexts;
   while (shared && shared->driver != device->driver)
     shared = shared->next;
-  if (!shared)
-    return create_context(device);
-  device->context = shared->context;
-  return KDL_OK;
+  if (!shared) {
+    status = create_context(device);
+    shared = contexts;
+  }
+  if (status == KDL_OK) {
+    ++shared->users;
+    device->context = shared->context;
+  }
+  pthread_mutex_unlock(&contexts_lock);
+  return status;
 }
 
 /* Nothing tells which driver a context is of; that it works is asked. */
@@ -147,20 +155,11 @@ static kdl_status set_up(kdl_ze_device *device) {
   return status;
 }
 
-/* libkdl may ask again for a device that it could make no queue on. */
-static kdl_status open_locked(const kdl_backend_device *desc, void **out_device) {
-  for (kdl_ze_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context &&
-        device->identity == desc->identity) {
-      *out_device = device;
-      return KDL_OK;
-    }
-  }
+static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   kdl_ze_device *device = calloc(1, sizeof *device);
   if (!device)
-    return kdl_ze_host->fail(KDL_NO_MEMORY, 0, "level_zero:%u: no memory", desc->ordinal);
+    return kdl_driver_errors_no_memory(&kdl_ze_errors, desc->ordinal);
   device->ordinal = desc->ordinal;
-  device->identity = desc->identity;
   device->adopted = desc->native_context;
   kdl_status status = set_up(device);
   if (status != KDL_OK) {
@@ -170,19 +169,16 @@ static kdl_status open_locked(const kdl_backend_device *desc, void **out_device)
   kdl_ranges_init(&device->ranges);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->stamps.lock, NULL);
-  device->next = open_devices;
-  *out_device = open_devices = device;
+  *out_device = device;
   return KDL_OK;
 }
 
+static kdl_open_devices open_devices = {
+    .errors = &kdl_ze_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device) {
   kdl_status status = kdl_ze_load();
-  if (status != KDL_OK)
-    return status;
-  pthread_mutex_lock(&open_lock);
-  status = open_locked(desc, out_device);
-  pthread_mutex_unlock(&open_lock);
-  return status;
+  return status == KDL_OK ? kdl_open_devices_get(&open_devices, desc, out_device) : status;
 }
 
 void *kdl_ze_device_native(void *handle, kdl_native which) {
@@ -204,21 +200,19 @@ bool kdl_ze_large_buffers(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Closing                                                                                      */
 
-static bool is_used(const void *context) {
-  const kdl_ze_device *device = open_devices;
-  while (device && device->context != context)
-    device = device->next;
-  return device;
-}
-
-static void destroy_context(kdl_ze_device *device) {
+/* The last device takes its context along. */
+static void leave_context(const kdl_ze_device *device) {
+  pthread_mutex_lock(&contexts_lock);
   shared_context **at = &contexts;
   while (*at && (*at)->context != device->context)
     at = &(*at)->next;
   shared_context *shared = *at;
-  if (!shared || is_used(device->context))
+  bool is_last = shared && --shared->users == 0;
+  if (is_last)
+    *at = shared->next;
+  pthread_mutex_unlock(&contexts_lock);
+  if (!is_last)
     return;
-  *at = shared->next;
   free(shared);
   int error = kdl_ze.context_destroy(device->context);
   if (error != KDL_ZE_SUCCESS)
@@ -230,12 +224,7 @@ void kdl_ze_device_close(void *handle, void *queue) {
   kdl_ze_device *device = handle;
   kdl_ze_queue_destroy(device, queue);
   kdl_ze_stamps_destroy(device);
-  pthread_mutex_lock(&open_lock);
-  kdl_ze_device **at = &open_devices;
-  while (*at != device)
-    at = &(*at)->next;
-  *at = device->next;
+  kdl_open_devices_remove(&open_devices, device);
   if (!device->adopted)
-    destroy_context(device);
-  pthread_mutex_unlock(&open_lock);
+    leave_context(device);
 }

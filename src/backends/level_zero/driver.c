@@ -20,20 +20,14 @@ static const kdl_driver_symbol symbols[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
-static const char *result_name(int error) {
-  static const struct {
-    int number;
-    const char *name;
-  } names[] = {
+static const kdl_driver_error_name names[] = {
 #define KDL_ZE_RESULT(name, number) {number, "ZE_RESULT_" #name},
 #include "backends/level_zero/results.def"
 #undef KDL_ZE_RESULT
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (names[i].number == error)
-      return names[i].name;
-  }
-  return "unknown error";
+};
+
+static const char *result_name(int error) {
+  return kdl_driver_error_name_of(names, sizeof names / sizeof *names, error);
 }
 
 /* The device whose call failed, while that is being told. */
@@ -68,13 +62,14 @@ static kdl_status status_of(int error) {
   }
 }
 
-static const kdl_driver_errors errors = {"level_zero", &kdl_ze_host, describe, status_of};
+const kdl_driver_errors kdl_ze_errors = {"level_zero", &kdl_ze_host, describe, status_of};
 
 kdl_status(kdl_ze_fail)(const kdl_ze_device *device, int error, const char *format, ...) {
   va_list args;
   va_start(args, format);
   speaking = device;
-  kdl_status status = kdl_driver_errors_fail(&errors, device->ordinal, error, format, args);
+  kdl_status status =
+      kdl_driver_errors_fail_va(&kdl_ze_errors, device->ordinal, error, format, args);
   speaking = NULL;
   va_end(args);
   return status;
@@ -82,12 +77,12 @@ kdl_status(kdl_ze_fail)(const kdl_ze_device *device, int error, const char *form
 
 void kdl_ze_note(const kdl_ze_device *device, int error, const char *call) {
   speaking = device;
-  kdl_driver_errors_note(&errors, device->ordinal, error, call);
+  kdl_driver_errors_note(&kdl_ze_errors, device->ordinal, error, call);
   speaking = NULL;
 }
 
 kdl_status(kdl_ze_no_memory)(const kdl_ze_device *device) {
-  return kdl_ze_host->fail(KDL_NO_MEMORY, 0, "level_zero:%u: no memory", device->ordinal);
+  return kdl_driver_errors_no_memory(&kdl_ze_errors, device->ordinal);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -143,7 +138,7 @@ kdl_driver kdl_ze_driver = {
 };
 
 kdl_status kdl_ze_load(void) {
-  return kdl_backend_load(&kdl_ze_driver, &errors, NULL);
+  return kdl_backend_load(&kdl_ze_driver, &kdl_ze_errors, NULL);
 }
 
 void kdl_ze_walk(kdl_ze_visit_device *visit, void *user) {

@@ -3,6 +3,7 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 #define KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 
+#include "backends/common/driver_errors.h"
 #include "backends/common/found.h"
 #include "backends/level_zero/abi.h"
 #include "base/error.h"
@@ -35,6 +36,8 @@ typedef bool kdl_ze_visit_device(void *user, uint32_t ordinal, void *driver, voi
 void kdl_ze_walk(kdl_ze_visit_device *visit, void *user);
 
 typedef struct kdl_ze_device kdl_ze_device;
+
+extern const kdl_driver_errors kdl_ze_errors;
 
 /* Records "level_zero:0: zeMemAllocDevice of 64 bytes: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)",
  * with what the driver has to add to it, and returns the status that goes with the error. */

@@ -14,6 +14,11 @@
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */
 
+/* The functions of the table. */
+#define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_ze_##name parameters;
+#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
+#include "backends/common/functions.def"
+
 typedef struct kdl_ze_queue kdl_ze_queue;
 typedef struct kdl_ze_pool kdl_ze_pool;
 
@@ -57,9 +62,8 @@ struct kdl_ze_device {
   kdl_ranges ranges; /* memory of libkdl's */
   void *driver;
   void *handle;
-  void *context;        /* one for all devices of the driver, or the caller's */
-  void *adopted;        /* the caller's; NULL where it brought none */
-  const void *identity; /* kdl_backend_device */
+  void *context; /* one for all devices of the driver, or the caller's */
+  void *adopted; /* the caller's; NULL where it brought none */
   uint32_t ordinal;
   uint32_t version;     /* of the interface, as the driver has it */
   uint32_t queue_group; /* the one that computes */
@@ -73,12 +77,7 @@ struct kdl_ze_device {
   kdl_ze_queue *queues;
   uint64_t *kernel_numbers; /* those that are in use, as bits */
   uint32_t kernel_words;
-  kdl_ze_device *next;
 };
-
-kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device);
-void *kdl_ze_device_native(void *device, kdl_native which);
-void kdl_ze_device_close(void *device, void *queue);
 
 /* Whether KDL_LEVEL_ZERO_LARGE_BUFFERS asks for buffers that are larger than the driver allows
  * without asking, and for kernels that can reach their end. */
@@ -97,11 +96,6 @@ typedef struct kdl_ze_module {
   kdl_ze_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_ze_module;
 
-kdl_status kdl_ze_module_load(void *device, const kdl_backend_image *image, void **out_module);
-void kdl_ze_module_unload(void *device, void *module);
-kdl_status kdl_ze_global_find(void *device, void *module, const char *name, uint64_t *out_address,
-                              uint64_t *out_size);
-
 struct kdl_ze_kernel {
   kdl_argument_list list;
   kdl_ze_device *device;
@@ -113,10 +107,7 @@ struct kdl_ze_kernel {
   kdl_ze_kernel *next;
 };
 
-kdl_status kdl_ze_kernel_find(void *device, void *module, const kdl_kernel_request *request,
-                              kdl_backend_kernel *out_kernel);
 void kdl_ze_kernel_free(kdl_ze_kernel *kernel);
-void *kdl_ze_kernel_native(void *device, void *context);
 
 /* Another handle of the same kernel. */
 kdl_status kdl_ze_kernel_create(const kdl_ze_kernel *kernel, void **out_handle);
@@ -169,12 +160,6 @@ struct kdl_ze_queue {
   bool is_owned;
 };
 
-kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue);
-kdl_status kdl_ze_queue_adopt(void *device, void *native, void **out_queue);
-void kdl_ze_queue_destroy(void *device, void *queue);
-kdl_status kdl_ze_queue_sync(void *device, void *queue);
-void *kdl_ze_queue_native(void *device, void *queue);
-
 /* Keeps the order of commands: called with the lock held and the outcome of one that was appended,
  * whose name is replaced where it is not that which failed. */
 int kdl_ze_queue_after(kdl_ze_queue *queue, int error, const char **call);
@@ -205,33 +190,6 @@ kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);
  * lock, the second has it. */
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_contended;
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_changed;
-
-/* ------------------------------------------------------------------------------------------ */
-/* Events and memory                                                                            */
-
-kdl_status kdl_ze_event_create(void *device, void **out_event);
-void kdl_ze_event_destroy(void *device, void *event);
-kdl_status kdl_ze_event_record(void *device, void *event, void *queue);
-kdl_status kdl_ze_event_sync(void *device, void *event);
-kdl_status kdl_ze_event_query(void *device, void *event, int *out_done);
-kdl_status kdl_ze_event_wait(void *device, void *event, void *queue);
-kdl_status kdl_ze_event_elapsed(void *device, void *start, void *end, double *out_ns);
-void *kdl_ze_event_native(void *device, void *event);
-
-kdl_status kdl_ze_alloc(void *device, uint64_t size, uint64_t *out_address);
-kdl_status kdl_ze_free(void *device, uint64_t address);
-kdl_status kdl_ze_alloc_host(void *device, uint64_t size, void **out_data);
-kdl_status kdl_ze_free_host(void *device, void *data);
-kdl_status kdl_ze_write(void *device, void *queue, uint64_t address, uint64_t offset,
-                        const void *data, uint64_t size);
-kdl_status kdl_ze_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
-                       uint64_t size);
-kdl_status kdl_ze_copy(void *device, void *queue, uint64_t to, uint64_t to_offset, uint64_t from,
-                       uint64_t from_offset, uint64_t size);
-kdl_status kdl_ze_copy_peer(void *from_device, void *to_device, void *queue, uint64_t to,
-                            uint64_t to_offset, uint64_t from, uint64_t from_offset, uint64_t size);
-kdl_status kdl_ze_fill(void *device, void *queue, uint64_t address, uint64_t offset, uint64_t size,
-                       const void *pattern, size_t pattern_size);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts: one of its own for each, or the caller's. */
+#include "backends/common/open_devices.h"
 #include "backends/opencl/objects.h"
 
 #include <stdlib.h>
@@ -135,7 +136,7 @@ static bool is_wanted(void *user, uint32_t ordinal, void *platform, void *id,
   return false;
 }
 
-static kdl_status open_new(kdl_opencl_device *device) {
+static kdl_status set_up(kdl_opencl_device *device) {
   const char *call;
   int32_t error = kdl_driver_start(&kdl_opencl_driver, false, &call);
   if (error != KDL_CL_SUCCESS)
@@ -161,47 +162,29 @@ static kdl_status open_new(kdl_opencl_device *device) {
   return status;
 }
 
-/* Devices that are open. libkdl may ask again for one that it could make no queue on. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_opencl_device *open_devices;
-
-static kdl_status open_locked(const kdl_backend_device *desc, kdl_opencl_device **out_device) {
-  for (kdl_opencl_device *device = open_devices; device; device = device->next) {
-    if (device->ordinal == desc->ordinal && device->adopted == desc->native_context &&
-        device->identity == desc->identity) {
-      *out_device = device;
-      return KDL_OK;
-    }
-  }
+static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   kdl_opencl_device *device = calloc(1, sizeof *device);
   if (!device)
     return kdl_opencl_no_memory(desc->ordinal);
   device->ordinal = desc->ordinal;
-  device->identity = desc->identity;
   device->adopted = desc->native_context;
   kdl_ranges_init(&device->ranges);
-  kdl_status status = open_new(device);
+  kdl_status status = set_up(device);
   if (status != KDL_OK) {
     kdl_ranges_destroy(&device->ranges);
     free(device);
     return status;
   }
-  device->next = open_devices;
-  open_devices = device;
   *out_device = device;
   return KDL_OK;
 }
 
+static kdl_open_devices open_devices = {
+    .errors = &kdl_opencl_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+
 kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device) {
   kdl_status status = kdl_opencl_load();
-  if (status != KDL_OK)
-    return status;
-  kdl_opencl_device *device = NULL;
-  pthread_mutex_lock(&open_lock);
-  status = open_locked(desc, &device);
-  pthread_mutex_unlock(&open_lock);
-  *out_device = device;
-  return status;
+  return status == KDL_OK ? kdl_open_devices_get(&open_devices, desc, out_device) : status;
 }
 
 void *kdl_opencl_device_native(void *handle, kdl_native which) {
@@ -222,10 +205,5 @@ void kdl_opencl_device_close(void *handle, void *queue) {
   int32_t error = kdl_opencl.context_release(device->context);
   if (error != KDL_CL_SUCCESS)
     kdl_opencl_note(device->ordinal, error, "clReleaseContext");
-  pthread_mutex_lock(&open_lock);
-  kdl_opencl_device **at = &open_devices;
-  while (*at != device)
-    at = &(*at)->next;
-  *at = device->next;
-  pthread_mutex_unlock(&open_lock);
+  kdl_open_devices_remove(&open_devices, device);
 }

@@ -3,7 +3,6 @@
 
 #include "backends/common/load.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,20 +20,14 @@ static const kdl_driver_symbol symbols[] = {
 /* ------------------------------------------------------------------------------------------ */
 /* Failures                                                                                     */
 
-static const char *error_name(int error) {
-  static const struct {
-    int32_t number;
-    const char *name;
-  } names[] = {
+static const kdl_driver_error_name names[] = {
 #define KDL_CL_ERROR(name, number) {number, "CL_" #name},
 #include "backends/opencl/errors.def"
 #undef KDL_CL_ERROR
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (names[i].number == error)
-      return names[i].name;
-  }
-  return "unknown error";
+};
+
+static const char *error_name(int error) {
+  return kdl_driver_error_name_of(names, sizeof names / sizeof *names, error);
 }
 
 /* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
@@ -57,23 +50,7 @@ static void describe(int error, char *text, size_t size) {
   snprintf(text, size, "%s (%d)", error_name(error), error);
 }
 
-static const kdl_driver_errors errors = {"opencl", &kdl_opencl_host, describe, status_of};
-
-kdl_status kdl_opencl_fail(uint32_t ordinal, int32_t error, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_status status = kdl_driver_errors_fail(&errors, ordinal, error, format, args);
-  va_end(args);
-  return status;
-}
-
-void kdl_opencl_note(uint32_t ordinal, int32_t error, const char *call) {
-  kdl_driver_errors_note(&errors, ordinal, error, call);
-}
-
-kdl_status kdl_opencl_no_memory(uint32_t ordinal) {
-  return kdl_opencl_host->fail(KDL_NO_MEMORY, 0, "opencl:%u: no memory", ordinal);
-}
+const kdl_driver_errors kdl_opencl_errors = {"opencl", &kdl_opencl_host, describe, status_of};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */
@@ -111,7 +88,7 @@ kdl_driver kdl_opencl_driver = {
 };
 
 kdl_status kdl_opencl_load(void) {
-  return kdl_backend_open_driver(&kdl_opencl_driver, &errors);
+  return kdl_backend_open_driver(&kdl_opencl_driver, &kdl_opencl_errors);
 }
 
 /* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where

@@ -3,10 +3,9 @@
 #ifndef KDL_BACKENDS_OPENCL_DRIVER_H
 #define KDL_BACKENDS_OPENCL_DRIVER_H
 
+#include "backends/common/driver_errors.h"
 #include "backends/common/found.h"
 #include "backends/opencl/abi.h"
-
-#include <kdl/backend.h>
 
 typedef struct kdl_opencl_api {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters) result(*field) parameters;
@@ -38,14 +37,15 @@ typedef bool kdl_opencl_visit_device(void *user, uint32_t ordinal, void *platfor
 typedef void kdl_opencl_leave_out(void *user, const char *platform_name, const char *why);
 void kdl_opencl_walk(kdl_opencl_visit_device *visit, kdl_opencl_leave_out *leave_out, void *user);
 
+extern const kdl_driver_errors kdl_opencl_errors;
+
 /* Records "opencl:0: clCreateBuffer of 64 bytes: CL_OUT_OF_RESOURCES (-5)" and returns the status
  * that goes with the error. */
-kdl_status kdl_opencl_fail(uint32_t ordinal, int32_t error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define kdl_opencl_fail(...) kdl_driver_errors_fail(&kdl_opencl_errors, __VA_ARGS__)
 
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
-void kdl_opencl_note(uint32_t ordinal, int32_t error, const char *call);
+#define kdl_opencl_note(...) kdl_driver_errors_note(&kdl_opencl_errors, __VA_ARGS__)
 
-kdl_status kdl_opencl_no_memory(uint32_t ordinal);
+#define kdl_opencl_no_memory(ordinal) kdl_driver_errors_no_memory(&kdl_opencl_errors, ordinal)
 
 #endif

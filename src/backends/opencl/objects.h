@@ -12,6 +12,10 @@
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a
  * handle is of; the definition takes a handle and makes that of it. */
 
+/* The functions of the table. */
+#define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_opencl_##name parameters;
+#include "backends/common/functions.def"
+
 typedef struct kdl_opencl_device kdl_opencl_device;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -39,17 +43,6 @@ typedef struct kdl_opencl_memory {
 /* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device);
 
-kdl_status kdl_opencl_alloc(void *device, uint64_t size, uint64_t *out_address);
-kdl_status kdl_opencl_free(void *device, uint64_t address);
-kdl_status kdl_opencl_write(void *device, void *queue, uint64_t address, uint64_t offset,
-                            const void *data, uint64_t size);
-kdl_status kdl_opencl_read(void *device, void *queue, void *data, uint64_t address, uint64_t offset,
-                           uint64_t size);
-kdl_status kdl_opencl_copy(void *device, void *queue, uint64_t to, uint64_t to_offset,
-                           uint64_t from, uint64_t from_offset, uint64_t size);
-kdl_status kdl_opencl_fill(void *device, void *queue, uint64_t address, uint64_t offset,
-                           uint64_t size, const void *pattern, size_t pattern_size);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 
@@ -62,10 +55,9 @@ typedef struct kdl_opencl_extensions {
 struct kdl_opencl_device {
   kdl_ranges ranges; /* memory of libkdl's */
   void *platform;
-  void *id;             /* cl_device_id */
-  void *context;        /* one of its own, or the caller's */
-  void *adopted;        /* the caller's; NULL where it brought none */
-  const void *identity; /* kdl_backend_device */
+  void *id;      /* cl_device_id */
+  void *context; /* one of its own, or the caller's */
+  void *adopted; /* the caller's; NULL where it brought none */
   uint32_t ordinal;
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
   uint64_t memory_size;
@@ -75,12 +67,7 @@ struct kdl_opencl_device {
   _Atomic bool has_queue;    /* the one for launches that name none */
   kdl_opencl_extensions ext; /* NULL where it has not the extension */
   const kdl_opencl_memory *memory;
-  kdl_opencl_device *next;
 };
-
-kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device);
-void *kdl_opencl_device_native(void *device, kdl_native which);
-void kdl_opencl_device_close(void *device, void *queue);
 
 /* A number of 4 or 8 bytes; 0 where the device does not say. */
 uint64_t kdl_opencl_device_number(const kdl_opencl_device *device, uint32_t what);
@@ -97,11 +84,6 @@ typedef struct kdl_opencl_module {
   size_t data_size;
   kdl_opencl_kernel *_Atomic kernels; /* found so far, to be freed with the module */
 } kdl_opencl_module;
-
-kdl_status kdl_opencl_module_load(void *device, const kdl_backend_image *image, void **out_module);
-void kdl_opencl_module_unload(void *device, void *module);
-kdl_status kdl_opencl_global_find(void *device, void *module, const char *name,
-                                  uint64_t *out_address, uint64_t *out_size);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
@@ -145,10 +127,7 @@ struct kdl_opencl_kernel {
   kdl_opencl_kernel *next;
 };
 
-kdl_status kdl_opencl_kernel_find(void *device, void *module, const kdl_kernel_request *request,
-                                  kdl_backend_kernel *out_kernel);
 void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
-void *kdl_opencl_kernel_native(void *device, void *context);
 
 /* NULL where that fails, which is recorded with *out_status. */
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
@@ -165,7 +144,7 @@ __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_changed;
 __attribute__((noinline)) kdl_launch_entry kdl_opencl_launch_elsewhere;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Queues and events                                                                            */
+/* Queues                                                                                       */
 
 /* clEnqueueNDRangeKernel, or the same and clFlush behind it. */
 typedef int32_t kdl_opencl_enqueue(void *queue, void *kernel, uint32_t dimensions,
@@ -176,21 +155,6 @@ typedef struct kdl_opencl_queue {
   kdl_opencl_enqueue *launch;
   void *queue; /* cl_command_queue */
 } kdl_opencl_queue;
-
-kdl_status kdl_opencl_queue_create(void *device, int32_t priority, void **out_queue);
-kdl_status kdl_opencl_queue_adopt(void *device, void *native, void **out_queue);
-void kdl_opencl_queue_destroy(void *device, void *queue);
-kdl_status kdl_opencl_queue_sync(void *device, void *queue);
-void *kdl_opencl_queue_native(void *device, void *queue);
-
-kdl_status kdl_opencl_event_create(void *device, void **out_event);
-void kdl_opencl_event_destroy(void *device, void *event);
-kdl_status kdl_opencl_event_record(void *device, void *event, void *queue);
-kdl_status kdl_opencl_event_sync(void *device, void *event);
-kdl_status kdl_opencl_event_query(void *device, void *event, int *out_done);
-kdl_status kdl_opencl_event_wait(void *device, void *event, void *queue);
-kdl_status kdl_opencl_event_elapsed(void *device, void *start, void *end, double *out_ns);
-void *kdl_opencl_event_native(void *device, void *event);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

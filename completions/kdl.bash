@@ -158,7 +158,7 @@ _kdl() {
       options+=' --policy= --variant-tag='
       ;;
     cc)
-      options='--targets= --output --variant= --optimize= --define= --include= --warning= --flag='
+      options='--targets= --output --variant= --language= --optimize= --define= --include= --warning= --flag='
       options+=' --emit= --format= --jobs= --keep-going --clang= --verbose'
       ;;
     cache)

@@ -5,6 +5,18 @@
 
 #include <gpuintrin.h>
 
+#ifdef __cplusplus
+/* A kernel is launched by its name, which is C's. */
+#undef __gpu_kernel
+#if defined(__NVPTX__)
+#define __gpu_kernel extern "C" __attribute__((nvptx_kernel, visibility("protected")))
+#elif defined(__AMDGPU__)
+#define __gpu_kernel extern "C" __attribute__((amdgpu_kernel, visibility("protected")))
+#else
+#define __gpu_kernel extern "C" __attribute__((device_kernel, visibility("protected")))
+#endif
+#endif
+
 #ifdef __AMDGPU__
 /* Registers are shared out by it. Clang has no such attribute for C on the others. */
 #define KDL_BLOCK_IS(...)                                                                          \

@@ -20,7 +20,12 @@
 #define __gpu_local
 #define __gpu_global
 #define __gpu_generic
+#ifdef __cplusplus /* a kernel is launched by its name, which is C's */
+#define __gpu_kernel                                                                               \
+  extern "C" KDL_SAY("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
+#else
 #define __gpu_kernel KDL_SAY("kdl.kernel", 1) __attribute__((always_inline, visibility("hidden")))
+#endif
 
 #define KDL_BLOCK_IS(...)
 
@@ -28,7 +33,7 @@
  * group alone (KDL_KERNEL): there group memory is a local variable, and a kernel that asks for
  * work-items does not link. */
 #ifdef KDL_CC
-#define KDL_OF_GROUP static _Thread_local __attribute__((unused, section("kdl.group")))
+#define KDL_OF_GROUP static __thread __attribute__((unused, section("kdl.group")))
 #define KDL_LOCAL(type, declarator) KDL_OF_GROUP type declarator
 #else
 #define KDL_OF_GROUP extern __attribute__((visibility("hidden")))

@@ -191,11 +191,14 @@ static int run(const cli_args *args) {
 
 static const cli_option options[] = {
     {"targets", 0, CLI_MANY, "T,T",
-     "what to compile for: sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, x86-64-v3"},
+     "what to compile for: sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, x86-64-v3, "
+     "native, or a device as h200 or zen4"},
     {"output", 'o', CLI_ONCE, "OUT", "where to write"},
     {"variant", 0, CLI_MANY, "KEYS:F",
      "another file: with tag, priority or features its images are added, else they take the "
      "place of the first file's; targets=PATTERN says for which targets"},
+    {"language", 'x', CLI_ONCE, "LANG",
+     "c, c++, cl, cuda or hip; default: as the files' suffixes say"},
     {"optimize", 'O', CLI_ONCE, "LEVEL", "0 to 3, s or z, as for Clang; default: 3"},
     {"define", 'D', CLI_MANY, "NAME=V", "a macro"},
     {"include", 'I', CLI_MANY, "DIR", "where to look for headers"},
@@ -213,8 +216,8 @@ static const cli_option options[] = {
 
 const cli_command cli_command_cc = {
     .name = "cc",
-    .usage = "kdl cc FILE.c --targets=T,T -o OUT [--variant=KEYS:FILE]... [OPTION...]",
-    .summary = "compile one C file for many devices",
+    .usage = "kdl cc FILE --targets=T,T -o OUT [--variant=KEYS:FILE]... [OPTION...]",
+    .summary = "compile one file of kernels for many devices",
     .details =
         "The file uses the names of Clang's gpuintrin.h, which kdl/kernel.h also gives to CPUs "
         "and OpenCL C. sm_NN is machine code by ptxas, or PTX where there is none; compute_NN "

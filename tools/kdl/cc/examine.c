@@ -111,6 +111,56 @@ kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
   }
 }
 
+/* What follows "\n!12 = ", up to the end of its line; empty where there is no such node. */
+static kdl_string node_of(kdl_string ir, kdl_string number) {
+  char mark[32];
+  snprintf(mark, sizeof mark, "\n%.*s = ", (int)number.length, number.data);
+  const char *found = memmem(ir.data, ir.length, mark, strlen(mark));
+  if (!found)
+    return (kdl_string){"", 0};
+  kdl_string rest = kdl_text_from(ir, (size_t)(found - ir.data) + strlen(mark));
+  return (kdl_string){rest.data, kdl_text_find(rest, 0, "\n")};
+}
+
+/* The value behind `key` in a node, up to one of `ends`. */
+static kdl_string field_of(kdl_string node, const char *key, const char *ends) {
+  const char *found = memmem(node.data, node.length, key, strlen(key));
+  if (!found)
+    return (kdl_string){"", 0};
+  kdl_string rest = kdl_text_from(node, (size_t)(found - node.data) + strlen(key));
+  return (kdl_string){rest.data, kdl_text_find(rest, 0, ends)};
+}
+
+static cc_place place_of(kdl_string ir, kdl_string number) {
+  kdl_string location = node_of(ir, number);
+  kdl_string line = field_of(location, "line: ", ",)");
+  kdl_string column = field_of(location, "column: ", ",)");
+  kdl_string scope = node_of(ir, field_of(location, "scope: ", ",)"));
+  kdl_string file = node_of(ir, field_of(scope, "file: ", ",)"));
+  cc_place place = {.file = field_of(file, "filename: \"", "\"")};
+  size_t at = 0;
+  if (!kdl_text_number(line, &at, &place.line))
+    return (cc_place){.line = 0};
+  at = 0;
+  kdl_text_number(column, &at, &place.column);
+  return place;
+}
+
+cc_place cc_examine_use(kdl_string ir, kdl_string function) {
+  char mark[512];
+  snprintf(mark, sizeof mark, "@%.*s", (int)function.length, function.data);
+  for (kdl_string rest = ir;;) {
+    const char *found = memmem(rest.data, rest.length, mark, strlen(mark));
+    if (!found)
+      return (cc_place){.line = 0};
+    rest = kdl_text_from(rest, (size_t)(found - rest.data) + strlen(mark));
+    kdl_string line = {rest.data, kdl_text_find(rest, 0, "\n")};
+    cc_place place = place_of(ir, field_of(line, "!dbg ", ", "));
+    if (place.line && kdl_text_find(rest, 0, "(,) ") == 0)
+      return place;
+  }
+}
+
 /* "target-features"="+avx2,-avx512f,+cx8" */
 static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
   for (size_t at = 0, end; at < list.length; at = end + 1) {

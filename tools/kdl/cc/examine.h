@@ -25,6 +25,9 @@ void cc_examine_functions(kdl_string ir, const cc_target *target, kdl_feature_se
  * empty where there is none. Lies in the IR. */
 kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target);
 
+/* Where LLVM IR with line tables first calls a function, or else uses it. Lies in the IR. */
+cc_place cc_examine_use(kdl_string ir, kdl_string function);
+
 /* Compares the kernels with those that the image shows, and their signatures with its parameters.
  * KDL_BAD_FILE where they differ, which means that this program misread the source. */
 kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels);

@@ -40,7 +40,7 @@ static kdl_status write_file(cc_job *job, const char *path, bool copies,
 }
 
 static void write_questions(FILE *out, const cc_job *job) {
-  cc_signature_ask(out, job->target, &job->kernels);
+  cc_signature_ask(out, job->target, job->source->language, &job->kernels);
 }
 
 static void write_names(FILE *out, const cc_job *job) {
@@ -48,13 +48,13 @@ static void write_names(FILE *out, const cc_job *job) {
 }
 
 static void write_wrapper(FILE *out, const cc_job *job) {
-  cc_wrapper_write(out, &job->kernels);
-  cc_wrapper_write_memory(out);
+  cc_wrapper_write(out, job->source->language, &job->kernels);
+  cc_wrapper_write_memory(out, job->source->language);
 }
 
 /* The linker of bitcode leaves what compilers call to the program that loads the image. */
 static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
-  cc_wrapper_write(out, &job->kernels);
+  cc_wrapper_write(out, job->source->language, &job->kernels);
 }
 
 static kdl_status read_kernels(cc_job *job) {
@@ -74,38 +74,39 @@ static kdl_status read_kernels(cc_job *job) {
   if (status != KDL_OK || job->kernels.count)
     return status;
   if (!job->plan->bitcode)
-    return cc_refuse(job, "%s: found no kernel, expected a function with __gpu_kernel",
-                     job->source->path);
+    return cc_refuse_at(job, (cc_place){.line = 0},
+                        "found no kernel, expected a function with __gpu_kernel");
   if (job->kernels.microkernel_count == 0)
-    return cc_refuse(job,
-                     "%s: found no kernel and no microkernel, expected a function with "
-                     "__gpu_kernel or KDL_UKERNEL",
-                     job->source->path);
+    return cc_refuse_at(job, (cc_place){.line = 0},
+                        "found no kernel and no microkernel, expected a function with __gpu_kernel "
+                        "or KDL_UKERNEL");
   return KDL_OK;
 }
 
 /* Every linker and driver would notice, each in its own way, and LLVM's SPIR-V backend by dying. */
-static kdl_status refuse_undefined(cc_job *job, kdl_string name) {
+static kdl_status refuse_undefined(cc_job *job, kdl_string ir) {
+  kdl_string name = cc_examine_undefined(ir, job->target);
   if (name.length == 0)
     return KDL_OK;
-  return cc_refuse(job,
-                   "%s: %.*s is called and not defined; --emit=bitcode leaves it to a later link",
-                   job->source->path, (int)name.length, name.data);
+  return cc_refuse_at(job, cc_examine_use(ir, name),
+                      "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
+                      (int)name.length, name.data);
 }
 
 static kdl_status read_signatures(cc_job *job) {
-  const char *source = cc_file_of(job, "questions.c");
+  const char *source = cc_file_of(job, "questions.src");
   const char *answers = cc_file_of(job, "answers.ll");
   kdl_string ir = {"", 0};
   if (job->kernels.count == 0)
     return KDL_OK;
   kdl_status status = write_file(job, source, true, write_questions);
   if (status == KDL_OK)
-    status = cc_compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm"), answers);
+    status = cc_compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only"),
+                        answers);
   if (status == KDL_OK)
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode)
-    status = refuse_undefined(job, cc_examine_undefined(ir, job->target));
+    status = refuse_undefined(job, ir);
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
 }
 
@@ -115,17 +116,16 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
     if (!param->is_pointer || param->is_global)
       continue;
     if (strstr(param->is, "__gpu_local") || strstr(param->is, "__local"))
-      return cc_refuse(
-          job,
-          "%s: kernel %s: parameter %zu (%s) is a pointer to group memory, which no "
-          "launch can give; declare the memory in the kernel: KDL_LOCAL(float, name[256])",
-          job->source->path, kernel->name, i, param->name);
-    return cc_refuse(
-        job,
-        "%s: kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
-        "__gpu_global before what it points to: OpenCL forbids others, and to SPIR-V a "
-        "plain one is a pointer into the function's own memory",
-        job->source->path, kernel->name, i, param->name, param->type);
+      return cc_refuse_at(
+          job, param->place,
+          "kernel %s: parameter %zu (%s) is a pointer to group memory, which no launch can give; "
+          "declare the memory in the kernel: KDL_LOCAL(float, name[256])",
+          kernel->name, i, param->name);
+    return cc_refuse_at(job, param->place,
+                        "kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
+                        "__gpu_global before what it points to: OpenCL forbids others, and to "
+                        "SPIR-V a plain one is a pointer into the function's own memory",
+                        kernel->name, i, param->name, param->type);
   }
   return KDL_OK;
 }
@@ -135,22 +135,21 @@ static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
   bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
   if (!kernel->waits || (has_block && (uint64_t)block[0] * block[1] * block[2] == 1))
     return KDL_OK;
-  return cc_refuse(
-      job,
-      "%s: kernel %s waits for its group (__gpu_sync_threads), which a work-item on the "
+  return cc_refuse_at(
+      job, kernel->place,
+      "kernel %s waits for its group (__gpu_sync_threads), which a work-item on the "
       "CPU cannot: there a group is a loop over its work-items in one thread. Let the "
       "group have one: KDL_BLOCK(KDL_THREADS(n)), and go through the tile in steps of "
       "__gpu_num_threads; or write a form for the CPU: KDL_KERNEL under #if KDL_HOST, or "
-      "--variant=targets=%s:FILE",
-      job->source->path, kernel->name, job->target->name);
+      "--variant=targets=PATTERN:FILE",
+      kernel->name);
 }
 
-static kdl_status refuse_name(cc_job *job, const char *kernel) {
-  return cc_refuse(
-      job,
-      "%s: kernel %s has the name of a function that its own code calls, and would call "
-      "it; expected another name on the CPU",
-      job->source->path, kernel);
+static kdl_status refuse_name(cc_job *job, const cc_kernel *kernel) {
+  return cc_refuse_at(job, kernel->place,
+                      "kernel %s has the name of a function that its own code calls, and would "
+                      "call it; expected another name on the CPU",
+                      kernel->name);
 }
 
 /* What compilers call on their own account, and the wrapper defines. */
@@ -158,7 +157,7 @@ static kdl_status check_name(cc_job *job, const cc_kernel *kernel) {
   static const char *const names[] = {"memcpy", "memmove", "memset"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(kernel->name, names[i]) == 0)
-      return refuse_name(job, kernel->name);
+      return refuse_name(job, kernel);
   }
   return check_waiting(job, kernel);
 }
@@ -171,9 +170,19 @@ static kdl_status check_calls(cc_job *job, kdl_string ir) {
     if (!mark)
       return cc_no_memory(job);
     if (memmem(ir.data, ir.length, mark, strlen(mark)))
-      return refuse_name(job, name);
+      return refuse_name(job, &job->kernels.items[i]);
   }
   return KDL_OK;
+}
+
+/* C++ has names for types in a function's symbol, which no launch would give. */
+static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
+  if (job->source->language != CC_CXX || kernel->has_c_name || kernel->does_group)
+    return KDL_OK;
+  return cc_refuse_at(job, kernel->place,
+                      "kernel %s has C++'s linkage, and no name that a launch could give; expected "
+                      "extern \"C\" before it, or the __gpu_kernel of <kdl/kernel.h>",
+                      kernel->name);
 }
 
 static kdl_status check_kernels(cc_job *job) {
@@ -181,7 +190,9 @@ static kdl_status check_kernels(cc_job *job) {
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i) {
     const cc_kernel *kernel = &job->kernels.items[i];
-    status = is_host ? check_name(job, kernel) : check_pointers(job, kernel);
+    status = check_linkage(job, kernel);
+    if (status == KDL_OK)
+      status = is_host ? check_name(job, kernel) : check_pointers(job, kernel);
   }
   return status;
 }
@@ -357,7 +368,7 @@ static kdl_status make_host_bitcode(cc_job *job) {
   const char *image = cc_file_of(job, "bc");
   kdl_string ir = {"", 0};
   kdl_status status =
-      make_host_ir(job, cc_file_of(job, "bitcode.c"), write_bitcode_wrapper, &ir, code);
+      make_host_ir(job, cc_file_of(job, "bitcode.src"), write_bitcode_wrapper, &ir, code);
   if (status == KDL_OK)
     status =
         compile_ir(job, code, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
@@ -386,7 +397,7 @@ static kdl_status make_host(cc_job *job) {
   job->names = cc_file_of(job, "names.h");
   kdl_status status = write_file(job, job->names, false, write_names);
   if (status == KDL_OK)
-    status = make_host_ir(job, cc_file_of(job, "host.c"), write_wrapper, &ir, code);
+    status = make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code);
   if (status != KDL_OK)
     return status;
   cc_examine_functions(ir, job->target, &job->needs);
@@ -413,6 +424,33 @@ static kdl_status make_image(cc_job *job) {
   return make_host(job);
 }
 
+/* What a language has no image for, on this target. */
+static kdl_status check_language(cc_job *job) {
+  cc_language language = job->source->language;
+  bool is_opencl = job->target->family == CC_OPENCL;
+  if (language == CC_CXX && is_opencl)
+    return cc_refuse(
+        job,
+        "%s: opencl-c is the source itself, for drivers that take C alone; C++ becomes "
+        "spirv64 for OpenCL's drivers, or --variant=targets=opencl-c:FILE.c says what to "
+        "take in its place",
+        job->source->path);
+  if (language == CC_OPENCL_C && !is_opencl)
+    return cc_refuse(
+        job,
+        "%s: OpenCL C is for the target opencl-c alone; C that includes <kdl/kernel.h> "
+        "is for all (-x c takes the file as that)",
+        job->source->path);
+  if (language == CC_CUDA || language == CC_HIP)
+    return cc_refuse(
+        job,
+        "%s: %s is the language of a program whose kernels %s takes out of it, with "
+        "launches and host code; kdl cc compiles files of kernels in C and C++ (-x c++ "
+        "takes the file as that)",
+        job->source->path, cc_language_name(language), language == CC_CUDA ? "nvcc" : "hipcc");
+  return KDL_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* The whole                                                                                    */
 
@@ -423,7 +461,9 @@ static void add_asked_features(cc_job *job) {
 }
 
 void cc_job_run(cc_job *job) {
-  kdl_status status = read_kernels(job);
+  kdl_status status = check_language(job);
+  if (status == KDL_OK)
+    status = read_kernels(job);
   if (status == KDL_OK)
     status = read_signatures(job);
   if (status == KDL_OK)

@@ -4,6 +4,7 @@
 #define KDL_TOOL_CC_JOB_H
 
 #include "cc/kernels.h"
+#include "cc/language.h"
 #include "cc/process.h"
 #include "cc/target.h"
 #include "cc/toolchain.h"
@@ -20,6 +21,7 @@
 /* A source file, and what the command line says of images made from it. */
 typedef struct cc_source {
   const char *path;
+  cc_language language;
   const char *tag;      /* variant_tag; NULL for none */
   const char *features; /* tokens it needs; "" for none */
   uint32_t priority;    /* variant_priority */
@@ -48,6 +50,7 @@ typedef struct cc_job {
   kdl_arena arena;   /* of everything below */
   kdl_status status;
   const char *trouble;  /* why it failed, where kdl says so and not the compiler; else NULL */
+  bool has_place;       /* which begins with the place in the source */
   bool is_told;         /* a compiler's messages say why it failed */
   kdl_string *messages; /* of the compilers, one for each that had some */
   size_t message_count;

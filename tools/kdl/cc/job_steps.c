@@ -25,6 +25,23 @@ kdl_status cc_refuse(cc_job *job, const char *format, ...) {
   return status;
 }
 
+kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
+  va_end(args);
+  if (place.file.length == 0)
+    place.file = kdl_text_of(job->source->path);
+  const char *words = kdl_error_message();
+  job->has_place = true;
+  job->trouble =
+      place.line ? kdl_arena_format(&job->arena, "%.*s:%u:%u: error: %s", (int)place.file.length,
+                                    place.file.data, place.line, place.column, words)
+                 : kdl_arena_format(&job->arena, "%.*s: error: %s", (int)place.file.length,
+                                    place.file.data, words);
+  return status;
+}
+
 const char *cc_file_of(cc_job *job, const char *extension) {
   return kdl_arena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
 }
@@ -84,6 +101,8 @@ static void add_features(kdl_words *words, const cc_job *job) {
     if (!kdl_feature_has(set, bit) || !kdl_feature_name(target->features, bit))
       continue;
     cc_target_feature_name(target->features, bit, name, sizeof name);
+    if (!*name)
+      continue;
     kdl_words_add(words, "-Xclang");
     kdl_words_add(words, "-target-feature");
     kdl_words_add(words, "-Xclang");
@@ -110,7 +129,8 @@ static void add_target(kdl_words *words, const cc_job *job) {
     kdl_words_add(words, "-nogpulib");
     break;
   case CC_HOST:
-    kdl_words_format(words, "-march=%s", target->cpu);
+    /* Clang for AArch64 takes versions of the architecture by one name, and CPUs by the other. */
+    kdl_words_format(words, "%s=%s", target->is_cpu ? "-mcpu" : "-march", target->cpu);
     kdl_words_add(words, "-fPIC");
     kdl_words_add(words, "-fvisibility=hidden");
     if (target->features == KDL_CLASS_AARCH64)
@@ -126,18 +146,35 @@ static void add_target(kdl_words *words, const cc_job *job) {
   }
 }
 
+/* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
+ * starts and ends is not there. */
+static void add_standard(kdl_words *words, const cc_job *job) {
+  if (job->target->family == CC_OPENCL) {
+    kdl_words_add(words, "-xcl");
+    kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
+    return;
+  }
+  if (job->source->language == CC_CXX) {
+    static const char *const cxx[] = {"-xc++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions",
+                                      "-fno-rtti", "-fno-threadsafe-statics",
+                                      /* of extern "C" twice, which __gpu_kernel may be */
+                                      "-Wno-duplicate-decl-specifier",
+                                      "-Werror=global-constructors",
+                                      "-Werror=exit-time-destructors"};
+    for (size_t i = 0; i < sizeof cxx / sizeof *cxx; ++i)
+      kdl_words_add(words, cxx[i]);
+  } else {
+    kdl_words_add(words, "-xc");
+    kdl_words_add(words, "-std=gnu17");
+  }
+  kdl_words_add(words, "-ffreestanding");
+  kdl_words_add(words, "-fno-math-errno");
+}
+
 static void add_language(kdl_words *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
   bool is_opencl = job->target->family == CC_OPENCL;
-  if (is_opencl) {
-    kdl_words_add(words, "-xcl");
-    kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
-  } else {
-    kdl_words_add(words, "-xc");
-    kdl_words_add(words, "-std=gnu17"); /* NVPTX's part of <gpuintrin.h> is no older C */
-    kdl_words_add(words, "-ffreestanding");
-    kdl_words_add(words, "-fno-math-errno");
-  }
+  add_standard(words, job);
   kdl_words_add(words, "-nostdlibinc");
   if (job->names) { /* before anything that the user includes */
     kdl_words_add(words, "-include");
@@ -181,6 +218,8 @@ kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
   if (!path || !out_path)
     return cc_no_memory(job);
   kdl_words words = cc_start_clang(job, path);
+  /* What KDL_BLOCK and its sisters say is used where the kernels are read, and not here. */
+  kdl_words_add(&words, "-Wno-unused-const-variable");
   for (; *more; ++more)
     kdl_words_add(&words, *more);
   kdl_words_add(&words, "-o");

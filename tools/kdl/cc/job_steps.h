@@ -10,6 +10,10 @@ kdl_status cc_no_memory(const cc_job *job);
 /* Words that kdl says itself, which go before the compilers'. */
 kdl_status cc_refuse(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same, of a place in the source: "saxpy.c:8:19: error: ..." */
+kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* A temporary file of the job; NULL when out of memory. */
 const char *cc_file_of(cc_job *job, const char *extension);
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text);

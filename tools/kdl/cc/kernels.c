@@ -10,6 +10,8 @@
  *     | |-AnnotateAttr 0x55f0 <line:6:33, col:60> "kdl.block"
  *     | | |-ConstantExpr 0x55f2 <line:6:5> 'int'
  *     | | | |-value: Int 256
+ *
+ * In C++ functions may stand in namespaces and in extern "C", a level lower for each.
  */
 #include "cc/kernels.h"
 
@@ -17,7 +19,8 @@
 
 #include <string.h>
 
-enum { top = 1, member = 2, value = 4 }; /* levels */
+enum { member = 1, value = 3 }; /* levels below a function's */
+enum { most_spaces = 16 };
 
 typedef struct {
   kdl_string name;
@@ -38,7 +41,13 @@ typedef struct {
   list owners;       /* size_t: of each kernel, the index of its function */
   list params;       /* cc_param: of the function under way */
   list microkernels; /* const char * */
-  cc_kernel current; /* what is known of the function under way */
+  struct {
+    kdl_string name; /* empty where it has none */
+    bool is_c;
+  } spaces[most_spaces]; /* C++: namespaces and extern "C" around it */
+  unsigned depth;        /* of these */
+  cc_place last;         /* that the dump has printed */
+  cc_kernel current;     /* what is known of the function under way */
   bool is_kernel, is_microkernel, has_body;
   kdl_string annotation; /* under way; empty where none is */
   unsigned value_count;
@@ -141,7 +150,7 @@ static const char *keep_type(reader *r, kdl_string text) {
 
 /* Whether a type is a pointer: its last word is '*', but for what qualifies the pointer itself. */
 static bool is_pointer(const char *type) {
-  static const char *const qualifiers[] = {"const", "volatile", "restrict", "__restrict", " "};
+  static const char *const qualifiers[] = {"const", "volatile", "__restrict", "restrict", " "};
   size_t length = strlen(type);
   for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers;) {
     size_t size = strlen(qualifiers[i]);
@@ -155,7 +164,7 @@ static bool is_pointer(const char *type) {
   return length && type[length - 1] == '*';
 }
 
-static void add_param(reader *r, kdl_string line) {
+static void add_param(reader *r, kdl_string line, cc_place place) {
   kdl_string type;
   kdl_string is;
   size_t end;
@@ -165,7 +174,7 @@ static void add_param(reader *r, kdl_string line) {
   cc_param *param = has_type ? append(r, &r->params, sizeof *param) : NULL;
   if (!param)
     return;
-  *param = (cc_param){.name = keep(r, read_name(line)), .type = keep_type(r, type)};
+  *param = (cc_param){.name = keep(r, read_name(line)), .type = keep_type(r, type), .place = place};
   param->is = has_other ? keep_type(r, is) : param->type;
   param->is_pointer = is_pointer(param->is);
 }
@@ -245,15 +254,43 @@ static void end_function(reader *r) {
   }
 }
 
-static void begin_function(reader *r, kdl_string line) {
+/* "a::b", without what is extern "C". */
+static const char *space_of(reader *r, bool *out_has_c_name) {
+  char text[512] = "";
+  kdl_out out = {text, sizeof text, 0};
+  for (unsigned i = 0; i < r->depth; ++i) {
+    kdl_string name = r->spaces[i].name;
+    *out_has_c_name |= r->spaces[i].is_c;
+    if (name.length)
+      kdl_out_format(&out, "%s%.*s", *text ? "::" : "", (int)name.length, name.data);
+  }
+  return keep(r, kdl_text_of(text));
+}
+
+static void begin_function(reader *r, kdl_string line, cc_place place) {
   function *begun = append(r, &r->functions, sizeof *begun);
   kdl_string name = read_name(line);
   if (begun)
     *begun = (function){name, r->calls.count};
-  r->current = (cc_kernel){.name = keep(r, name), .function = NULL};
+  r->current = (cc_kernel){.name = keep(r, name), .function = NULL, .place = place};
   r->current.function = r->current.name;
+  r->current.space = space_of(r, &r->current.has_c_name);
   r->params = (list){.items = NULL}; /* those before may be a kernel's */
   r->has_body = false;
+}
+
+/* A namespace, or extern "C", around what follows one level lower. */
+static void enter(reader *r, kdl_string line) {
+  size_t at = line.length;
+  while (at > 0 && line.data[at - 1] != ' ')
+    --at;
+  kdl_string word = kdl_text_from(line, at); /* "C", a name, or a place where there is none */
+  bool is_named = kdl_text_find(word, 0, ":>") == word.length;
+  bool is_space = kdl_text_starts(line, "NamespaceDecl ");
+  if (r->depth == most_spaces)
+    return;
+  r->spaces[r->depth].name = is_space && is_named ? word : (kdl_string){"", 0};
+  r->spaces[r->depth++].is_c = !is_space && kdl_text_is(word, "C");
 }
 
 /* Functions that are mentioned count as called: what matters is who might wait. */
@@ -272,26 +309,36 @@ static void note_call(reader *r, kdl_string line) {
   }
 }
 
+/* A node that is not a function's: what it is in is left, up to its level. */
+static void read_outer(reader *r, unsigned level, kdl_string line, cc_place place) {
+  end_function(r);
+  r->is_kernel = r->is_microkernel = false;
+  r->annotation = (kdl_string){"", 0};
+  r->current = (cc_kernel){.name = NULL};
+  r->depth = level ? level - 1 : 0;
+  if (kdl_text_starts(line, "FunctionDecl "))
+    begin_function(r, line, place);
+  else if (kdl_text_starts(line, "NamespaceDecl ") || kdl_text_starts(line, "LinkageSpecDecl "))
+    enter(r, line);
+}
+
 static void read_node(reader *r, unsigned level, kdl_string line) {
-  if (level <= top) {
-    end_function(r);
-    r->is_kernel = r->is_microkernel = false;
-    r->annotation = (kdl_string){"", 0};
-    if (level == top && kdl_text_starts(line, "FunctionDecl "))
-      begin_function(r, line);
-    else
-      r->current = (cc_kernel){.name = NULL};
+  cc_place place = cc_place_follow(line, &r->last);
+  unsigned outer = r->depth + 1; /* the level of functions */
+  if (level <= outer) {
+    read_outer(r, level, line, place);
   } else if (!r->current.name) {
     return;
-  } else if (level == member) {
+  } else if (level == outer + member) {
     r->annotation = (kdl_string){"", 0};
     r->value_count = 0;
     r->has_body |= kdl_text_starts(line, "CompoundStmt ");
     if (kdl_text_starts(line, "ParmVarDecl "))
-      add_param(r, line);
+      add_param(r, line, place);
     else
       read_attribute(r, line);
-  } else if (level == value && r->annotation.length && kdl_text_starts(line, "value: Int ")) {
+  } else if (level == outer + value && r->annotation.length &&
+             kdl_text_starts(line, "value: Int ")) {
     read_value(r, line);
   } else if (kdl_text_starts(line, "DeclRefExpr ")) {
     note_call(r, line);

@@ -8,6 +8,7 @@
 #define KDL_TOOL_CC_KERNELS_H
 
 #include "base/arena.h"
+#include "cc/place.h"
 #include "target/kernel_key.h"
 
 #include <kdl/kdl.h>
@@ -22,15 +23,19 @@ typedef struct cc_param {
   const char *is;   /* the type behind the names, for instance "unsigned int" */
   bool is_pointer;
   bool is_global; /* a pointer into __gpu_global memory: see signature.h */
+  cc_place place;
 } cc_param;
 
 typedef struct cc_kernel {
   const char *name;
   const char *function; /* that the source defines: other than the name for KDL_KERNEL */
+  const char *space;    /* C++: the namespace it stands in, as "a::b"; "" for none */
+  bool has_c_name;      /* C++: it has C's linkage */
   bool does_group;      /* one call does a group: KDL_KERNEL */
   bool waits;           /* __gpu_sync_threads is called somewhere below it */
   cc_param *params;
   size_t param_count;
+  cc_place place;
   const char *sig; /* of kdl.kernel.NAME: see signature.h */
   unsigned said;   /* 1 << kdl_kernel_field */
   uint32_t values[KDL_KERNEL_FIELD_COUNT][3];
@@ -43,7 +48,7 @@ typedef struct cc_kernels {
   size_t microkernel_count;
 } cc_kernels;
 
-/* Strings lie in the arena. */
+/* Strings lie in the arena, places in the dump. */
 kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels);
 
 #endif

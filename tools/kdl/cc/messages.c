@@ -27,9 +27,31 @@ typedef struct {
   bool failed;
 } list;
 
+/* "saxpy.c:8:19: error: ", where the text begins with that; else empty. */
+static kdl_string place_of(kdl_string text) {
+  static const char mark[] = ": error: ";
+  kdl_string line = {text.data, kdl_text_find(text, 0, "\n")};
+  const char *found = memmem(line.data, line.length, mark, sizeof mark - 1);
+  bool has_column = found && found > line.data && kdl_is_digit(found[-1]);
+  return (kdl_string){text.data, has_column ? (size_t)(found - line.data) + sizeof mark - 1 : 0};
+}
+
+/* What is wrong at a place is said once, though targets may have other words for it. */
+static bool is_said(const message *m, kdl_string text) {
+  kdl_string place = place_of(text);
+  return kdl_text_equal(m->text, text) ||
+         (place.length && kdl_text_equal(place_of(m->text), place));
+}
+
+/* Two messages of one target about a place are two. */
+static bool is_another(const message *m, kdl_string text, size_t job) {
+  return !kdl_text_equal(m->text, text) && m->jobs && m->jobs[job];
+}
+
 static void note(list *all, kdl_string text, bool is_own, size_t job) {
   size_t i = 0;
-  while (i < all->count && !kdl_text_equal(all->items[i].text, text))
+  while (i < all->count &&
+         (!is_said(&all->items[i], text) || is_another(&all->items[i], text, job)))
     ++i;
   message *items = kdl_array_grow(all->items, i, &all->capacity, 16, sizeof *items);
   if (!items) {
@@ -136,7 +158,7 @@ kdl_status cc_messages_print(const cc_job *jobs, size_t count) {
     for (size_t k = 0; k < jobs[i].message_count; ++k)
       cut(&all, without_dump(jobs[i].messages[k]), i);
     if (jobs[i].trouble)
-      note(&all, kdl_text_of(jobs[i].trouble), true, i);
+      note(&all, kdl_text_of(jobs[i].trouble), !jobs[i].has_place, i);
   }
   fflush(stdout);
   for (size_t i = 0; i < all.count; ++i) {

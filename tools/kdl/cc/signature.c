@@ -39,8 +39,7 @@ static const char questions[] =
     "#define KDL_ASK_POINTER(T, U) 5, sizeof(T), 0, 0, _Alignof(T), KDL_ASK_GLOBAL(T, U), \\\n"
     "  KDL_ASK_TYPE(U),\n";
 
-void cc_signature_ask(FILE *out, const cc_target *target, const cc_kernels *kernels) {
-  bool is_opencl = target->family == CC_OPENCL;
+static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
   fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
   if (is_opencl)
     fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* of a .cl file */
@@ -57,6 +56,65 @@ void cc_signature_ask(FILE *out, const cc_target *target, const cc_kernels *kern
     }
   }
   fputs("1};\n", out);
+}
+
+/* The same in C++, which has no _Generic. */
+static const char cxx_questions[] =
+    "template <class T> using kdl_ask_plain = __remove_restrict(__remove_cv(T));\n"
+    "template <class T> struct kdl_ask_object { using type = T; };\n"
+    "template <> struct kdl_ask_object<void> { using type = char; };\n"
+    "template <class T> struct kdl_ask_pointer { using type = void; };\n"
+    "template <class T> struct kdl_ask_pointer<T *> {\n"
+    "  using type = T;\n"
+    "  static constexpr unsigned in_global = KDL_ASK_IS_HOST;\n"
+    "};\n"
+    "#if !KDL_ASK_IS_HOST\n"
+    "template <class T> struct kdl_ask_pointer<__gpu_global T *> {\n"
+    "  using type = T;\n"
+    "  static constexpr unsigned in_global = 1;\n"
+    "};\n"
+    "#endif\n"
+    "template <class T> struct kdl_ask {\n"
+    "  using object = typename kdl_ask_object<T>::type;\n"
+    "  static constexpr unsigned type = __is_void(T) ? 0 : __builtin_classify_type(*(object *)0);\n"
+    "  static constexpr unsigned size = sizeof(object);\n"
+    "  static constexpr unsigned sign = __is_same(T, char) || (__is_integral(T) && "
+    "__is_signed(T));\n"
+    "  static constexpr unsigned bf16 = __is_same(T, __bf16);\n"
+    "};\n"
+    "#define KDL_ASK_TYPE(...) kdl_ask<__VA_ARGS__>::type, kdl_ask<__VA_ARGS__>::size, \\\n"
+    "  kdl_ask<__VA_ARGS__>::sign, kdl_ask<__VA_ARGS__>::bf16\n"
+    "#define KDL_ASK_VALUE(...) KDL_ASK_TYPE(__VA_ARGS__), alignof(__VA_ARGS__), 0, 0, 0, 0, 0,\n"
+    "#define KDL_ASK_POINTER(...) 5, sizeof(__VA_ARGS__), 0, 0, alignof(__VA_ARGS__), \\\n"
+    "  kdl_ask_pointer<__VA_ARGS__>::in_global, \\\n"
+    "  KDL_ASK_TYPE(kdl_ask_plain<kdl_ask_pointer<__VA_ARGS__>::type>),\n";
+
+/* Types are written as where the kernel stands: in its namespace. */
+static void ask_cxx(FILE *out, bool is_host, const cc_kernels *kernels) {
+  fprintf(out, "#define KDL_ASK_IS_HOST %d\n%s", is_host, cxx_questions);
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (*kernels->items[i].space)
+      fprintf(out, "using namespace %s;\n", kernels->items[i].space);
+  }
+  fputs("extern \"C\" const unsigned kdl_answers[];\n"
+        "extern \"C\" const unsigned kdl_answers[] = {\n",
+        out);
+  for (size_t i = 0; i < kernels->count; ++i) {
+    for (size_t k = 0; k < kernels->items[i].param_count; ++k) {
+      const cc_param *param = &kernels->items[i].params[k];
+      fprintf(out, "KDL_ASK_%s(kdl_ask_plain<__typeof__(%s)>)\n",
+              param->is_pointer ? "POINTER" : "VALUE", param->type);
+    }
+  }
+  fputs("1};\n", out);
+}
+
+void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
+                      const cc_kernels *kernels) {
+  if (language == CC_CXX)
+    ask_cxx(out, target->family == CC_HOST, kernels);
+  else
+    ask_c(out, target->family == CC_OPENCL, kernels);
 }
 
 /* ------------------------------------------------------------------------------------------ */

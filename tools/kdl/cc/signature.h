@@ -8,12 +8,14 @@
 #define KDL_TOOL_CC_SIGNATURE_H
 
 #include "cc/kernels.h"
+#include "cc/language.h"
 #include "cc/target.h"
 
 #include <stdio.h>
 
 /* Writes what follows the source in the file that is compiled to IR. */
-void cc_signature_ask(FILE *out, const cc_target *target, const cc_kernels *kernels);
+void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
+                      const cc_kernels *kernels);
 
 /* Reads the answers and sets `sig` and `is_global`. */
 kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);

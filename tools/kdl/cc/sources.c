@@ -22,15 +22,10 @@ static kdl_status no_memory(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* --variant                                                                                    */
 
-static bool is_opencl(const char *path) {
-  size_t length = strlen(path);
-  return length > 3 && strcmp(path + length - 3, ".cl") == 0;
-}
-
-static kdl_status check_file(const char *path) {
+static kdl_status check_file(const char *path, const char *asked, cc_language *out_language) {
   if (access(path, R_OK) != 0)
-    return kdl_fail(KDL_IO, "%s: cannot be read, expected a C file", path);
-  return KDL_OK;
+    return kdl_fail(KDL_IO, "%s: cannot be read, expected a source file", path);
+  return cc_language_of(path, asked, out_language);
 }
 
 /* The values of keys that go into the metadata are held to its grammar. */
@@ -82,7 +77,8 @@ static kdl_status read_term(const cli_terms *terms, const cli_term *term, cc_sou
 }
 
 /* Values point into the terms, which live as long as the arena. */
-static kdl_status read_variant(kdl_arena *arena, const char *text, cc_source *source) {
+static kdl_status read_variant(kdl_arena *arena, const char *text, const char *asked,
+                               cc_source *source) {
   const char *colon = strrchr(text, ':');
   if (!colon || colon == text || !colon[1])
     return kdl_fail(KDL_BAD_CALL, "--variant: found '%s', expected %s", text, grammar);
@@ -96,10 +92,12 @@ static kdl_status read_variant(kdl_arena *arena, const char *text, cc_source *so
     status = term.value.data ? read_term(&terms, &term, source) : no_memory();
   }
   cli_terms_free(&terms);
-  if (status == KDL_OK && is_opencl(source->path) && !source->targets)
+  if (status == KDL_OK)
+    status = check_file(source->path, asked, &source->language);
+  if (status == KDL_OK && source->language == CC_OPENCL_C && !source->targets)
     source->targets = "opencl-c";
   source->is_override = !source->tag && !source->priority && !*source->features;
-  return status == KDL_OK ? check_file(source->path) : status;
+  return status;
 }
 
 kdl_status cc_sources_read(kdl_arena *arena, const cli_args *args, cc_source **out_sources,
@@ -112,10 +110,11 @@ kdl_status cc_sources_read(kdl_arena *arena, const cli_args *args, cc_source **o
   if (!sources)
     return no_memory();
   sources[0] = (cc_source){.path = args->operands[0], .features = ""};
-  kdl_status status = check_file(sources[0].path);
+  const char *asked = cli_args_value(args, "language");
+  kdl_status status = check_file(sources[0].path, asked, &sources[0].language);
   cursor = 0;
   for (size_t i = 1; i < count && status == KDL_OK; ++i)
-    status = read_variant(arena, cli_args_next(args, "variant", &cursor), &sources[i]);
+    status = read_variant(arena, cli_args_next(args, "variant", &cursor), asked, &sources[i]);
   *out_sources = sources;
   *out_count = count;
   return status;
@@ -130,12 +129,14 @@ static kdl_status read_list(const char *list, cc_target *targets, size_t *count)
     kdl_status status = cc_target_parse((kdl_string){at, strcspn(at, ",")}, target);
     if (status != KDL_OK)
       return status;
+    bool is_there = false; /* two devices may be of one architecture: h100,h200 */
     for (size_t i = 0; i < *count; ++i) {
-      if (strcmp(targets[i].name, target->name) == 0)
-        return kdl_fail(KDL_BAD_CALL, "--targets: found %s twice, expected each target once",
-                        target->name);
+      is_there |= strcmp(targets[i].name, target->name) == 0;
+      if (kdl_text_equal(targets[i].asked, target->asked))
+        return kdl_fail(KDL_BAD_CALL, "--targets: found %.*s twice, expected each target once",
+                        (int)target->asked.length, target->asked.data);
     }
-    ++*count;
+    *count += !is_there;
   }
   return KDL_OK;
 }

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "device/cpu.h"
+#include "device/named.h"
 #include "target/families/aarch64.h"
 #include "target/families/amdgcn.h"
 #include "target/families/nvptx.h"
@@ -11,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char cc_target_names[] =
-    "sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, x86-64-v3, a CPU as znver4, or "
-    "armv8-a";
+const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, "
+                               "x86-64-v3, armv8-a, a CPU as znver4 "
+                               "or native, or a device as h200";
 
 /* ------------------------------------------------------------------------------------------ */
 /* One function per family: false where the name is another's                                   */
@@ -126,42 +128,102 @@ static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_
     return false;
   *out_error = error;
   split_cpu(name, out);
+  out->is_cpu = strncmp(out->cpu, "armv", 4) != 0;
+  if (strcmp(out->cpu, "aarch64") == 0)
+    out->is_cpu = snprintf(out->cpu, sizeof out->cpu, "armv8-a") < 0;
   return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Parsing                                                                                      */
 
+static bool parse_arch(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
+  static bool (*const parsers[])(kdl_string, cc_target *, kdl_parse_error *) = {
+      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_x86, parse_aarch64};
+  for (size_t i = 0; i < sizeof parsers / sizeof *parsers; ++i) {
+    if (parsers[i](name, out, out_error))
+      return true;
+  }
+  return false;
+}
+
+/* What to compile for a device: its processor, whatever its settings are. Intel's GPUs take SPIR-V.
+ */
+static kdl_string arch_of(const kdl_device_spec *spec) {
+  kdl_string arch = kdl_text_of(spec->arch);
+  switch (kdl_device_spec_family(spec)) {
+  case KDL_FAMILY_AMDGCN:
+    return (kdl_string){arch.data, kdl_text_find(arch, 0, ":")};
+  case KDL_FAMILY_SPIRV:
+  case KDL_FAMILY_INTEL:
+    return KDL_TEXT("spirv64");
+  default:
+    return arch;
+  }
+}
+
+/* The length of its vectors is no CPU's to compile for: code for SVE suits any. */
+static void drop_lengths(char *arch) {
+  for (char *at; (at = strstr(arch, "+sve_vl_"));) {
+    const char *rest = at + 1 + strcspn(at + 1, "+");
+    memmove(at, rest, strlen(rest) + 1);
+  }
+}
+
+/* A name or a spec of a device, as `kdl explain` takes it, or this CPU. */
+static bool find_device(kdl_string name, kdl_device_spec *out_spec) {
+  char text[CC_TARGET_ROOM];
+  if (kdl_text_is(name, "native"))
+    return kdl_cpu_describe(out_spec);
+  if (name.length >= sizeof text || name.length == 0 || name.data[0] == '@')
+    return false;
+  snprintf(text, sizeof text, "%.*s", (int)name.length, name.data);
+  return kdl_device_spec_resolve(text, out_spec) == KDL_OK;
+}
+
+static bool parse_device(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
+  kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
+  if (!find_device(name, &spec))
+    return false;
+  drop_lengths(spec.arch);
+  kdl_string arch = arch_of(&spec);
+  if (!parse_arch(arch, out, out_error))
+    return false;
+  kdl_string shown = kdl_text_is(name, "native") ? name : arch;
+  snprintf(out->name, sizeof out->name, "%.*s", (int)shown.length, shown.data);
+  return true;
+}
+
 static kdl_status unknown_target(kdl_string name) {
-  static const char *const examples[] = {"sm_75",     "sm_80",     "sm_90",     "gfx90a",
-                                         "gfx942",    "gfx1100",   "spirv64",   "opencl-c",
-                                         "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"};
+  static const char *const examples[] = {
+      "sm_75",    "sm_80",     "sm_90",     "gfx90a",    "gfx942",  "gfx1100", "spirv64",
+      "opencl-c", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "native"};
   kdl_nearest nearest = kdl_nearest_to(name);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i)
     kdl_nearest_offer(&nearest, examples[i]);
+  for (size_t i = 0; kdl_named_device_at(i); ++i)
+    kdl_nearest_offer(&nearest, kdl_named_device_at(i)->name);
   return kdl_fail(KDL_BAD_CALL, "--targets: found '%.*s'%s%s%s, expected names as %s",
                   (int)name.length, name.data, nearest.best ? " (did you mean '" : "",
                   nearest.best ? nearest.best : "", nearest.best ? "'?)" : "", cc_target_names);
 }
 
 kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
-  static bool (*const parsers[])(kdl_string, cc_target *, kdl_parse_error *) = {
-      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_x86, parse_aarch64};
   kdl_parse_error error = {0, NULL};
   cc_target target;
-  size_t i = 0;
-  while (i < sizeof parsers / sizeof *parsers && !parsers[i](name, &target, &error))
-    ++i;
-  if (i == sizeof parsers / sizeof *parsers || name.length >= CC_TARGET_ROOM)
+  if (name.length >= CC_TARGET_ROOM ||
+      (!parse_arch(name, &target, &error) && !parse_device(name, &target, &error)))
     return unknown_target(name);
   if (error.expected) {
     char words[256];
     kdl_out_parse_error(&(kdl_out){words, sizeof words, 0}, name, error);
     return kdl_fail(KDL_BAD_CALL, "--targets: '%.*s': %s", (int)name.length, name.data, words);
   }
-  snprintf(target.name, sizeof target.name, "%.*s", (int)name.length, name.data);
+  if (!target.name[0])
+    snprintf(target.name, sizeof target.name, "%.*s", (int)name.length, name.data);
   if (!target.triple[0])
     snprintf(target.triple, sizeof target.triple, "%s", target.packed_triple);
+  target.asked = name;
   *out_target = target;
   return KDL_OK;
 }
@@ -169,21 +231,29 @@ kdl_status cc_target_parse(kdl_string name, cc_target *out_target) {
 /* ------------------------------------------------------------------------------------------ */
 /* Features                                                                                     */
 
-/* Tokens are written with '_' where LLVM writes nothing, except for these. */
+/* x86-64's tokens are written with '_' where LLVM writes nothing, AArch64's are Arm's names, except
+ * for these. */
 void cc_target_feature_name(kdl_feature_class which, unsigned bit, char *out_name, size_t room) {
-  static const char *const other[][2] = {
+  static const char *const x86[][2] = {
       {"sse4_1", "sse4.1"},     {"sse4_2", "sse4.2"},     {"avx10_1", "avx10.1"},
       {"avx10_2", "avx10.2"},   {"amx_tile", "amx-tile"}, {"amx_int8", "amx-int8"},
       {"amx_bf16", "amx-bf16"}, {"amx_fp16", "amx-fp16"}, {"amx_complex", "amx-complex"},
       {"amx_fp8", "amx-fp8"},   {"amx_tf32", "amx-tf32"}, {"amx_avx512", "amx-avx512"},
       {"cmpxchg16b", "cx16"},   {"lahf_sahf", "sahf"},    {"fpu", "x87"},
-      {"bmi1", "bmi"},          {"apx_f", "apxf"},
+      {"bmi1", "bmi"},          {"apx_f", "apxf"},        {NULL, NULL},
+  };
+  static const char *const aarch64[][2] = {
+      {"rng", "rand"},       {"flagm2", "altnzcv"},  {"fp", "fp-armv8"},  {"simd", "neon"},
+      {"fp16", "fullfp16"},  {"dpb", "ccpp"},        {"dpb2", "ccdp"},    {"jscvt", "jsconv"},
+      {"fcma", "complxnum"}, {"rcpc2", "rcpc-immo"}, {"memtag", "mte"},   {"frintts", "fptoint"},
+      {"sve_vl_256", ""},    {"sve_vl_512", ""},     {"sve_vl_1024", ""}, {"sve_vl_2048", ""},
+      {NULL, NULL},
   };
   const char *token = kdl_feature_name(which, bit);
   size_t used = 0;
-  for (size_t i = 0; i < sizeof other / sizeof *other && which == KDL_CLASS_X86; ++i) {
-    if (strcmp(token, other[i][0]) == 0) {
-      snprintf(out_name, room, "%s", other[i][1]);
+  for (const char *const(*row)[2] = which == KDL_CLASS_X86 ? x86 : aarch64; (*row)[0]; ++row) {
+    if (strcmp(token, (*row)[0]) == 0) {
+      snprintf(out_name, room, "%s", (*row)[1]);
       return;
     }
   }

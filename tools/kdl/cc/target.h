@@ -7,23 +7,28 @@
  *     gfx942, gfx90a:xnack+, gfx11-generic
  *     spirv64, spirv64v1.3 SPIR-V, of version 1.2 unless it says another
  *     opencl-c             OpenCL C 1.2, compiled by the driver
- *     x86-64-v3, znver4, x86-64-v4+avx512_bf16, armv8.2-a+sve
+ *     x86-64-v3, znver4, x86-64-v4+avx512_bf16, armv8.2-a+sve, neoverse-v2
+ *     native               the CPU of this machine
+ *     h200, mi300x, pvc, zen4, cuda:sm_90
+ *                          what `kdl explain` takes for a device: its architecture
  */
 #ifndef KDL_TOOL_CC_TARGET_H
 #define KDL_TOOL_CC_TARGET_H
 
+#include "device/spec.h"
 #include "target/features/feature.h"
 
 #include <kdl/kdl.h>
 
 typedef enum cc_family { CC_NVIDIA, CC_AMD, CC_SPIRV, CC_OPENCL, CC_HOST } cc_family;
 
-enum { CC_TARGET_ROOM = 128 };
+enum { CC_TARGET_ROOM = KDL_SPEC_ARCH };
 
 typedef struct cc_target {
+  kdl_string asked; /* what the command line says */
   cc_family family;
   kdl_feature_class features; /* what requires_features means there */
-  char name[CC_TARGET_ROOM];  /* as it was asked for */
+  char name[CC_TARGET_ROOM];  /* sm_90, whatever device was asked for; native stays native */
   char arch[CC_TARGET_ROOM];  /* for the metadata; "" for none */
   char cpu[CC_TARGET_ROOM];   /* Clang's -march or -mcpu; "" for none */
   char triple[64];            /* Clang's --target */
@@ -32,6 +37,7 @@ typedef struct cc_target {
   uint16_t offload_kind;
   bool is_generic;      /* AMD: a generic processor */
   bool is_virtual;      /* NVIDIA: PTX was asked for */
+  bool is_cpu;          /* AArch64: a CPU, not a version of the architecture */
   unsigned ptx;         /* NVIDIA: the first PTX version that knows it: 78 is 7.8 */
   unsigned capability;  /* NVIDIA: 90 is 9.0 */
   kdl_feature_set has;  /* CPUs: what code for it may use */
@@ -41,7 +47,8 @@ typedef struct cc_target {
 /* KDL_BAD_CALL with what was expected where the name is none. */
 kdl_status cc_target_parse(kdl_string name, cc_target *out_target);
 
-/* Clang's name of an x86-64 or AArch64 feature, as -mNAME or +NAME take it. */
+/* LLVM's name of an x86-64 or AArch64 feature, as -target-feature takes it; "" where it is none of
+ * LLVM's. */
 void cc_target_feature_name(kdl_feature_class which, unsigned bit, char *out_name, size_t room);
 
 extern const char cc_target_names[];

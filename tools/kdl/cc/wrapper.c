@@ -26,8 +26,6 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
 
 /* Weak, for a source that has its own. */
 static const char memory_functions[] =
-    "#include <stddef.h>\n"
-    "#include <stdint.h>\n"
     "#define KDL_CC_OWN __attribute__((weak, visibility(\"hidden\")))\n"
     "KDL_CC_OWN void *memcpy(void *to, const void *from, size_t size) {\n"
     "  for (size_t i = 0; i < size; ++i)\n"
@@ -109,9 +107,10 @@ static void write_description(FILE *out, const cc_kernel *kernel) {
     fprintf(out, "{sizeof(%s), _Alignof(%s)}, ", kernel->params[i].type, kernel->params[i].type);
   fprintf(out,
           "{0, 0}};\n"
+          "extern const kdl_host_kernel kdl_host_kernel_%s;\n"
           "KDL_KERNEL_EXPORT const kdl_host_kernel kdl_host_kernel_%s = {\n"
           "    KDL_HOST_ABI, sizeof(kdl_host_kernel), kdl_cc_run_%s, ",
-          name, name);
+          name, name, name);
   write_extent(out, kernel, KDL_KERNEL_BLOCK);
   fputs(", ", out);
   write_extent(out, kernel,
@@ -119,16 +118,36 @@ static void write_description(FILE *out, const cc_kernel *kernel) {
   fprintf(out, ", 0, %zu, kdl_cc_params_%s};\n", kernel->param_count, name);
 }
 
-void cc_wrapper_write(FILE *out, const cc_kernels *kernels) {
+/* In C++ a namespace's names are found as where the kernel stands. */
+static void open_c(FILE *out, cc_language language, const cc_kernels *kernels) {
+  for (size_t i = 0; language == CC_CXX && i < kernels->count; ++i) {
+    if (*kernels->items[i].space)
+      fprintf(out, "using namespace %s;\n", kernels->items[i].space);
+  }
+  if (language == CC_CXX)
+    fputs("extern \"C\" {\n", out);
+}
+
+static void close_c(FILE *out, cc_language language) {
+  if (language == CC_CXX)
+    fputs("}\n", out);
+}
+
+void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels) {
   fputs("#include <kdl/kernel.h>\n", out);
+  open_c(out, language, kernels);
   for (size_t i = 0; i < kernels->count; ++i) {
     if (kernels->items[i].does_group)
       continue;
     write_function(out, &kernels->items[i]);
     write_description(out, &kernels->items[i]);
   }
+  close_c(out, language);
 }
 
-void cc_wrapper_write_memory(FILE *out) {
+void cc_wrapper_write_memory(FILE *out, cc_language language) {
+  fputs("#include <stddef.h>\n#include <stdint.h>\n", out);
+  open_c(out, language, &(cc_kernels){.count = 0});
   fputs(memory_functions, out);
+  close_c(out, language);
 }

@@ -4,6 +4,7 @@
 #define KDL_TOOL_CC_WRAPPER_H
 
 #include "cc/kernels.h"
+#include "cc/language.h"
 
 #include <kdl/kdl.h>
 
@@ -19,10 +20,10 @@ void cc_wrapper_rename(FILE *out, const cc_kernels *kernels);
 
 /* For the CPU: the functions and constants that <kdl/host_abi.h> wants for each kernel that is
  * written for one work-item. */
-void cc_wrapper_write(FILE *out, const cc_kernels *kernels);
+void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels);
 
 /* What a compiler calls without being asked: an image that brings these along needs nothing of the
  * program that loads it. memset is there in any case. */
-void cc_wrapper_write_memory(FILE *out);
+void cc_wrapper_write_memory(FILE *out, cc_language language);
 
 #endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A node's places follow its address:
+ *
+ *     FunctionDecl 0x55e0 prev 0x55d0 <saxpy.c:7:1, line:12:1> line:8:19 saxpy 'void (float)'
+ *     ParmVarDecl 0x55d8 <col:25, col:31> col:31 used a 'float'
+ *     TypedefDecl 0x5590 <<invalid sloc>> <invalid sloc> implicit __int128_t '__int128'
+ */
+#include "cc/place.h"
+
+#include <string.h>
+
+/* The number that ends before *end, and the ':' before it, are taken off. */
+static bool take_number(kdl_string text, size_t *end, uint32_t *out_number) {
+  size_t begin = *end;
+  while (begin > 0 && kdl_is_digit(text.data[begin - 1]))
+    --begin;
+  size_t at = begin;
+  if (begin == *end || begin == 0 || text.data[begin - 1] != ':' ||
+      !kdl_text_number(text, &at, out_number))
+    return false;
+  *end = begin - 1;
+  return true;
+}
+
+/* "saxpy.c:7:1", "line:8:19" or "col:31"; false where it is none of them. */
+static bool read_place(kdl_string text, cc_place *place) {
+  uint32_t column;
+  uint32_t line;
+  size_t end = text.length;
+  if (!take_number(text, &end, &column))
+    return false;
+  if (kdl_text_is((kdl_string){text.data, end}, "col")) {
+    place->column = column;
+    return true;
+  }
+  if (!take_number(text, &end, &line))
+    return false;
+  if (!kdl_text_is((kdl_string){text.data, end}, "line"))
+    place->file = (kdl_string){text.data, end};
+  place->line = line;
+  place->column = column;
+  return true;
+}
+
+/* Where a place ends that begins at `at`. Names in angle brackets are the preprocessor's own. */
+static size_t end_of_place(kdl_string node, size_t at, const char *ends) {
+  if (at < node.length && node.data[at] == '<')
+    at = kdl_text_find(node, at, ">") + 1;
+  return at < node.length ? kdl_text_find(node, at, ends) : node.length;
+}
+
+/* Behind "FunctionDecl 0x55e0 parent 0x5510 prev 0x55d0 ". */
+static size_t skip_addresses(kdl_string node) {
+  size_t at = kdl_text_find(node, 0, " ") + 1;
+  for (;;) {
+    kdl_string rest = at < node.length ? kdl_text_from(node, at) : (kdl_string){"", 0};
+    if (!kdl_text_starts(rest, "0x") && !kdl_text_starts(rest, "parent ") &&
+        !kdl_text_starts(rest, "prev "))
+      return at;
+    at = kdl_text_find(node, at, " ") + 1;
+  }
+}
+
+cc_place cc_place_follow(kdl_string node, cc_place *last) {
+  cc_place begin = {.line = 0};
+  size_t at = skip_addresses(node);
+  if (at >= node.length || node.data[at] != '<')
+    return begin;
+  for (int i = 0; i < 2 && at < node.length && node.data[at] != '>'; ++i) {
+    at += i ? 2 : 1; /* behind the '<', or ", " */
+    size_t end = end_of_place(node, at, ",>");
+    bool is_place = end <= node.length && read_place((kdl_string){node.data + at, end - at}, last);
+    if (i == 0 && is_place)
+      begin = *last;
+    at = end;
+  }
+  at += 2; /* behind "> " */
+  if (at >= node.length)
+    return begin;
+  size_t end = end_of_place(node, at, " ");
+  return end <= node.length && read_place((kdl_string){node.data + at, end - at}, last) ? *last
+                                                                                        : begin;
+}

@@ -12,6 +12,8 @@
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
+#include <kdl/ukernel.h>
+
 using namespace mlir;
 
 /// A microkernel and what it is made of go into the caller as a whole.
@@ -72,6 +74,35 @@ static void askForTiles(llvm::Module &module) {
   llvm::appendToGlobalCtors(module, ask, /*Priority=*/65535);
 }
 
+LogicalResult kdl::checkLayout(const llvm::Function &ukernel, StringRef name, std::string &why) {
+  constexpr StringLiteral prefix = KDL_UKERNEL_LAYOUT_PREFIX, wanted = KDL_MMA_LAYOUT;
+  StringRef found = ukernel.getSection();
+  if (!name.starts_with("kdl_uk_mma_") || (found.consume_front(prefix) && found == wanted))
+    return success();
+  llvm::raw_string_ostream(why) << "'" << name << "' has "
+                                << (ukernel.getSection().starts_with(prefix)
+                                        ? "the layout '" + found.str() + "'"
+                                        : "no layout mark")
+                                << ", expected the layout '" << wanted
+                                << "': its operands may lie otherwise in memory; compile it with "
+                                   "<kdl/mma.h>";
+  return failure();
+}
+
+LogicalResult kdl::checkLayout(StringRef bitcode, StringRef name, std::string &why) {
+  llvm::LLVMContext context;
+  auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, name), context);
+  if (!parsed) {
+    why = llvm::toString(parsed.takeError());
+    return failure();
+  }
+  const llvm::Function *found = (*parsed)->getFunction(name);
+  if (found && !found->isDeclaration())
+    return checkLayout(*found, name, why);
+  why = ("found no function " + name + " in it").str();
+  return failure();
+}
+
 static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm::Module &module) {
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
@@ -82,6 +113,10 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
       (*parsed)->getFunction(inside ? inside.getValue() : declaration.getName());
   if (!found || found->isDeclaration())
     return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
+  std::string why;
+  if (failed(kdl::checkLayout(*found, found->getName(), why)))
+    return declaration.emitError(kdl::bitcodeAttr) << ": " << why;
+  found->setSection("");
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
     module.setDataLayout((*parsed)->getDataLayout());

@@ -6,8 +6,10 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
+#include <string>
 
 namespace llvm {
+class Function;
 class LLVMContext;
 class Module;
 } // namespace llvm
@@ -26,6 +28,14 @@ inline constexpr StringLiteral functionAttr = "kdl.function";
 
 /// Attribute of a microkernel that takes 16 steps along K at a time, and no other number.
 inline constexpr StringLiteral tilesAttr = "kdl.tiles";
+
+/// Whether the function's operands lie as callers of its name expect them: the same parameters may
+/// stand for other operands, and a mark says which (KDL_UKERNEL_LAYOUT of <kdl/ukernel.h>).
+/// Otherwise what is wrong.
+LogicalResult checkLayout(const llvm::Function &ukernel, StringRef name, std::string &why);
+
+/// The same of a function in bitcode.
+LogicalResult checkLayout(StringRef bitcode, StringRef name, std::string &why);
 
 /// Translates a module and puts the microkernels that it carries into their callers. Null after an
 /// error.

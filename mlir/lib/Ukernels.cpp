@@ -115,9 +115,13 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
     why = kdl_error_message();
     return failure();
   }
+  StringRef bitcode(static_cast<const char *>(bytes), size);
+  if (failed(checkLayout(bitcode, name, why))) {
+    why = (path + ", image " + Twine(*search.image) + ": " + why).str();
+    return failure();
+  }
   const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
-  return Variant{std::string(static_cast<const char *>(bytes), size),
-                 tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
+  return Variant{bitcode.str(), tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
 }
 
 //===----------------------------------------------------------------------===//

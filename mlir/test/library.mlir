@@ -3,6 +3,8 @@
 // RUN: llvm-readelf -S %t.o | FileCheck %s --check-prefix=SECTION
 // RUN: kdl ls %t.o > %t.ls
 // RUN: FileCheck %s --check-prefix=LIST --input-file=%t.ls
+// RUN: kdl ls --long %t.o | grep -c 'kdl.digest=blake2b-256:' | FileCheck %s --check-prefix=DIGESTS
+// DIGESTS: {{^}}8{{$}}
 
 // Allocated, so that linkers keep it.
 // SECTION: .kdl.offloading PROGBITS {{.*}} A 0 0 8

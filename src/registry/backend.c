@@ -146,7 +146,7 @@ static void fill_registry(void) {
     add_foreign_list(list);
   foreign_count = table_count;
   for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    const kdl_backend_table *table = kdl_built_ins[i]->open(&kdl_own_services);
+    const kdl_backend_table *table = kdl_built_in_open(kdl_built_ins[i], &kdl_own_services);
     if (table && add_table(table) != KDL_OK)
       kdl_debug(KDL_DEBUG_LOAD, "built-in backend: %s", kdl_error_message());
   }

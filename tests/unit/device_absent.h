@@ -7,7 +7,7 @@
  *     ABSENT_SPEC     "hip:gfx90a"
  *     ABSENT_LIBRARY  how the name of its library begins
  *     absent_words    what the library may say, by its age; NULL behind the last
- *     absent_open     the backend's
+ *     absent_built_in the backend's
  */
 #ifndef KDL_TESTS_UNIT_DEVICE_ABSENT_H
 #define KDL_TESTS_UNIT_DEVICE_ABSENT_H
@@ -45,7 +45,7 @@ static inline void test_no_device_is_found(void **state) {
 
 static inline void test_none_is_opened(void **state) {
   (void)state;
-  const kdl_backend_table *table = absent_open(&kdl_own_services);
+  const kdl_backend_table *table = kdl_built_in_open(&absent_built_in, &kdl_own_services);
   kdl_backend_device desc = {.size = sizeof desc, .spec = ABSENT_SPEC};
   void *device;
   for (int i = 0; i < 2; ++i) {

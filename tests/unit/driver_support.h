@@ -178,16 +178,16 @@ static inline kdl_launch_desc shape_of(uint32_t grid, uint32_t block) {
 }
 
 /* The tests, on each driver in a process of its own. */
-#define run_backend_tests(argv, open, tests)                                                       \
-  run_tests_of_backend(argv, open, tests, sizeof(tests) / sizeof *(tests))
+#define run_backend_tests(argv, backend, tests)                                                    \
+  run_tests_of_backend(argv, backend, tests, sizeof(tests) / sizeof *(tests))
 
-static inline int run_tests_of_backend(char **argv, kdl_backend_open_function *open,
+static inline int run_tests_of_backend(char **argv, const kdl_built_in *backend,
                                        const struct CMUnitTest *tests, size_t test_count) {
   int result;
   if (!run_for_each_driver(argv, &result))
     return result;
   start_log();
-  driver = open(&kdl_own_services);
+  driver = kdl_built_in_open(backend, &kdl_own_services);
   result = _cmocka_run_group_tests("tests", tests, test_count, NULL, NULL);
   unlink(log_path);
   return result;

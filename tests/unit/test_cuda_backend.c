@@ -470,5 +470,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_compiler_is_quoted),
       cmocka_unit_test(test_devices_share_code),
   };
-  return run_backend_tests(argv, kdl_built_in_cuda.open, tests);
+  return run_backend_tests(argv, &kdl_built_in_cuda, tests);
 }

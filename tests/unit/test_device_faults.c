@@ -112,7 +112,8 @@ static void test_any_missing_entry_point_of_launching(void **state) {
     kdl_discover_opts opts = {.resolver = &resolver, .backends = 1u << symbols[i].backend};
     assert_ok(kdl_discover(&opts, &found));
     assert_int_equal(found->device_count, 1);
-    const kdl_backend_table *table = kdl_built_ins[symbols[i].backend]->open(&kdl_own_services);
+    const kdl_backend_table *table =
+        kdl_built_in_open(kdl_built_ins[symbols[i].backend], &kdl_own_services);
     kdl_backend_device desc = {.size = sizeof desc, .spec = "one of each"};
     snprintf(words, sizeof words, "%s: too old or damaged: it has no %s", found->reports[0].library,
              hidden_symbol);
@@ -260,7 +261,7 @@ static void test_a_driver_that_hangs_is_left_behind(void **state) {
   assert_ok(kdl_discover(&opts, &found));
   assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 100 ms");
   kdl_discovery_free(found);
-  const kdl_backend_table *table = kdl_built_in_hip.open(&kdl_own_services);
+  const kdl_backend_table *table = kdl_built_in_open(&kdl_built_in_hip, &kdl_own_services);
   kdl_backend_device desc = {.size = sizeof desc, .spec = "hip:gfx942"};
   void *device;
   clock_gettime(CLOCK_MONOTONIC, &start);

@@ -6,7 +6,7 @@
 #define ABSENT_LIBRARY "libamdhip64.so."
 #define ABSENT_PACKAGE "libamdhip64-5"
 #define ABSENT_SPEC "hip:gfx90a"
-#define absent_open kdl_built_in_hip.open
+#define absent_built_in kdl_built_in_hip
 
 /* Debian 12 has the first. */
 static const char *const absent_words[] = {

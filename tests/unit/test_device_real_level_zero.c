@@ -6,7 +6,7 @@
 #define ABSENT_LIBRARY "libze_loader.so."
 #define ABSENT_PACKAGE "libze1"
 #define ABSENT_SPEC "level_zero:pvc"
-#define absent_open kdl_built_in_level_zero.open
+#define absent_built_in kdl_built_in_level_zero
 
 static const char *const absent_words[] = {
     "zeInit: error 0x78000001: the loader found no driver that works",

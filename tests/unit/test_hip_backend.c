@@ -459,5 +459,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_code_for_another),
       cmocka_unit_test(test_spirv),
   };
-  return run_backend_tests(argv, kdl_built_in_hip.open, tests);
+  return run_backend_tests(argv, &kdl_built_in_hip, tests);
 }

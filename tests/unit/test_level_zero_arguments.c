@@ -163,5 +163,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_structure_is_passed),
       cmocka_unit_test(test_group_memory),
   };
-  return run_backend_tests(argv, kdl_built_in_level_zero.open, tests);
+  return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

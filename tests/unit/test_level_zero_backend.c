@@ -509,5 +509,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_flags_for_the_compiler),
       cmocka_unit_test(test_large_buffers),
   };
-  return run_backend_tests(argv, kdl_built_in_level_zero.open, tests);
+  return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

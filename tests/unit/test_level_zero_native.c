@@ -112,5 +112,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_small_values_by_their_signature),
       cmocka_unit_test(test_what_is_not_told_must_be_signed_for),
   };
-  return run_backend_tests(argv, kdl_built_in_level_zero.open, tests);
+  return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

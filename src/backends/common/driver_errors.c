@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/driver_errors.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { call_size = 1024, words_size = 256 };
@@ -13,6 +14,18 @@ const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t 
   return "unknown error";
 }
 
+static bool is_in(const int *list, int error) {
+  while (*list && *list != error)
+    ++list;
+  return *list;
+}
+
+static kdl_status status_of(const kdl_driver_errors *errors, int error) {
+  if (is_in(errors->no_memory, error))
+    return KDL_NO_MEMORY;
+  return is_in(errors->no_match, error) ? KDL_NO_MATCH : KDL_DEVICE;
+}
+
 kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,
                                      const char *format, va_list args) {
   char call[call_size];
@@ -20,7 +33,8 @@ kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t o
   vsnprintf(call, sizeof call, format, args);
   errors->describe(error, words, sizeof words);
   return (*errors->host)
-      ->fail(errors->status(error), error, "%s:%u: %s: %s", errors->backend, ordinal, call, words);
+      ->fail(status_of(errors, error), error, "%s:%u: %s: %s", errors->backend, ordinal, call,
+             words);
 }
 
 kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,

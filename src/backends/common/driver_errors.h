@@ -15,8 +15,9 @@ typedef struct kdl_driver_errors {
   const kdl_backend_services *const *host;
   /* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
   void (*describe)(int error, char *text, size_t size);
-  /* What libkdl calls the error. */
-  kdl_status (*status)(int error);
+  /* Errors that mean KDL_NO_MEMORY and KDL_NO_MATCH, 0 behind the last; others mean KDL_DEVICE. */
+  const int *no_memory;
+  const int *no_match;
 } kdl_driver_errors;
 
 /* A driver that has no words for its errors: their names, from its header. */

@@ -40,7 +40,9 @@ static kdl_status open_new(kdl_open_devices *devices, const kdl_backend_device *
 
 kdl_status kdl_open_devices_get(kdl_open_devices *devices, const kdl_backend_device *desc,
                                 void **out_device) {
-  kdl_status status = KDL_OK;
+  kdl_status status = devices->load();
+  if (status != KDL_OK)
+    return status;
   pthread_mutex_lock(&devices->lock);
   const kdl_open_device *found = find(devices, desc);
   if (found)

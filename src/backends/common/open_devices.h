@@ -12,6 +12,7 @@ typedef struct kdl_open_device kdl_open_device;
 
 typedef struct kdl_open_devices {
   const kdl_driver_errors *errors;
+  kdl_status (*load)(void); /* makes the driver ready */
   /* Opens one that is not open; called by one thread at a time. */
   kdl_status (*open)(const kdl_backend_device *desc, void **out_device);
   pthread_mutex_t lock;

@@ -4,6 +4,8 @@
 #include "backends/common/built_in.h"
 #include "backends/cuda/objects.h"
 
+const kdl_backend_services *kdl_cuda_host;
+
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -15,13 +17,9 @@ static const kdl_backend_table table = {
     .memory_info = kdl_cuda_memory_info,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
-  kdl_cuda_host = host;
-  return &table;
-}
-
 const kdl_built_in kdl_built_in_cuda = {
-    .open = open_backend,
+    .table = &table,
+    .services = &kdl_cuda_host,
     .driver = &kdl_cuda_driver,
     .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
     .list = kdl_cuda_list,

@@ -102,15 +102,16 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   return status;
 }
 
-static kdl_open_devices open_devices = {
-    .errors = &kdl_cuda_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {.errors = &kdl_cuda_errors,
+                                        .load = kdl_cuda_load,
+                                        .open = open_new,
+                                        .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* CUDA numbers a device as long as the process runs, so that the number is identity enough. */
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL;
-  kdl_status status = kdl_cuda_load();
-  return status == KDL_OK ? kdl_open_devices_get(&open_devices, &wanted, out_device) : status;
+  return kdl_open_devices_get(&open_devices, &wanted, out_device);
 }
 
 void *kdl_cuda_device_native(void *handle, kdl_native which) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 kdl_cuda_api kdl_cuda;
-const kdl_backend_services *kdl_cuda_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_CUDA_SYMBOL(need, field, name, version, parameters)                                    \
@@ -64,18 +63,13 @@ static void describe(int error, char *text, size_t size) {
   snprintf(text, size, "%s (%d)%s%s", name, error, *words ? ": " : "", words);
 }
 
-static kdl_status status_of(int error) {
-  switch (error) {
-  case KDL_CUDA_ERROR_OUT_OF_MEMORY:
-    return KDL_NO_MEMORY;
-  case KDL_CUDA_ERROR_NOT_FOUND:
-    return KDL_NO_MATCH;
-  default:
-    return KDL_DEVICE;
-  }
-}
-
-const kdl_driver_errors kdl_cuda_errors = {"cuda", &kdl_cuda_host, describe, status_of};
+const kdl_driver_errors kdl_cuda_errors = {
+    .backend = "cuda",
+    .host = &kdl_cuda_host,
+    .describe = describe,
+    .no_memory = (const int[]){KDL_CUDA_ERROR_OUT_OF_MEMORY, 0},
+    .no_match = (const int[]){KDL_CUDA_ERROR_NOT_FOUND, 0},
+};
 
 void kdl_cuda_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_CUDA_ERROR_NO_DEVICE;

@@ -4,6 +4,8 @@
 #include "backends/common/built_in.h"
 #include "backends/hip/objects.h"
 
+const kdl_backend_services *kdl_hip_host;
+
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -15,13 +17,9 @@ static const kdl_backend_table table = {
     .memory_info = kdl_hip_memory_info,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
-  kdl_hip_host = host;
-  return &table;
-}
-
 const kdl_built_in kdl_built_in_hip = {
-    .open = open_backend,
+    .table = &table,
+    .services = &kdl_hip_host,
     .driver = &kdl_hip_driver,
     .variables =
         (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",

@@ -93,8 +93,10 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   return status;
 }
 
-static kdl_open_devices open_devices = {
-    .errors = &kdl_hip_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {.errors = &kdl_hip_errors,
+                                        .load = kdl_hip_load,
+                                        .open = open_new,
+                                        .lock = PTHREAD_MUTEX_INITIALIZER};
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
@@ -104,8 +106,7 @@ kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device
                               desc->ordinal);
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL; /* as with CUDA */
-  kdl_status status = kdl_hip_load();
-  return status == KDL_OK ? kdl_open_devices_get(&open_devices, &wanted, out_device) : status;
+  return kdl_open_devices_get(&open_devices, &wanted, out_device);
 }
 
 void *kdl_hip_device_native(void *handle, kdl_native which) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 kdl_hip_api kdl_hip;
-const kdl_backend_services *kdl_hip_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -30,18 +29,13 @@ static void describe(int error, char *text, size_t size) {
     (void)kdl_hip.last_error();
 }
 
-static kdl_status status_of(int error) {
-  switch (error) {
-  case KDL_HIP_ERROR_OUT_OF_MEMORY:
-    return KDL_NO_MEMORY;
-  case KDL_HIP_ERROR_NOT_FOUND:
-    return KDL_NO_MATCH;
-  default:
-    return KDL_DEVICE;
-  }
-}
-
-const kdl_driver_errors kdl_hip_errors = {"hip", &kdl_hip_host, describe, status_of};
+const kdl_driver_errors kdl_hip_errors = {
+    .backend = "hip",
+    .host = &kdl_hip_host,
+    .describe = describe,
+    .no_memory = (const int[]){KDL_HIP_ERROR_OUT_OF_MEMORY, 0},
+    .no_match = (const int[]){KDL_HIP_ERROR_NOT_FOUND, 0},
+};
 
 void kdl_hip_report(kdl_driver_report *report, const char *call, int error) {
   bool is_none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;

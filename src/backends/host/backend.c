@@ -253,11 +253,6 @@ static const kdl_backend_table table = {
     .memory_info = kdl_host_memory_info,
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
-  kdl_host_services = host;
-  return &table;
-}
-
 static void list_cpu(kdl_found_list *list) {
   kdl_device_spec *spec = kdl_found_add(list);
   if (!spec)
@@ -268,4 +263,5 @@ static void list_cpu(kdl_found_list *list) {
   kdl_found_finish(list);
 }
 
-const kdl_built_in kdl_built_in_host = {.open = open_backend, .list = list_cpu};
+const kdl_built_in kdl_built_in_host = {
+    .table = &table, .services = &kdl_host_services, .list = list_cpu};

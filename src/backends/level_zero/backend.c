@@ -4,6 +4,8 @@
 #include "backends/common/built_in.h"
 #include "backends/level_zero/objects.h"
 
+const kdl_backend_services *kdl_ze_host;
+
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -13,13 +15,9 @@ static const kdl_backend_table table = {
 #include "backends/common/functions.def"
 };
 
-static const kdl_backend_table *open_backend(const kdl_backend_services *host) {
-  kdl_ze_host = host;
-  return &table;
-}
-
 const kdl_built_in kdl_built_in_level_zero = {
-    .open = open_backend,
+    .table = &table,
+    .services = &kdl_ze_host,
     .driver = &kdl_ze_driver,
     .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
     .list = kdl_ze_list,

@@ -173,12 +173,13 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   return KDL_OK;
 }
 
-static kdl_open_devices open_devices = {
-    .errors = &kdl_ze_errors, .open = open_new, .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {.errors = &kdl_ze_errors,
+                                        .load = kdl_ze_load,
+                                        .open = open_new,
+                                        .lock = PTHREAD_MUTEX_INITIALIZER};
 
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device) {
-  kdl_status status = kdl_ze_load();
-  return status == KDL_OK ? kdl_open_devices_get(&open_devices, desc, out_device) : status;
+  return kdl_open_devices_get(&open_devices, desc, out_device);
 }
 
 void *kdl_ze_device_native(void *handle, kdl_native which) {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 kdl_ze_api kdl_ze;
-const kdl_backend_services *kdl_ze_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -49,20 +48,13 @@ static void describe(int error, char *text, size_t size) {
            more);
 }
 
-static kdl_status status_of(int error) {
-  switch (error) {
-  case KDL_ZE_OUT_OF_HOST_MEMORY:
-  case KDL_ZE_OUT_OF_DEVICE_MEMORY:
-    return KDL_NO_MEMORY;
-  case KDL_ZE_INVALID_KERNEL_NAME:
-  case KDL_ZE_INVALID_GLOBAL_NAME:
-    return KDL_NO_MATCH;
-  default:
-    return KDL_DEVICE;
-  }
-}
-
-const kdl_driver_errors kdl_ze_errors = {"level_zero", &kdl_ze_host, describe, status_of};
+const kdl_driver_errors kdl_ze_errors = {
+    .backend = "level_zero",
+    .host = &kdl_ze_host,
+    .describe = describe,
+    .no_memory = (const int[]){KDL_ZE_OUT_OF_HOST_MEMORY, KDL_ZE_OUT_OF_DEVICE_MEMORY, 0},
+    .no_match = (const int[]){KDL_ZE_INVALID_KERNEL_NAME, KDL_ZE_INVALID_GLOBAL_NAME, 0},
+};
 
 kdl_status(kdl_ze_fail)(const kdl_ze_device *device, int error, const char *format, ...) {
   va_list args;

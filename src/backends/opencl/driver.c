@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 kdl_opencl_api kdl_opencl;
-const kdl_backend_services *kdl_opencl_host;
 
 static const kdl_driver_symbol symbols[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \
@@ -30,27 +29,21 @@ static const char *error_name(int error) {
   return kdl_driver_error_name_of(names, sizeof names / sizeof *names, error);
 }
 
-/* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
- * does not count as a lack of memory. */
-static kdl_status status_of(int error) {
-  switch (error) {
-  case KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE:
-  case KDL_CL_OUT_OF_HOST_MEMORY:
-  case KDL_CL_INVALID_BUFFER_SIZE:
-    return KDL_NO_MEMORY;
-  case KDL_CL_INVALID_KERNEL_NAME:
-    return KDL_NO_MATCH;
-  default:
-    return KDL_DEVICE;
-  }
-}
-
 /* "CL_OUT_OF_RESOURCES (-5)" */
 static void describe(int error, char *text, size_t size) {
   snprintf(text, size, "%s (%d)", error_name(error), error);
 }
 
-const kdl_driver_errors kdl_opencl_errors = {"opencl", &kdl_opencl_host, describe, status_of};
+/* CL_OUT_OF_RESOURCES is what NVIDIA's driver says of a kernel that wrote where it may not, so it
+ * does not count as a lack of memory. */
+const kdl_driver_errors kdl_opencl_errors = {
+    .backend = "opencl",
+    .host = &kdl_opencl_host,
+    .describe = describe,
+    .no_memory = (const int[]){KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE, KDL_CL_OUT_OF_HOST_MEMORY,
+                               KDL_CL_INVALID_BUFFER_SIZE, 0},
+    .no_match = (const int[]){KDL_CL_INVALID_KERNEL_NAME, 0},
+};
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */

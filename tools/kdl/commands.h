@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The subcommands that are part of `kdl` itself. */
+/* The subcommands that are part of `kdl` itself: rows of one table, and for each a function in its
+ * own file. */
 #ifndef KDL_TOOL_COMMANDS_H
 #define KDL_TOOL_COMMANDS_H
 
 #include "cli/command.h"
 
-extern const cli_command cli_command_annotate;
-extern const cli_command cli_command_cache;
-extern const cli_command cli_command_cc;
-extern const cli_command cli_command_devices;
-extern const cli_command cli_command_doctor;
-extern const cli_command cli_command_embed;
-extern const cli_command cli_command_explain;
-extern const cli_command cli_command_extract;
-extern const cli_command cli_command_link;
-extern const cli_command cli_command_ls;
-extern const cli_command cli_command_merge;
-extern const cli_command cli_command_pack;
-extern const cli_command cli_command_run;
-extern const cli_command cli_command_thin;
-extern const cli_command cli_command_trace;
-extern const cli_command cli_command_verify;
-extern const cli_command cli_command_which;
+extern const cli_command cli_commands[];
+extern const size_t cli_command_count;
+
+/* NULL where there is none of that name. */
+const cli_command *cli_command_find(const char *name);
+
+int cli_run_annotate(const cli_args *args);
+int cli_run_cache(const cli_args *args);
+int cli_run_cc(const cli_args *args);
+int cli_run_devices(const cli_args *args);
+int cli_run_doctor(const cli_args *args);
+int cli_run_embed(const cli_args *args);
+int cli_run_explain(const cli_args *args);
+int cli_run_extract(const cli_args *args);
+int cli_run_link(const cli_args *args);
+int cli_run_ls(const cli_args *args);
+int cli_run_merge(const cli_args *args);
+int cli_run_pack(const cli_args *args);
+int cli_run_run(const cli_args *args);
+int cli_run_thin(const cli_args *args);
+int cli_run_trace(const cli_args *args);
+int cli_run_verify(const cli_args *args);
+int cli_run_which(const cli_args *args);
 
 /* Not in the table: what the program is when it is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;

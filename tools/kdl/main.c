@@ -16,15 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = {
-    &cli_command_ls,    &cli_command_pack,    &cli_command_extract, &cli_command_annotate,
-    &cli_command_merge, &cli_command_thin,    &cli_command_link,    &cli_command_verify,
-    &cli_command_embed, &cli_command_devices, &cli_command_doctor,  &cli_command_explain,
-    &cli_command_which, &cli_command_run,     &cli_command_cc,      &cli_command_cache,
-    &cli_command_trace,
-};
-enum { command_count = sizeof commands / sizeof *commands };
-
 /* Subcommands that are programs of their own: kdl-NAME, in the folder of this one. */
 static const struct {
   const char *name;
@@ -33,14 +24,6 @@ static const struct {
     {"bench", "measure what each layer of a dispatch costs"},
 };
 enum { program_count = sizeof programs / sizeof *programs };
-
-static const cli_command *find_command(const char *name) {
-  for (size_t i = 0; i < command_count; ++i) {
-    if (strcmp(commands[i]->name, name) == 0)
-      return commands[i];
-  }
-  return NULL;
-}
 
 static bool is_program(const char *name) {
   for (size_t i = 0; i < program_count; ++i) {
@@ -75,8 +58,8 @@ static void print_help(FILE *out) {
       "\n"
       "commands:\n",
       out);
-  for (size_t i = 0; i < command_count; ++i)
-    fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  for (size_t i = 0; i < cli_command_count; ++i)
+    fprintf(out, "  %-10s %s\n", cli_commands[i].name, cli_commands[i].summary);
   for (size_t i = 0; i < program_count; ++i)
     fprintf(out, "  %-10s %s\n", programs[i].name, programs[i].summary);
   fputs("  help       the same as COMMAND --help\n"
@@ -92,8 +75,8 @@ static void print_help(FILE *out) {
 
 static int unknown_command(const char *name) {
   kdl_nearest nearest = kdl_nearest_to((kdl_string){name, strlen(name)});
-  for (size_t i = 0; i < command_count; ++i)
-    kdl_nearest_offer(&nearest, commands[i]->name);
+  for (size_t i = 0; i < cli_command_count; ++i)
+    kdl_nearest_offer(&nearest, cli_commands[i].name);
   for (size_t i = 0; i < program_count; ++i)
     kdl_nearest_offer(&nearest, programs[i].name);
   return cli_finish(kdl_fail(KDL_BAD_CALL, "unknown command '%s'%s%s%s (see 'kdl --help')", name,
@@ -131,7 +114,7 @@ static int run(int argc, char **argv) {
     cli_report_set_name("kdl", name);
     return start_program(name, help ? (char *[]){argv[2], "--help", NULL} : argv + 1);
   }
-  const cli_command *command = find_command(name);
+  const cli_command *command = cli_command_find(name);
   if (!command)
     return unknown_command(name);
   cli_report_set_name("kdl", command->name);

@@ -164,7 +164,7 @@ static kdl_status build(call *c) {
   return status == KDL_OK && whole != KDL_OK ? sum_up(c, &good) : status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_cc(const cli_args *args) {
   call c = {.args = args};
   kdl_status status = read_call(&c);
   if (status == KDL_OK)
@@ -188,44 +188,3 @@ static int run(const cli_args *args) {
   }
   return code;
 }
-
-static const cli_option options[] = {
-    {"targets", 0, CLI_MANY, "T,T",
-     "what to compile for: sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, x86-64-v3, "
-     "native, or a device as h200 or zen4"},
-    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"variant", 0, CLI_MANY, "KEYS:F",
-     "another file: with tag, priority or features its images are added, else they take the "
-     "place of the first file's; targets=PATTERN says for which targets"},
-    {"language", 'x', CLI_ONCE, "LANG",
-     "c, c++, cl, cuda or hip; default: as the files' suffixes say"},
-    {"optimize", 'O', CLI_ONCE, "LEVEL", "0 to 3, s or z, as for Clang; default: 3"},
-    {"define", 'D', CLI_MANY, "NAME=V", "a macro"},
-    {"include", 'I', CLI_MANY, "DIR", "where to look for headers"},
-    {"warning", 'W', CLI_MANY, "NAME", "one of Clang's warnings, as in -Wall"},
-    {"flag", 0, CLI_MANY, "FLAG", "any other word for Clang, as in --flag=-ffast-math"},
-    {"emit", 0, CLI_ONCE, "KIND",
-     "image (default), or bitcode, in which functions may be left undefined for a later link"},
-    {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version: see kdl pack"},
-    {"jobs", 'j', CLI_ONCE, "N", "compile so many at once; default: one per CPU"},
-    {"keep-going", 'k', CLI_FLAG, NULL, "write the other images where some fail"},
-    {"clang", 0, CLI_ONCE, "PROGRAM", "default: KDL_CLANG, or clang-22"},
-    {"verbose", 'v', CLI_FLAG, NULL, "print every command, and what was made"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_cc = {
-    .name = "cc",
-    .usage = "kdl cc FILE --targets=T,T -o OUT [--variant=KEYS:FILE]... [OPTION...]",
-    .summary = "compile one file of kernels for many devices",
-    .details =
-        "The file uses the names of Clang's gpuintrin.h, which kdl/kernel.h also gives to CPUs "
-        "and OpenCL C. sm_NN is machine code by ptxas, or PTX where there is none; compute_NN "
-        "is PTX; gfxNNN is linked by lld; x86-64-vN, a CPU or armv8-a is a shared object that "
-        "kdl loads. Each image's kernels, their parameters, block and tile are written into its "
-        "metadata. Where an image fails nothing is written, unless --keep-going.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 1,
-    .run = run,
-};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A subcommand: a row of data and one function in its own file. */
+/* A subcommand: a row of data, and one function. */
 #ifndef KDL_TOOL_COMMAND_H
 #define KDL_TOOL_COMMAND_H
 

@@ -259,7 +259,7 @@ static kdl_status annotate(const cli_input *input, const edit *change, const cha
   return status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_annotate(const cli_args *args) {
   const char *path = args->operands[0];
   const char *output = cli_args_value(args, "output");
   uint16_t kinds[2];
@@ -278,28 +278,3 @@ static int run(const cli_args *args) {
   free(change.set);
   return code;
 }
-
-static const cli_option options[] = {
-    {"image", 0, CLI_MANY, "SELECT", "which images to change; may be repeated"},
-    {"remove", 0, CLI_MANY, "KEY", "remove a key; may be repeated"},
-    {"digest", 0, CLI_FLAG, NULL, "write the digest of the image as kdl.digest"},
-    {"force", 0, CLI_FLAG, NULL, "write values that the vocabulary's grammar refuses"},
-    {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself, '-' for '-'"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_annotate = {
-    .name = "annotate",
-    .usage = "kdl annotate FILE --image=SELECT [--remove=KEY] [--digest] [key=value...] [-o OUT]",
-    .summary = "set or remove metadata of images in an OffloadBinary",
-    .details =
-        "The file is replaced in one step and keeps its mode; a link to it stays a link. A "
-        "key that is there keeps its place, a new one goes to the end. 'kind' and "
-        "'image_kind' set the offload kind and the image kind. The values of min_sm, min_gfx, "
-        "requires_features, variant_priority, variant_tag and kdl.kernel.NAME must be what "
-        "their grammar says.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = CLI_ANY,
-    .run = run,
-};

@@ -222,28 +222,6 @@ static kdl_status run_action(const cli_args *args) {
   return kdl_fail(KDL_BAD_CALL, "found '%s', expected ls, stat, clear or verify", wanted);
 }
 
-static int run(const cli_args *args) {
+int cli_run_cache(const cli_args *args) {
   return cli_finish(run_action(args));
 }
-
-static const cli_option options[] = {
-    {"json", 0, CLI_FLAG, NULL, "ls and stat: print JSON"},
-    {"long", 'l', CLI_FLAG, NULL, "ls: also show everything that an image depends on"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_cache = {
-    .name = "cache",
-    .usage = "kdl cache [ls|stat|clear|verify] [--json] [--long]",
-    .summary = "show, check or empty the cache of linked images",
-    .details = "ls lists the entries, the least recently used first; stat, which is also what is "
-               "done without a word, says where the cache lies and how much it holds; clear "
-               "removes every entry; verify reads every entry and checks it. Entries are images "
-               "that were linked from bitcode. KDL_CACHE_DIR, KDL_CACHE and KDL_CACHE_SIZE say "
-               "where the cache lies, whether it is used (on, ro, off), and how large it may "
-               "become.\n",
-    .options = options,
-    .min_operands = 0,
-    .max_operands = 1,
-    .run = run,
-};

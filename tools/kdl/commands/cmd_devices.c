@@ -208,7 +208,7 @@ static void print_drivers(const kdl_discovery *found, bool all) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static int run(const cli_args *args) {
+int cli_run_devices(const cli_args *args) {
   bool all = cli_args_has(args, "all");
   kdl_discovery *found;
   kdl_status status = kdl_discover(NULL, &found);
@@ -224,23 +224,3 @@ static int run(const cli_args *args) {
   kdl_discovery_free(found);
   return cli_finish(status);
 }
-
-static const cli_option options[] = {
-    {"json", 0, CLI_FLAG, NULL, "print JSON, which --device=@FILE reads on any machine"},
-    {"all", 'a', CLI_FLAG, NULL, "also print every spec in full, and every driver"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_devices = {
-    .name = "devices",
-    .usage = "kdl devices [--json] [--all]",
-    .summary = "list the devices of this machine, and why a driver is not usable",
-    .details =
-        "Loads the drivers of CUDA, HIP, Level Zero and OpenCL where they are installed, and\n"
-        "creates no context. A device that several drivers show is listed once, with the\n"
-        "others as 'also'. Devices come in the order in which they are preferred.\n",
-    .options = options,
-    .min_operands = 0,
-    .max_operands = 0,
-    .run = run,
-};

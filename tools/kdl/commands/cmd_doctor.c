@@ -204,7 +204,7 @@ static void print_environment(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static int run(const cli_args *args) {
+int cli_run_doctor(const cli_args *args) {
   (void)args;
   print("libkdl", "%s", kdl_version());
   print_codecs();
@@ -215,17 +215,3 @@ static int run(const cli_args *args) {
   print_environment();
   return cli_finish(status);
 }
-
-static const cli_option options[] = {{.name = NULL}};
-
-const cli_command cli_command_doctor = {
-    .name = "doctor",
-    .usage = "kdl doctor",
-    .summary = "say what works here: codecs, drivers, kdl-ld and its rights, cache, folders",
-    .details = "Loads the drivers, as 'kdl devices' does, and starts kdl-ld, which tries what it\n"
-               "may not do. Nothing is written.\n",
-    .options = options,
-    .min_operands = 0,
-    .max_operands = 0,
-    .run = run,
-};

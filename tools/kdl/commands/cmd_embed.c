@@ -186,28 +186,9 @@ static kdl_status embed(const cli_args *args, const char *output) {
   return status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_embed(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT.o, expected where to write"));
   return cli_finish(embed(args, output));
 }
-
-static const cli_option options[] = {
-    {"output", 'o', CLI_ONCE, "OUT.o", "where to write; may be the input"},
-    {"verbose", 'v', CLI_FLAG, NULL, "say how many sections were changed"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_embed = {
-    .name = "embed",
-    .usage = "kdl embed IN.o -o OUT.o",
-    .summary = "make the images in an object survive the final link",
-    .details = "For objects made with clang -fembed-offload-object, whose section linkers drop. In "
-               "the output it is called .kdl.offloading, allocated and retained, also under "
-               "--gc-sections and strip, and clang-linker-wrapper leaves it alone.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 1,
-    .run = run,
-};

@@ -137,7 +137,7 @@ static kdl_status choose(const cli_args *args, const cli_input *input, bool **ou
   return KDL_OK;
 }
 
-static int run(const cli_args *args) {
+int cli_run_extract(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   kdl_status status = check_call(args);
   if (status != KDL_OK)
@@ -156,24 +156,3 @@ static int run(const cli_args *args) {
   cli_input_close(&input);
   return code;
 }
-
-static const cli_option options[] = {
-    {"image", 0, CLI_MANY, "SELECT", "which images; default: all; may be repeated"},
-    {"for", 0, CLI_ONCE, "DEVICE",
-     "the image that this device would choose, for KERNEL where one is given"},
-    {"output", 'o', CLI_ONCE, "OUT", "a directory, a file for one image, or '-'"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_extract = {
-    .name = "extract",
-    .usage = "kdl extract FILE [--image=SELECT] [--for=DEVICE [KERNEL]] -o DIR|FILE",
-    .summary = "write images to files of their own, decompressed",
-    .details = "Into a directory (an existing one, or any name that ends in '/'), each image goes "
-               "to INDEX-ARCH.EXT, with its kind where it has no arch. Nested images count: there "
-               "is one file for each line of 'kdl ls'.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 2,
-    .run = run,
-};

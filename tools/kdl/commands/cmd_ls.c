@@ -238,7 +238,7 @@ static int list_file(listing *what, const char *path) {
   return code;
 }
 
-static int run(const cli_args *args) {
+int cli_run_ls(const cli_args *args) {
   cli_json json = {.file = stdout};
   bool several = args->operand_count > 1;
   listing what = {
@@ -262,25 +262,3 @@ static int run(const cli_args *args) {
     cli_json_end_array(&json);
   return worst;
 }
-
-static const cli_option options[] = {
-    {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
-    {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
-    {"archs", 0, CLI_FLAG, NULL, "print just the architectures, each once, one a line"},
-    {"long", 'l', CLI_FLAG, NULL, "also show stored size, offset, container and digest"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_ls = {
-    .name = "ls",
-    .usage = "kdl ls [--json] [--kernels] [--archs] [--long] FILE...",
-    .summary = "list the images of a file: index, kind, triple, arch, size, keys",
-    .details = "Images nested in another are indented below it. KEYS are the metadata pairs other "
-               "than triple and arch, and kdl.digest only with --long. Kernel names come from "
-               "kdl.kernel.NAME keys where the image "
-               "has them, else from the image itself. With several files, --json prints an array.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = CLI_ANY,
-    .run = run,
-};

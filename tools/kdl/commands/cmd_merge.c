@@ -74,7 +74,7 @@ static kdl_status merge(const cli_args *args, int format, const char *output) {
   return status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_merge(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
@@ -84,23 +84,3 @@ static int run(const cli_args *args) {
     status = merge(args, format, output);
   return cli_finish(status);
 }
-
-static const cli_option options[] = {
-    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version; default: v1"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_merge = {
-    .name = "merge",
-    .usage = "kdl merge -o OUT [--format=VERSION] FILE...",
-    .summary = "put the images of several files into one OffloadBinary",
-    .details =
-        "Images keep their order and their metadata; compressed ones are inflated. What is "
-        "nested in an image stays inside it. Images that hold one kernel must agree on the sig "
-        "and rev of its kdl.kernel.NAME keys.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = CLI_ANY,
-    .run = run,
-};

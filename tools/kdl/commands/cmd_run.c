@@ -296,7 +296,7 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   return status == KDL_OK ? print_results(asked) : status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_run(const cli_args *args) {
   job asked = {.args = args};
   kdl_select_opts opts;
   cli_input input = {.lib = NULL};
@@ -324,33 +324,3 @@ static int run(const cli_args *args) {
   kdl_arena_free(&arena);
   return code;
 }
-
-static const cli_option options[] = {
-    {"items", 0, CLI_ONCE, "XxYxZ", "the size of the problem; groups follow from the image"},
-    {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
-    {"block", 0, CLI_ONCE, "XxYxZ", "work-items in a group; default: as the image says"},
-    {"arg", 0, CLI_MANY, "ARG", "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
-    {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},
-    {"device", 0, CLI_ONCE, "DEVICE", "default: the best one that has an image"},
-    {"dump", 0, CLI_MANY, "argN", "print a buffer afterwards"},
-    {"check", 0, CLI_MANY, "argN:@F", "compare a buffer with a file afterwards"},
-    {"repeat", 0, CLI_ONCE, "N", "launch so often"},
-    {"time", 0, CLI_FLAG, NULL, "print how long the launches took"},
-    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-    {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_run = {
-    .name = "run",
-    .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
-    .summary = "launch a kernel",
-    .details =
-        "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all, or "
-        "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
-        "which image ran. A host image is native code: run files that you trust.",
-    .options = options,
-    .min_operands = 2,
-    .max_operands = 2,
-    .run = run,
-};

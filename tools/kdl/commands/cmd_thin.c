@@ -140,7 +140,7 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
   return status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_thin(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
@@ -158,31 +158,3 @@ static int run(const cli_args *args) {
   cli_input_close(&input);
   return code;
 }
-
-static const cli_option options[] = {
-    {"keep", 0, CLI_MANY, "SELECT", "which images stay; may be repeated"},
-    {"for", 0, CLI_MANY, "DEVICE,...",
-     "keep what these devices would choose or fall back on; may be repeated"},
-    {"output", 'o', CLI_ONCE, "OUT", "where to write"},
-    {"format", 0, CLI_ONCE, "VERSION",
-     "the OffloadBinary version; default: that of the input, v1 for other containers"},
-    {"verbose", 'v', CLI_FLAG, NULL, "with --for, say why each image is kept or dropped"},
-    {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_thin = {
-    .name = "thin",
-    .usage = "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=VERSION] [--json]",
-    .summary = "keep some of a file's images",
-    .details = "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
-               "mark as chosen and behind it the best one of each other form: machine code behind "
-               "code for one architecture, PTX behind machine code, and for a CPU with AMX code "
-               "that does without. Each image gets the key kdl.digest. With --keep as well, images "
-               "stay that either asks for. An image "
-               "that holds others is kept whole where one of them fits.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 1,
-    .run = run,
-};

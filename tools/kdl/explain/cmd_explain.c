@@ -89,7 +89,7 @@ static int answer(const cli_args *args, cli_question *question) {
   return code;
 }
 
-static int run(const cli_args *args) {
+int cli_run_explain(const cli_args *args) {
   cli_input input;
   cli_question question = {.input = &input};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
@@ -105,31 +105,3 @@ static int run(const cli_args *args) {
   cli_input_close(&input);
   return code;
 }
-
-static const cli_option options[] = {
-    {"device", 0, CLI_MANY, "DEVICE",
-     "a device of this machine (host, cuda:0), a name (h200), a spec (cuda:sm_90 driver=12.4), or "
-     "@FILE of 'kdl devices --json'; may be repeated; default: the one that would be picked here"},
-    {"all", 0, CLI_FLAG, NULL, "every device of this machine"},
-    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-    {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
-    {"matrix", 0, CLI_FLAG, NULL, "one table of images by devices, by default all with a name"},
-    {"json", 0, CLI_FLAG, NULL, "print JSON"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_explain = {
-    .name = "explain",
-    .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--policy=POLICY] [--matrix] [--json]",
-    .summary = "say which image a device would take, and why not the others",
-    .details = "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with "
-               "its reasons; where they are many, by architecture. With KERNEL, only images that "
-               "hold it take part; without, the last lines say how many of the file's modules and "
-               "kernels run. The exit code is 3 where something asked for does not run: on one of "
-               "the devices given, or with --all and --matrix on every one. KDL_DEVICE, KDL_POLICY "
-               "and KDL_VARIANT_TAG stand for options not given.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = 2,
-    .run = run,
-};

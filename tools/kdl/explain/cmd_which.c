@@ -81,7 +81,7 @@ static kdl_status which(const cli_args *args, const cli_question *question) {
   return status;
 }
 
-static int run(const cli_args *args) {
+int cli_run_which(const cli_args *args) {
   cli_input input;
   cli_question question = {.input = &input, .kernel = args->operands[1]};
   kdl_status status = cli_choose_opts(args, &question.opts);
@@ -93,23 +93,3 @@ static int run(const cli_args *args) {
   cli_input_close(&input);
   return code;
 }
-
-static const cli_option options[] = {
-    {"device", 0, CLI_ONCE, "DEVICE", "as for 'kdl explain'"},
-    {"policy", 0, CLI_ONCE, "POLICY", "best (default), first or capability"},
-    {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
-    {"json", 0, CLI_FLAG, NULL, "print JSON"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_which = {
-    .name = "which",
-    .usage = "kdl which FILE KERNEL [--device=DEVICE] [--policy=POLICY] [--json]",
-    .summary = "print the image that a device would take",
-    .details = "One line: the image's index, architecture and kind. Where nothing fits, the exit "
-               "code is 3 and the message says why; 'kdl explain' says more.",
-    .options = options,
-    .min_operands = 2,
-    .max_operands = 2,
-    .run = run,
-};

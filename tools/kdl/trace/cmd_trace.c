@@ -103,7 +103,7 @@ static int run_program(const cli_args *args) {
   return status == KDL_OK ? cli_trace_run(args, args->operands) : cli_finish(status);
 }
 
-static int run(const cli_args *args) {
+int cli_run_trace(const cli_args *args) {
   if (args->plain_count == 0)
     return run_program(args);
   const char *word = args->operands[0];
@@ -112,26 +112,3 @@ static int run(const cli_args *args) {
   return cli_finish(
       kdl_fail(KDL_BAD_CALL, "found '%s', expected report, fold, or -- PROGRAM", word));
 }
-
-static const cli_option options[] = {
-    {"output", 'o', CLI_ONCE, "F",
-     "the trace to write, default kdl-trace.json; of fold, the stacks, default standard output"},
-    {"gpu-time", 0, CLI_FLAG, NULL, "also measure each kernel by the device's clock"},
-    {"size", 0, CLI_ONCE, "BYTES", "memory for events, as 64M; default 16M, about 260,000 events"},
-    {"folded", 0, CLI_ONCE, "F", "report: write folded stacks, for FlameGraph and speedscope"},
-    {"json", 0, CLI_ONCE, "F", "report: write the tables as JSON"},
-    {NULL, 0, CLI_FLAG, NULL, NULL},
-};
-
-const cli_command cli_command_trace = {
-    .name = "trace",
-    .usage = "kdl trace [OPTION...] -- PROGRAM [ARG...] | kdl trace report|fold TRACE",
-    .summary = "trace every dispatch of a program, and sum a trace up",
-    .details = "Runs PROGRAM with KDL_TRACE set and returns what it returns. The trace is written "
-               "when the program ends; it opens in Perfetto and chrome://tracing. report prints "
-               "what each layer, kernel and device took; fold prints stacks for flame graphs.",
-    .options = options,
-    .min_operands = 0,
-    .max_operands = CLI_ANY,
-    .run = run,
-};

@@ -303,7 +303,7 @@ static int verify_file(const char *path, bool verbose, cli_json *json) {
   return verify.errors ? CLI_EXIT_BAD_FILE : code;
 }
 
-static int run(const cli_args *args) {
+int cli_run_verify(const cli_args *args) {
   int worst = CLI_EXIT_FINE;
   cli_json json = {.file = stdout};
   bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
@@ -318,28 +318,3 @@ static int run(const cli_args *args) {
     cli_json_end_array(&json);
   return worst;
 }
-
-static const cli_option options[] = {
-    {"verbose", 'v', CLI_FLAG, NULL, "also print notes"},
-    {"json", 0, CLI_FLAG, NULL, "print JSON"},
-    {.name = NULL},
-};
-
-const cli_command cli_command_verify = {
-    .name = "verify",
-    .usage = "kdl verify [--verbose] [--json] FILE...",
-    .summary = "check every image of a file against its metadata",
-    .details = "Errors: a damaged image or stream, a kdl.digest that the image does not have, a "
-               "stripped AMD code object, triple or arch that "
-               "contradict the image, an "
-               "index that names kernels it lacks. Warnings: bytes that this build cannot unpack, "
-               "a wrong image kind, repeated keys, no triple, an index with gaps, images that only "
-               "their order tells apart; values and tokens that the metadata vocabulary does not "
-               "know, images that no device takes or that are always passed over, IR that a "
-               "priority puts before machine code, kernels whose sig or rev differ between images "
-               "or contradict the image. Warnings leave the exit code at 0.",
-    .options = options,
-    .min_operands = 1,
-    .max_operands = CLI_ANY,
-    .run = run,
-};

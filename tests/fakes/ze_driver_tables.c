@@ -15,6 +15,11 @@
     return ZE_RESULT_SUCCESS;                                                                      \
   }
 
+/* A list of the fake's is empty as soon as its commands are appended. */
+static ze_result_t reset_list(ze_command_list_handle_t list) {
+  return list ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+}
+
 TABLE(Global, ze_global_dditable_t, .pfnInit = zeInit)
 TABLE(Driver, ze_driver_dditable_t, .pfnGet = zeDriverGet,
       .pfnGetApiVersion = zeDriverGetApiVersion, .pfnGetProperties = zeDriverGetProperties)
@@ -29,7 +34,8 @@ TABLE(Device, ze_device_dditable_t, .pfnGet = zeDeviceGet,
 TABLE(Context, ze_context_dditable_t, .pfnCreate = zeContextCreate, .pfnDestroy = zeContextDestroy,
       .pfnGetStatus = zeContextGetStatus)
 TABLE(CommandList, ze_command_list_dditable_t, .pfnCreateImmediate = zeCommandListCreateImmediate,
-      .pfnDestroy = zeCommandListDestroy, .pfnAppendBarrier = zeCommandListAppendBarrier,
+      .pfnDestroy = zeCommandListDestroy, .pfnReset = reset_list,
+      .pfnAppendBarrier = zeCommandListAppendBarrier,
       .pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy,
       .pfnAppendMemoryFill = zeCommandListAppendMemoryFill,
       .pfnAppendWaitOnEvents = zeCommandListAppendWaitOnEvents,

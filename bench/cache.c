@@ -10,7 +10,7 @@
  */
 #include "cache/inspect.h"
 #include "measure/harness.h"
-#include "system/linker_path.h"
+#include "system/loader.h"
 
 #include <kdl/kdl.h>
 

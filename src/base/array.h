@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Arrays that grow by doubling. */
+/* Arrays that grow by doubling, and their order. */
 #ifndef KDL_BASE_ARRAY_H
 #define KDL_BASE_ARRAY_H
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The array with room for one more than `count` items of `size` bytes: as it is, or moved, with
  * *capacity doubled, or `first` where it was empty. NULL when out of memory; it then is as it was.
@@ -18,6 +19,31 @@ static inline void *kdl_array_grow(void *items, size_t count, size_t *capacity, 
   if (moved)
     *capacity = more;
   return moved;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sorting                                                                                      */
+
+/* qsort for lists that are nearly always short: a few elements are put in order where they stand.
+ */
+static inline void kdl_sort(void *elements, size_t count, size_t size,
+                            int (*compare)(const void *left, const void *right)) {
+  enum { few = 16, largest = 64 };
+  char *list = elements, element[largest];
+  if (count > few || size > largest) {
+    qsort(elements, count, size, compare);
+    return;
+  }
+  for (size_t i = 1; i < count; ++i) {
+    size_t to = i;
+    while (to > 0 && compare(list + (to - 1) * size, list + i * size) > 0)
+      --to;
+    if (to == i)
+      continue;
+    memcpy(element, list + i * size, size);
+    memmove(list + (to + 1) * size, list + to * size, (i - to) * size);
+    memcpy(list + to * size, element, size);
+  }
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 
-#include "base/plain.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/json_writer.h"
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <string.h>
 

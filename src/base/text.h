@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small readers over text with a length, and a writer into a caller's buffer: what the parsers and
- * the explanations are made of. Nothing allocates; nothing looks past a length. */
+ * the explanations are made of; UTF-8. Nothing allocates; nothing looks past a length. */
 #ifndef KDL_BASE_TEXT_H
 #define KDL_BASE_TEXT_H
 
@@ -127,5 +127,85 @@ void kdl_out_quoted(kdl_out *out, kdl_string text);
 
 /* "position 3: found "x", expected ..." */
 void kdl_out_parse_error(kdl_out *out, kdl_string text, kdl_parse_error error);
+
+/* ------------------------------------------------------------------------------------------ */
+/* UTF-8                                                                                        */
+
+/* Bytes of the character at `text`, 1 to 4, with its code point; 0 where there is none: a stray or
+ * missing continuation byte, an overlong form, a surrogate, a number beyond Unicode. `size` is at
+ * least 1. */
+static inline size_t kdl_utf8_decode(const char *text, size_t size, uint32_t *out_code) {
+  static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const uint8_t *b = (const uint8_t *)text;
+  if (b[0] < 0x80) {
+    *out_code = b[0];
+    return 1;
+  }
+  size_t length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
+  if (b[0] < 0xc0 || b[0] > 0xf7 || length > size)
+    return 0;
+  uint32_t code = b[0] & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((b[i] & 0xc0) != 0x80)
+      return 0;
+    code = code << 6 | (b[i] & 0x3fu);
+  }
+  if (code < smallest[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+    return 0;
+  *out_code = code;
+  return length;
+}
+
+static inline size_t kdl_utf8_length(const char *text, size_t size) {
+  uint32_t code;
+  return kdl_utf8_decode(text, size, &code);
+}
+
+static inline bool kdl_utf8_is_valid(const char *text, size_t size) {
+  for (size_t at = 0, length; at < size; at += length) {
+    length = kdl_utf8_length(text + at, size - at);
+    if (length == 0)
+      return false;
+  }
+  return true;
+}
+
+/* Writes a character that is neither a surrogate nor beyond Unicode; returns its bytes, 1 to 4. */
+static inline size_t kdl_utf8_encode(uint32_t code, char out[4]) {
+  if (code < 0x80) {
+    out[0] = (char)code;
+    return 1;
+  }
+  size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  for (size_t i = length - 1; i > 0; --i, code >>= 6)
+    out[i] = (char)(0x80 | (code & 0x3f));
+  out[0] = (char)((0xf00u >> length & 0xf0) | code);
+  return length;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Keys that index kernels                                                                      */
+
+/* "kdl.kernel.NAME" (docs/metadata.md). */
+#define KDL_KERNEL_PREFIX "kdl.kernel."
+
+/* The NAME of such a key, which is not empty. */
+static inline bool kdl_kernel_name(kdl_string key, kdl_string *out_name) {
+  const size_t prefix = sizeof KDL_KERNEL_PREFIX - 1;
+  if (key.length <= prefix || !kdl_text_starts(key, KDL_KERNEL_PREFIX))
+    return false;
+  *out_name = kdl_text_from(key, prefix);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Messages without control characters                                                          */
+
+/* Messages quote files, and files hold anything. Writes control characters in `text`, which has
+ * room for `size` bytes, as \xNN, so that printing it prints one message: what was quoted can
+ * neither begin a line of its own nor command a terminal. A message of several lines has two spaces
+ * at the start of each further one, and keeps these newlines; tabs stay. What no longer fits is cut
+ * off. Done twice it changes nothing. */
+void kdl_plain(char *text, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "bitcode/constants.h"
-#include "device/spec_label.h"
+#include "device/spec.h"
 #include "library/scope.h"
 #include "system/lock.h"
 

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "binding/module.h"
 #include "library/selection.h"
-#include "registry/fork.h"
+#include "registry/runtime.h"
 #include "target/kernel_key.h"
 
 /* How many arguments a kernel can have where libkdl has to lay them out itself. */

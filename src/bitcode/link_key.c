@@ -3,12 +3,11 @@
 
 #include "base/blake2b.h"
 #include "base/error.h"
-#include "base/kernel_name.h"
 #include "base/text.h"
 #include "bitcode/identity.h"
 #include "build_id.h"
 #include "system/environment.h"
-#include "system/linker_path.h"
+#include "system/loader.h"
 
 #include <dirent.h>
 #include <inttypes.h>

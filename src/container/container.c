@@ -3,7 +3,6 @@
 #include "base/text.h"
 
 #include "base/error.h"
-#include "base/kernel_name.h"
 #include "container/digest.h"
 #include "image/image.h"
 

@@ -3,7 +3,7 @@
 #ifndef KDL_DEVICE_CPU_H
 #define KDL_DEVICE_CPU_H
 
-#include "device/spec_fill.h"
+#include "device/spec.h"
 
 /* Fills what is known of it; false where there are no images for its architecture. */
 bool kdl_cpu_describe(kdl_device_spec *spec);

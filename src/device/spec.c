@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "device/spec_values.h"
 #include "target/families/aarch64.h"
 #include "target/families/amdgcn.h"
@@ -500,4 +501,87 @@ kdl_status kdl_device_spec_parse_keys(const char *line, size_t at, kdl_device_sp
   if (status == KDL_OK)
     *spec = changed;
   return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A device in a few words                                                                      */
+
+static void print_arch(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_string arch = kdl_text_of(spec->arch);
+  size_t length = spec->backend == KDL_BACKEND_HOST ? kdl_text_find(arch, 0, "+") : arch.length;
+  bool is_ip = spec->backend == KDL_BACKEND_LEVEL_ZERO && kdl_is_digit(arch.data[0]);
+  kdl_out_format(out, "%s%.*s", is_ip ? "ip=" : "", (int)length, arch.data);
+}
+
+void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_out_format(out, "%s:", kdl_backend_name(spec->backend));
+  print_arch(spec, out);
+}
+
+void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out) {
+  kdl_device_spec_place(spec, out);
+  if (spec->name[0])
+    kdl_out_format(out, " (%s)", spec->name);
+}
+
+void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out) {
+  if (spec->backend == KDL_BACKEND_HOST || !spec->ordinal.known) {
+    kdl_device_spec_label(spec, out);
+    return;
+  }
+  kdl_out_format(out, "%s:%u ", kdl_backend_name(spec->backend), (unsigned)spec->ordinal.value);
+  print_arch(spec, out);
+  if (spec->name[0])
+    kdl_out_format(out, " (%s)", spec->name);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a driver says                                                                           */
+
+void kdl_spec_set_text(char *field, size_t size, const char *text, size_t length) {
+  while (length && text[0] == ' ') {
+    ++text;
+    --length;
+  }
+  while (length && text[length - 1] == ' ')
+    --length;
+  size_t used = 0;
+  for (size_t at = 0, step; at < length; at += step) {
+    step = kdl_utf8_length(text + at, length - at);
+    size_t bad;
+    bool clean = step && kdl_spec_text_is_clean((kdl_string){text + at, step}, &bad);
+    step = step ? step : 1;
+    size_t bytes = clean ? step : 1;
+    if (used + bytes >= size)
+      break;
+    memcpy(field + used, clean ? text + at : "?", bytes);
+    used += bytes;
+  }
+  field[used] = '\0';
+}
+
+void kdl_spec_add_token(char *field, size_t size, const char *token) {
+  size_t used = strlen(field);
+  size_t length = strlen(token);
+  for (const char *at = field; (at = strstr(at, token)) != NULL; at += length) {
+    bool starts = at == field || at[-1] == '+';
+    if (starts && (at[length] == '\0' || at[length] == '+'))
+      return;
+  }
+  if (used + 1 + length >= size)
+    return;
+  snprintf(field + used, size - used, "%s%s", used ? "+" : "", token);
+}
+
+void kdl_spec_set_uuid(kdl_spec_uuid *field, const void *bytes) {
+  static const uint8_t none[16];
+  field->known = memcmp(bytes, none, sizeof none) != 0;
+  memcpy(field->bytes, bytes, sizeof field->bytes);
+}
+
+void kdl_spec_set_pci(kdl_spec_pci *field, uint32_t domain, uint32_t bus, uint32_t device,
+                      uint32_t function) {
+  bool possible = bus <= 0xff && device <= 0x1f && function <= 7;
+  *field = (kdl_spec_pci){possible && (domain | bus | device | function), domain, (uint8_t)bus,
+                          (uint8_t)device, (uint8_t)function};
 }

@@ -123,4 +123,36 @@ uint32_t kdl_device_spec_driver(const kdl_device_spec *spec);
  * parsing and discovery rule out. */
 kdl_status kdl_device_spec_compile(const kdl_device_spec *spec, kdl_device_rule *out_rule);
 
+/* ------------------------------------------------------------------------------------------ */
+/* A device in a few words                                                                      */
+
+/* For messages: a spec's full line is for programs.
+ * "cuda:sm_90", "hip:gfx90a:sramecc+:xnack-", "host:x86-64-v4": the backend, and the arch without
+ * the features that a CPU's has behind it. */
+void kdl_device_spec_place(const kdl_device_spec *spec, kdl_out *out);
+
+/* The same with the name, where it is known: "cuda:sm_90 (NVIDIA H200)". */
+void kdl_device_spec_label(const kdl_device_spec *spec, kdl_out *out);
+
+/* The same with its number among the backend's devices, where it has one: "cuda:0 sm_90 (NVIDIA
+ * H200)". */
+void kdl_device_spec_name(const kdl_device_spec *spec, kdl_out *out);
+
+/* ------------------------------------------------------------------------------------------ */
+/* What a driver says                                                                           */
+
+/* Put into a spec so that, whatever it is, the spec prints and parses. */
+
+/* Copies a driver's text: what is not UTF-8 or is a control character becomes '?', blanks at the
+ * ends go, what is too long is cut. */
+void kdl_spec_set_text(char *field, size_t size, const char *text, size_t length);
+
+/* Adds a token to a list joined by '+', where there is room. */
+void kdl_spec_add_token(char *field, size_t size, const char *token);
+
+/* A UUID or a PCI address of all zeros is none: drivers fill in what they do not know. */
+void kdl_spec_set_uuid(kdl_spec_uuid *field, const void *bytes);
+void kdl_spec_set_pci(kdl_spec_pci *field, uint32_t domain, uint32_t bus, uint32_t device,
+                      uint32_t function);
+
 #endif

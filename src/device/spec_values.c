@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "device/spec_values.h"
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include "image/opencl_c.h"
 #include "base/text.h"
 
-#include "base/utf8.h"
 #include "image/readers.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "system/loaded_object.h"
+#include "system/loader.h"
 
 #include <link.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "library/selection.h"
 #include "registry/backend.h"
 #include "registry/registry.h"
-#include "select/absent.h"
+#include "select/explain.h"
 #include "system/environment.h"
 
 /* As their devices are preferred, this process's own CPU last. */

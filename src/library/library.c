@@ -3,9 +3,9 @@
 #include "library/library.h"
 
 #include "base/error.h"
-#include "base/kernel_name.h"
 #include "base/layer.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "image/image.h"
 #include "library/caller.h"
 #include "library/scope.h"

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "system/environment.h"
-#include "system/loaded_object.h"
+#include "system/loader.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,11 +6,10 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text.h"
-#include "device/spec_label.h"
+#include "device/spec.h"
 #include "library/library.h"
 #include "registry/device.h"
 #include "registry/permission.h"
-#include "select/absent.h"
 #include "select/explain.h"
 #include "system/environment.h"
 

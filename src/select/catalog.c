@@ -3,8 +3,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/kernel_name.h"
-#include "base/sort.h"
 #include "base/text.h"
 #include "image/image.h"
 #include "system/lock.h"

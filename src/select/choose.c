@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/choose.h"
 
-#include "base/sort.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/kernel_name.h"
+#include "base/text.h"
 #include "select/selector.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #ifndef KDL_SELECT_EXPLAIN_H
 #define KDL_SELECT_EXPLAIN_H
 
+#include "select/catalog.h"
 #include "select/ranking.h"
 
 enum { KDL_EXPLAIN_REASONS = 8, KDL_EXPLAIN_TEXT = 320 };
@@ -23,5 +24,12 @@ typedef struct kdl_explanation {
 /* An eligible image has a fit and no reasons; any other has at least one reason. */
 void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
                            const kdl_candidate *candidate, kdl_explanation *out_explanation);
+
+/* ------------------------------------------------------------------------------------------ */
+/* A kernel that no image holds                                                                 */
+
+/* KDL_NO_MATCH with near names where no image holds the kernel; KDL_OK where one does, or does not
+ * tell. Reads the kernels of every image until it is found. */
+kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "select/ranking.h"
 
-#include "base/sort.h"
+#include "base/array.h"
 #include "base/text.h"
 
 kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device *out_device) {

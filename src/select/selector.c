@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/layer.h"
-#include "device/spec_label.h"
+#include "device/spec.h"
 #include "system/lock.h"
 
 #include <stdlib.h>

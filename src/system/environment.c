@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/environment.h"
 
-#include "base/plain.h"
+#include "base/text.h"
 #include "system/file.h"
 
 #include <kdl/kdl.h>

@@ -11,7 +11,7 @@
 #ifndef KDL_TARGET_KERNEL_KEY_H
 #define KDL_TARGET_KERNEL_KEY_H
 
-#include "base/kernel_name.h"
+#include "base/text.h"
 #include "target/target.h"
 
 typedef enum kdl_kernel_field {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "device/spec_label.h"
+#include "device/spec.h"
 
 #include "support.h"
 

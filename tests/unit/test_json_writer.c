@@ -4,7 +4,6 @@
 #include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 /* What the text is in a file; the caller frees it. */
 static char *written(kdl_string text) {

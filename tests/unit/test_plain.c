@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "base/error.h"
-#include "base/plain.h"
+#include "base/text.h"
 #include "system/environment.h"
 
 static void check(const char *before, const char *after) {

@@ -4,7 +4,6 @@
 #include "base/nearest.h"
 #include "bench.h"
 #include "cli/output.h"
-#include "cli/program.h"
 #include "cli/report.h"
 #include "measure/progress.h"
 #include "suites/process.h"

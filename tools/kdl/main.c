@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/nearest.h"
-#include "cli/program.h"
 #include "cli/report.h"
 #include "cli/response.h"
 #include "commands.h"

@@ -2,7 +2,7 @@
 #include "backends/common/driver.h"
 
 #include "base/layer.h"
-#include "device/spec_fill.h"
+#include "device/spec.h"
 #include "system/loader.h"
 
 #include <stdarg.h>

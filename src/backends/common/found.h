@@ -4,7 +4,7 @@
 #define KDL_BACKENDS_COMMON_FOUND_H
 
 #include "backends/common/driver.h"
-#include "device/spec_fill.h"
+#include "device/spec.h"
 
 typedef struct kdl_found_list {
   kdl_device_spec *specs;

@@ -2,7 +2,6 @@
 #include "linker/library.h"
 
 #include "base/error.h"
-#include "base/kernel_name.h"
 #include "base/text.h"
 #include "library/search.h"
 #include "system/environment.h"

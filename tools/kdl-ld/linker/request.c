@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "device/named.h"
-#include "device/spec_label.h"
+#include "device/spec.h"
 
 #include <stdlib.h>
 #include <string.h>

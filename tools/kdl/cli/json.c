@@ -2,7 +2,7 @@
 #include "cli/json.h"
 
 #include "base/json_writer.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>

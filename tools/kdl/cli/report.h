@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the user is told on standard error, and the exit code that goes with it. */
+/* What `kdl` and the programs that it starts have in common: how they begin, what the user is told
+ * on standard error, and the exit code that goes with it. */
 #ifndef KDL_TOOL_REPORT_H
 #define KDL_TOOL_REPORT_H
+
+#include "cli/command.h"
 
 #include <kdl/kdl.h>
 
@@ -33,5 +36,17 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the message of a failure; returns its exit code. Says nothing where status is KDL_OK. */
 int cli_finish(kdl_status status);
+
+/* ------------------------------------------------------------------------------------------ */
+/* The program from its start to its end                                                        */
+
+/* To be called first in main. */
+void cli_program_begin(void);
+
+/* Reads the words after the command's name and runs it; returns the exit code. */
+int cli_program_run(const cli_command *command, int count, char **words);
+
+/* The exit code of the program, given that of the command: standard output may still fail. */
+int cli_program_end(int code);
 
 #endif

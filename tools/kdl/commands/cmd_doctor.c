@@ -12,7 +12,7 @@
 #include "library/search.h"
 #include "registry/discover.h"
 #include "system/environment.h"
-#include "system/linker_path.h"
+#include "system/loader.h"
 #include "system/subprocess.h"
 
 #include <inttypes.h>

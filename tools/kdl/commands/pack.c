@@ -2,7 +2,7 @@
 #include "commands/pack.h"
 
 #include "base/error.h"
-#include "base/kernel_name.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"

@@ -2,7 +2,7 @@
 #include "commands/run_check.h"
 
 #include "base/error.h"
-#include "base/kernel_name.h"
+#include "base/text.h"
 #include "image/geometry.h"
 #include "image/host/host_object.h"
 #include "target/kernel_key.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
+#include "base/text.h"
 #include "explain/explain.h"
 #include "library/library.h"
 #include "library/selection.h"
+#include "select/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,4 +105,17 @@ kdl_status cli_question_open(cli_question *question) {
 
 void cli_question_close(cli_question *question) {
   kdl_inventory_destroy(question->inventory);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A kernel that no image holds                                                                 */
+
+kdl_status cli_kernel_check(const cli_input *input, const char *kernel) {
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(input->lib, &catalog);
+  if (status == KDL_OK)
+    status = kdl_kernel_absent(catalog, kdl_text_of(kernel));
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", input->name);
+  return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
-#include "device/spec_label.h"
+#include "device/spec.h"
 #include "images/names.h"
 #include "library/library.h"
 #include "link/link.h"

@@ -5,7 +5,7 @@
 #include "cli/text.h"
 #include "library/library.h"
 #include "link/link.h"
-#include "system/linker_path.h"
+#include "system/loader.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl verify: what can be checked without a device, beyond what opening checks. */
 #include "base/error.h"
-#include "base/kernel_name.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "numbers.h"
 
-#include "base/half.h"
+#include <kdl/kernel/narrow.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,13 +27,13 @@ const number_type *number_type_of(const char *name) {
   return NULL;
 }
 
-static kdl_half_format format_of(const number_type *type) {
-  return type->digits == 11 ? kdl_half_ieee : kdl_half_bf16;
+static kdl_narrow_format format_of(const number_type *type) {
+  return type->digits == 11 ? KDL_NARROW_F16 : KDL_NARROW_BF16;
 }
 
 static void store_real(const number_type *type, double value, void *at) {
   if (type->size == 2) {
-    uint16_t bits = kdl_half_from_double(format_of(type), value);
+    uint16_t bits = kdl_narrow_from_double(format_of(type), value);
     memcpy(at, &bits, sizeof bits);
   } else if (type->size == 4) {
     float narrow = (float)value;
@@ -48,7 +48,7 @@ static double load_real(const number_type *type, const void *at) {
   if (type->size == 2) {
     uint16_t bits;
     memcpy(&bits, at, sizeof bits);
-    value = kdl_half_to_double(format_of(type), bits);
+    value = kdl_narrow_to_double(format_of(type), bits);
   } else if (type->size == 4) {
     float narrow;
     memcpy(&narrow, at, sizeof narrow);

@@ -29,6 +29,8 @@ linker=""
 [ ! -x "$build/bin/kdl-ld" ] || linker="bin/kdl-ld
 LIB/kdl/kdl-matmul.offload
 LIB/kdl/ukernels.offload"
+# The math of libclc, where that was found.
+math=$(cd "$build" && for file in lib*/kdl/math-*.bc lib/*/kdl/math-*.bc; do [ ! -e "$file" ] || echo "LIB/kdl/${file##*/}"; done)
 # And what is there for MLIR is built where MLIR was found.
 mlir=
 [ ! -e "$build/lib/libkdl_mlir_runtime.so" ] || mlir="LIB/libkdl_mlir_runtime.so
@@ -55,6 +57,7 @@ bin/kdl-bench
 $linker
 $mlir
 $peers
+$math
 $(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake

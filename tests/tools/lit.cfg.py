@@ -21,6 +21,7 @@ Features, for REQUIRES lines; each is true where it can be used here:
   ukernels                  the built-in microkernels are built
   libdevice                 CUDA's library of device functions is installed
   rocm-device-libs          AMD's of ROCm 5 are
+  math                      kdl was built with libclc
   terminal                  a pseudo-terminal can be opened
   PROGRAM                   the program is on PATH: see `programs` below
 """
@@ -92,6 +93,8 @@ rocm = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 config.substitutions.append(("%rocm", rocm))
 if os.path.exists(os.path.join(rocm, "ocml.bc")):
     config.available_features.add("rocm-device-libs")
+if os.path.exists(os.path.join(os.path.dirname(config.kdl_builtin), "math-x86_64.bc")):
+    config.available_features.add("math")
 if os.path.exists(config.kdl_builtin):
     config.available_features.add("ukernels")
 if config.kdl_sanitize:

@@ -2,6 +2,7 @@
 #include "cc/examine.h"
 
 #include "base/error.h"
+#include "cc/math.h"
 #include "image/spirv/spirv_module.h"
 #include "images/names.h"
 #include "images/signatures.h"
@@ -82,7 +83,7 @@ kdl_status cc_examine_blocks(kdl_string module, cc_kernels *kernels) {
  * of SPIR-V (<kdl/kernel/gpu.h>); those for the CPU are in the wrapper. */
 static bool is_given(kdl_string name, const cc_target *target) {
   static const char *const memory[] = {"memcpy", "memmove", "memset"};
-  if (kdl_text_starts(name, "llvm."))
+  if (kdl_text_starts(name, "llvm.") || cc_math_has(target, name))
     return true;
   if (target->family == CC_OPENCL)
     return kdl_text_starts(name, "_Z");
@@ -95,20 +96,36 @@ static bool is_given(kdl_string name, const cc_target *target) {
   return false;
 }
 
-kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
+/* The name of the next function that is declared and not defined; false behind the last. */
+static bool next_declared(kdl_string *rest, kdl_string *out_name) {
   static const char mark[] = "\ndeclare ";
-  for (kdl_string rest = ir;;) {
-    const char *found = memmem(rest.data, rest.length, mark, sizeof mark - 1);
-    if (!found)
-      return (kdl_string){"", 0};
-    rest = kdl_text_from(rest, (size_t)(found - rest.data) + 1);
-    size_t name = kdl_text_find(rest, 0, "@\n") + 1;
-    if (name >= rest.length)
-      return (kdl_string){"", 0};
-    kdl_string declared = {rest.data + name, kdl_text_find(rest, name, "(\n") - name};
+  const char *found = memmem(rest->data, rest->length, mark, sizeof mark - 1);
+  if (!found)
+    return false;
+  *rest = kdl_text_from(*rest, (size_t)(found - rest->data) + 1);
+  size_t name = kdl_text_find(*rest, 0, "@\n") + 1;
+  if (name >= rest->length)
+    return false;
+  *out_name = (kdl_string){rest->data + name, kdl_text_find(*rest, name, "(\n") - name};
+  return true;
+}
+
+kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
+  kdl_string declared;
+  for (kdl_string rest = ir; next_declared(&rest, &declared);) {
     if (!is_given(declared, target))
       return declared;
   }
+  return (kdl_string){"", 0};
+}
+
+bool cc_examine_math(kdl_string ir, const cc_target *target) {
+  kdl_string declared;
+  for (kdl_string rest = ir; next_declared(&rest, &declared);) {
+    if (cc_math_has(target, declared))
+      return true;
+  }
+  return false;
 }
 
 /* What follows "\n!12 = ", up to the end of its line; empty where there is no such node. */

@@ -28,6 +28,9 @@ kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target);
 /* Where LLVM IR with line tables first calls a function, or else uses it. Lies in the IR. */
 cc_place cc_examine_use(kdl_string ir, kdl_string function);
 
+/* Whether the IR calls a function of <kdl/math.h>'s libraries. */
+bool cc_examine_math(kdl_string ir, const cc_target *target);
+
 /* Compares the kernels with those that the image shows, and their signatures with its parameters.
  * KDL_BAD_FILE where they differ, which means that this program misread the source. */
 kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cc/examine.h"
 #include "cc/group_variables.h"
+#include "cc/math.h"
 #include "cc/signature.h"
 #include "cc/wrapper.h"
 #include "image/amd/limits.h"
@@ -97,6 +98,7 @@ static kdl_status read_signatures(cc_job *job) {
   const char *source = cc_file_of(job, "questions.src");
   const char *answers = cc_file_of(job, "answers.ll");
   kdl_string ir = {"", 0};
+  job->calls_math = job->kernels.count == 0; /* maybe: microkernels are not asked about */
   if (job->kernels.count == 0)
     return KDL_OK;
   kdl_status status = write_file(job, source, true, write_questions);
@@ -107,6 +109,7 @@ static kdl_status read_signatures(cc_job *job) {
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode)
     status = refuse_undefined(job, ir);
+  job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target);
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
 }
 
@@ -205,11 +208,25 @@ static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind)
   return cc_read_file(job, path, &job->image);
 }
 
+static kdl_status compile_with_math(cc_job *job, const char *path, const char *const *more,
+                                    const char *out_path) {
+  kdl_status status = path && out_path ? cc_math_prepare(job) : cc_no_memory(job);
+  if (status != KDL_OK)
+    return status;
+  kdl_words words = cc_start_clang(job, path);
+  cc_math_link(&words, job);
+  for (; *more; ++more)
+    kdl_words_add(&words, *more);
+  kdl_words_add(&words, "-o");
+  kdl_words_add(&words, out_path);
+  return cc_step(job, &words, NULL);
+}
+
 /* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
 static kdl_status make_bitcode(cc_job *job, const char *path) {
   const char *image = cc_file_of(job, "bc");
-  kdl_status status =
-      cc_compile(job, path, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
+  kdl_status status = compile_with_math(
+      job, path, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
 }
 
@@ -227,7 +244,7 @@ static kdl_status make_cubin(cc_job *job, const char *ptx) {
 
 static kdl_status make_nvidia(cc_job *job) {
   const char *ptx = cc_file_of(job, "ptx");
-  kdl_status status = cc_compile(job, job->source->path, WITH("-S"), ptx);
+  kdl_status status = compile_with_math(job, job->source->path, WITH("-S"), ptx);
   if (status == KDL_OK)
     status = keep_image(job, ptx, KDL_IMAGE_PTX);
   if (status == KDL_OK && job->plan->tools.ptxas && !job->target->is_virtual)
@@ -237,7 +254,7 @@ static kdl_status make_nvidia(cc_job *job) {
 
 static kdl_status make_amd(cc_job *job) {
   const char *image = cc_file_of(job, "hsaco");
-  kdl_status status = cc_compile(job, job->source->path, WITH("-nostdlib"), image);
+  kdl_status status = compile_with_math(job, job->source->path, WITH("-nostdlib"), image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_HSACO);
   if (status != KDL_OK)
@@ -310,6 +327,7 @@ static kdl_status compile_ir(cc_job *job, const char *code, const char *const *m
   if (!code || !out_path)
     return cc_no_memory(job);
   kdl_words words = cc_start_ir(job);
+  cc_math_link(&words, job);
   for (; *more; ++more)
     kdl_words_add(&words, *more);
   kdl_words_add(&words, "-xir");

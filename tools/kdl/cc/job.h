@@ -56,6 +56,8 @@ typedef struct cc_job {
   size_t message_count;
   cc_kernels kernels;
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
+  bool calls_math;            /* of <kdl/math.h>, and needs its libraries */
+  const char *math_constants; /* AMD: bitcode that ocml needs, once it is made */
   kdl_string image;
   kdl_image_kind kind;
   kdl_feature_set needs; /* tokens that the image needs beyond its architecture */

@@ -2,6 +2,7 @@
 #include "cc/job_steps.h"
 
 #include "base/error.h"
+#include "cc/math.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,6 +183,7 @@ static void add_language(kdl_words *words, const cc_job *job) {
   }
   if (job->target->family == CC_HOST)
     kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
+  cc_math_define(words, job);
   kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
   kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
   for (size_t i = 0; i < plan->flag_count; ++i)
@@ -191,6 +193,7 @@ static void add_language(kdl_words *words, const cc_job *job) {
     kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
   if (is_opencl)
     kdl_words_format(words, "-isystem%s/kdl/stand_in/opencl", plan->tools.include);
+  kdl_words_format(words, "-isystem%s/kdl/stand_in/c", plan->tools.include);
   kdl_words_format(words, "-isystem%s", plan->tools.include);
 }
 

@@ -2,6 +2,7 @@
 #include "cc/toolchain.h"
 
 #include "base/error.h"
+#include "cc/math.h"
 #include "cc/process.h"
 
 #include <stdio.h>
@@ -119,6 +120,7 @@ kdl_status cc_toolchain_find(kdl_arena *arena, const char *clang, const char *fo
   bool needs_lld = false;
   *out_toolchain =
       (cc_toolchain){.ptxas = find_ptxas(arena), .spirv_val = cc_find_program(arena, "spirv-val")};
+  cc_math_find(arena, out_toolchain->ptxas, &out_toolchain->math);
   for (size_t i = 0; i < target_count; ++i)
     needs_lld |= targets[i].family == CC_AMD || targets[i].family == CC_HOST;
   kdl_status status = find_include(arena, &out_toolchain->include);

@@ -26,6 +26,7 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
 
 /* Weak, for a source that has its own. */
 static const char memory_functions[] =
+    "#include <kdl/kernel/runtime.h>\n"
     "#define KDL_CC_OWN __attribute__((weak, visibility(\"hidden\")))\n"
     "KDL_CC_OWN void *memcpy(void *to, const void *from, size_t size) {\n"
     "  for (size_t i = 0; i < size; ++i)\n"

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* IEEE half precision and bfloat16, as 16 bits: from a double, rounded once to the nearest, ties to
  * even, and back. */
-#ifndef KDL_BASE_HALF_H
-#define KDL_BASE_HALF_H
+#ifndef KDL_KERNEL_NARROW_H
+#define KDL_KERNEL_NARROW_H
 
 #include <stdint.h>
-#include <string.h>
 
 /* A format of 16 bits: so many are its fraction's, and so large is its exponent's bias. */
-typedef struct kdl_half_format {
+typedef struct kdl_narrow_format {
   int fraction_bits;
   int bias;
-} kdl_half_format;
+} kdl_narrow_format;
 
-static const kdl_half_format kdl_half_ieee = {10, 15};
-static const kdl_half_format kdl_half_bf16 = {7, 127};
+#define KDL_NARROW_F16 ((kdl_narrow_format){10, 15})
+#define KDL_NARROW_BF16 ((kdl_narrow_format){7, 127})
 
-static inline uint16_t kdl_half_from_double(kdl_half_format format, double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
+static inline uint16_t kdl_narrow_from_double(kdl_narrow_format format, double value) {
+  union {
+    double value;
+    uint64_t bits;
+  } pun = {value};
+  uint64_t bits = pun.bits;
   uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
   int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
   uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
@@ -39,7 +41,7 @@ static inline uint16_t kdl_half_from_double(kdl_half_format format, double value
   return (uint16_t)(sign | (kept > infinity ? infinity : kept));
 }
 
-static inline double kdl_half_to_double(kdl_half_format format, uint16_t bits) {
+static inline double kdl_narrow_to_double(kdl_narrow_format format, uint16_t bits) {
   int most = (1 << (15 - format.fraction_bits)) - 1;
   int exponent = bits >> format.fraction_bits & most;
   uint64_t fraction = bits & ((1u << format.fraction_bits) - 1);
@@ -58,9 +60,11 @@ static inline double kdl_half_to_double(kdl_half_format format, uint16_t bits) {
     fraction &= ((uint64_t)1 << format.fraction_bits) - 1;
     wide |= (uint64_t)(power + 1023) << 52 | fraction << (52 - format.fraction_bits);
   }
-  double value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
+  union {
+    uint64_t bits;
+    double value;
+  } pun = {wide};
+  return pun.value;
 }
 
 #endif

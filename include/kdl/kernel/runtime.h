@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What Clang calls where a CPU has no instruction for it. `kdl cc` puts this behind a source for a
+ * CPU, so that an image needs no library; what is not called is left out. Compilers have these in
+ * their own runtime libraries, and libm has fma.
+ */
+#ifndef KDL_KERNEL_RUNTIME_H
+#define KDL_KERNEL_RUNTIME_H
+
+#include <kdl/kernel/narrow.h>
+
+#define KDL_RUNTIME __attribute__((weak, visibility("hidden")))
+
+/* ------------------------------------------------------------------------------------------ */
+/* Half precision and bfloat16                                                                  */
+
+static inline uint16_t kdl_runtime_bits(_Float16 x) {
+  union {
+    _Float16 value;
+    uint16_t bits;
+  } pun = {x};
+  return pun.bits;
+}
+
+static inline _Float16 kdl_runtime_half(double x) {
+  union {
+    uint16_t bits;
+    _Float16 value;
+  } pun = {kdl_narrow_from_double(KDL_NARROW_F16, x)};
+  return pun.value;
+}
+
+static inline __bf16 kdl_runtime_bf16(double x) {
+  union {
+    uint16_t bits;
+    __bf16 value;
+  } pun = {kdl_narrow_from_double(KDL_NARROW_BF16, x)};
+  return pun.value;
+}
+
+KDL_RUNTIME float __extendhfsf2(_Float16 x) {
+  return (float)kdl_narrow_to_double(KDL_NARROW_F16, kdl_runtime_bits(x));
+}
+KDL_RUNTIME _Float16 __truncsfhf2(float x) {
+  return kdl_runtime_half((double)x);
+}
+KDL_RUNTIME _Float16 __truncdfhf2(double x) {
+  return kdl_runtime_half(x);
+}
+KDL_RUNTIME __bf16 __truncsfbf2(float x) {
+  return kdl_runtime_bf16((double)x);
+}
+KDL_RUNTIME __bf16 __truncdfbf2(double x) {
+  return kdl_runtime_bf16(x);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Multiply and add, rounded once                                                               */
+
+#if defined(__x86_64__) && !defined(__FMA__)
+/* The product is exact in double. The sum is made odd where it is not, so that the second rounding
+ * cannot go wrong. */
+KDL_RUNTIME float kdl_runtime_fmaf(float, float, float) __asm__("fmaf");
+KDL_RUNTIME float kdl_runtime_fmaf(float a, float b, float c) {
+#pragma clang fp reassociate(off) contract(off)
+  double product = (double)a * (double)b, add = (double)c, sum = product + add;
+  double part = sum - product;
+  double rest = (product - (sum - part)) + (add - part);
+  union {
+    double value;
+    uint64_t bits;
+  } pun = {sum};
+  if (rest != 0 && rest - rest == 0 && !(pun.bits & 1))
+    pun.bits += (rest > 0) == (sum > 0) ? 1 : (uint64_t)-1;
+  return (float)pun.value;
+}
+
+/* A number is significand * 2^exponent, its leading one at bit 125. */
+typedef struct kdl_runtime_number {
+  unsigned __int128 significand;
+  int exponent;
+  int is_negative;
+} kdl_runtime_number;
+
+static inline kdl_runtime_number kdl_runtime_take(double x) {
+  union {
+    double value;
+    uint64_t bits;
+  } pun = {x};
+  int biased = (int)(pun.bits >> 52 & 0x7ff);
+  uint64_t fraction = pun.bits & 0xfffffffffffff;
+  kdl_runtime_number number = {biased ? fraction | 0x10000000000000 : fraction,
+                               (biased ? biased : 1) - 1075, (int)(pun.bits >> 63)};
+  return number;
+}
+
+static inline void kdl_runtime_normalise(kdl_runtime_number *n) {
+  while (!(n->significand >> 125)) {
+    n->significand <<= 1;
+    --n->exponent;
+  }
+}
+
+/* To a larger exponent; what is lost leaves its mark in the last bit. */
+static inline void kdl_runtime_align(kdl_runtime_number *n, int exponent) {
+  int shift = exponent - n->exponent;
+  n->exponent = exponent;
+  if (shift > 127) {
+    n->significand = 1;
+  } else if (shift > 0) {
+    unsigned __int128 lost = n->significand & (((unsigned __int128)1 << shift) - 1);
+    n->significand = n->significand >> shift | (lost != 0);
+  }
+}
+
+static inline double kdl_runtime_round(kdl_runtime_number n) {
+  int leading = 127;
+  while (!(n.significand >> leading))
+    --leading;
+  int exponent = leading + n.exponent, shift = leading - 52;
+  if (exponent < -1022)
+    shift += -1022 - exponent;
+  union {
+    uint64_t bits;
+    double value;
+  } pun = {0};
+  if (exponent > 1023) {
+    pun.bits = (uint64_t)0x7ff << 52;
+  } else if (shift <= 127) {
+    unsigned __int128 kept = shift > 0 ? n.significand >> shift : n.significand << -shift;
+    if (shift > 0) {
+      unsigned __int128 rest = n.significand & (((unsigned __int128)1 << shift) - 1);
+      unsigned __int128 tie = (unsigned __int128)1 << (shift - 1);
+      kept += rest > tie || (rest == tie && (kept & 1));
+    }
+    pun.bits = (uint64_t)kept;
+    if (exponent >= -1022) /* the leading one adds one to the exponent */
+      pun.bits += (uint64_t)(exponent + 1022) << 52;
+  }
+  pun.bits |= (uint64_t)n.is_negative << 63;
+  return pun.value;
+}
+
+KDL_RUNTIME double kdl_runtime_fma(double, double, double) __asm__("fma");
+KDL_RUNTIME double kdl_runtime_fma(double a, double b, double c) {
+  double plain = a * b;
+  if (!(plain - plain == 0) && !(a - a == 0 && b - b == 0))
+    return plain + c;
+  if (!(c - c == 0) || a == 0 || b == 0)
+    return plain + c;
+  kdl_runtime_number x = kdl_runtime_take(a), y = kdl_runtime_take(b), z = kdl_runtime_take(c);
+  kdl_runtime_number sum = {x.significand * y.significand, x.exponent + y.exponent,
+                            x.is_negative ^ y.is_negative};
+  kdl_runtime_normalise(&sum);
+  if (c != 0) {
+    kdl_runtime_normalise(&z);
+    kdl_runtime_align(&sum, z.exponent > sum.exponent ? z.exponent : sum.exponent);
+    kdl_runtime_align(&z, sum.exponent);
+    if (sum.is_negative == z.is_negative) {
+      sum.significand += z.significand;
+    } else if (sum.significand >= z.significand) {
+      sum.significand -= z.significand;
+    } else {
+      sum.significand = z.significand - sum.significand;
+      sum.is_negative = z.is_negative;
+    }
+    if (sum.significand == 0)
+      return 0;
+  }
+  return kdl_runtime_round(sum);
+}
+#endif
+
+#endif

@@ -39,21 +39,38 @@ void kdl_runtime_drop(const kdl_runtime *runtime) {
 
 /* A program that holds something may use it in a handler of its own that runs later, or in another
  * thread: then the device stays as it is, and its driver ends it. */
+static bool is_unused(const kdl_runtime *runtime) {
+  const kdl_backend_table *table = runtime->traced ? runtime->traced->table : runtime->table;
+  return table->device_close && kdl_runtime_usable(runtime) == KDL_OK &&
+         !kdl_device_is_gone(runtime->device) && atomic_load(&runtime->users) == 0;
+}
+
 static void close_unused(kdl_runtime *runtime) {
   const kdl_backend_table *table = runtime->traced ? runtime->traced->table : runtime->table;
   int none = 0;
-  if (!table->device_close || kdl_runtime_usable(runtime) != KDL_OK ||
-      kdl_device_is_gone(runtime->device) ||
-      !atomic_compare_exchange_strong(&runtime->users, &none, is_closed))
+  if (!is_unused(runtime) || !atomic_compare_exchange_strong(&runtime->users, &none, is_closed))
     return;
   if (runtime->traced)
     kdl_trace_device_close(runtime->traced);
   table->device_close(runtime->handle, runtime->queue.head.queue);
 }
 
-static void close_all(void) {
+static void *close_each(void *unused) {
+  (void)unused;
   for (kdl_runtime *runtime = atomic_load(&open_runtimes); runtime; runtime = runtime->next)
     close_unused(runtime);
+  return NULL;
+}
+
+/* On a thread of its own: the objects that drivers in C++ keep for this one (thread_local) were
+ * destroyed before the first handler of exit was called. */
+static void close_all(void) {
+  kdl_runtime *runtime = atomic_load(&open_runtimes);
+  while (runtime && !is_unused(runtime))
+    runtime = runtime->next;
+  pthread_t thread;
+  if (runtime && pthread_create(&thread, NULL, close_each, NULL) == 0)
+    pthread_join(thread, NULL);
 }
 
 /* Registered anew for each, behind what its driver registered. */

@@ -31,12 +31,29 @@ static void read_variable(const char *name, char *text, size_t room) {
   text[length] = '\0';
 }
 
+/* A driver in C++ has objects for each thread, which are destroyed when the thread ends, and on the
+ * thread that ends the process before any handler of exit runs: calls on it then are noted. */
+extern int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *library);
+extern void *__dso_handle;
+static _Thread_local enum { NOT_MADE, ALIVE, DESTROYED } thread_objects;
+
+static void destroy_thread_objects(void *unused) {
+  (void)unused;
+  thread_objects = DESTROYED;
+}
+
 void fake_call(const char *function) {
   const char *path = getenv("KDL_FAKE_LOG");
   FILE *log = path ? fopen(path, "a") : NULL;
+  if (thread_objects == NOT_MADE) {
+    thread_objects = ALIVE;
+    __cxa_thread_atexit_impl(destroy_thread_objects, NULL, &__dso_handle);
+  }
   if (!log)
     return;
   fprintf(log, "%s\n", function);
+  if (thread_objects == DESTROYED)
+    fprintf(log, "without its thread's objects: %s\n", function);
   fclose(log);
 }
 

@@ -328,7 +328,11 @@ def test_closing(s):
                     os.remove(log)
                 said = s.run(mode, count=3, device=backend, library=s.gpu, code=code, **fake, **more)
                 with open(log, encoding="utf-8") as file:
-                    return said, [line.split(": ")[1].strip() for line in file if line.startswith("alive at exit: ")]
+                    lines = file.read().splitlines()
+                # libkdl closes devices on a thread that has a driver's objects; the program's own handlers have not.
+                if mode in ("launch", "threads"):
+                    expect(f"{backend} {age}: {mode}: called at exit", [line for line in lines if line.startswith("without")], [])
+                return said, [line.split(": ")[1] for line in lines if line.startswith("alive at exit: ")]
 
             # Everything was given back: so does libkdl.
             for more in ({"trace": None}, {}, {"KDL_TRACE_GPU": "1"}):

@@ -29,6 +29,13 @@ elseif(EXISTS ${KDL_INTEL_OPENCL}/vendors/intel.icd)
                                    LD_LIBRARY_PATH=${KDL_INTEL_OPENCL})
 endif()
 
+# Oclgrind's OpenCL platform, and why it takes no part where it does not.
+find_file(KDL_OCLGRIND liboclgrind-rt-icd.so PATHS /usr/lib /usr/lib64 PATH_SUFFIXES oclgrind)
+set(KDL_OCLGRIND_WHY "Oclgrind not found (Debian 12: oclgrind)")
+if(KDL_SANITIZE)
+  set(KDL_OCLGRIND_WHY "real drivers are left out of sanitized runs")
+endif()
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.

@@ -136,7 +136,7 @@ static inline void kdl_atomic_add_f32(__gpu_global float *p, float v) {
   __scoped_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 #else
   __gpu_global uint32_t *bits = (__gpu_global uint32_t *)p;
-  uint32_t seen = *bits, found;
+  uint32_t seen = 0, found; /* a guess: to read it plainly while others add would be a race */
   while ((found = kdl_atomic_cas(bits, seen, kdl_bits_f32(kdl_f32_bits(seen) + v))) != seen)
     seen = found;
 #endif

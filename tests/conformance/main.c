@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* conformance LIBRARY BACKEND [NAME]: runs the suite on the first device of a backend, with the
- * expectations for NAME where it is not the backend's own. Returns 77 where this machine has no
- * such device. */
+ * expectations for NAME where it is not the backend's own. KDL_CONFORMANCE_LARGEST is the most
+ * work-items in a launch, a million by default. Returns 77 where this machine has no such device.
+ */
 #include "suite.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What brings a driver down is not tried; what only some drivers behind a loader have may pass. */
@@ -73,7 +75,8 @@ static bool check_expectations(void) {
 }
 
 int main(int argc, char **argv) {
-  suite at = {0};
+  const char *largest = getenv("KDL_CONFORMANCE_LARGEST");
+  suite at = {.largest = largest ? (uint32_t)strtoul(largest, NULL, 10) : 1000000};
   if (argc != 3 && argc != 4) {
     fprintf(stderr, "usage: conformance LIBRARY BACKEND [NAME]\n");
     return 2;

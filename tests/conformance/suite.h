@@ -15,6 +15,8 @@ typedef struct suite {
   kdl_device *device;
   kdl_library *lib;
   kdl_queue *queue;
+  uint32_t
+      largest; /* work-items in a launch: what interprets kernels needs seconds for a million */
 } suite;
 
 typedef struct suite_test {

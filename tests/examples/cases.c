@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+bool test_cases_are_small;
+
 /* The same numbers everywhere, between -1 and 1. */
 static float next_number(void) {
   static uint32_t state = 1;
@@ -22,15 +24,17 @@ static void fill(float *numbers, size_t count) {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void make_saxpy(problem *out) {
-  enum { count = 100003 };
-  static float a = 2.5f, x[count], y[count];
-  static uint32_t n = count;
-  static double want[count];
+  enum { most = 100003 };
+  static float a = 2.5f, x[most], y[most];
+  static uint32_t n;
+  static double want[most];
+  const size_t count = test_cases_are_small ? 1003 : most;
+  n = (uint32_t)count;
   fill(x, count);
   fill(y, count);
   for (size_t i = 0; i < count; ++i)
     want[i] = (double)a * x[i] + y[i];
-  *out = (problem){.items = kdl_extent1(count),
+  *out = (problem){.items = kdl_extent1(n),
                    .arguments = {NUMBER(a), MEMORY(x), MEMORY(y), NUMBER(n)},
                    .argument_count = 4,
                    .result = 2,
@@ -40,16 +44,18 @@ static void make_saxpy(problem *out) {
 }
 
 static void make_reduce(problem *out) {
-  enum { count = 1000003 };
-  static float x[count], total[1];
-  static uint32_t n = count;
+  enum { most = 1000003 };
+  static float x[most], total[1];
+  static uint32_t n;
   static double want[1];
+  const size_t count = test_cases_are_small ? 9003 : most;
+  n = (uint32_t)count;
   fill(x, count);
   want[0] = 0;
   for (size_t i = 0; i < count; ++i)
     want[0] += x[i] = fabsf(x[i]);
   total[0] = 0;
-  *out = (problem){.items = kdl_extent1(count),
+  *out = (problem){.items = kdl_extent1(n),
                    .arguments = {MEMORY(x), MEMORY(total), NUMBER(n)},
                    .argument_count = 3,
                    .result = 1,
@@ -58,12 +64,17 @@ static void make_reduce(problem *out) {
                    .tolerance = 1e-5};
 }
 
-enum { rows = 67, columns = 1000 };
+enum { most_rows = 67, columns = 1000 };
+
+static uint32_t row_count(void) {
+  return test_cases_are_small ? 3 : most_rows;
+}
 
 static void make_softmax(problem *out) {
-  static float x[rows * columns], y[rows * columns];
+  const uint32_t rows = row_count();
+  static float x[most_rows * columns], y[most_rows * columns];
   static uint32_t n = columns;
-  static double want[rows * columns];
+  static double want[most_rows * columns];
   fill(x, COUNT(x));
   for (size_t row = 0; row < rows; ++row) {
     double sum = 0;
@@ -79,15 +90,16 @@ static void make_softmax(problem *out) {
                    .argument_count = 3,
                    .result = 1,
                    .want = want,
-                   .count = COUNT(want),
+                   .count = (size_t)rows * columns,
                    .tolerance = 2e-6};
 }
 
 static void make_layernorm(problem *out) {
-  static float x[rows * columns], gain[columns], bias[columns], y[rows * columns];
+  const uint32_t rows = row_count();
+  static float x[most_rows * columns], gain[columns], bias[columns], y[most_rows * columns];
   static float epsilon = 1e-5f;
   static uint32_t n = columns;
-  static double want[rows * columns];
+  static double want[most_rows * columns];
   fill(x, COUNT(x));
   fill(gain, columns);
   fill(bias, columns);
@@ -108,15 +120,18 @@ static void make_layernorm(problem *out) {
       .argument_count = 6,
       .result = 3,
       .want = want,
-      .count = COUNT(want),
+      .count = (size_t)rows * columns,
       .tolerance = 1e-5};
 }
 
 static void make_matmul(problem *out) {
-  enum { height = 101, width = 147, depth = 93 };
-  static float a[height * depth], b[depth * width], c[height * width];
-  static uint32_t m = height, n = width, k = depth;
-  static double want[height * width];
+  enum { most_height = 101, most_width = 147, most_depth = 93 };
+  static float a[most_height * most_depth], b[most_depth * most_width], c[most_height * most_width];
+  static uint32_t m, n, k;
+  static double want[most_height * most_width];
+  const uint32_t height = m = test_cases_are_small ? 19 : most_height;
+  const uint32_t width = n = test_cases_are_small ? 35 : most_width;
+  const uint32_t depth = k = test_cases_are_small ? 21 : most_depth;
   fill(a, COUNT(a));
   fill(b, COUNT(b));
   memset(want, 0, sizeof want);
@@ -131,15 +146,17 @@ static void make_matmul(problem *out) {
                    .argument_count = 6,
                    .result = 2,
                    .want = want,
-                   .count = COUNT(want),
+                   .count = (size_t)height * width,
                    .tolerance = 1e-6};
 }
 
 static void make_histogram(problem *out) {
-  enum { count = 300007, bins = 256 };
-  static uint8_t data[count];
-  static uint32_t counts[bins], n = count;
+  enum { most = 300007, bins = 256 };
+  static uint8_t data[most];
+  static uint32_t counts[bins], n;
   static double want[bins];
+  const size_t count = test_cases_are_small ? 9007 : most;
+  n = (uint32_t)count;
   memset(want, 0, sizeof want);
   for (size_t i = 0; i < count; ++i) {
     float number = next_number();
@@ -147,7 +164,7 @@ static void make_histogram(problem *out) {
     want[data[i]] += 1;
   }
   memset(counts, 0, sizeof counts);
-  *out = (problem){.items = kdl_extent1(count),
+  *out = (problem){.items = kdl_extent1(n),
                    .arguments = {MEMORY(data), MEMORY(counts), NUMBER(n)},
                    .argument_count = 3,
                    .result = 1,

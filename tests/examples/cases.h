@@ -33,6 +33,8 @@ typedef struct test_case {
   void (*make)(problem *out); /* fills buffers of its own, anew each time */
 } test_case;
 
+/* Problems of a few groups, for what interprets kernels. */
+extern bool test_cases_are_small;
 extern const test_case test_cases[];
 extern const size_t test_case_count;
 

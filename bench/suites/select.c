@@ -115,10 +115,9 @@ static kdl_status measure_memory(size_t blocks, bench_results *results) {
                       .milliseconds = 1,
                       .operations = 1};
     cases_measure(&what, results, &run);
-    kdl_selector_destroy(asked.selector);
   }
-  if (catalog)
-    kdl_catalog_destroy(catalog);
+  kdl_catalog_destroy(catalog);
+  kdl_arena_free(&container.arena);
   return status;
 }
 

@@ -20,15 +20,15 @@
 
 static kdl_status try_image(kdl_kernel *kernel, size_t place) {
   const kdl_runtime *runtime = kernel->runtime;
-  uint32_t image = kernel->ranked.selection->images[place];
-  if (!kdl_device_permit(runtime->device, runtime->route,
-                         kdl_catalog_rule(kernel->ranked.catalog, image)))
+  uint32_t image = kernel->ranked.selection->images[place].image;
+  if (!kdl_device_permit(runtime->device, runtime->route, kernel->ranked.catalog, image))
     return kdl_fail(KDL_DEVICE, "it needs AMX, and the system refused permission to use it");
   kdl_specialisation special = {kernel->constants ? kernel->name : NULL, kernel->constants};
   kdl_status status = kdl_module_load(kernel->lib, runtime, image, special, &kernel->module);
   if (status != KDL_OK)
     return status;
-  kdl_geometry_read_key(kernel, image, &kernel->key);
+  if (place) /* the first image's key was read when it was chosen */
+    kdl_geometry_read_key(kernel, place, &kernel->key);
   kdl_image_geometry key = kdl_geometry_of_key(&kernel->key);
   kdl_kernel_request request = {.size = sizeof request,
                                 .name = kernel->name,
@@ -75,7 +75,7 @@ static void keep_failure(kdl_kernel *kernel, size_t place, const char *name, kdl
   size_t most = kernel->ranked.selection->count;
   if (!kernel->failures)
     kernel->failures = kdl_arena_alloc(&kernel->told, most * sizeof *kernel->failures);
-  kdl_load_failure failure = {.image = kernel->ranked.selection->images[place],
+  kdl_load_failure failure = {.image = kernel->ranked.selection->images[place].image,
                               .name = kdl_arena_format(&kernel->told, "%s", name),
                               .message = kdl_arena_format(&kernel->told, "%s", kdl_error_message()),
                               .status = status,
@@ -107,7 +107,7 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
     }
     *out_was_short |= status == KDL_NO_MEMORY;
     char name[128];
-    kdl_image_name(kernel->lib, selection->images[i], name, sizeof name);
+    kdl_image_name(kernel->lib, selection->images[i].image, name, sizeof name);
     if (i == 0) {
       first_status = status;
       first_code = kdl_error_code();

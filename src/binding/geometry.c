@@ -8,12 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void kdl_geometry_read_key(const kdl_kernel *kernel, uint32_t image, kdl_kernel_key *out_key) {
-  const kdl_string *value =
-      kdl_catalog_kernel_key(kernel->ranked.catalog, image, kdl_text_of(kernel->name));
-  if (value && kernel->key.text.data && kdl_text_equal(*value, kernel->key.text))
-    *out_key = kernel->key; /* images mostly say the same of a kernel */
-  else if (!value || !kdl_kernel_parse(*value, out_key, NULL))
+void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key) {
+  const kdl_string *value = kernel->ranked.selection->images[place].key;
+  if (!value || !kdl_kernel_parse(*value, out_key, NULL))
     *out_key = (kdl_kernel_key){0};
 }
 
@@ -64,25 +61,25 @@ kdl_status kdl_geometry_learn(kdl_kernel *kernel) {
 /* Of those that may run                                                                        */
 
 /* What the image itself says is read where its key leaves something open. */
-static kdl_image_geometry own_geometry(const kdl_kernel *kernel, uint32_t image) {
-  kdl_image_kind kind = (kdl_image_kind)kdl_catalog_rule(kernel->ranked.catalog, image)->kind;
+static kdl_image_geometry own_geometry(const kdl_kernel *kernel, size_t place) {
+  const kdl_eligible *image = &kernel->ranked.selection->images[place];
   const void *data;
   size_t size;
-  if (!kdl_image_has_geometry(kind) ||
-      kdl_container_bytes(kernel->lib->container, image, &data, &size) != KDL_OK)
+  if (!kdl_image_has_geometry(image->kind) ||
+      kdl_container_bytes(kernel->lib->container, image->image, &data, &size) != KDL_OK)
     return (kdl_image_geometry){{0}, {0}};
-  return kdl_image_read_geometry(kind, data, size, kdl_text_of(kernel->name));
+  return kdl_image_read_geometry(image->kind, data, size, kdl_text_of(kernel->name));
 }
 
-static kdl_image_geometry geometry_of(const kdl_kernel *kernel, uint32_t image) {
+static kdl_image_geometry geometry_of(const kdl_kernel *kernel, size_t place) {
   kdl_kernel_key key;
-  kdl_geometry_read_key(kernel, image, &key);
+  kdl_geometry_read_key(kernel, place, &key);
   kdl_image_geometry made = kdl_geometry_of_key(&key);
   bool has_block = kdl_kernel_has(&key, KDL_KERNEL_BLOCK);
   bool has_tile = kdl_kernel_has(&key, KDL_KERNEL_TILE);
   if (has_block && has_tile)
     return made;
-  kdl_image_geometry own = own_geometry(kernel, image);
+  kdl_image_geometry own = own_geometry(kernel, place);
   if (!has_block)
     memcpy(made.block, own.block, sizeof made.block);
   if (!has_tile)
@@ -90,13 +87,22 @@ static kdl_image_geometry geometry_of(const kdl_kernel *kernel, uint32_t image) 
   return made;
 }
 
+/* Whether images say the same because their keys do, and nothing else says anything. */
+static bool have_same_key(const kdl_eligible *a, const kdl_eligible *b) {
+  return a->key && b->key && kdl_text_equal(*a->key, *b->key) && !kdl_image_has_geometry(a->kind) &&
+         !kdl_image_has_geometry(b->kind);
+}
+
 char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
   const kdl_selection *selection = kernel->ranked.selection;
-  if (selection->count < 2)
+  size_t same = 1;
+  while (same < selection->count && have_same_key(&selection->images[0], &selection->images[same]))
+    ++same;
+  if (same >= selection->count)
     return NULL;
-  kdl_image_geometry first = geometry_of(kernel, selection->images[0]);
-  for (size_t i = 1; i < selection->count; ++i) {
-    kdl_image_geometry other = geometry_of(kernel, selection->images[i]);
+  kdl_image_geometry first = geometry_of(kernel, 0);
+  for (size_t i = same; i < selection->count; ++i) {
+    kdl_image_geometry other = geometry_of(kernel, i);
     if (memcmp(&first, &other, sizeof first) == 0)
       continue;
     char *words;
@@ -104,8 +110,8 @@ char *kdl_geometry_disagreement(const kdl_kernel *kernel) {
     if (asprintf(&words,
                  "image %u has block=%ux%ux%u tile=%ux%ux%u and image %u has block=%ux%ux%u "
                  "tile=%ux%ux%u, so that one grid means two problems; use kdl_launch_items",
-                 (unsigned)selection->images[0], a[0], a[1], a[2], c[0], c[1], c[2],
-                 (unsigned)selection->images[i], b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
+                 (unsigned)selection->images[0].image, a[0], a[1], a[2], c[0], c[1], c[2],
+                 (unsigned)selection->images[i].image, b[0], b[1], b[2], d[0], d[1], d[2]) < 0)
       return NULL;
     return words;
   }

@@ -6,8 +6,9 @@
 #include "binding/kernel.h"
 #include "image/geometry.h"
 
-/* What the key of an image says of the kernel; nothing is present where there is none. */
-void kdl_geometry_read_key(const kdl_kernel *kernel, uint32_t image, kdl_kernel_key *out_key);
+/* What the key of an image says of the kernel, by its place in the ranking; nothing is present
+ * where there is none. */
+void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key);
 
 /* What a key says, zeros where it says nothing. A group covers its block unless said otherwise. */
 kdl_image_geometry kdl_geometry_of_key(const kdl_kernel_key *key);

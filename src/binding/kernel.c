@@ -77,14 +77,14 @@ static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
 /* With constants, the handle is looked for among all of the library's. */
 static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
   kdl_library *lib = found->lib;
-  kdl_lock(&lib->lock);
+  kdl_lock(kdl_library_lock(lib));
   kdl_kernel *kernel = lib->kernels;
   while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
                     strcmp(kernel->constants, found->asked->constants) != 0))
     kernel = kernel->next;
   if (!kernel)
     kernel = make(found, runtime);
-  kdl_unlock(&lib->lock);
+  kdl_unlock(kdl_library_lock(lib));
   return kernel;
 }
 
@@ -96,13 +96,13 @@ static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
   kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
   if (kernel)
     return kernel;
-  kdl_lock(&lib->lock);
+  kdl_lock(kdl_library_lock(lib));
   kernel = atomic_load_explicit(slot, memory_order_relaxed);
   if (!kernel) {
     kernel = make(found, runtime);
     atomic_store_explicit(slot, kernel, memory_order_release);
   }
-  kdl_unlock(&lib->lock);
+  kdl_unlock(kdl_library_lock(lib));
   return kernel;
 }
 
@@ -219,12 +219,13 @@ kdl_status kdl_kernel_get(kdl_kernel *kernel, kdl_kernel_info *out_info) {
     return status;
   const kdl_runtime *runtime = kernel->runtime;
   uint32_t image = kdl_kernel_image(kernel);
+  kdl_image_rule rule;
+  kdl_catalog_compile(kernel->ranked.catalog, image, &rule);
   kdl_kernel_info info = {
       .name = kernel->name,
       .library = kernel->lib->container->name,
       .device = kdl_runtime_line(runtime),
-      .fit = kdl_match_fit(kdl_catalog_rule(kernel->ranked.catalog, image),
-                           &kdl_device_route(runtime->device, runtime->route)->rule),
+      .fit = kdl_match_fit(&rule, &kdl_device_route(runtime->device, runtime->route)->rule),
       .image = image,
       .place = kernel->place,
       .image_count = kernel->ranked.selection->count,

@@ -76,7 +76,7 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel);
 
 /* The image that was loaded. */
 static inline uint32_t kdl_kernel_image(const kdl_kernel *kernel) {
-  return kernel->ranked.selection->images[kernel->place];
+  return kernel->ranked.selection->images[kernel->place].image;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -189,13 +189,13 @@ static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t i
 
 static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  kdl_lock(&lib->lock);
+  kdl_lock(kdl_library_lock(lib));
   kdl_module *module = lib->modules;
   while (module && !is_same(module, runtime, image, special))
     module = module->next;
   if (!module)
     module = make(lib, runtime, image, special);
-  kdl_unlock(&lib->lock);
+  kdl_unlock(kdl_library_lock(lib));
   return module;
 }
 

@@ -82,7 +82,7 @@ typedef struct kdl_image {
 } kdl_image;
 
 typedef struct kdl_container {
-  kdl_arena arena;     /* once it is open, for who has the container */
+  kdl_arena arena;     /* once it is open, for what is made of it */
   kdl_source *sources; /* the first one opened is last */
   kdl_image *images;
   uint32_t count;
@@ -93,7 +93,7 @@ typedef struct kdl_container {
   const char *name;
   uint64_t stored;      /* bytes of the files */
   uint64_t inflated;    /* what their compressed parts inflate to, by their own word */
-  pthread_mutex_t lock; /* guards the loans once the container is open */
+  pthread_mutex_t lock; /* guards the arena and the loans once the container is open */
   kdl_loan *oldest;     /* of the loans that rest */
   kdl_loan *newest;
   uint64_t resting; /* their bytes */

@@ -41,10 +41,7 @@ static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_
     kdl_container_close(container);
     return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
-  *lib = (kdl_library){.container = container,
-                       .references = 1,
-                       .flags = opts->flags,
-                       .lock = PTHREAD_MUTEX_INITIALIZER};
+  *lib = (kdl_library){.container = container, .references = 1, .flags = opts->flags};
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_add(lib);
   *out_lib = lib;
@@ -112,13 +109,7 @@ static void free_library(kdl_library *lib) {
     kdl_scope_remove(lib);
   if (lib->unbind)
     lib->unbind(lib);
-  for (kdl_selector *selector = atomic_load(&lib->selectors); selector;) {
-    kdl_selector *next = selector->next;
-    kdl_selector_destroy(selector);
-    selector = next;
-  }
   kdl_catalog_destroy(atomic_load(&lib->catalog));
-  pthread_mutex_destroy(&lib->lock);
   kdl_container_close(lib->container);
 }
 
@@ -129,10 +120,7 @@ void kdl_close(kdl_library *lib) {
 
 static kdl_status make_catalog(kdl_library *lib) {
   kdl_catalog *catalog;
-  kdl_layer_enter(KDL_LAYER_SELECT);
   kdl_status status = kdl_catalog_create(lib->container, &catalog);
-  kdl_layer_leave(KDL_LAYER_SELECT,
-                  &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
   if (status == KDL_OK)
     atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
   return status;
@@ -151,37 +139,41 @@ kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   return status;
 }
 
-static kdl_selector *find_selector(kdl_library *lib, const kdl_query *query) {
-  kdl_selector *selector = atomic_load_explicit(&lib->selectors, memory_order_acquire);
-  while (selector && !kdl_selector_is_for(selector, query))
-    selector = selector->next;
-  return selector;
+static kdl_selector *find_selector(kdl_selector *newest, const kdl_query *query) {
+  while (newest && !kdl_selector_is_for(newest, query))
+    newest = newest->next;
+  return newest;
 }
 
-static kdl_selector *add_selector(kdl_library *lib, kdl_catalog *catalog, const kdl_query *query) {
-  kdl_selector *selector;
-  if (kdl_selector_create(catalog, query, &selector) != KDL_OK)
-    return NULL;
-  selector->next = atomic_load_explicit(&lib->selectors, memory_order_relaxed);
-  atomic_store_explicit(&lib->selectors, selector, memory_order_release);
-  return selector;
+/* Unless another thread was first: then that one's stays. */
+static kdl_selector *add_selector(kdl_library *lib, kdl_selector *made, const kdl_query *query) {
+  kdl_selector *newest = atomic_load_explicit(&lib->selectors, memory_order_acquire);
+  do {
+    kdl_selector *known = find_selector(newest, query);
+    if (known)
+      return known;
+    made->next = newest;
+  } while (!atomic_compare_exchange_weak(&lib->selectors, &newest, made));
+  return made;
 }
 
 kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
                                kdl_selector **out_selector) {
-  *out_selector = find_selector(lib, query);
+  *out_selector = find_selector(atomic_load_explicit(&lib->selectors, memory_order_acquire), query);
   if (*out_selector)
     return KDL_OK;
   kdl_catalog *catalog;
+  kdl_selector *made;
   kdl_status status = kdl_library_catalog(lib, &catalog);
   if (status != KDL_OK)
     return status;
-  kdl_lock(&lib->lock);
-  *out_selector = find_selector(lib, query);
-  if (!*out_selector)
-    *out_selector = add_selector(lib, catalog, query);
-  kdl_unlock(&lib->lock);
-  return *out_selector ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
+  kdl_layer_enter(KDL_LAYER_SELECT);
+  status = kdl_selector_create(catalog, query, &made);
+  kdl_layer_leave(KDL_LAYER_SELECT,
+                  &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
+  if (status == KDL_OK)
+    *out_selector = add_selector(lib, made, query);
+  return status;
 }
 
 size_t kdl_image_count(const kdl_library *lib) {

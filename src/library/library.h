@@ -23,8 +23,12 @@ struct kdl_library {
   struct kdl_module *modules;        /* binding/module.h: the newest first */
   struct kdl_kernel *kernels;        /* binding/kernel.h */
   void (*unbind)(kdl_library *lib);  /* frees these two; set with the first kernel */
-  pthread_mutex_t lock;              /* held while any of them changes */
 };
+
+/* Of what lies in the container's arena: held while modules or kernels are added. */
+static inline pthread_mutex_t *kdl_library_lock(const kdl_library *lib) {
+  return &lib->container->lock;
+}
 
 /* The library's catalog, made when first asked for. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);

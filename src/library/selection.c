@@ -113,8 +113,7 @@ static kdl_status rank_route(const request *asked, size_t route, ranking *out_ra
     return kdl_fail(KDL_NO_MEMORY, "out of memory to rank %zu images", made.count);
   made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
   if (made.eligible &&
-      !kdl_device_permit(asked->device, route,
-                         kdl_catalog_rule(asked->catalog, made.candidates[0].image))) {
+      !kdl_device_permit(asked->device, route, asked->catalog, made.candidates[0].image)) {
     made.query.device = kdl_device_route(asked->device, route); /* without what was refused */
     made.eligible = kdl_rank(asked->catalog, &made.query, made.candidates);
   }
@@ -227,8 +226,7 @@ static kdl_status permitted_on(kdl_library *lib, const request *asked, size_t ro
   kdl_kernel_id kernel = kdl_kernel_id_of(asked->kernel.data ? asked->kernel : KDL_TEXT(""));
   kdl_status status = remembered_on(lib, asked, route, &kernel, out_selection);
   if (status == KDL_OK && (*out_selection)->count &&
-      !kdl_device_permit(asked->device, route,
-                         kdl_catalog_rule(asked->catalog, (*out_selection)->images[0])))
+      !kdl_device_permit(asked->device, route, asked->catalog, (*out_selection)->images[0].image))
     status = remembered_on(lib, asked, route, &kernel, out_selection);
   return status;
 }
@@ -307,14 +305,15 @@ kdl_status kdl_select(kdl_library *lib, kdl_device *device, const char *kernel,
     return kdl_fail(KDL_BAD_CALL,
                     "kdl_select: found no kernel, and images of several modules that fit; expected "
                     "a kernel, since no image stands for the others");
-  size_t index = selection->images[0];
+  size_t index = selection->images[0].image;
+  kdl_image_rule rule;
+  kdl_catalog_compile(asked.catalog, index, &rule);
   kdl_choice choice = {
       .size = sizeof choice,
       .image = index,
       .kind = kdl_catalog_image(asked.catalog, index)->kind,
       .device = device->lines[route],
-      .fit = kdl_match_fit(kdl_catalog_rule(asked.catalog, index),
-                           &kdl_device_route(device, route)->rule),
+      .fit = kdl_match_fit(&rule, &kdl_device_route(device, route)->rule),
   };
   status =
       kdl_container_bytes_to_run(lib->container, (uint32_t)index, &choice.data, &choice.data_size);

@@ -59,8 +59,13 @@ static bool is_own_cpu(const kdl_device *device, size_t route) {
   return device->here && device->routes[route]->spec.backend == KDL_BACKEND_HOST;
 }
 
-bool kdl_device_permit(kdl_device *device, size_t route, const kdl_image_rule *rule) {
-  return !needs_amx(rule) || !is_own_cpu(device, route) || ask_once(device, route);
+bool kdl_device_permit(kdl_device *device, size_t route, const kdl_catalog *catalog,
+                       uint32_t image) {
+  kdl_image_rule rule;
+  if (!is_own_cpu(device, route))
+    return true;
+  kdl_catalog_compile(catalog, image, &rule);
+  return !needs_amx(&rule) || ask_once(device, route);
 }
 
 void kdl_device_permit_all(kdl_device *device, size_t route) {

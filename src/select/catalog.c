@@ -32,17 +32,17 @@ typedef struct {
 typedef struct {
   _Atomic(const kernel_list *) kernels; /* NULL: not read yet */
   kdl_work reading;
-  image_version version;
 } catalog_image;
 
 struct kdl_catalog {
   kdl_container *container;
-  kdl_image_rule *rules; /* where the images are */
   catalog_image *images;
-  char *room; /* for the orders */
+  kdl_image_rule *rules; /* where the images are */
+  char *room;            /* for the orders */
   kdl_preference orders[KDL_POLICY_COUNT];
+  atomic_bool is_compiled;
   atomic_bool is_ordered[KDL_POLICY_COUNT];
-  kdl_work ordering;
+  kdl_work compiling; /* or ordering */
   atomic_size_t shortages;
 };
 
@@ -109,34 +109,34 @@ static image_version read_version(kdl_container *container, uint32_t index) {
 
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
+  image_version version = read_version(catalog->container, (uint32_t)index);
   return (kdl_image_desc){
       .kind = image->kind,
       .triple = image->triple,
       .arch = image->arch,
       .pairs = image->pairs,
       .pair_count = image->says & KDL_SAYS_RULES ? image->pair_count : 0,
-      .version_major = catalog->images[index].version.major,
-      .version_minor = catalog->images[index].version.minor,
-      .generic_version = catalog->images[index].version.generic,
+      .version_major = version.major,
+      .version_minor = version.minor,
+      .generic_version = version.generic,
       .is_link_input = image->is_link_input,
   };
 }
 
-static void compile_rules(kdl_catalog *catalog) {
-  kdl_container *container = catalog->container;
-  for (uint32_t i = 0; i < container->count; ++i) {
-    catalog->images[i].version = read_version(container, i);
-    kdl_image_desc desc = kdl_catalog_desc(catalog, i);
-    kdl_image_compile(&desc, &catalog->rules[i]);
-  }
+void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule) {
+  kdl_image_desc desc = kdl_catalog_desc(catalog, index);
+  kdl_image_compile(&desc, out_rule);
 }
 
-/* All in one piece: the catalog, its images, their rules, and room for the orders. */
+/* All in one piece: the catalog, its images, and room for their rules and the orders. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog) {
   size_t count = container->count;
   size_t head = sizeof(kdl_catalog) + count * sizeof(catalog_image);
+  kdl_lock(&container->lock);
   kdl_catalog *catalog =
-      malloc(head + count * sizeof *catalog->rules + KDL_POLICY_COUNT * kdl_preference_size(count));
+      kdl_arena_alloc(&container->arena, head + count * sizeof *catalog->rules +
+                                             KDL_POLICY_COUNT * kdl_preference_size(count));
+  kdl_unlock(&container->lock);
   if (!catalog)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %zu images", container->name,
                     count);
@@ -145,7 +145,6 @@ kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalo
   catalog->images = (catalog_image *)(catalog + 1);
   catalog->rules = (kdl_image_rule *)(catalog->images + count);
   catalog->room = (char *)(catalog->rules + count);
-  compile_rules(catalog);
   *out_catalog = catalog;
   return KDL_OK;
 }
@@ -165,7 +164,10 @@ void kdl_catalog_destroy(kdl_catalog *catalog) {
     return;
   for (size_t i = 0; i < catalog->container->count; ++i)
     free_list(atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed));
-  free(catalog);
+}
+
+kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
+  return catalog->container;
 }
 
 size_t kdl_catalog_count(const kdl_catalog *catalog) {
@@ -176,23 +178,40 @@ const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
   return &catalog->container->images[index];
 }
 
-const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy) {
-  atomic_bool *is_ordered = &catalog->is_ordered[policy];
-  while (!atomic_load_explicit(is_ordered, memory_order_acquire)) {
-    if (kdl_work_begin(&catalog->ordering) == KDL_WORK_WAITED)
-      continue;
-    size_t count = kdl_catalog_count(catalog);
-    if (!atomic_load_explicit(is_ordered, memory_order_relaxed))
-      catalog->orders[policy] = kdl_preference_make(
-          catalog->rules, count, policy, catalog->room + policy * kdl_preference_size(count));
-    atomic_store_explicit(is_ordered, true, memory_order_release);
-    kdl_work_end(&catalog->ordering);
-  }
-  return &catalog->orders[policy];
+/* By the thread whose work it is. */
+static void compile_all(kdl_catalog *catalog, kdl_policy policy) {
+  (void)policy;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
+    kdl_catalog_compile(catalog, i, &catalog->rules[i]);
 }
 
-const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
+static void put_in_order(kdl_catalog *catalog, kdl_policy policy) {
+  size_t count = kdl_catalog_count(catalog);
+  catalog->orders[policy] = kdl_preference_make(
+      catalog->rules, count, policy, catalog->room + policy * kdl_preference_size(count));
+}
+
+static void make_once(kdl_catalog *catalog, kdl_policy policy, atomic_bool *is_made,
+                      void (*make)(kdl_catalog *catalog, kdl_policy policy)) {
+  while (!atomic_load_explicit(is_made, memory_order_acquire)) {
+    if (kdl_work_begin(&catalog->compiling) == KDL_WORK_WAITED)
+      continue;
+    if (!atomic_load_explicit(is_made, memory_order_relaxed))
+      make(catalog, policy);
+    atomic_store_explicit(is_made, true, memory_order_release);
+    kdl_work_end(&catalog->compiling);
+  }
+}
+
+const kdl_image_rule *kdl_catalog_rule(kdl_catalog *catalog, size_t index) {
+  make_once(catalog, KDL_POLICY_BEST, &catalog->is_compiled, compile_all);
   return &catalog->rules[index];
+}
+
+const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy) {
+  make_once(catalog, policy, &catalog->is_compiled, compile_all);
+  make_once(catalog, policy, &catalog->is_ordered[policy], put_in_order);
+  return &catalog->orders[policy];
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -311,12 +330,6 @@ static const kernel_list *kernels_of(kdl_catalog *catalog, size_t index) {
   return list;
 }
 
-/* An index of a few keys is looked through as it stands. */
-static bool is_short_index(const kdl_catalog *catalog, size_t index) {
-  const kdl_image *image = &catalog->container->images[index];
-  return is_indexed(image) && image->pair_count <= few_pairs;
-}
-
 static kdl_string key_name(const kdl_pair *pair) {
   kdl_string name = {"", 0};
   kdl_kernel_name(pair->key, &name);
@@ -332,15 +345,35 @@ static const kdl_string *find_key(const kdl_image *image, kdl_string kernel) {
   return NULL;
 }
 
-kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel) {
-  if (is_short_index(catalog, index))
-    return find_key(&catalog->container->images[index], kernel) ? KDL_KERNEL_HELD
-                                                                : KDL_KERNEL_ABSENT;
-  const kernel_list *list = kernels_of(catalog, index);
-  if (list->trouble)
+/* In an index that was sorted: the last key of that name. */
+static const kdl_string *find_sorted_key(const kernel_list *list, kdl_string kernel) {
+  size_t low = 0;
+  size_t high = list->key_count;
+  while (low < high) { /* to the first key of a greater name */
+    size_t middle = low + (high - low) / 2;
+    kdl_string name = key_name(list->keys[middle]);
+    if (compare_names(&name, &kernel) <= 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
+  return low && compare_names(&last, &kernel) == 0 ? &list->keys[low - 1]->value : NULL;
+}
+
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              const kdl_string **out_key) {
+  const kdl_image *image = &catalog->container->images[index];
+  bool is_short = is_indexed(image) && image->pair_count <= few_pairs;
+  const kernel_list *list = is_short ? NULL : kernels_of(catalog, index);
+  *out_key = NULL;
+  if (list && list->trouble)
     return KDL_KERNEL_UNREADABLE;
-  bool held =
-      list->count && bsearch(&kernel, list->names, list->count, sizeof kernel, compare_names);
+  if (is_indexed(image))
+    *out_key = is_short ? find_key(image, kernel) : find_sorted_key(list, kernel);
+  bool held = is_indexed(image) ? *out_key != NULL
+                                : list->count && bsearch(&kernel, list->names, list->count,
+                                                         sizeof kernel, compare_names);
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
 }
 
@@ -373,25 +406,4 @@ const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t
   const kernel_list *list = kernels_of(catalog, index);
   *out_count = list->trouble ? 0 : list->count;
   return *out_count ? list->names : NULL;
-}
-
-const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel) {
-  const kdl_image *image = &catalog->container->images[index];
-  if (!is_indexed(image))
-    return NULL;
-  if (is_short_index(catalog, index))
-    return find_key(image, kernel);
-  const kernel_list *list = kernels_of(catalog, index);
-  size_t low = 0;
-  size_t high = list->key_count;
-  while (low < high) { /* to the first key of a greater name */
-    size_t middle = low + (high - low) / 2;
-    kdl_string name = key_name(list->keys[middle]);
-    if (compare_names(&name, &kernel) <= 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
-  return low && compare_names(&last, &kernel) == 0 ? &list->keys[low - 1]->value : NULL;
 }

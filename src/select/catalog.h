@@ -2,7 +2,8 @@
 /*
  * The choosing side of a container: every image compiled into its rule, and which kernels it holds.
  *
- * Rules are compiled once, when the catalog is made. Kernel names come from the `kdl.kernel.NAME`
+ * A choice compiles the rules of images that may run, and keeps none; who asks for a rule has them
+ * all compiled, once. Kernel names come from the `kdl.kernel.NAME`
  * keys where an image has them, and then not a byte of the image is read; otherwise they are read
  * from the image when first asked for, and kept.
  */
@@ -19,18 +20,22 @@
 
 typedef struct kdl_catalog kdl_catalog;
 
-/* The container must outlive the catalog. */
+/* Lies in the container's arena; the container must be open for as long. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
 void kdl_catalog_destroy(kdl_catalog *catalog);
 
+kdl_container *kdl_catalog_container(const kdl_catalog *catalog);
 size_t kdl_catalog_count(const kdl_catalog *catalog);
 const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index);
 
 /* Every image's rule, in the order of a policy; made when first asked for. */
 const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy);
 
-/* One image's rule. */
-const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index);
+/* One image's rule; all are compiled when first asked for. */
+const kdl_image_rule *kdl_catalog_rule(kdl_catalog *catalog, size_t index);
+
+/* The same, compiled for the caller alone. */
+void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule);
 
 /* The description a rule was compiled from, for explanations. */
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index);
@@ -42,8 +47,16 @@ typedef enum kdl_presence {
                           */
 } kdl_presence;
 
-/* Whether an image holds a kernel. Any thread. */
-kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index, kdl_string kernel);
+/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, NULL where it has
+ * none. Any thread. */
+kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
+                              const kdl_string **out_key);
+
+static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
+                                             kdl_string kernel) {
+  const kdl_string *key;
+  return kdl_catalog_find(catalog, index, kernel, &key);
+}
 
 /* The families that the images are for which may hold the kernel, as 1 << KDL_FAMILY_x: what an
  * index rules out is left out, and no image is read. `kernel.data` may be NULL: any. */
@@ -64,7 +77,13 @@ size_t kdl_catalog_shortages(const kdl_catalog *catalog);
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
-/* The value of an image's `kdl.kernel.NAME` key, or NULL. */
-const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index, kdl_string kernel);
+/* The key alone, or NULL. */
+static inline const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index,
+                                                       kdl_string kernel) {
+  const kdl_string *key = NULL;
+  if (kdl_catalog_image(catalog, index)->says & KDL_SAYS_KERNELS)
+    kdl_catalog_find(catalog, index, kernel, &key);
+  return key;
+}
 
 #endif

@@ -27,25 +27,20 @@ bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy) {
 }
 
 /* qsort takes no context, so a policy is turned into two numbers first. */
-typedef struct {
-  uint64_t key[2]; /* larger goes before */
-  uint32_t image;
-} place;
-
-static place place_of(const kdl_image_rule *rule, uint32_t image, kdl_policy policy) {
+kdl_place kdl_place_of(const kdl_image_rule *rule, uint32_t image, kdl_policy policy) {
   switch (policy) {
   case KDL_POLICY_BEST:
-    return (place){{rule->priority, rule->rank}, image};
+    return (kdl_place){{rule->priority, rule->rank}, image, rule->kind};
   case KDL_POLICY_CAPABILITY:
-    return (place){{rule->rank, rule->priority}, image};
+    return (kdl_place){{rule->rank, rule->priority}, image, rule->kind};
   default:
-    return (place){{0, 0}, image};
+    return (kdl_place){{0, 0}, image, rule->kind};
   }
 }
 
-static int compare_places(const void *left, const void *right) {
-  const place *a = left;
-  const place *b = right;
+int kdl_place_compare(const void *left, const void *right) {
+  const kdl_place *a = left;
+  const kdl_place *b = right;
   for (size_t i = 0; i < 2; ++i) {
     if (a->key[i] != b->key[i])
       return a->key[i] > b->key[i] ? -1 : 1;
@@ -62,12 +57,12 @@ kdl_preference kdl_preference_make(const kdl_image_rule *rules, size_t count, kd
   kdl_image_rule *ordered = memory;
   uint32_t *images = (uint32_t *)(ordered + count);
   uint32_t *at = images + count;
-  place *places = memory; /* sorted where the rules then go */
+  kdl_place *places = memory; /* sorted where the rules then go */
   _Static_assert(sizeof *places <= sizeof *ordered, "places have room where rules go");
   for (size_t i = 0; i < count; ++i)
-    places[i] = place_of(&rules[i], (uint32_t)i, policy);
+    places[i] = kdl_place_of(&rules[i], (uint32_t)i, policy);
   if (policy != KDL_POLICY_FIRST)
-    kdl_sort(places, count, sizeof *places, compare_places);
+    kdl_sort(places, count, sizeof *places, kdl_place_compare);
   for (size_t i = 0; i < count; ++i) {
     images[i] = places[i].image;
     at[images[i]] = (uint32_t)i;

@@ -25,6 +25,16 @@ const char *kdl_policy_name(kdl_policy policy);
 /* False where no policy has that name. */
 bool kdl_policy_parse(kdl_string name, kdl_policy *out_policy);
 
+/* Where an image stands under a policy. */
+typedef struct kdl_place {
+  uint64_t key[2]; /* larger goes before */
+  uint32_t image;
+  uint32_t kind; /* by its rule */
+} kdl_place;
+
+kdl_place kdl_place_of(const kdl_image_rule *rule, uint32_t image, kdl_policy policy);
+int kdl_place_compare(const void *left, const void *right);
+
 /* Images in the order of a policy. */
 typedef struct kdl_preference {
   kdl_image_rule *rules;

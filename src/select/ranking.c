@@ -33,36 +33,36 @@ typedef struct {
 } launch_limits;
 
 /* The launch limits of one kernel, which the image's rule knows nothing of. */
-static uint64_t limit_reasons(kdl_catalog *catalog, size_t index, const kdl_query *query,
-                              launch_limits *last) {
-  const kdl_string *value = kdl_catalog_kernel_key(catalog, index, query->kernel);
-  if (!value)
-    return 0;
-  if (last->key.text.data && kdl_text_equal(*value, last->key.text))
+static uint64_t limit_reasons(kdl_string key, const kdl_query *query, launch_limits *last) {
+  if (last->key.text.data && kdl_text_equal(key, last->key.text))
     return last->reasons;
-  if (!kdl_kernel_parse(*value, &last->key, NULL))
+  if (!kdl_kernel_parse(key, &last->key, NULL))
     return KDL_REASON(MALFORMED_KEY);
   last->reasons = kdl_kernel_fit(&last->key, &query->device->rule, &query->device->limits);
   return last->reasons;
 }
 
-/* What the image itself says, once it is read. */
-static void judge_image(kdl_catalog *catalog, const kdl_query *query, launch_limits *last,
-                        kdl_candidate *candidate) {
-  uint32_t index = candidate->image;
+/* What the image itself says, once it is read: whether it holds the kernel, and reasons against it
+ * where there were none. */
+static kdl_presence judge_image(kdl_catalog *catalog, uint32_t index, const kdl_query *query,
+                                launch_limits *last, uint64_t *reasons,
+                                const kdl_string **out_key) {
+  *out_key = NULL;
   if (kdl_catalog_unresolved(catalog, index))
-    candidate->reasons |= KDL_REASON(RELOCATABLE);
+    *reasons |= KDL_REASON(RELOCATABLE);
   if (!query->kernel.data)
-    return;
-  candidate->presence = kdl_catalog_holds(catalog, index, query->kernel);
-  if (!candidate->reasons)
-    candidate->reasons = limit_reasons(catalog, index, query, last);
+    return KDL_KERNEL_HELD;
+  kdl_presence presence = kdl_catalog_find(catalog, index, query->kernel, out_key);
+  if (*out_key && !*reasons)
+    *reasons = limit_reasons(**out_key, query, last);
+  return presence;
 }
 
 static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, size_t place,
                            const kdl_query *query, launch_limits *last) {
   uint32_t index = order->images[place];
   const kdl_image_rule *rule = &order->rules[place];
+  const kdl_string *key;
   kdl_candidate candidate = {
       .image = index,
       .place = (uint32_t)place,
@@ -73,7 +73,7 @@ static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, si
   if (candidate.reasons & KDL_REASON(CONTAINER))
     candidate.presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_HELD;
   else if (!candidate.reasons || query->all_names)
-    judge_image(catalog, query, last, &candidate);
+    candidate.presence = judge_image(catalog, index, query, last, &candidate.reasons, &key);
   candidate.eligible = !candidate.reasons && candidate.presence == KDL_KERNEL_HELD;
   if (candidate.reasons)
     candidate.distance = kdl_match_distance(rule, &query->device->rule, candidate.reasons);
@@ -111,18 +111,41 @@ size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out
   return eligible;
 }
 
-size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
-                         kdl_candidate *out_candidates, kdl_kernel_key *out_key) {
-  const kdl_preference *order = kdl_catalog_order(catalog, query->policy);
+size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place *out_places) {
+  const kdl_device_rule *device = &query->device->rule;
+  const uint64_t before_all = (uint64_t)1 << 63; /* ranks and priorities are below */
+  size_t admitted = 0;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    const kdl_image *image = kdl_catalog_image(catalog, i);
+    kdl_image_rule rule;
+    if (!kdl_match_kind(image->kind, device))
+      continue;
+    kdl_catalog_compile(catalog, i, &rule);
+    if (!kdl_match_admits(&rule, device))
+      continue;
+    kdl_place *place = &out_places[admitted++];
+    *place = kdl_place_of(&rule, (uint32_t)i, query->policy);
+    if (has_tag(image, query->variant_tag))
+      place->key[0] |= before_all;
+  }
+  kdl_sort(out_places, admitted, sizeof *out_places, kdl_place_compare);
+  return admitted;
+}
+
+size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query, const kdl_eligible *admitted,
+                         size_t count, kdl_eligible *out_eligible, kdl_kernel_key *out_key) {
   size_t eligible = 0;
   launch_limits last = {0};
-  for (size_t i = 0; i < order->count; ++i) {
-    if (!kdl_match_admits(&order->rules[i], &query->device->rule))
-      continue;
-    out_candidates[eligible] = judge(catalog, order, i, query, &last);
-    eligible += out_candidates[eligible].eligible;
-  }
-  kdl_sort(out_candidates, eligible, sizeof *out_candidates, compare_candidates);
   *out_key = last.key;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t reasons = 0;
+    kdl_eligible *to = &out_eligible[eligible];
+    *to = admitted[i];
+    kdl_presence presence = judge_image(catalog, to->image, query, &last, &reasons, &to->key);
+    if (reasons || presence != KDL_KERNEL_HELD)
+      continue;
+    if (eligible++ == 0 && to->key)
+      *out_key = last.key;
+  }
   return eligible;
 }

@@ -50,9 +50,20 @@ typedef struct kdl_candidate {
  * of others where the query says so; allocates nothing itself. */
 size_t kdl_rank(kdl_catalog *catalog, const kdl_query *query, kdl_candidate *out_candidates);
 
-/* The eligible ones alone, as kdl_rank orders them, of all images; and the kernel's key in one of
- * them, with a NULL `text.data` where none has one. */
-size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query,
-                         kdl_candidate *out_candidates, kdl_kernel_key *out_key);
+/* The images that may run, whatever kernels they hold, as kdl_rank orders those that are eligible.
+ * `out_places` has room for every image. Returns how many there are. */
+size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place *out_places);
+
+/* An image that may run. */
+typedef struct kdl_eligible {
+  uint32_t image;
+  kdl_image_kind kind;   /* by its rule */
+  const kdl_string *key; /* the value of its key for the kernel; NULL where it has none */
+} kdl_eligible;
+
+/* The eligible ones among those that may run, in their order, which is that of kdl_rank; and what
+ * the key of the first one says, with a NULL `text.data` where it has none. */
+size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query, const kdl_eligible *admitted,
+                         size_t count, kdl_eligible *out_eligible, kdl_kernel_key *out_key);
 
 #endif

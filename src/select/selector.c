@@ -19,41 +19,62 @@ kdl_kernel_id kdl_kernel_id_of(kdl_string name) {
   return (kdl_kernel_id){name, hash ? hash : 1};
 }
 
-kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
-                               kdl_selector **out_selector) {
+/* Room for `count` elements: what the caller has on its stack, where that is enough. NULL when out
+ * of memory. */
+enum { few = 16 };
+static void *room_for(size_t count, size_t size, void *some) {
+  return count <= few ? some : calloc(count, size);
+}
+
+static void *in_arena(const kdl_catalog *catalog, size_t size) {
+  kdl_container *container = kdl_catalog_container(catalog);
+  return kdl_arena_alloc(&container->arena, size);
+}
+
+static kdl_selector *lay_out(kdl_catalog *catalog, const kdl_query *query, const kdl_place *places,
+                             size_t admitted) {
   kdl_selector_table *table;
   kdl_string tag = query->variant_tag;
   size_t table_size = sizeof *table + smallest_table * sizeof *table->slots;
-  kdl_selector *selector = malloc(sizeof *selector + table_size + tag.length + 1);
+  size_t images_size = admitted * sizeof(kdl_eligible);
+  kdl_selector *selector =
+      in_arena(catalog, sizeof *selector + table_size + images_size + tag.length);
   if (!selector)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
+    return NULL;
   table = (kdl_selector_table *)(selector + 1);
   memset(table, 0, table_size);
   table->mask = smallest_table - 1;
-  *selector = (kdl_selector){
-      .table = table, .catalog = catalog, .query = *query, .lock = PTHREAD_MUTEX_INITIALIZER};
+  kdl_eligible *images = (kdl_eligible *)((char *)table + table_size);
+  for (size_t i = 0; i < admitted; ++i)
+    images[i] = (kdl_eligible){places[i].image, (kdl_image_kind)places[i].kind, NULL};
+  *selector = (kdl_selector){.table = table,
+                             .catalog = catalog,
+                             .query = *query,
+                             .admitted = images,
+                             .admitted_count = admitted};
   if (tag.data)
-    selector->query.variant_tag.data = memcpy((char *)table + table_size, tag.data, tag.length);
-  *out_selector = selector;
-  return KDL_OK;
+    selector->query.variant_tag.data = memcpy((char *)images + images_size, tag.data, tag.length);
+  return selector;
 }
 
-void kdl_selector_destroy(kdl_selector *selector) {
+kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
+                               kdl_selector **out_selector) {
+  kdl_place some[few];
+  kdl_place *places = room_for(kdl_catalog_count(catalog), sizeof *places, some);
+  kdl_selector *selector = NULL;
+  if (places) {
+    size_t admitted = kdl_rank_admitted(catalog, query, places);
+    kdl_container *container = kdl_catalog_container(catalog);
+    kdl_lock(&container->lock);
+    selector = lay_out(catalog, query, places, admitted);
+    kdl_unlock(&container->lock);
+  }
+  if (places != some)
+    free(places);
   if (!selector)
-    return;
-  for (kdl_selection *selection = selector->newest; selection;) {
-    kdl_selection *older = selection->older;
-    free(selection);
-    selection = older;
-  }
-  kdl_selector_table *table = atomic_load(&selector->table);
-  while (table->older) {
-    kdl_selector_table *older = table->older;
-    free(table);
-    table = older;
-  }
-  pthread_mutex_destroy(&selector->lock);
-  free(selector);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory to remember choices");
+  *out_selector = selector;
+  return KDL_OK;
 }
 
 bool kdl_selector_is_for(const kdl_selector *selector, const kdl_query *query) {
@@ -76,11 +97,12 @@ static kdl_selector_table *table_with_room(kdl_selector *selector) {
   if ((selector->used + 1) * 2 <= table->mask + 1)
     return table;
   size_t slots = (table->mask + 1) * 2;
-  kdl_selector_table *larger = calloc(1, sizeof *larger + slots * sizeof *larger->slots);
+  size_t size = sizeof *table + slots * sizeof *table->slots;
+  kdl_selector_table *larger = in_arena(selector->catalog, size);
   if (!larger)
     return NULL;
+  memset(larger, 0, size);
   larger->mask = slots - 1;
-  larger->older = table;
   for (size_t i = 0; i <= table->mask; ++i) {
     kdl_selection *selection = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
     if (selection)
@@ -90,42 +112,28 @@ static kdl_selector_table *table_with_room(kdl_selector *selector) {
   return larger;
 }
 
-static kdl_selection *make_selection(const kdl_selector *selector, const kdl_kernel_id *kernel) {
-  enum { few = 16 };
-  kdl_candidate some[few], *candidates = some;
-  size_t images = kdl_catalog_count(selector->catalog);
-  if (images > few)
-    candidates = malloc(images * sizeof *candidates);
-  if (!candidates)
+/* Called with the lock held. */
+static kdl_selection *make_selection(const kdl_selector *selector, const kdl_kernel_id *kernel,
+                                     const kdl_eligible *eligible, size_t count) {
+  kdl_selection *made;
+  size_t images_size = count * sizeof *eligible;
+  made = in_arena(selector->catalog, sizeof *made + images_size + kernel->name.length + 1);
+  if (!made)
     return NULL;
-  kdl_query query = selector->query;
-  if (kernel->name.length) /* else any kernel */
-    query.kernel = kernel->name;
-  size_t shortages = kdl_catalog_shortages(selector->catalog);
-  kdl_kernel_key key;
-  size_t eligible = kdl_rank_eligible(selector->catalog, &query, candidates, &key);
-  bool is_right = kdl_catalog_shortages(selector->catalog) == shortages;
-  kdl_selection *made =
-      is_right ? malloc(sizeof *made + eligible * sizeof *made->images + kernel->name.length + 1)
-               : NULL;
-  if (made) {
-    char *name = (char *)(made->images + eligible);
-    memcpy(name, kernel->name.data, kernel->name.length);
-    name[kernel->name.length] = '\0';
-    made->hash = kernel->hash;
-    made->name = (kdl_string){name, kernel->name.length};
-    atomic_init(&made->handle, NULL);
-    made->count = eligible;
-    made->key = key;
-    made->is_one_module = true;
-    for (size_t i = 0; i < eligible; ++i) {
-      made->images[i] = candidates[i].image;
-      made->is_one_module &= kdl_catalog_image(selector->catalog, made->images[i])->module ==
-                             kdl_catalog_image(selector->catalog, made->images[0])->module;
-    }
-  }
-  if (candidates != some)
-    free(candidates);
+  kdl_eligible *images = (kdl_eligible *)(made + 1);
+  char *name = (char *)(images + count);
+  memcpy(images, eligible, images_size);
+  memcpy(name, kernel->name.data, kernel->name.length);
+  name[kernel->name.length] = '\0';
+  made->hash = kernel->hash;
+  made->name = (kdl_string){name, kernel->name.length};
+  atomic_init(&made->handle, NULL);
+  made->count = count;
+  made->images = images;
+  made->is_one_module = true;
+  for (size_t i = 1; i < count; ++i)
+    made->is_one_module &= kdl_catalog_image(selector->catalog, images[i].image)->module ==
+                           kdl_catalog_image(selector->catalog, images[0].image)->module;
   return made;
 }
 
@@ -139,36 +147,55 @@ static void leave_layer(const kdl_selector *selector, const kdl_selection *made)
   if (made) {
     about.kernel = made->name.length ? made->name.data : NULL;
     about.has_image = made->count > 0;
-    about.image = made->count ? made->images[0] : 0;
+    about.image = made->count ? made->images[0].image : 0;
     about.target =
-        made->count ? kdl_catalog_image(selector->catalog, made->images[0])->arch.data : NULL;
+        made->count ? kdl_catalog_image(selector->catalog, made->images[0].image)->arch.data : NULL;
   }
   kdl_layer_leave(KDL_LAYER_SELECT, &about);
 }
 
-/* Adds the selection, unless another thread was first: then that one is kept. */
+/* Unless another thread was first: then that one's stays. */
 static const kdl_selection *add(kdl_selector *selector, const kdl_kernel_id *kernel,
-                                kdl_selection *made) {
-  kdl_lock(&selector->lock);
+                                const kdl_eligible *eligible, size_t count,
+                                const kdl_kernel_key *key) {
+  kdl_container *container = kdl_catalog_container(selector->catalog);
+  kdl_lock(&container->lock);
   const kdl_selection *known = kdl_selector_peek(selector, kernel);
   kdl_selector_table *table = known ? NULL : table_with_room(selector);
-  if (table) {
-    made->older = selector->newest;
-    selector->newest = made;
+  kdl_selection *made = table ? make_selection(selector, kernel, eligible, count) : NULL;
+  if (made) {
+    made->key = *key;
     ++selector->used;
     put(table, made);
   }
-  kdl_unlock(&selector->lock);
-  if (!table)
-    free(made);
-  return table ? made : known;
+  kdl_unlock(&container->lock);
+  return made ? made : known;
+}
+
+static const kdl_selection *choose(kdl_selector *selector, const kdl_kernel_id *kernel) {
+  kdl_eligible some[few];
+  kdl_eligible *eligible = room_for(selector->admitted_count, sizeof *eligible, some);
+  const kdl_selection *chosen = NULL;
+  if (eligible) {
+    kdl_query query = selector->query;
+    if (kernel->name.length) /* else any kernel */
+      query.kernel = kernel->name;
+    kdl_kernel_key key;
+    size_t shortages = kdl_catalog_shortages(selector->catalog);
+    size_t count = kdl_rank_eligible(selector->catalog, &query, selector->admitted,
+                                     selector->admitted_count, eligible, &key);
+    if (kdl_catalog_shortages(selector->catalog) == shortages)
+      chosen = add(selector, kernel, eligible, count, &key);
+  }
+  if (eligible != some)
+    free(eligible);
+  return chosen;
 }
 
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
                             const kdl_selection **out_selection) {
   kdl_layer_enter(KDL_LAYER_SELECT);
-  kdl_selection *made = make_selection(selector, kernel);
-  *out_selection = made ? add(selector, kernel, made) : NULL;
+  *out_selection = choose(selector, kernel);
   leave_layer(selector, *out_selection);
   return *out_selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
 }

@@ -24,28 +24,25 @@ typedef struct kdl_kernel_id {
 
 kdl_kernel_id kdl_kernel_id_of(kdl_string name);
 
-/* The images that take a kernel, best first, and how many. Lives as long as the selector. */
+/* The images that take a kernel, best first, and how many. Lies in the container's arena. */
 typedef struct kdl_selection {
-  struct kdl_selection *older; /* of the selector */
   uint64_t hash;
   kdl_string name;
   _Atomic(struct kdl_kernel *) handle; /* what binding/kernel.h made of it, or NULL */
   size_t count;
   bool is_one_module; /* the images are variants of the same code */
-  kdl_kernel_key key; /* of one of the images; `text.data` is NULL where none has one */
-  uint32_t images[];
+  kdl_kernel_key key; /* of the first image; `text.data` is NULL where it has none */
+  const kdl_eligible *images;
 } kdl_selection;
 
-/* `query.kernel` must be unset. The catalog and the query's device must outlive the selector; the
- * variant tag is copied. */
+/* `query.kernel` must be unset. The query's device must outlive the selector; the variant tag is
+ * copied. A selector lies in the container's arena, and has nothing else to be freed. */
 kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
                                kdl_selector **out_selector);
-void kdl_selector_destroy(kdl_selector *selector);
 
 /* The hash table: slots are filled once and never change; a larger table replaces a full one, and
- * the old one stays until the selector goes, for those who are still reading it. */
+ * the old one stays, for those who are still reading it. */
 typedef struct kdl_selector_table {
-  struct kdl_selector_table *older;
   size_t mask;
   _Atomic(kdl_selection *) slots[];
 } kdl_selector_table;
@@ -55,9 +52,9 @@ struct kdl_selector {
   kdl_selector *next;                  /* of the library's */
   kdl_catalog *catalog;
   kdl_query query;
-  kdl_selection *newest;
-  size_t used;
-  pthread_mutex_t lock; /* held while a selection is added */
+  size_t used; /* slots of the table; guarded, as its growth, by the container's lock */
+  const kdl_eligible *admitted; /* what may run on the device, best first; no keys */
+  size_t admitted_count;
 };
 
 /* Whether it answers queries of that device, policy and variant tag. */

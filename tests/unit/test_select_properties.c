@@ -218,7 +218,7 @@ static void *ask_for_all(void *user) {
     kdl_kernel_id id = kdl_kernel_id_of(kdl_text_of(kernel_names[k]));
     const kdl_selection *selection;
     if (kdl_selector_find(shared_selector, &id, &selection) != KDL_OK || selection->count != 1 ||
-        selection->images[0] != k % 2 || strcmp(selection->name.data, kernel_names[k]) != 0)
+        selection->images[0].image != k % 2 || strcmp(selection->name.data, kernel_names[k]) != 0)
       return "wrong";
   }
   return NULL;
@@ -264,8 +264,8 @@ static void threads_agree(void **state) {
     assert_int_equal(pthread_join(ids[i], &result), 0);
     assert_null(result);
   }
-  kdl_selector_destroy(shared_selector);
   kdl_catalog_destroy(catalog);
+  kdl_arena_free(&container.arena);
 }
 
 int main(void) {

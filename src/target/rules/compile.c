@@ -228,6 +228,12 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   *out_rule = rule;
 }
 
+/* Only these two are made precise, by the family's own function. */
+bool kdl_match_kind(kdl_image_kind kind, const kdl_device_rule *device) {
+  return kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT ||
+         !kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 

@@ -230,16 +230,16 @@ kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_s
   kdl_status status = read_strings(elf, elf->section_names, &names);
   size_t before = strlen(prefix);
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
-    kdl_elf_section section;
-    status = kdl_elf_read_section(elf, i, &section);
-    if (status != KDL_OK || !kdl_in_range(section.name, before + name.length + 1, names.size))
+    uint64_t header = elf->section_table + i * pick(elf, section_size);
+    uint32_t at = kdl_elf_load_u32(elf, elf->data + header); /* its first word is the name */
+    if (!kdl_in_range(at, before + name.length + 1, names.size))
       continue;
-    const char *text = (const char *)elf->data + names.offset + section.name;
-    if (memcmp(text, prefix, before) == 0 && memcmp(text + before, name.data, name.length) == 0 &&
-        text[before + name.length] == '\0') {
-      *out_section = section;
+    const char *text = (const char *)elf->data + names.offset + at;
+    if (text[before + name.length] == '\0' && memcmp(text, prefix, before) == 0 &&
+        memcmp(text + before, name.data, name.length) == 0) {
       *out_found = true;
-      return check_contents(elf, &section);
+      status = kdl_elf_read_section(elf, i, out_section);
+      return status == KDL_OK ? check_contents(elf, out_section) : status;
     }
   }
   return status;

@@ -177,7 +177,7 @@ static void a_cold_start_makes_these_calls(void) {
   assert_ok(launch(&p));
   assert_string_equal(
       calls(), "cuCtxGetCurrent cuStreamIsCapturing " RELAXED("cuModuleLoadDataEx") " " RELAXED(
-                   "cuModuleGetFunction cuFuncGetParamInfo*2") " cuLaunchKernel");
+                   "cuModuleGetFunction cuFuncGetParamInfo") " cuLaunchKernel");
   uint64_t value;
   assert_ok(kdl_read(p.queue, &value, &p.memory, 0, sizeof value));
   assert_ok(kdl_sync(p.queue));
@@ -274,7 +274,7 @@ static void libraries_can_be_asked_for(void) {
   assert_string_equal(
       calls(),
       "cuCtxGetCurrent cuStreamIsCapturing " RELAXED("cuLibraryLoadData") " " RELAXED(
-          "cuLibraryGetKernel cuKernelGetFunction cuKernelGetParamInfo*2") " cuLaunchKernel");
+          "cuLibraryGetKernel cuKernelGetFunction cuKernelGetParamInfo") " cuLaunchKernel");
   assert_ok(launch(&p));
   assert_string_equal(calls(), "cuLaunchKernel");
   void *other = create_context();

@@ -46,15 +46,19 @@ static kdl_status out_of_memory(const kdl_cuda_kernel *kernel) {
                              kernel->device->ordinal);
 }
 
+static int ask_param(const kdl_cuda_kernel *kernel, uint32_t index, size_t *out_offset,
+                     size_t *out_size) {
+  return kernel->free ? kdl_cuda.kernel_param(kernel->free, index, out_offset, out_size)
+                      : kdl_cuda.function_param(kernel->head.function, index, out_offset, out_size);
+}
+
 /* The driver has no count: it refuses the index behind the last. */
 static kdl_status ask_params(kdl_cuda_kernel *kernel) {
   kdl_params *params = &kernel->params;
   bool has_memory = kdl_params_begin(params);
   while (has_memory) {
     size_t offset, size;
-    int error = kernel->free
-                    ? kdl_cuda.kernel_param(kernel->free, params->count, &offset, &size)
-                    : kdl_cuda.function_param(kernel->head.function, params->count, &offset, &size);
+    int error = ask_param(kernel, params->count, &offset, &size);
     if (error == KDL_CUDA_ERROR_INVALID_VALUE)
       return KDL_OK;
     if (error != KDL_CUDA_SUCCESS)
@@ -65,15 +69,30 @@ static kdl_status ask_params(kdl_cuda_kernel *kernel) {
   return out_of_memory(kernel);
 }
 
-/* Drivers before CUDA 12.4 do not tell. */
+/* Whether the driver says of the last parameter what the image does. */
+static bool is_confirmed(const kdl_cuda_kernel *kernel) {
+  const kdl_params *params = &kernel->params;
+  size_t offset, size;
+  if (params->count == 0 ||
+      ask_param(kernel, params->count - 1, &offset, &size) != KDL_CUDA_SUCCESS)
+    return false;
+  const kdl_param_info *last = &params->list[params->count - 1];
+  return offset == last->offset && size == last->size;
+}
+
+/* Drivers before CUDA 12.4 do not tell; later ones take 1.5 us to refuse an index, as long as all
+ * else here. So a cubin is read, and the driver asked where it says something else. */
 static kdl_status learn_params(kdl_cuda_kernel *kernel, const kdl_cuda_module *module,
                                const char *name) {
   bool tells = kernel->free ? kdl_cuda.kernel_param : kdl_cuda.function_param;
-  if (tells)
-    return ask_params(kernel);
-  return kdl_params_read(&kernel->params, module->kind, module->data, module->data_size, name)
-             ? KDL_OK
-             : out_of_memory(kernel);
+  if (!tells || module->kind == KDL_IMAGE_CUBIN) {
+    if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size, name))
+      return out_of_memory(kernel);
+    if (!tells || is_confirmed(kernel))
+      return KDL_OK;
+    kdl_params_free(&kernel->params);
+  }
+  return ask_params(kernel);
 }
 
 /* 0 where the driver does not say. */

@@ -182,7 +182,7 @@ kdl_status kdl_cubin_read_kernels(const uint8_t *data, size_t size, kdl_visit_na
 
 typedef struct {
   kdl_image_param items[KDL_IMAGE_PARAM_LIMIT];
-  bool is_known[KDL_IMAGE_PARAM_LIMIT];
+  bool is_known[KDL_IMAGE_PARAM_LIMIT]; /* of those below `count` */
   uint32_t count;
 } param_list;
 
@@ -200,14 +200,14 @@ static kdl_status read_param(const attribute *item, param_list *params) {
   bool is_pointer = is_wide ? word >> 24 : word >> 8 & 0xf;
   if (ordinal >= KDL_IMAGE_PARAM_LIMIT)
     return kdl_too_many_params();
+  for (; params->count <= ordinal; ++params->count)
+    params->is_known[params->count] = false;
   params->items[ordinal] = (kdl_image_param){
       .kind = is_pointer ? KDL_IMAGE_PARAM_POINTER : KDL_IMAGE_PARAM_BYTES,
       .size = is_wide ? word & 0xffff : word >> 18,
       .offset = kdl_load_u16(item->value + 6),
   };
   params->is_known[ordinal] = true;
-  if (ordinal >= params->count)
-    params->count = ordinal + 1u;
   return KDL_OK;
 }
 
@@ -241,7 +241,6 @@ kdl_status kdl_cubin_read_params(const uint8_t *data, size_t size, kdl_string ke
     return kdl_no_such_kernel(kernel);
   param_list params;
   params.count = 0;
-  memset(params.is_known, 0, sizeof params.is_known);
   if (status == KDL_OK)
     status = read_params(&list, &params);
   for (uint32_t i = 0; i < params.count && status == KDL_OK; ++i) {

@@ -157,23 +157,26 @@ static bool is_container(kdl_image_kind kind) {
   return kind == KDL_IMAGE_OFFLOAD || kind == KDL_IMAGE_BUNDLE || kind == KDL_IMAGE_FATBIN;
 }
 
-/* The place of the next image. That of the first lies in the arena: many containers have one. */
-static kdl_image *next_image(kdl_container *container) {
-  if (container->count < container->capacity)
-    return &container->images[container->count];
+/* Few images lie in the arena. */
+enum { few_images = 16 };
+
+kdl_status kdl_container_grow(kdl_container *container) {
+  if (container->count == KDL_LIMIT_IMAGES)
+    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
+                    container->name, KDL_LIMIT_IMAGES);
   bool is_first = container->capacity == 0;
-  bool is_moved = container->capacity == 1;
-  uint32_t capacity = is_first ? 1 : is_moved ? 16 : container->capacity * 2;
-  kdl_image *images = is_first
-                          ? kdl_arena_alloc(&container->arena, sizeof *images)
-                          : realloc(is_moved ? NULL : container->images, capacity * sizeof *images);
+  bool is_moved = container->capacity == few_images;
+  uint32_t capacity = is_first ? few_images : container->capacity * 2;
+  size_t size = capacity * sizeof(kdl_image);
+  kdl_image *images = is_first ? kdl_arena_alloc(&container->arena, size)
+                               : realloc(is_moved ? NULL : container->images, size);
   if (!images)
-    return NULL;
+    return kdl_container_no_memory(container);
   if (is_moved)
-    *images = *container->images;
+    memcpy(images, container->images, few_images * sizeof *images);
   container->images = images;
   container->capacity = capacity;
-  return &images[container->count];
+  return KDL_OK;
 }
 
 static kdl_status walk_nested(kdl_container *container, const kdl_parse_context *outer,
@@ -217,22 +220,9 @@ static kdl_status look_at_head(kdl_image *image) {
   return KDL_OK;
 }
 
-kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
-                             const kdl_image *proto) {
+kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope) {
   kdl_status status = KDL_OK;
-  if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
-    kdl_region packed = {proto->source, proto->offset, proto->stored_size};
-    status = admit_inflated(container, &packed, proto->size + proto->trailer);
-    if (status != KDL_OK)
-      return status;
-  }
-  if (container->count == KDL_LIMIT_IMAGES)
-    return kdl_fail(KDL_NO_MEMORY, "%s: found more than %d images, expected at most that many",
-                    container->name, KDL_LIMIT_IMAGES);
-  kdl_image *image = next_image(container);
-  if (!image)
-    return kdl_container_no_memory(container);
-  *image = *proto;
+  kdl_image *image = &container->images[container->count];
   image->triple = image->arch = (kdl_string){"", 0};
   image->parent = scope->parent;
   image->module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
@@ -251,6 +241,22 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
   if (!indexed && !image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
     status = walk_nested(container, scope, container->count - 1);
   return status;
+}
+
+kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
+                             const kdl_image *proto) {
+  kdl_status status = KDL_OK;
+  kdl_image *image;
+  if (proto->codec != KDL_CODEC_NONE && proto->codec != KDL_CODEC_VENDOR) {
+    kdl_region packed = {proto->source, proto->offset, proto->stored_size};
+    status = admit_inflated(container, &packed, proto->size + proto->trailer);
+  }
+  if (status == KDL_OK)
+    status = kdl_container_begin_image(container, &image);
+  if (status != KDL_OK)
+    return status;
+  *image = *proto;
+  return kdl_container_end_image(container, scope);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -353,9 +359,8 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
 /* ------------------------------------------------------------------------------------------ */
 /* Opening and closing                                                                          */
 
-/* As much as glibc's malloc hands out from a thread's own store: the container, and what most of
- * them take, begins with one piece of memory. */
-enum { first_piece = 1024 };
+/* The container, and what most of them take, lies in one piece of memory. */
+enum { first_piece = 16 * 1024 };
 _Static_assert(sizeof(kdl_container) < first_piece / 2, "the arena has room");
 
 static kdl_status new_container(const char *name, kdl_container **out_container) {
@@ -463,7 +468,7 @@ void kdl_container_close(kdl_container *container) {
     kdl_source_close(source);
   }
   pthread_mutex_destroy(&container->lock);
-  if (container->capacity > 1) /* else in the arena */
+  if (container->capacity > few_images) /* else in the arena */
     free(container->images);
   kdl_arena_free(&container->arena);
   free(container);

@@ -167,6 +167,19 @@ kdl_parse_context kdl_container_begin_module(kdl_container *container,
 kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_image *proto);
 
+/* The same in two steps, for a parser that fills in the image where it will stay. The first gives
+ * its place, the second adds it; one that is begun and not added is as if it had not been. */
+kdl_status kdl_container_grow(kdl_container *container);
+static inline kdl_status kdl_container_begin_image(kdl_container *container,
+                                                   kdl_image **out_image) {
+  kdl_status status =
+      container->count < container->capacity ? KDL_OK : kdl_container_grow(container);
+  if (status == KDL_OK)
+    *out_image = &container->images[container->count];
+  return status;
+}
+kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope);
+
 /* Records the reason why memory ran out or the metadata limit was reached. */
 kdl_status kdl_container_no_memory(const kdl_container *container);
 #define kdl_container_no_memory(container) kdl_not_ok(kdl_container_no_memory(container))
@@ -193,6 +206,12 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
  * one by one to its end. */
 kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_context *scope,
                                     const kdl_region *region);
+/* The OffloadBinaries from *offset on that are laid out as every writer lays out version 1, and
+ * follow one another; *offset then stands behind the last of them. */
+kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
+                                            const kdl_parse_context *scope,
+                                            const kdl_region *region, const char *label,
+                                            uint64_t *offset);
 kdl_status kdl_parse_clang_bundle(kdl_container *container, const kdl_parse_context *scope,
                                   const kdl_region *region);
 /* One section of an object that was bundled as -type=o: named by the magic and a bundle ID, it

@@ -139,45 +139,6 @@ static kdl_status read_value(kdl_container *container, const layout *binary, uin
   return copy_string(container, binary, position, length, out_value);
 }
 
-/* The string at `position` of a copied table that ends with a NUL, if it lies there. */
-static bool take_string(const char *table, uint64_t start, size_t size, uint64_t position,
-                        kdl_string *out_string) {
-  uint64_t at = position - start;
-  if (at >= size) /* also where it lies before the table */
-    return false;
-  *out_string = kdl_text_of(table + at);
-  return true;
-}
-
-/* As every writer lays out version 1: the map, its strings right behind it, the image behind those.
- * Then one copy takes them all, with the pairs before it. NULL where the file is laid out
- * otherwise, or wrong: the long way round reads the one and says what is the matter with the other.
- */
-static kdl_pair *copy_table(kdl_container *container, const layout *binary, uint64_t map,
-                            uint64_t image_offset, size_t count) {
-  enum { largest = 16 * 1024 };
-  _Static_assert(KDL_LIMIT_VALUE - largest >= 0, "no value is too long");
-  uint64_t start = map + count * 16;
-  if (image_offset <= start || image_offset > binary->size || image_offset - map > largest)
-    return NULL;
-  size_t size = (size_t)(image_offset - start);
-  const uint8_t *bytes = peek(binary, map, (size_t)(image_offset - map));
-  if (!bytes || bytes[count * 16 + size - 1] != 0)
-    return NULL;
-  kdl_pair *pairs = kdl_arena_alloc(&container->arena, count * sizeof *pairs + size);
-  if (!pairs)
-    return NULL;
-  char *table = memcpy(pairs + count, bytes + count * 16, size);
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t *raw = bytes + i * 16;
-    if (!take_string(table, start, size, kdl_load_u64(raw), &pairs[i].key) ||
-        !take_string(table, start, size, kdl_load_u64(raw + 8), &pairs[i].value) ||
-        pairs[i].key.length > KDL_LIMIT_KEY)
-      return NULL;
-  }
-  return pairs;
-}
-
 /* Of the entry at `entry_position`, which is `entry`: what that points to is gone afterwards. */
 static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t entry_position,
                              const uint8_t *entry, kdl_image *image) {
@@ -204,10 +165,6 @@ static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t 
   if (count == 0)
     return KDL_OK;
   image->pair_count = (uint32_t)count;
-  if (binary->version == 1)
-    image->pairs = copy_table(container, binary, map, kdl_load_u64(entry + 24), (size_t)count);
-  if (image->pairs)
-    return KDL_OK;
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, (size_t)count * sizeof *pairs);
   if (!pairs)
     return kdl_container_no_memory(container);
@@ -515,17 +472,22 @@ kdl_status kdl_parse_offload_binary(kdl_container *container, const kdl_parse_co
   /* What follows one another is linked together, by LLVM's linker wrapper as by its runtimes. */
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   label_cache labels = {0};
+  const char *usual = label_for(container, &module, &(layout){.version = 1}, &labels);
+  if (!usual)
+    return kdl_container_no_memory(container);
   uint64_t offset = 0;
-  while (offset < region->size) {
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && offset < region->size) {
+    status = kdl_parse_usual_offload_binaries(container, &module, region, usual, &offset);
+    /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
+    if (status == KDL_OK)
+      status = kdl_region_skip_zeros(region, offset, &offset);
+    if (status != KDL_OK || offset == region->size)
+      break;
     kdl_region rest = kdl_region_slice(region, offset, region->size - offset);
     uint64_t used = 0;
-    kdl_status status = read_binary(container, &module, &rest, &labels, &used);
-    if (status != KDL_OK)
-      return status;
-    /* LLVM 22 puts the next binary right after Size; LLVM 23 rounds up to 8; linkers may pad. */
-    status = kdl_region_skip_zeros(region, offset + used, &offset);
-    if (status != KDL_OK)
-      return status;
+    status = read_binary(container, &module, &rest, &labels, &used);
+    offset += used;
   }
-  return KDL_OK;
+  return status;
 }

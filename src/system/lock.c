@@ -5,20 +5,17 @@
 
 #include <time.h>
 
-/* Held for reading by those who hold any lock, and for writing by a fork. No thread that waits for
- * it holds it: `depth` sees to that, so that a fork may go before threads that come later. */
-#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
-#define GATE_INITIALIZER PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
-#else
-#define GATE_INITIALIZER PTHREAD_RWLOCK_INITIALIZER
-#endif
-static pthread_rwlock_t gate = GATE_INITIALIZER;
+/* The gate: a fork waits until no thread is inside, and threads that come meanwhile wait for the
+ * fork. Both sides first say that they are there, and then look for the other. */
+static atomic_uint inside;     /* threads that hold locks */
+static atomic_bool is_forking; /* one at a time, by `forks` */
+static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local unsigned depth; /* locks that this thread holds */
 
 static atomic_uint fork_count;
 static bool is_orphan; /* of threads that were inside when this process was forked */
 
-enum { most_listeners = 8, patience_s = 1 };
+enum { most_listeners = 8, patience_ms = 1000 };
 static void (*listeners[most_listeners])(void);
 static unsigned listener_count;
 
@@ -34,7 +31,6 @@ static _Thread_local bool holds_gate;
 /* ThreadSanitizer follows calls, and the child makes none to unlock. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define THREADS_ARE_WATCHED
 #include <sanitizer/tsan_interface.h>
 #define FORGET_LOCK(lock) (__tsan_mutex_pre_unlock(lock, 0), __tsan_mutex_post_unlock(lock, 0))
 #endif
@@ -43,38 +39,54 @@ static _Thread_local bool holds_gate;
 #define FORGET_LOCK(lock) ((void)(lock))
 #endif
 
-/* By the clock that cannot be set, where the C library has the call; ThreadSanitizer does not
- * follow it. */
-#if defined(__GLIBC_PREREQ) && !defined(THREADS_ARE_WATCHED)
-#if __GLIBC_PREREQ(2, 30)
-#define PATIENCE_CLOCK CLOCK_MONOTONIC
-#define LOCK_GATE(until) pthread_rwlock_clockwrlock(&gate, PATIENCE_CLOCK, until)
-#endif
-#endif
-#ifndef PATIENCE_CLOCK
-#define PATIENCE_CLOCK CLOCK_REALTIME
-#define LOCK_GATE(until) pthread_rwlock_timedwrlock(&gate, until)
-#endif
+static void open_gate(void) {
+  pthread_mutex_lock(&ended_lock);
+  atomic_store(&is_forking, false);
+  pthread_cond_broadcast(&ended);
+  pthread_mutex_unlock(&ended_lock);
+}
+
+/* Locks are brief, so looking again soon is enough. False where one is held for long. */
+static bool wait_for_those_inside(void) {
+  const struct timespec pause = {.tv_nsec = 20000};
+  struct timespec now, start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  while (atomic_load(&inside)) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 > patience_ms)
+      return false;
+    nanosleep(&pause, NULL);
+  }
+  return true;
+}
 
 static void before_fork(void) {
-  struct timespec until;
-  clock_gettime(PATIENCE_CLOCK, &until);
-  until.tv_sec += patience_s;
-  holds_gate = depth == 0 && LOCK_GATE(&until) == 0;
+  holds_gate = false;
+  if (depth)
+    return;
+  pthread_mutex_lock(&forks);
+  atomic_store(&is_forking, true);
+  holds_gate = wait_for_those_inside();
+  if (holds_gate)
+    return;
+  open_gate();
+  pthread_mutex_unlock(&forks);
 }
 
 static void in_parent(void) {
-  if (holds_gate)
-    pthread_rwlock_unlock(&gate);
+  if (!holds_gate)
+    return;
+  open_gate();
+  pthread_mutex_unlock(&forks);
 }
 
 /* Unlocking would ask for the thread that locked it, which has another number here. */
 static void in_child(void) {
   if (holds_gate)
-    FORGET_LOCK(&gate);
-  gate = (pthread_rwlock_t)GATE_INITIALIZER;
-  if (depth)
-    pthread_rwlock_rdlock(&gate);
+    FORGET_LOCK(&forks);
+  forks = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  atomic_store(&is_forking, false);
+  atomic_store(&inside, depth ? 1 : 0);
   ended_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   ended = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   is_orphan |= !holds_gate;
@@ -117,16 +129,29 @@ kdl_status kdl_fork_check(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Locks                                                                                        */
 
+static __attribute__((noinline, cold)) void wait_for_fork(void) {
+  do {
+    atomic_fetch_sub(&inside, 1);
+    pthread_mutex_lock(&ended_lock);
+    while (atomic_load(&is_forking))
+      pthread_cond_wait(&ended, &ended_lock);
+    pthread_mutex_unlock(&ended_lock);
+    atomic_fetch_add(&inside, 1);
+  } while (atomic_load(&is_forking));
+}
+
 void kdl_fork_hold(void) {
-  if (depth++ == 0) {
-    watch();
-    pthread_rwlock_rdlock(&gate);
-  }
+  if (depth++)
+    return;
+  watch();
+  atomic_fetch_add(&inside, 1);
+  if (atomic_load(&is_forking))
+    wait_for_fork();
 }
 
 void kdl_fork_release(void) {
   if (--depth == 0)
-    pthread_rwlock_unlock(&gate);
+    atomic_fetch_sub(&inside, 1);
 }
 
 void kdl_lock(pthread_mutex_t *lock) {

@@ -39,13 +39,13 @@ row() {
 }
 
 echo 'instructions, of a library with one image'
-row step_open 1480 kdl_open_memory
-row step_select 4070 kdl_sym
-row step_load 4490 kdl_prefetch
-row step_close 1240 kdl_close
+row step_open 1580 kdl_open_memory
+row step_select 3460 kdl_sym
+row step_load 4360 kdl_prefetch
+row step_close 1170 kdl_close
 echo 'instructions, of a library with 11 images'
-row step_open 6910 kdl_open_memory "$bundle" nothing
-row step_select 7540 kdl_sym "$bundle" nothing
-row step_load 4740 kdl_prefetch "$bundle" nothing
-row step_close 1340 kdl_close "$bundle" nothing
+row step_open 7020 kdl_open_memory "$bundle" nothing
+row step_select 6900 kdl_sym "$bundle" nothing
+row step_load 4610 kdl_prefetch "$bundle" nothing
+row step_close 1260 kdl_close "$bundle" nothing
 [ $failed = 0 ] || { echo 'expected no more than that, and some'; exit 1; }

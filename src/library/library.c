@@ -37,11 +37,13 @@ static kdl_status read_opts(const kdl_open_opts *opts, kdl_open_opts *out_opts) 
 
 static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_library **out_lib) {
   kdl_library *lib = kdl_arena_alloc(&container->arena, sizeof *lib);
-  if (!lib) {
+  kdl_catalog *catalog;
+  if (!lib || kdl_catalog_create(container, &catalog) != KDL_OK) {
     kdl_container_close(container);
     return kdl_fail(KDL_NO_MEMORY, "kdl_open: out of memory");
   }
-  *lib = (kdl_library){.container = container, .references = 1, .flags = opts->flags};
+  *lib = (kdl_library){
+      .container = container, .catalog = catalog, .references = 1, .flags = opts->flags};
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_add(lib);
   *out_lib = lib;
@@ -109,7 +111,7 @@ static void free_library(kdl_library *lib) {
     kdl_scope_remove(lib);
   if (lib->unbind)
     lib->unbind(lib);
-  kdl_catalog_destroy(atomic_load(&lib->catalog));
+  kdl_catalog_destroy(lib->catalog);
   kdl_container_close(lib->container);
 }
 
@@ -118,24 +120,12 @@ void kdl_close(kdl_library *lib) {
     free_library(lib);
 }
 
-static kdl_status make_catalog(kdl_library *lib) {
-  kdl_catalog *catalog;
-  kdl_status status = kdl_catalog_create(lib->container, &catalog);
-  if (status == KDL_OK)
-    atomic_store_explicit(&lib->catalog, catalog, memory_order_release);
-  return status;
-}
-
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog) {
   kdl_status status = kdl_fork_check();
-  while (status == KDL_OK &&
-         !(*out_catalog = atomic_load_explicit(&lib->catalog, memory_order_acquire))) {
-    if (kdl_work_begin(&lib->cataloging) == KDL_WORK_WAITED)
-      continue;
-    if (!atomic_load_explicit(&lib->catalog, memory_order_relaxed))
-      status = make_catalog(lib);
-    kdl_work_end(&lib->cataloging);
-  }
+  if (status == KDL_OK)
+    status = kdl_catalog_compile_all(lib->catalog);
+  if (status == KDL_OK)
+    *out_catalog = lib->catalog;
   return status;
 }
 
@@ -162,13 +152,9 @@ kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
   *out_selector = find_selector(atomic_load_explicit(&lib->selectors, memory_order_acquire), query);
   if (*out_selector)
     return KDL_OK;
-  kdl_catalog *catalog;
   kdl_selector *made;
-  kdl_status status = kdl_library_catalog(lib, &catalog);
-  if (status != KDL_OK)
-    return status;
   kdl_layer_enter(KDL_LAYER_SELECT);
-  status = kdl_selector_create(catalog, query, &made);
+  kdl_status status = kdl_selector_create(lib->catalog, query, &made);
   kdl_layer_leave(KDL_LAYER_SELECT,
                   &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
   if (status == KDL_OK)

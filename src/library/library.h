@@ -17,8 +17,7 @@ struct kdl_library {
   atomic_size_t references;
   uint32_t flags;           /* KDL_OPEN_ */
   kdl_library *next_global; /* library/scope.h */
-  kdl_work cataloging;
-  _Atomic(kdl_catalog *) catalog;    /* made when first a choice is asked for */
+  kdl_catalog *catalog;
   _Atomic(kdl_selector *) selectors; /* a list that only grows */
   struct kdl_module *modules;        /* binding/module.h: the newest first */
   struct kdl_kernel *kernels;        /* binding/kernel.h */
@@ -30,7 +29,7 @@ static inline pthread_mutex_t *kdl_library_lock(const kdl_library *lib) {
   return &lib->container->lock;
 }
 
-/* The library's catalog, made when first asked for. */
+/* The library's catalog with every rule, for those who explain. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 
 /* The remembered choices for a query, whose kernel is unset. */

@@ -66,7 +66,7 @@ kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *o
 static kdl_status make_request(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts, request *out_request) {
   const char *tag = kdl_environment("KDL_VARIANT_TAG");
-  request made = {.device = device};
+  request made = {.device = device, .catalog = lib->catalog};
   kdl_select_opts whole;
   kdl_status status = kdl_select_opts_read(opts, &whole);
   if (status != KDL_OK)
@@ -85,7 +85,7 @@ static kdl_status make_request(kdl_library *lib, kdl_device *device, const char 
   if (kernel)
     made.kernel = kdl_text_of(kernel);
   if (status == KDL_OK)
-    status = kdl_library_catalog(lib, &made.catalog);
+    status = kdl_fork_check();
   *out_request = made;
   return status;
 }
@@ -95,6 +95,9 @@ static kdl_status short_of_names(void) {
 }
 
 static kdl_status rank_route(const request *asked, size_t route, ranking *out_ranking) {
+  kdl_status status = kdl_catalog_compile_all(asked->catalog);
+  if (status != KDL_OK)
+    return status;
   ranking made = {
       .query = {.device = kdl_device_route(asked->device, route),
                 .policy = asked->policy,

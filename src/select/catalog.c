@@ -36,14 +36,12 @@ typedef struct {
 
 struct kdl_catalog {
   kdl_container *container;
-  catalog_image *images;
-  kdl_image_rule *rules; /* where the images are */
-  char *room;            /* for the orders */
+  _Atomic(kdl_image_rule *) rules; /* where the images are, with room for the orders behind */
   kdl_preference orders[KDL_POLICY_COUNT];
-  atomic_bool is_compiled;
   atomic_bool is_ordered[KDL_POLICY_COUNT];
   kdl_work compiling; /* or ordering */
   atomic_size_t shortages;
+  catalog_image images[];
 };
 
 static const kernel_list no_memory = {.trouble = "out of memory"};
@@ -128,23 +126,15 @@ void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rul
   kdl_image_compile(&desc, out_rule);
 }
 
-/* All in one piece: the catalog, its images, and room for their rules and the orders. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog) {
-  size_t count = container->count;
-  size_t head = sizeof(kdl_catalog) + count * sizeof(catalog_image);
-  kdl_lock(&container->lock);
-  kdl_catalog *catalog =
-      kdl_arena_alloc(&container->arena, head + count * sizeof *catalog->rules +
-                                             KDL_POLICY_COUNT * kdl_preference_size(count));
-  kdl_unlock(&container->lock);
+  kdl_catalog *catalog;
+  size_t size = sizeof *catalog + container->count * sizeof *catalog->images;
+  catalog = kdl_arena_alloc(&container->arena, size);
   if (!catalog)
-    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %zu images", container->name,
-                    count);
-  memset(catalog, 0, head);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %u images", container->name,
+                    (unsigned)container->count);
+  memset(catalog, 0, size);
   catalog->container = container;
-  catalog->images = (catalog_image *)(catalog + 1);
-  catalog->rules = (kdl_image_rule *)(catalog->images + count);
-  catalog->room = (char *)(catalog->rules + count);
   *out_catalog = catalog;
   return KDL_OK;
 }
@@ -164,6 +154,7 @@ void kdl_catalog_destroy(kdl_catalog *catalog) {
     return;
   for (size_t i = 0; i < catalog->container->count; ++i)
     free_list(atomic_load_explicit(&catalog->images[i].kernels, memory_order_relaxed));
+  free(atomic_load_explicit(&catalog->rules, memory_order_relaxed));
 }
 
 kdl_container *kdl_catalog_container(const kdl_catalog *catalog) {
@@ -179,38 +170,48 @@ const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index) {
 }
 
 /* By the thread whose work it is. */
-static void compile_all(kdl_catalog *catalog, kdl_policy policy) {
-  (void)policy;
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i)
-    kdl_catalog_compile(catalog, i, &catalog->rules[i]);
-}
-
-static void put_in_order(kdl_catalog *catalog, kdl_policy policy) {
+static kdl_image_rule *make_rules(const kdl_catalog *catalog) {
   size_t count = kdl_catalog_count(catalog);
-  catalog->orders[policy] = kdl_preference_make(
-      catalog->rules, count, policy, catalog->room + policy * kdl_preference_size(count));
+  kdl_image_rule *rules =
+      malloc(count * sizeof *rules + KDL_POLICY_COUNT * kdl_preference_size(count) + 1);
+  for (size_t i = 0; rules && i < count; ++i)
+    kdl_catalog_compile(catalog, i, &rules[i]);
+  return rules;
 }
 
-static void make_once(kdl_catalog *catalog, kdl_policy policy, atomic_bool *is_made,
-                      void (*make)(kdl_catalog *catalog, kdl_policy policy)) {
-  while (!atomic_load_explicit(is_made, memory_order_acquire)) {
+kdl_status kdl_catalog_compile_all(kdl_catalog *catalog) {
+  while (!atomic_load_explicit(&catalog->rules, memory_order_acquire)) {
     if (kdl_work_begin(&catalog->compiling) == KDL_WORK_WAITED)
       continue;
-    if (!atomic_load_explicit(is_made, memory_order_relaxed))
-      make(catalog, policy);
-    atomic_store_explicit(is_made, true, memory_order_release);
+    kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
+    if (!rules)
+      rules = make_rules(catalog);
+    atomic_store_explicit(&catalog->rules, rules, memory_order_release);
     kdl_work_end(&catalog->compiling);
+    if (!rules)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compile %zu images",
+                      catalog->container->name, kdl_catalog_count(catalog));
   }
+  return KDL_OK;
 }
 
-const kdl_image_rule *kdl_catalog_rule(kdl_catalog *catalog, size_t index) {
-  make_once(catalog, KDL_POLICY_BEST, &catalog->is_compiled, compile_all);
-  return &catalog->rules[index];
+const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index) {
+  return &atomic_load_explicit(&catalog->rules, memory_order_acquire)[index];
 }
 
 const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy) {
-  make_once(catalog, policy, &catalog->is_compiled, compile_all);
-  make_once(catalog, policy, &catalog->is_ordered[policy], put_in_order);
+  atomic_bool *is_ordered = &catalog->is_ordered[policy];
+  while (!atomic_load_explicit(is_ordered, memory_order_acquire)) {
+    if (kdl_work_begin(&catalog->compiling) == KDL_WORK_WAITED)
+      continue;
+    size_t count = kdl_catalog_count(catalog);
+    kdl_image_rule *rules = atomic_load_explicit(&catalog->rules, memory_order_relaxed);
+    char *room = (char *)(rules + count) + policy * kdl_preference_size(count);
+    if (!atomic_load_explicit(is_ordered, memory_order_relaxed))
+      catalog->orders[policy] = kdl_preference_make(rules, count, policy, room);
+    atomic_store_explicit(is_ordered, true, memory_order_release);
+    kdl_work_end(&catalog->compiling);
+  }
   return &catalog->orders[policy];
 }
 

@@ -2,8 +2,8 @@
 /*
  * The choosing side of a container: every image compiled into its rule, and which kernels it holds.
  *
- * A choice compiles the rules of images that may run, and keeps none; who asks for a rule has them
- * all compiled, once. Kernel names come from the `kdl.kernel.NAME`
+ * A choice compiles the rules of images that may run, and keeps none; who explains has them all
+ * compiled, once. Kernel names come from the `kdl.kernel.NAME`
  * keys where an image has them, and then not a byte of the image is read; otherwise they are read
  * from the image when first asked for, and kept.
  */
@@ -20,7 +20,7 @@
 
 typedef struct kdl_catalog kdl_catalog;
 
-/* Lies in the container's arena; the container must be open for as long. */
+/* Lies in the container's arena; made before another thread has the container. */
 kdl_status kdl_catalog_create(kdl_container *container, kdl_catalog **out_catalog);
 void kdl_catalog_destroy(kdl_catalog *catalog);
 
@@ -28,11 +28,14 @@ kdl_container *kdl_catalog_container(const kdl_catalog *catalog);
 size_t kdl_catalog_count(const kdl_catalog *catalog);
 const kdl_image *kdl_catalog_image(const kdl_catalog *catalog, size_t index);
 
+/* Compiles every image's rule, where that has not happened yet: comes before the next two. */
+kdl_status kdl_catalog_compile_all(kdl_catalog *catalog);
+
 /* Every image's rule, in the order of a policy; made when first asked for. */
 const kdl_preference *kdl_catalog_order(kdl_catalog *catalog, kdl_policy policy);
 
-/* One image's rule; all are compiled when first asked for. */
-const kdl_image_rule *kdl_catalog_rule(kdl_catalog *catalog, size_t index);
+/* One image's rule. */
+const kdl_image_rule *kdl_catalog_rule(const kdl_catalog *catalog, size_t index);
 
 /* The same, compiled for the caller alone. */
 void kdl_catalog_compile(const kdl_catalog *catalog, size_t index, kdl_image_rule *out_rule);

@@ -21,6 +21,8 @@ static kdl_status open_library(const char *path, const kdl_select_device *device
   kdl_status status = kdl_search_open(path, path, &library->container);
   if (status == KDL_OK)
     status = kdl_catalog_create(library->container, &library->catalog);
+  if (status == KDL_OK)
+    status = kdl_catalog_compile_all(library->catalog);
   if (status != KDL_OK)
     return status;
   size_t images = library->container->count;

@@ -10,6 +10,7 @@
  */
 #include "cache/inspect.h"
 #include "measure/harness.h"
+#include "measure/must.h"
 #include "system/loader.h"
 
 #include <kdl/kdl.h>
@@ -44,16 +45,6 @@ static subject subjects[] = {
 };
 enum { subject_count = sizeof subjects / sizeof *subjects };
 
-static void die(const char *what) {
-  fprintf(stderr, "bench cache: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK)
-    die(what);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Libraries                                                                                    */
 
@@ -65,7 +56,7 @@ static uint8_t *read_padded(const char *path, size_t least, size_t *out_size) {
   if (file)
     fclose(file);
   if (!size)
-    die(path);
+    bench_die(path);
   while (size < least && size < limit_data) {
     data[size] = (uint8_t)(size * 7);
     ++size;
@@ -89,18 +80,18 @@ static void add(kdl_writer *writer, kdl_image_kind kind, const char *key, const 
                             .pair_count = 3,
                             .data = data,
                             .data_size = size};
-  must(kdl_writer_add(writer, &image), "pack");
+  bench_must(kdl_writer_add(writer, &image), "pack");
 }
 
 static void pack(subject *its, way which, const uint8_t *data, size_t size) {
   kdl_writer *writer;
   uint8_t *ukernel = calloc(1, its->ukernel_size + 1);
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "pack");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "pack");
   add(writer, which == way_ready ? KDL_IMAGE_OBJECT : KDL_IMAGE_BITCODE, "kdl.kernel.mark", data,
       size);
   for (int i = 0; its->ukernel_size && i < ukernel_count; ++i)
     add(writer, KDL_IMAGE_BITCODE, "kdl.ukernel.some", ukernel, its->ukernel_size);
-  must(kdl_writer_finish(writer, &its->libraries[which], &its->sizes[which]), "pack");
+  bench_must(kdl_writer_finish(writer, &its->libraries[which], &its->sizes[which]), "pack");
   kdl_writer_destroy(writer);
   free(ukernel);
 }
@@ -114,12 +105,12 @@ static double use_once(const subject *its, way which) {
   kdl_library *lib;
   kdl_kernel *kernel;
   kdl_device *device;
-  must(kdl_device_find("host", &device), "device");
-  must(kdl_open_memory(its->libraries[library], its->sizes[library], NULL, &lib), "open");
+  bench_must(kdl_device_find("host", &device), "device");
+  bench_must(kdl_open_memory(its->libraries[library], its->sizes[library], NULL, &lib), "open");
   setenv("KDL_CACHE", which == way_linked ? "off" : "on", 1);
   double start = bench_now_ns();
-  must(kdl_sym(lib, device, "mark", NULL, &kernel), "kdl_sym");
-  must(kdl_prefetch(kernel), "kdl_prefetch");
+  bench_must(kdl_sym(lib, device, "mark", NULL, &kernel), "kdl_sym");
+  bench_must(kdl_prefetch(kernel), "kdl_prefetch");
   double took = bench_now_ns() - start;
   kdl_close(lib);
   return took;
@@ -138,7 +129,7 @@ static double use_in_process(const char *self, const subject *its, const char *h
   snprintf(command, sizeof command, "'%s' --once %s %s", self, its->name, how);
   FILE *from = popen(command, "r"); /* NOLINT(bugprone-command-processor,cert-env33-c): of ours */
   if (!from || !fgets(line, sizeof line, from) || pclose(from) != 0)
-    die(command);
+    bench_die(command);
   return strtod(line, NULL);
 }
 
@@ -193,7 +184,7 @@ static void prepare(void) {
     snprintf(path, sizeof path, "%s/%s.so", getenv("KDL_CACHE_DIR"), its->name);
     FILE *file = access(path, R_OK) != 0 ? fopen(path, "wbe") : NULL;
     if (file && (fwrite(image, 1, image_size, file) != image_size || fclose(file) != 0))
-      die(path);
+      bench_die(path);
     if (its->is_fake)
       setenv("KDL_FAKE_LD_IMAGE", path, 1);
     pack(its, way_cached, caller, its->caller_size);
@@ -230,7 +221,7 @@ int main(int argc, char **argv) {
   size_t blocks = argc > 1 && argv[1][0] != '-' ? strtoul(argv[1], NULL, 10) : 200;
   bool is_child = argc == 4;
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || (!is_child && !mkdtemp(folder)))
-    die("set-up");
+    bench_die("set-up");
   if (!is_child)
     setenv("KDL_CACHE_DIR", folder, 1);
   prepare();

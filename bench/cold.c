@@ -5,17 +5,12 @@
  *
  *     bench_cold cuda
  */
+#include "measure/must.h"
+
 #include <kdl/kdl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK) {
-    fprintf(stderr, "bench cold: %s: %s\n", what, kdl_error_message());
-    exit(1);
-  }
-}
 
 /* Not inlined and not renamed, so that callgrind can tell them apart. */
 #if defined(__clang__)
@@ -25,11 +20,11 @@ static void must(kdl_status status, const char *what) {
 #endif
 
 STEP step_find(const char *name, kdl_device **out_device) {
-  must(kdl_device_find(name, out_device), "kdl_device_find");
+  bench_must(kdl_device_find(name, out_device), "kdl_device_find");
 }
 
 STEP step_queue(kdl_device *device, kdl_queue **out_queue) {
-  must(kdl_queue_create(device, NULL, out_queue), "kdl_queue_create");
+  bench_must(kdl_queue_create(device, NULL, out_queue), "kdl_queue_create");
 }
 
 int main(int argc, char **argv) {

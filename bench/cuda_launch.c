@@ -12,6 +12,7 @@
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
+#include "measure/must.h"
 
 #include "backends/cuda/driver.h"
 #include "peers/peer.h"
@@ -53,23 +54,6 @@ typedef struct {
   bool present;
   _Alignas(16) char state[PEER_STATE_LIMIT];
 } guest;
-
-static void die(const char *what) {
-  fprintf(stderr, "bench cuda_launch: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK)
-    die(what);
-}
-
-static void must_cuda(int error, const char *what) {
-  if (error != KDL_CUDA_SUCCESS) {
-    fprintf(stderr, "bench cuda_launch: %s: CUDA error %d\n", what, error);
-    exit(1);
-  }
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launching. Not inlined, so that callgrind can tell them apart.                                */
@@ -115,11 +99,11 @@ CASE launch_items(void *context) {
 }
 
 static void sync_raw(const subject *at) {
-  must_cuda(kdl_cuda.stream_sync(at->stream), "cuStreamSynchronize");
+  bench_must_call(kdl_cuda.stream_sync(at->stream), "cuStreamSynchronize");
 }
 
 static void sync_kdl(const subject *at) {
-  must(kdl_sync(at->queue), "kdl_sync");
+  bench_must(kdl_sync(at->queue), "kdl_sync");
 }
 
 #define QUEUED(name, launch, sync)                                                                 \
@@ -141,12 +125,12 @@ static void queued_null(void *context) {
   const subject *at = context;
   for (int i = 0; i < queued; ++i)
     launch_kdl_null(context);
-  must(kdl_sync(at->null_queue), "kdl_sync");
+  bench_must(kdl_sync(at->null_queue), "kdl_sync");
 }
 
 static void idle_sync(void *context) {
   (void)context;
-  must_cuda(kdl_cuda.context_sync(), "cuCtxSynchronize");
+  bench_must_call(kdl_cuda.context_sync(), "cuCtxSynchronize");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -157,13 +141,6 @@ static void must_peer(bool well, const guest *at) {
     fprintf(stderr, "bench cuda_launch: %s: %s\n", at->what->name, peer_error());
     exit(1);
   }
-}
-
-static bool run_steps(guest *at, const peer_step *steps) {
-  bool well = true;
-  for (; well && steps->run; ++steps)
-    well = steps->run(at->state);
-  return well;
 }
 
 static void queued_guest(void *context) {
@@ -184,20 +161,20 @@ static void waited_guest(void *context) {
 /* A second state loads, so that what the first one launches stays. */
 static void load_guest(void *context) {
   guest at = *(guest *)context;
-  must_peer(run_steps(&at, at.what->load) && at.what->unload(at.state), &at);
+  must_peer(peer_run_steps(at.what->load, at.state) && at.what->unload(at.state), &at);
 }
 
 static void use_guest(void *context) {
   guest at = *(guest *)context;
-  must_peer(run_steps(&at, at.what->load) && at.what->arguments(at.state) &&
+  must_peer(peer_run_steps(at.what->load, at.state) && at.what->arguments(at.state) &&
                 at.what->launch(at.state) && at.what->sync(at.state) && at.what->unload(at.state),
             &at);
 }
 
 /* What a process does that launches once. */
 static bool start_guest(guest *at) {
-  return at->what->open(at->state, at->job) && run_steps(at, at->what->start) &&
-         run_steps(at, at->what->load);
+  return at->what->open(at->state, at->job) && peer_run_steps(at->what->start, at->state) &&
+         peer_run_steps(at->what->load, at->state);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -206,19 +183,19 @@ static bool start_guest(guest *at) {
 static void load_raw(void *context) {
   const subject *at = context;
   void *module, *function;
-  must_cuda(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
-  must_cuda(kdl_cuda.module_function(&function, module, kernel_name), "cuModuleGetFunction");
-  must_cuda(kdl_cuda.module_unload(module), "cuModuleUnload");
+  bench_must_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
+  bench_must_call(kdl_cuda.module_function(&function, module, kernel_name), "cuModuleGetFunction");
+  bench_must_call(kdl_cuda.module_unload(module), "cuModuleUnload");
 }
 
 static void load_raw_free(void *context) {
   const subject *at = context;
   void *library, *kernel, *function;
-  must_cuda(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
-            "cuLibraryLoadData");
-  must_cuda(kdl_cuda.library_kernel(&kernel, library, kernel_name), "cuLibraryGetKernel");
-  must_cuda(kdl_cuda.kernel_function(&function, kernel), "cuKernelGetFunction");
-  must_cuda(kdl_cuda.library_unload(library), "cuLibraryUnload");
+  bench_must_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
+                  "cuLibraryLoadData");
+  bench_must_call(kdl_cuda.library_kernel(&kernel, library, kernel_name), "cuLibraryGetKernel");
+  bench_must_call(kdl_cuda.kernel_function(&function, kernel), "cuKernelGetFunction");
+  bench_must_call(kdl_cuda.library_unload(library), "cuLibraryUnload");
 }
 
 /* The backend alone: what the runtime calls. */
@@ -229,7 +206,7 @@ static void load_backend(void *context) {
   if (!table) {
     table = kdl_backend_serving(KDL_BACKEND_CUDA);
     kdl_backend_device desc = {.size = sizeof desc, .spec = "cuda"};
-    must(table->device_open(&desc, &device), "device");
+    bench_must(table->device_open(&desc, &device), "device");
   }
   kdl_backend_image image = {.size = sizeof image,
                              .kind = KDL_IMAGE_CUBIN,
@@ -240,8 +217,8 @@ static void load_backend(void *context) {
   kdl_kernel_request request = {.size = sizeof request, .name = kernel_name, .block = {128, 1, 1}};
   kdl_backend_kernel kernel = {.size = sizeof kernel};
   void *module;
-  must(table->module_load(device, &image, &module), "module_load");
-  must(table->kernel_find(device, module, &request, &kernel), "kernel_find");
+  bench_must(table->module_load(device, &image, &module), "module_load");
+  bench_must(table->kernel_find(device, module, &request, &kernel), "kernel_find");
   table->module_unload(device, module);
 }
 
@@ -278,9 +255,9 @@ static void make_library(subject *at) {
                             .pair_count = 3,
                             .data = at->image,
                             .data_size = at->image_size};
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  must(kdl_writer_add(writer, &image), "writer");
-  must(kdl_writer_finish(writer, &at->data, &at->data_size), "writer");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_must(kdl_writer_add(writer, &image), "writer");
+  bench_must(kdl_writer_finish(writer, &at->data, &at->data_size), "writer");
   kdl_writer_destroy(writer);
 }
 
@@ -308,26 +285,27 @@ static peer_job job_of(const subject *at) {
 
 static void open_kdl(subject *at) {
   at->desc = kdl_grid(16, 1, 1);
-  must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
-  must(kdl_open_memory(at->data, at->data_size, NULL, &at->lib), "open");
-  must(kdl_sym(at->lib, at->device, kernel_name, NULL, &at->kernel), "sym");
-  must(kdl_prefetch(at->kernel), "load");
+  bench_must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
+  bench_must(kdl_open_memory(at->data, at->data_size, NULL, &at->lib), "open");
+  bench_must(kdl_sym(at->lib, at->device, kernel_name, NULL, &at->kernel), "sym");
+  bench_must(kdl_prefetch(at->kernel), "load");
 }
 
 /* The raw side uses the same context and stream. */
 static void open_raw(subject *at) {
   void *module, *library;
-  must(kdl_queue_adopt(at->device, NULL, &at->null_queue), "adopt");
-  must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &at->context), "context");
-  must(kdl_queue_native(at->queue, &at->stream), "stream");
-  must_cuda(kdl_cuda.context_push(at->context), "cuCtxPushCurrent");
-  must_cuda(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
-  must_cuda(kdl_cuda.module_function(&at->function, module, kernel_name), "cuModuleGetFunction");
+  bench_must(kdl_queue_adopt(at->device, NULL, &at->null_queue), "adopt");
+  bench_must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &at->context), "context");
+  bench_must(kdl_queue_native(at->queue, &at->stream), "stream");
+  bench_must_call(kdl_cuda.context_push(at->context), "cuCtxPushCurrent");
+  bench_must_call(kdl_cuda.module_load(&module, at->image, 0, NULL, NULL), "cuModuleLoadDataEx");
+  bench_must_call(kdl_cuda.module_function(&at->function, module, kernel_name),
+                  "cuModuleGetFunction");
   if (kdl_cuda.library_load) {
-    must_cuda(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
-              "cuLibraryLoadData");
-    must_cuda(kdl_cuda.library_kernel(&at->free_kernel, library, kernel_name),
-              "cuLibraryGetKernel");
+    bench_must_call(kdl_cuda.library_load(&library, at->image, NULL, NULL, 0, NULL, NULL, 0),
+                    "cuLibraryLoadData");
+    bench_must_call(kdl_cuda.library_kernel(&at->free_kernel, library, kernel_name),
+                    "cuLibraryGetKernel");
   }
 }
 
@@ -347,7 +325,7 @@ static int run_cold(const char *name, const char *library) {
   job.library = library;
   process.job = &job;
   must_peer(start_guest(&process) && process.what->arguments(process.state) &&
-                process.what->launch(process.state) && process.what->result(process.state),
+                process.what->launch(process.state) && peer_result(process.what, process.state),
             &process);
   return 0;
 }
@@ -362,7 +340,7 @@ static double time_process(const char *name, const char *library) {
   int status = 1;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    die(name);
+    bench_die(name);
   return bench_now_ns() - start;
 }
 
@@ -372,7 +350,7 @@ static void measure_cold(const char *const *names, size_t count, size_t rounds, 
   char library[] = "/tmp/kdl-bench-XXXXXX";
   int file = mkstemp(library);
   if (file < 0 || write(file, at->data, at->data_size) != (ssize_t)at->data_size)
-    die(library);
+    bench_die(library);
   close(file);
   *out_run = (bench_run){.cases = count, .blocks = rounds};
   for (size_t i = 0; i < count; ++i)
@@ -418,7 +396,7 @@ static void report(const char *title, const bench_case *cases, size_t count, siz
 
 /* Directly with the very handles that libkdl has, so that the driver does the same for both. */
 static int run_count(subject *at, long count, const char *which) {
-  must(kdl_kernel_native(at->kernel, &at->free_kernel), "native");
+  bench_must(kdl_kernel_native(at->kernel, &at->free_kernel), "native");
   static const bench_case named[] = {{"direct", launch_direct_free, NULL},
                                      {"launch", launch_kdl, NULL},
                                      {"null", launch_kdl_null, NULL},

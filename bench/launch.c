@@ -10,6 +10,7 @@
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
+#include "measure/must.h"
 #include "peers/peer.h"
 
 #include <kdl/host_abi.h>
@@ -32,16 +33,6 @@ typedef struct {
   kdl_host_function *plain;
   kdl_launch_desc desc; /* a program that launches often has it ready */
 } subject;
-
-static void die(const char *what) {
-  fprintf(stderr, "bench launch: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK)
-    die(what);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* The cases. Not inlined, so that callgrind can tell them apart. */
@@ -152,7 +143,7 @@ typedef struct {
 CASE host_omp(void *context) {
   guest *at = context;
   if (!at->what->launch(at->state))
-    die(peer_error());
+    bench_die(peer_error());
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -177,24 +168,24 @@ static kdl_library *null_library(void) {
                             .pair_count = 3,
                             .data = "image",
                             .data_size = 5};
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  must(kdl_writer_add(writer, &image), "writer");
-  must(kdl_writer_finish(writer, &data, &size), "writer");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_must(kdl_writer_add(writer, &image), "writer");
+  bench_must(kdl_writer_finish(writer, &data, &size), "writer");
   kdl_writer_destroy(writer);
-  must(kdl_open_memory(data, size, NULL, &lib), "open");
+  bench_must(kdl_open_memory(data, size, NULL, &lib), "open");
   return lib;
 }
 
 static subject null_subject(void) {
   subject made = {.desc = kdl_grid(16, 1, 1)};
   kdl_device *device = kdl_device_at(0);
-  must(kdl_queue_create(device, NULL, &made.queue), "queue");
-  must(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
-  must(kdl_prefetch(made.kernel), "load");
-  must(kdl_kernel_native(made.kernel, &made.function), "native");
+  bench_must(kdl_queue_create(device, NULL, &made.queue), "queue");
+  bench_must(kdl_sym(null_library(), device, "k", NULL, &made.kernel), "kernel");
+  bench_must(kdl_prefetch(made.kernel), "load");
+  bench_must(kdl_kernel_native(made.kernel, &made.function), "native");
   made.direct = dlsym(dlopen(KDL_NULL_BACKEND, RTLD_NOW), "null_launch");
   if (!made.direct)
-    die("null_launch");
+    bench_die("null_launch");
   return made;
 }
 
@@ -203,11 +194,11 @@ static subject host_subject(void) {
   kdl_library *lib;
   kdl_device *device;
   void *function;
-  must(kdl_open(KDL_HOST_IMAGE, NULL, &lib), "open");
-  must(kdl_device_find("host", &device), "host");
-  must(kdl_queue_create(device, NULL, &made.queue), "queue");
-  must(kdl_sym(lib, device, "nothing", NULL, &made.kernel), "kernel");
-  must(kdl_kernel_native(made.kernel, &function), "native");
+  bench_must(kdl_open(KDL_HOST_IMAGE, NULL, &lib), "open");
+  bench_must(kdl_device_find("host", &device), "host");
+  bench_must(kdl_queue_create(device, NULL, &made.queue), "queue");
+  bench_must(kdl_sym(lib, device, "nothing", NULL, &made.kernel), "kernel");
+  bench_must(kdl_kernel_native(made.kernel, &function), "native");
   memcpy(&made.plain, &function, sizeof made.plain);
   return made;
 }
@@ -217,12 +208,8 @@ static bool open_omp(guest *at) {
   if (!*KDL_PEER_OMP)
     return peer_fail("built without clang-22, libomp-22-dev or liboffload-22-dev");
   at->what = peer_open(KDL_PEER_OMP);
-  bool well = at->what && at->what->open(at->state, &at->job);
-  for (const peer_step *step = well ? at->what->start : NULL; well && step->run; ++step)
-    well = step->run(at->state);
-  for (const peer_step *step = well ? at->what->load : NULL; well && step->run; ++step)
-    well = step->run(at->state);
-  return well;
+  return at->what && at->what->open(at->state, &at->job) &&
+         peer_run_steps(at->what->start, at->state) && peer_run_steps(at->what->load, at->state);
 }
 
 static void report(const char *title, const bench_case *cases, size_t count, size_t blocks) {

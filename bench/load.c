@@ -6,19 +6,14 @@
  *     bench_load N              a library of one image
  *     bench_load N FILE KERNEL  the library in FILE
  */
+#include "measure/must.h"
+
 #include <kdl/kdl.h>
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK) {
-    fprintf(stderr, "bench load: %s: %s\n", what, kdl_error_message());
-    exit(1);
-  }
-}
 
 static kdl_string text_of(const char *words) {
   return (kdl_string){words, strlen(words)};
@@ -37,9 +32,9 @@ static void pack(const void *image, size_t image_size, void **out_data, size_t *
                           .data = image,
                           .data_size = image_size};
   kdl_writer *writer;
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
-  must(kdl_writer_add(writer, &row), "kdl_writer_add");
-  must(kdl_writer_finish(writer, out_data, out_size), "kdl_writer_finish");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
+  bench_must(kdl_writer_add(writer, &row), "kdl_writer_add");
+  bench_must(kdl_writer_finish(writer, out_data, out_size), "kdl_writer_finish");
   kdl_writer_destroy(writer);
 }
 
@@ -51,15 +46,15 @@ static void pack(const void *image, size_t image_size, void **out_data, size_t *
 #endif
 
 STEP step_open(const void *data, size_t size, kdl_library **out_lib) {
-  must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
+  bench_must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
 }
 
 STEP step_select(kdl_library *lib, kdl_device *device, const char *name, kdl_kernel **out_kernel) {
-  must(kdl_sym(lib, device, name, NULL, out_kernel), "kdl_sym");
+  bench_must(kdl_sym(lib, device, name, NULL, out_kernel), "kdl_sym");
 }
 
 STEP step_load(kdl_kernel *kernel) {
-  must(kdl_prefetch(kernel), "kdl_prefetch");
+  bench_must(kdl_prefetch(kernel), "kdl_prefetch");
 }
 
 STEP step_close(kdl_library *lib) {
@@ -90,8 +85,8 @@ int main(int argc, char **argv) {
     pack(file, file_size, &packed, &size);
   kdl_device *device;
   kdl_queue *queue; /* opens the device */
-  must(kdl_device_find("cuda", &device), "kdl_device_find");
-  must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
+  bench_must(kdl_device_find("cuda", &device), "kdl_device_find");
+  bench_must(kdl_queue_create(device, NULL, &queue), "kdl_queue_create");
   for (long left = argc > 1 ? strtol(argv[1], NULL, 10) : 1; left > 0; --left) {
     kdl_library *lib;
     kdl_kernel *kernel;

@@ -9,6 +9,7 @@
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
+#include "measure/must.h"
 
 #include "backends/opencl/driver.h"
 
@@ -32,23 +33,6 @@ typedef struct {
   const void *pointers[most_arguments];
   kdl_args args;
 } subject;
-
-static void die(const char *what) {
-  fprintf(stderr, "bench opencl_launch: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK)
-    die(what);
-}
-
-static void must_cl(int32_t error, const char *what) {
-  if (error != KDL_CL_SUCCESS) {
-    fprintf(stderr, "bench opencl_launch: %s: OpenCL error %d\n", what, error);
-    exit(1);
-  }
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
@@ -122,29 +106,29 @@ static void open_library(subject *at, const char *source, const char *name) {
                             .pair_count = 3,
                             .data = source,
                             .data_size = strlen(source)};
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
-  must(kdl_writer_add(writer, &image), "writer");
-  must(kdl_writer_finish(writer, &data, &size), "writer");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "writer");
+  bench_must(kdl_writer_add(writer, &image), "writer");
+  bench_must(kdl_writer_finish(writer, &data, &size), "writer");
   kdl_writer_destroy(writer);
-  must(kdl_open_memory(data, size, NULL, &at->lib), "open");
+  bench_must(kdl_open_memory(data, size, NULL, &at->lib), "open");
 }
 
 /* The raw side uses the same context and queue. */
 static void open_raw(subject *at, const char *source, const char *name, unsigned count) {
   void *context, *device;
   int32_t error;
-  must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &context), "context");
-  must(kdl_device_native(at->device, KDL_NATIVE_DEVICE, &device), "device");
-  must(kdl_queue_native(at->queue, &at->native_queue), "queue");
+  bench_must(kdl_device_native(at->device, KDL_NATIVE_CONTEXT, &context), "context");
+  bench_must(kdl_device_native(at->device, KDL_NATIVE_DEVICE, &device), "device");
+  bench_must(kdl_queue_native(at->queue, &at->native_queue), "queue");
   size_t length = strlen(source);
   void *program = kdl_opencl.program_source(context, 1, &source, &length, &error);
-  must_cl(error, "clCreateProgramWithSource");
-  must_cl(kdl_opencl.program_build(program, 1, &device, "", NULL, NULL), "clBuildProgram");
+  bench_must_call(error, "clCreateProgramWithSource");
+  bench_must_call(kdl_opencl.program_build(program, 1, &device, "", NULL, NULL), "clBuildProgram");
   at->native_kernel = kdl_opencl.kernel_create(program, name, &error);
-  must_cl(error, "clCreateKernel");
+  bench_must_call(error, "clCreateKernel");
   for (unsigned i = 0; i < count; ++i)
-    must_cl(kdl_opencl.set_arg(at->native_kernel, i, sizeof at->values[i], &at->values[i]),
-            "clSetKernelArg");
+    bench_must_call(kdl_opencl.set_arg(at->native_kernel, i, sizeof at->values[i], &at->values[i]),
+                    "clSetKernelArg");
 }
 
 static void open_subject(subject *at, unsigned count) {
@@ -155,10 +139,10 @@ static void open_subject(subject *at, unsigned count) {
     at->pointers[i] = &at->values[i];
   at->args = (kdl_args){count, at->pointers, NULL};
   at->desc = kdl_grid(1, 1, 1);
-  must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
+  bench_must(kdl_queue_create(at->device, NULL, &at->queue), "queue");
   open_library(at, source, name);
-  must(kdl_sym(at->lib, at->device, name, NULL, &at->kernel), "sym");
-  must(kdl_prefetch(at->kernel), "load");
+  bench_must(kdl_sym(at->lib, at->device, name, NULL, &at->kernel), "sym");
+  bench_must(kdl_prefetch(at->kernel), "load");
   open_raw(at, source, name, count);
   launch_kdl(at);
 }
@@ -167,7 +151,7 @@ static void open_subject(subject *at, unsigned count) {
 /* Times                                                                                        */
 
 static void sync(const subject *at) {
-  must(kdl_sync(at->queue), "kdl_sync");
+  bench_must(kdl_sync(at->queue), "kdl_sync");
 }
 
 #define QUEUED(name, launch)                                                                       \

@@ -10,6 +10,7 @@
  */
 #define KDL_CHECK_ARGUMENTS 0 /* as a program built for release has it */
 #include "measure/harness.h"
+#include "measure/must.h"
 
 #include "backends/hip/driver.h"
 #include "backends/level_zero/driver.h"
@@ -33,13 +34,6 @@ typedef struct {
   void *native_kernels[kernel_count];
   void *native_queue;
 } subject;
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK) {
-    fprintf(stderr, "bench vendor_launch: %s: %s\n", what, kdl_error_message());
-    exit(1);
-  }
-}
 
 #define keep(result) bench_keep((const void *)(uintptr_t)(result))
 
@@ -238,11 +232,11 @@ static void open_keys(bool is_source, kdl_library **out_lib) {
   kdl_writer *writer;
   void *data;
   size_t size;
-  must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
-  must(kdl_writer_add(writer, &image), "kdl_writer_add");
-  must(kdl_writer_finish(writer, &data, &size), "kdl_writer_finish");
+  bench_must(kdl_writer_create(KDL_FORMAT_V1, &writer), "kdl_writer_create");
+  bench_must(kdl_writer_add(writer, &image), "kdl_writer_add");
+  bench_must(kdl_writer_finish(writer, &data, &size), "kdl_writer_finish");
   kdl_writer_destroy(writer);
-  must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
+  bench_must(kdl_open_memory(data, size, NULL, out_lib), "kdl_open_memory");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -254,19 +248,19 @@ static void open_subject(subject *at, const char *backend) {
   bool is_hip = strcmp(backend, "hip") == 0;
   kdl_device *device;
   kdl_library *lib;
-  must(kdl_device_find(backend, &device), "kdl_device_find");
+  bench_must(kdl_device_find(backend, &device), "kdl_device_find");
   if (is_hip)
-    must(kdl_open(KDL_BENCH_HSACO, NULL, &lib), "kdl_open");
+    bench_must(kdl_open(KDL_BENCH_HSACO, NULL, &lib), "kdl_open");
   else
     open_keys(strcmp(backend, "opencl") == 0, &lib);
-  must(kdl_queue_create(device, NULL, &at->queue), "kdl_queue_create");
-  must(kdl_queue_native(at->queue, &at->native_queue), "kdl_queue_native");
+  bench_must(kdl_queue_create(device, NULL, &at->queue), "kdl_queue_create");
+  bench_must(kdl_queue_native(at->queue, &at->native_queue), "kdl_queue_native");
   for (int i = 0; i < 4; ++i)
-    must(kdl_alloc(device, 1024, &at->x[i]), "kdl_alloc");
+    bench_must(kdl_alloc(device, 1024, &at->x[i]), "kdl_alloc");
   for (int i = 0; i < kernel_count; ++i) {
-    must(kdl_sym(lib, device, names[is_hip][i], NULL, &at->kernels[i]), "kdl_sym");
-    must(kdl_prefetch(at->kernels[i]), "kdl_prefetch");
-    must(kdl_kernel_native(at->kernels[i], &at->native_kernels[i]), "kdl_kernel_native");
+    bench_must(kdl_sym(lib, device, names[is_hip][i], NULL, &at->kernels[i]), "kdl_sym");
+    bench_must(kdl_prefetch(at->kernels[i]), "kdl_prefetch");
+    bench_must(kdl_kernel_native(at->kernels[i], &at->native_kernels[i]), "kdl_kernel_native");
   }
   at->desc = kdl_grid(1, 1, 1);
   at->desc.block[0] = group;

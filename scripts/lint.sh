@@ -36,7 +36,7 @@ printf '%s\0' "${analysed[@]}" |
 
 if command -v shellcheck >/dev/null; then
   echo "shellcheck: ${#shell_files[@]} files"
-  shellcheck "${shell_files[@]}"
+  shellcheck -x "${shell_files[@]}"
 else
   echo "shellcheck: not found, skipped (Debian: shellcheck)"
 fi

@@ -65,7 +65,7 @@ static const kdl_driver_symbol symbols[] = {
 #undef NEEDED
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   runtime_api cuda;
   void *fat; /* the container around the image */
   fat_wrapper wrapper;
@@ -73,7 +73,6 @@ typedef struct {
   char host_function; /* its address is what nvcc would use the stub's for */
   void *stream;
   void *buffer;
-  peer_args args;
 } runtime_state;
 _Static_assert(sizeof(runtime_state) <= PEER_STATE_LIMIT, "fits");
 
@@ -125,8 +124,7 @@ static bool wrap(runtime_state *at, const peer_job *job) {
 
 static bool open(void *state, const peer_job *job) {
   runtime_state *at = state;
-  at->job = job;
-  return peer_args_fit(job) && wrap(at, job);
+  return peer_open_head(state, job) && wrap(at, job);
 }
 
 static void close_state(void *state) {
@@ -152,15 +150,17 @@ static bool init(void *state) {
 
 static bool get_context(void *state) {
   runtime_state *at = state;
+  const peer_job *job = at->head.job;
   enum { non_blocking = 1 };
-  return done(at, at->cuda.set_device((int)peer_ordinal(at->job->device)), "cudaSetDevice") &&
-         done(at, at->cuda.stream_create(&at->stream, non_blocking), "cudaStreamCreateWithFlags") &&
-         (!at->job->buffer_size ||
-          done(at, at->cuda.alloc(&at->buffer, at->job->buffer_size), "cudaMalloc")) &&
-         (!at->job->buffer_data || done(at,
-                                        at->cuda.copy(at->buffer, at->job->buffer_data,
-                                                      at->job->buffer_size, to_device, at->stream),
-                                        "cudaMemcpyAsync"));
+  if (!done(at, at->cuda.set_device((int)peer_ordinal(job->device)), "cudaSetDevice") ||
+      !done(at, at->cuda.stream_create(&at->stream, non_blocking), "cudaStreamCreateWithFlags") ||
+      (job->buffer_size && !done(at, at->cuda.alloc(&at->buffer, job->buffer_size), "cudaMalloc")))
+    return false;
+  at->head.buffer = (uintptr_t)at->buffer;
+  return !job->buffer_data ||
+         done(at,
+              at->cuda.copy(at->buffer, job->buffer_data, job->buffer_size, to_device, at->stream),
+              "cudaMemcpyAsync");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -169,8 +169,8 @@ static bool get_context(void *state) {
 static bool add_fat_binary(void *state) {
   runtime_state *at = state;
   at->handle = at->cuda.add(&at->wrapper);
-  at->cuda.add_function(at->handle, &at->host_function, (char *)(uintptr_t)at->job->kernel,
-                        at->job->kernel, -1, NULL, NULL, NULL, NULL, NULL);
+  at->cuda.add_function(at->handle, &at->host_function, (char *)(uintptr_t)at->head.job->kernel,
+                        at->head.job->kernel, -1, NULL, NULL, NULL, NULL, NULL);
   at->cuda.add_end(at->handle);
   return true;
 }
@@ -191,19 +191,13 @@ static bool unload(void *state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launch                                                                                       */
 
-static bool arguments(void *state) {
-  runtime_state *at = state;
-  peer_args_fill(at->job, (uintptr_t)at->buffer, &at->args);
-  return true;
-}
-
 static bool launch(void *state) {
   runtime_state *at = state;
-  const uint32_t *grid = at->job->grid;
-  const uint32_t *block = at->job->block;
+  const uint32_t *grid = at->head.job->grid;
+  const uint32_t *block = at->head.job->block;
   return done(at,
               at->cuda.launch(&at->host_function, (dimensions){grid[0], grid[1], grid[2]},
-                              (dimensions){block[0], block[1], block[2]}, at->args.pointers, 0,
+                              (dimensions){block[0], block[1], block[2]}, at->head.args.pointers, 0,
                               at->stream),
               "cudaLaunchKernel");
 }
@@ -213,36 +207,24 @@ static bool sync(void *state) {
   return done(at, at->cuda.stream_sync(at->stream), "cudaStreamSynchronize");
 }
 
-static bool result(void *state) {
+static bool read_back(void *state, void *byte) {
   runtime_state *at = state;
-  char byte;
-  if (at->job->buffer_size &&
-      !done(at, at->cuda.copy(&byte, at->buffer, sizeof byte, to_host, at->stream),
-            "cudaMemcpyAsync"))
-    return false;
-  return sync(state);
+  return done(at, at->cuda.copy(byte, at->buffer, 1, to_host, at->stream), "cudaMemcpyAsync");
 }
 
 const peer peer_cudart = {
     .name = "cudart",
     .what = "the CUDA runtime, a registered fat binary",
     .backend = "cuda",
-    .state_size = sizeof(runtime_state),
     .open = open,
     .close = close_state,
-    .start =
-        (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_runtime},
-                            {KDL_LAYER_INIT, "cudaGetDeviceCount", init},
-                            {KDL_LAYER_CONTEXT,
-                             "cudaSetDevice, cudaStreamCreateWithFlags, cudaMalloc", get_context},
-                            {.run = NULL}},
-    .load = (const peer_step[]){{KDL_LAYER_OPEN, "__cudaRegisterFatBinary", add_fat_binary},
-                                {KDL_LAYER_LOAD, "cudaFuncGetAttributes", load},
-                                {.run = NULL}},
+    .start = {{KDL_LAYER_DLOPEN, load_runtime},
+              {KDL_LAYER_INIT, init},
+              {KDL_LAYER_CONTEXT, get_context}},
+    .load = {{KDL_LAYER_OPEN, add_fat_binary}, {KDL_LAYER_LOAD, load}},
     .unload = unload,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"pointers", "cudaLaunchKernel", "cudaStreamSynchronize"},
+    .read = read_back,
 };

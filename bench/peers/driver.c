@@ -9,14 +9,12 @@
 #include <string.h>
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   kdl_cuda_api cuda;
   void *context;
   void *stream;
   void *code; /* CUmodule or CUlibrary */
   void *function;
-  uint64_t buffer;
-  peer_args args;
 } driver_state;
 _Static_assert(sizeof(driver_state) <= PEER_STATE_LIMIT, "fits");
 
@@ -26,12 +24,6 @@ static bool done(const driver_state *at, int error, const char *call) {
   const char *name = NULL;
   at->cuda.error_name(error, &name);
   return peer_fail("%s: %s (%d)", call, name ? name : "unknown error", error);
-}
-
-static bool open(void *state, const peer_job *job) {
-  driver_state *at = state;
-  at->job = job;
-  return peer_args_fit(job);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -58,16 +50,18 @@ static bool get_context(void *state) {
   driver_state *at = state;
   const kdl_cuda_api *cuda = &at->cuda;
   int device;
-  return done(at, cuda->device_get(&device, (int)peer_ordinal(at->job->device)), "cuDeviceGet") &&
+  return done(at, cuda->device_get(&device, (int)peer_ordinal(at->head.job->device)),
+              "cuDeviceGet") &&
          done(at, cuda->context_retain(&at->context, device), "cuDevicePrimaryCtxRetain") &&
          done(at, cuda->context_push(at->context), "cuCtxPushCurrent") &&
          done(at, cuda->stream_create(&at->stream, KDL_CUDA_STREAM_NON_BLOCKING, 0),
               "cuStreamCreateWithPriority") &&
-         (!at->job->buffer_size ||
-          done(at, cuda->alloc(&at->buffer, at->job->buffer_size), "cuMemAlloc")) &&
-         (!at->job->buffer_data ||
-          done(at, cuda->write(at->buffer, at->job->buffer_data, at->job->buffer_size, at->stream),
-               "cuMemcpyHtoDAsync"));
+         (!at->head.job->buffer_size ||
+          done(at, cuda->alloc(&at->head.buffer, at->head.job->buffer_size), "cuMemAlloc")) &&
+         (!at->head.job->buffer_data || done(at,
+                                             cuda->write(at->head.buffer, at->head.job->buffer_data,
+                                                         at->head.job->buffer_size, at->stream),
+                                             "cuMemcpyHtoDAsync"));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -75,13 +69,13 @@ static bool get_context(void *state) {
 
 static bool load_module(void *state) {
   driver_state *at = state;
-  return done(at, at->cuda.module_load(&at->code, at->job->image, 0, NULL, NULL),
+  return done(at, at->cuda.module_load(&at->code, at->head.job->image, 0, NULL, NULL),
               "cuModuleLoadDataEx");
 }
 
 static bool find_function(void *state) {
   driver_state *at = state;
-  return done(at, at->cuda.module_function(&at->function, at->code, at->job->kernel),
+  return done(at, at->cuda.module_function(&at->function, at->code, at->head.job->kernel),
               "cuModuleGetFunction");
 }
 
@@ -96,14 +90,15 @@ static bool load_library(void *state) {
   driver_state *at = state;
   if (!at->cuda.library_load)
     return peer_fail("libcuda.so.1: it has no cuLibraryLoadData, which came with CUDA 12");
-  return done(at, at->cuda.library_load(&at->code, at->job->image, NULL, NULL, 0, NULL, NULL, 0),
+  return done(at,
+              at->cuda.library_load(&at->code, at->head.job->image, NULL, NULL, 0, NULL, NULL, 0),
               "cuLibraryLoadData");
 }
 
 static bool find_free_kernel(void *state) {
   driver_state *at = state;
   void *loaded;
-  return done(at, at->cuda.library_kernel(&at->function, at->code, at->job->kernel),
+  return done(at, at->cuda.library_kernel(&at->function, at->code, at->head.job->kernel),
               "cuLibraryGetKernel") &&
          done(at, at->cuda.kernel_function(&loaded, at->function), "cuKernelGetFunction");
 }
@@ -116,19 +111,13 @@ static bool unload_library(void *state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launch                                                                                       */
 
-static bool arguments(void *state) {
-  driver_state *at = state;
-  peer_args_fill(at->job, at->buffer, &at->args);
-  return true;
-}
-
 static bool launch(void *state) {
   driver_state *at = state;
-  const uint32_t *grid = at->job->grid;
-  const uint32_t *block = at->job->block;
+  const uint32_t *grid = at->head.job->grid;
+  const uint32_t *block = at->head.job->block;
   return done(at,
               at->cuda.launch(at->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                              0, at->stream, at->args.pointers, NULL),
+                              0, at->stream, at->head.args.pointers, NULL),
               "cuLaunchKernel");
 }
 
@@ -137,56 +126,39 @@ static bool sync(void *state) {
   return done(at, at->cuda.stream_sync(at->stream), "cuStreamSynchronize");
 }
 
-static bool result(void *state) {
+static bool read_back(void *state, void *byte) {
   driver_state *at = state;
-  char byte;
-  if (at->job->buffer_size &&
-      !done(at, at->cuda.read(&byte, at->buffer, sizeof byte, at->stream), "cuMemcpyDtoHAsync"))
-    return false;
-  return sync(state);
+  return done(at, at->cuda.read(byte, at->head.buffer, 1, at->stream), "cuMemcpyDtoHAsync");
 }
-
-static const peer_step start[] = {{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_driver},
-                                  {KDL_LAYER_INIT, "cuInit", init},
-                                  {KDL_LAYER_CONTEXT,
-                                   "cuDevicePrimaryCtxRetain, cuStreamCreateWithPriority, "
-                                   "cuMemAlloc",
-                                   get_context},
-                                  {.run = NULL}};
 
 const peer peer_driver = {
     .name = "driver",
     .what = "the CUDA driver, modules",
     .backend = "cuda",
-    .state_size = sizeof(driver_state),
-    .open = open,
-    .start = start,
-    .load = (const peer_step[]){{KDL_LAYER_LOAD, "cuModuleLoadDataEx", load_module},
-                                {KDL_LAYER_RESOLVE, "cuModuleGetFunction", find_function},
-                                {.run = NULL}},
+    .open = peer_open_head,
+    .start = {{KDL_LAYER_DLOPEN, load_driver},
+              {KDL_LAYER_INIT, init},
+              {KDL_LAYER_CONTEXT, get_context}},
+    .load = {{KDL_LAYER_LOAD, load_module}, {KDL_LAYER_RESOLVE, find_function}},
     .unload = unload_module,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"pointers", "cuLaunchKernel", "cuStreamSynchronize"},
+    .read = read_back,
 };
 
 const peer peer_driver_library = {
     .name = "driver-library",
     .what = "the CUDA driver, libraries",
     .backend = "cuda",
-    .state_size = sizeof(driver_state),
-    .open = open,
-    .start = start,
-    .load = (const peer_step[]){{KDL_LAYER_LOAD, "cuLibraryLoadData", load_library},
-                                {KDL_LAYER_RESOLVE, "cuLibraryGetKernel, cuKernelGetFunction",
-                                 find_free_kernel},
-                                {.run = NULL}},
+    .open = peer_open_head,
+    .start = {{KDL_LAYER_DLOPEN, load_driver},
+              {KDL_LAYER_INIT, init},
+              {KDL_LAYER_CONTEXT, get_context}},
+    .load = {{KDL_LAYER_LOAD, load_library}, {KDL_LAYER_RESOLVE, find_free_kernel}},
     .unload = unload_library,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"pointers", "cuLaunchKernel", "cuStreamSynchronize"},
+    .read = read_back,
 };

@@ -9,14 +9,13 @@
 #include <string.h>
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   kdl_device *device;
   kdl_library *lib;
   kdl_kernel *kernel;
   kdl_queue *queue;
   kdl_buffer buffer;
   kdl_launch_desc desc;
-  peer_args args;
 } kdl_state;
 _Static_assert(sizeof(kdl_state) <= PEER_STATE_LIMIT, "fits");
 
@@ -26,29 +25,31 @@ static bool done(kdl_status status, const char *call) {
 
 static bool open(void *state, const peer_job *job) {
   kdl_state *at = state;
-  at->job = job;
   at->desc = kdl_grid(job->grid[0], job->grid[1], job->grid[2]);
   memcpy(at->desc.block, job->block, sizeof at->desc.block);
-  return peer_args_fit(job);
+  return peer_open_head(state, job);
 }
 
 static bool find_device(void *state) {
   kdl_state *at = state;
-  return done(kdl_device_find(at->job->device, &at->device), "kdl_device_find");
+  return done(kdl_device_find(at->head.job->device, &at->device), "kdl_device_find");
 }
 
 static bool make_queue(void *state) {
   kdl_state *at = state;
-  return done(kdl_queue_create(at->device, NULL, &at->queue), "kdl_queue_create") &&
-         done(kdl_alloc(at->device, at->job->buffer_size, &at->buffer), "kdl_alloc") &&
-         (!at->job->buffer_data ||
-          done(kdl_write(at->queue, &at->buffer, 0, at->job->buffer_data, at->job->buffer_size),
-               "kdl_write"));
+  const peer_job *job = at->head.job;
+  if (!done(kdl_queue_create(at->device, NULL, &at->queue), "kdl_queue_create") ||
+      !done(kdl_alloc(at->device, job->buffer_size, &at->buffer), "kdl_alloc"))
+    return false;
+  at->head.buffer = at->buffer.address;
+  return !job->buffer_data ||
+         done(kdl_write(at->queue, &at->buffer, 0, job->buffer_data, job->buffer_size),
+              "kdl_write");
 }
 
 static bool open_library(void *state) {
   kdl_state *at = state;
-  const peer_job *job = at->job;
+  const peer_job *job = at->head.job;
   const kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
   return done(job->library ? kdl_open(job->library, &as_it_stands, &at->lib)
                            : kdl_open_memory(job->data, job->data_size, NULL, &at->lib),
@@ -57,7 +58,7 @@ static bool open_library(void *state) {
 
 static bool find_kernel(void *state) {
   kdl_state *at = state;
-  return done(kdl_sym(at->lib, at->device, at->job->kernel, NULL, &at->kernel), "kdl_sym");
+  return done(kdl_sym(at->lib, at->device, at->head.job->kernel, NULL, &at->kernel), "kdl_sym");
 }
 
 static bool load(void *state) {
@@ -80,15 +81,9 @@ static void close_state(void *state) {
     kdl_close(at->lib);
 }
 
-static bool arguments(void *state) {
-  kdl_state *at = state;
-  peer_args_fill(at->job, at->buffer.address, &at->args);
-  return true;
-}
-
 static bool launch(void *state) {
   kdl_state *at = state;
-  kdl_args args = {at->job->arg_count, (const void *const *)at->args.pointers, NULL};
+  kdl_args args = {at->head.job->arg_count, (const void *const *)at->head.args.pointers, NULL};
   return done(kdl_launch(at->kernel, at->queue, &at->desc, args), "kdl_launch");
 }
 
@@ -97,32 +92,23 @@ static bool sync(void *state) {
   return done(kdl_sync(at->queue), "kdl_sync");
 }
 
-static bool result(void *state) {
+static bool read_back(void *state, void *byte) {
   kdl_state *at = state;
-  char byte;
-  if (at->job->buffer_size &&
-      !done(kdl_read(at->queue, &byte, &at->buffer, 0, sizeof byte), "kdl_read"))
-    return false;
-  return sync(state);
+  return done(kdl_read(at->queue, byte, &at->buffer, 0, 1), "kdl_read");
 }
 
 const peer peer_kdl = {
     .name = "kdl",
     .what = "libkdl",
-    .state_size = sizeof(kdl_state),
     .open = open,
     .close = close_state,
-    .start = (const peer_step[]){{KDL_LAYER_ENUMERATE, "kdl_device_find", find_device},
-                                 {KDL_LAYER_CONTEXT, "kdl_queue_create, kdl_alloc", make_queue},
-                                 {.run = NULL}},
-    .load = (const peer_step[]){{KDL_LAYER_OPEN, "kdl_open", open_library},
-                                {KDL_LAYER_SELECT, "kdl_sym", find_kernel},
-                                {KDL_LAYER_LOAD, "kdl_prefetch", load},
-                                {.run = NULL}},
+    .start = {{KDL_LAYER_ENUMERATE, find_device}, {KDL_LAYER_CONTEXT, make_queue}},
+    .load = {{KDL_LAYER_OPEN, open_library},
+             {KDL_LAYER_SELECT, find_kernel},
+             {KDL_LAYER_LOAD, load}},
     .unload = unload,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"pointers", "kdl_launch", "kdl_sync"},
+    .read = read_back,
 };

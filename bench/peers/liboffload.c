@@ -64,7 +64,7 @@ static const kdl_driver_symbol symbols[] = {
 };
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   offload_api ol;
   unsigned skip; /* devices before the one that is wanted */
   void *device;
@@ -74,7 +74,6 @@ typedef struct {
   void *kernel;
   void *buffer;
   offload_shape shape;
-  peer_args args;
 } offload_state;
 _Static_assert(sizeof(offload_state) <= PEER_STATE_LIMIT, "fits");
 
@@ -85,13 +84,12 @@ static bool done(offload_result result, const char *call) {
 
 static bool open(void *state, const peer_job *job) {
   offload_state *at = state;
-  at->job = job;
   at->skip = peer_ordinal(job->device);
   at->shape = (offload_shape){3,
                               {job->grid[0], job->grid[1], job->grid[2]},
                               {job->block[0], job->block[1], job->block[2]},
                               0};
-  return peer_args_fit(job);
+  return peer_open_head(state, job);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -130,23 +128,21 @@ static bool find_device(void *state) {
   offload_state *at = state;
   if (!done(at->ol.iterate(take_device, at), "olIterateDevices"))
     return false;
-  return at->device || peer_fail("olIterateDevices: found no %s", at->job->device);
-}
-
-static bool fill_buffer(offload_state *at) {
-  const peer_job *job = at->job;
-  return !job->buffer_data || done(at->ol.copy(at->queue, at->buffer, at->device, job->buffer_data,
-                                               at->host, job->buffer_size),
-                                   "olMemcpy");
+  return at->device || peer_fail("olIterateDevices: found no %s", at->head.job->device);
 }
 
 static bool make_queue(void *state) {
   offload_state *at = state;
-  size_t size = at->job->buffer_size;
-  return done(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") &&
-         (!size ||
-          done(at->ol.alloc(at->device, allocate_on_device, size, &at->buffer), "olMemAlloc")) &&
-         fill_buffer(at);
+  const peer_job *job = at->head.job;
+  size_t size = job->buffer_size;
+  if (!done(at->ol.create_queue(at->device, &at->queue), "olCreateQueue") ||
+      (size &&
+       !done(at->ol.alloc(at->device, allocate_on_device, size, &at->buffer), "olMemAlloc")))
+    return false;
+  at->head.buffer = (uintptr_t)at->buffer;
+  return !job->buffer_data ||
+         done(at->ol.copy(at->queue, at->buffer, at->device, job->buffer_data, at->host, size),
+              "olMemcpy");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -154,13 +150,14 @@ static bool make_queue(void *state) {
 
 static bool load(void *state) {
   offload_state *at = state;
-  return done(at->ol.create_program(at->device, at->job->image, at->job->image_size, &at->program),
+  return done(at->ol.create_program(at->device, at->head.job->image, at->head.job->image_size,
+                                    &at->program),
               "olCreateProgram");
 }
 
 static bool find_kernel(void *state) {
   offload_state *at = state;
-  return done(at->ol.get_symbol(at->program, at->job->kernel, symbol_kernel, &at->kernel),
+  return done(at->ol.get_symbol(at->program, at->head.job->kernel, symbol_kernel, &at->kernel),
               "olGetSymbol");
 }
 
@@ -172,16 +169,10 @@ static bool unload(void *state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launch                                                                                       */
 
-static bool arguments(void *state) {
-  offload_state *at = state;
-  peer_args_fill(at->job, (uintptr_t)at->buffer, &at->args);
-  return true;
-}
-
 static bool launch(void *state) {
   offload_state *at = state;
-  return done(at->ol.launch(at->queue, at->device, at->kernel, at->args.values, at->job->args_size,
-                            &at->shape),
+  return done(at->ol.launch(at->queue, at->device, at->kernel, at->head.args.values,
+                            at->head.job->args_size, &at->shape),
               "olLaunchKernel");
 }
 
@@ -190,34 +181,24 @@ static bool sync(void *state) {
   return done(at->ol.sync_queue(at->queue), "olSyncQueue");
 }
 
-static bool result(void *state) {
+static bool read_back(void *state, void *byte) {
   offload_state *at = state;
-  char byte;
-  if (at->job->buffer_size &&
-      !done(at->ol.copy(at->queue, &byte, at->host, at->buffer, at->device, sizeof byte),
-            "olMemcpy"))
-    return false;
-  return sync(state);
+  return done(at->ol.copy(at->queue, byte, at->host, at->buffer, at->device, 1), "olMemcpy");
 }
 
 const peer peer_liboffload = {
     .name = "liboffload",
     .what = "LLVM 22's liboffload",
     .backend = "cuda",
-    .state_size = sizeof(offload_state),
     .open = open,
-    .start = (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_library},
-                                 {KDL_LAYER_INIT, "olInit", init},
-                                 {KDL_LAYER_ENUMERATE, "olIterateDevices", find_device},
-                                 {KDL_LAYER_CONTEXT, "olCreateQueue, olMemAlloc", make_queue},
-                                 {.run = NULL}},
-    .load = (const peer_step[]){{KDL_LAYER_LOAD, "olCreateProgram", load},
-                                {KDL_LAYER_RESOLVE, "olGetSymbol", find_kernel},
-                                {.run = NULL}},
+    .start = {{KDL_LAYER_DLOPEN, load_library},
+              {KDL_LAYER_INIT, init},
+              {KDL_LAYER_ENUMERATE, find_device},
+              {KDL_LAYER_CONTEXT, make_queue}},
+    .load = {{KDL_LAYER_LOAD, load}, {KDL_LAYER_RESOLVE, find_kernel}},
     .unload = unload,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"a struct", "olLaunchKernel", "olSyncQueue"},
+    .read = read_back,
 };

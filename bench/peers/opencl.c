@@ -61,7 +61,7 @@ static const kdl_driver_symbol symbols[] = {
 };
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   opencl_api cl;
   uint32_t ordinal;
   void *platform;
@@ -81,13 +81,12 @@ static bool done(int32_t error, const char *call) {
 
 static bool open(void *state, const peer_job *job) {
   opencl_state *at = state;
-  at->job = job;
   at->ordinal = peer_ordinal(job->device);
   for (size_t i = 0; i < 3; ++i) {
     at->local[i] = job->block[i];
     at->global[i] = (size_t)job->grid[i] * job->block[i];
   }
-  return peer_args_fit(job);
+  return peer_open_head(state, job);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -141,7 +140,7 @@ static size_t buffer_end(const peer_job *job, uint32_t index) {
 }
 
 static bool make_buffer(opencl_state *at, uint32_t index) {
-  const peer_job *job = at->job;
+  const peer_job *job = at->head.job;
   uint64_t place;
   int32_t error;
   memcpy(&place, (const char *)job->args + job->arg_offsets[index], sizeof place);
@@ -163,8 +162,8 @@ static bool make_context(void *state) {
     return false;
   at->queue = at->cl.queue_create(at->context, at->device, 0, &error);
   bool well = done(error, "clCreateCommandQueue");
-  for (uint32_t i = 0; well && i < at->job->arg_count; ++i)
-    well = !at->job->arg_is_buffer[i] || make_buffer(at, i);
+  for (uint32_t i = 0; well && i < at->head.job->arg_count; ++i)
+    well = !at->head.job->arg_is_buffer[i] || make_buffer(at, i);
   return well;
 }
 
@@ -177,7 +176,7 @@ static bool begins_with(const peer_job *job, const void *magic) {
 
 static bool load(void *state) {
   opencl_state *at = state;
-  const peer_job *job = at->job;
+  const peer_job *job = at->head.job;
   int32_t error, status;
   if (begins_with(job, &(uint32_t){0x07230203})) {
     if (!at->cl.program_il)
@@ -198,7 +197,7 @@ static bool load(void *state) {
 static bool find_kernel(void *state) {
   opencl_state *at = state;
   int32_t error;
-  at->kernel = at->cl.kernel_create(at->program, at->job->kernel, &error);
+  at->kernel = at->cl.kernel_create(at->program, at->head.job->kernel, &error);
   return done(error, "clCreateKernel");
 }
 
@@ -213,7 +212,7 @@ static bool unload(void *state) {
 
 static bool arguments(void *state) {
   opencl_state *at = state;
-  const peer_job *job = at->job;
+  const peer_job *job = at->head.job;
   int32_t error = KDL_CL_SUCCESS;
   for (uint32_t i = 0; i < job->arg_count && error == KDL_CL_SUCCESS; ++i) {
     const void *value = job->arg_is_buffer[i] ? (const void *)&at->buffers[i]
@@ -234,38 +233,29 @@ static bool sync(void *state) {
   return done(at->cl.finish(at->queue), "clFinish");
 }
 
-static bool result(void *state) {
+static bool read_back(void *state, void *byte) {
   opencl_state *at = state;
-  char byte;
-  for (uint32_t i = 0; i < at->job->arg_count; ++i) {
-    if (at->job->arg_is_buffer[i])
-      return done(
-          at->cl.read(at->queue, at->buffers[i], KDL_CL_TRUE, 0, sizeof byte, &byte, 0, NULL, NULL),
-          "clEnqueueReadBuffer");
-  }
-  return sync(state);
+  uint32_t i = 0;
+  while (i < at->head.job->arg_count && !at->buffers[i])
+    ++i;
+  return i == at->head.job->arg_count ||
+         done(at->cl.read(at->queue, at->buffers[i], KDL_CL_FALSE, 0, 1, byte, 0, NULL, NULL),
+              "clEnqueueReadBuffer");
 }
 
 const peer peer_opencl = {
     .name = "opencl",
     .what = "OpenCL itself",
     .backend = "opencl",
-    .state_size = sizeof(opencl_state),
     .open = open,
-    .start =
-        (const peer_step[]){{KDL_LAYER_DLOPEN, "dlopen, dlsym", load_loader},
-                            {KDL_LAYER_INIT, "clGetPlatformIDs", init},
-                            {KDL_LAYER_ENUMERATE, "clGetDeviceIDs", find_device},
-                            {KDL_LAYER_CONTEXT,
-                             "clCreateContext, clCreateCommandQueue, clCreateBuffer", make_context},
-                            {.run = NULL}},
-    .load = (const peer_step[]){{KDL_LAYER_LOAD, "clCreateProgram..., clBuildProgram", load},
-                                {KDL_LAYER_RESOLVE, "clCreateKernel", find_kernel},
-                                {.run = NULL}},
+    .start = {{KDL_LAYER_DLOPEN, load_loader},
+              {KDL_LAYER_INIT, init},
+              {KDL_LAYER_ENUMERATE, find_device},
+              {KDL_LAYER_CONTEXT, make_context}},
+    .load = {{KDL_LAYER_LOAD, load}, {KDL_LAYER_RESOLVE, find_kernel}},
     .unload = unload,
     .arguments = arguments,
     .launch = launch,
     .sync = sync,
-    .result = result,
-    .calls = {"clSetKernelArg", "clEnqueueNDRangeKernel", "clFinish"},
+    .read = read_back,
 };

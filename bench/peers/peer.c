@@ -76,16 +76,25 @@ bool peer_args_fit(const peer_job *job) {
   return true;
 }
 
-void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args) {
-  memcpy(out_args->values, job->args, job->args_size);
+bool peer_open_head(void *state, const peer_job *job) {
+  peer_head *head = state;
+  head->job = job;
+  return peer_args_fit(job);
+}
+
+bool peer_fill_arguments(void *state) {
+  peer_head *head = state;
+  const peer_job *job = head->job;
+  memcpy(head->args.values, job->args, job->args_size);
   for (uint32_t i = 0; i < job->arg_count; ++i) {
-    char *value = out_args->values + job->arg_offsets[i];
-    out_args->pointers[i] = value;
+    char *value = head->args.values + job->arg_offsets[i];
+    head->args.pointers[i] = value;
     if (job->arg_is_buffer[i]) {
       uint64_t address;
       memcpy(&address, value, sizeof address);
-      address += buffer;
+      address += head->buffer;
       memcpy(value, &address, sizeof address);
     }
   }
+  return true;
 }

@@ -4,7 +4,8 @@
  * layers so that they can be timed side by side on the same image.
  *
  * A peer is a table of steps. The measuring program runs the steps in order and reads the clock
- * between them; a peer never reads it. State of a peer is its own and zeroed before its first step.
+ * between them; a peer never reads it. State of a peer is its own, begins with
+ * the job, and is zeroed before its first step.
  * A process that ends need not close its peers.
  */
 #ifndef KDL_BENCH_PEERS_PEER_H
@@ -42,26 +43,31 @@ typedef struct peer_job {
 
 typedef struct peer_step {
   kdl_layer layer;
-  const char *call; /* what a reader would look up */
   bool (*run)(void *state);
 } peer_step;
 
 typedef struct peer {
-  const char *name;    /* as in --peers= */
-  const char *what;    /* for people */
-  const char *backend; /* devices it runs on: "cuda", "opencl", "host" */
-  size_t state_size;
+  const char *name;                               /* as in --peers= */
+  const char *what;                               /* for people */
+  const char *backend;                            /* devices it runs on: "cuda", "opencl", "host" */
   bool (*open)(void *state, const peer_job *job); /* not timed; touches no driver */
   void (*close)(void *state);     /* likewise: gives back what the caller would see; may be NULL */
-  const peer_step *start;         /* once in a process; the last has no `run` */
-  const peer_step *load;          /* from bytes to something to launch */
+  peer_step start[6];             /* once in a process; behind the last there is no `run` */
+  peer_step load[4];              /* from bytes to something to launch */
   bool (*unload)(void *state);    /* undoes `load`; NULL where nothing does */
   bool (*arguments)(void *state); /* puts the arguments where `launch` wants them */
   bool (*launch)(void *state);
   bool (*sync)(void *state);
-  bool (*result)(void *state); /* reads the buffer back and waits */
-  const char *calls[3];        /* the names of `arguments`, `launch` and `sync` */
+  bool (*read)(void *state, void *byte); /* begins to read the buffer back; may be NULL */
 } peer;
+
+/* Until one fails. */
+static inline bool peer_run_steps(const peer_step *steps, void *state) {
+  bool well = true;
+  for (; well && steps->run; ++steps)
+    well = steps->run(state);
+  return well;
+}
 
 /* Most that a peer keeps of itself. */
 enum { PEER_STATE_LIMIT = 4096, PEER_ARGS_LIMIT = 32, PEER_ARGS_BYTES = 512 };
@@ -72,9 +78,28 @@ typedef struct peer_args {
   void *pointers[PEER_ARGS_LIMIT];
 } peer_args;
 
-/* Fails where the job has more than fits. */
+/* What the state of a peer begins with where it launches by such arguments. */
+typedef struct peer_head {
+  const peer_job *job;
+  uint64_t buffer; /* the address of the job's memory */
+  peer_args args;
+} peer_head;
+
+/* Reads the buffer back where there is one, and waits. */
+static inline bool peer_result(const peer *what, void *state) {
+  const peer_job *job = *(const peer_job *const *)state;
+  static char byte;
+  return (!what->read || !job->buffer_size || what->read(state, &byte)) && what->sync(state);
+}
+
+/* Fails where the job has more arguments than fit. */
 bool peer_args_fit(const peer_job *job);
-void peer_args_fill(const peer_job *job, uint64_t buffer, peer_args *out_args);
+
+/* `open`, or the first step of it. */
+bool peer_open_head(void *state, const peer_job *job);
+
+/* `arguments` */
+bool peer_fill_arguments(void *state);
 
 /* A peer by its name; NULL where there is none. */
 const peer *peer_find(const char *name);

@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 typedef struct {
-  const peer_job *job;
+  peer_head head;
   const char *path;
   char temporary[PEER_PATH];
   void *library;
   kdl_host_function *function;
-  peer_args args;
-  void *buffer;
 } plain_state;
 _Static_assert(sizeof(plain_state) <= PEER_STATE_LIMIT, "fits");
 
@@ -36,18 +34,18 @@ static bool write_image(plain_state *at, const peer_job *job) {
 
 static bool open(void *state, const peer_job *job) {
   plain_state *at = state;
-  at->job = job;
   at->path = job->image_path;
-  return peer_args_fit(job) && (at->path || write_image(at, job));
+  return peer_open_head(state, job) && (at->path || write_image(at, job));
 }
 
 static bool make_buffer(void *state) {
   plain_state *at = state;
-  at->buffer = calloc(1, at->job->buffer_size + 1);
-  if (!at->buffer)
+  void *buffer = calloc(1, at->head.job->buffer_size + 1);
+  if (!buffer)
     return peer_fail("out of memory");
-  if (at->job->buffer_data)
-    memcpy(at->buffer, at->job->buffer_data, at->job->buffer_size);
+  if (at->head.job->buffer_data)
+    memcpy(buffer, at->head.job->buffer_data, at->head.job->buffer_size);
+  at->head.buffer = (uintptr_t)buffer;
   return true;
 }
 
@@ -59,7 +57,7 @@ static bool load(void *state) {
 
 static bool find_function(void *state) {
   plain_state *at = state;
-  void *symbol = dlsym(at->library, at->job->kernel);
+  void *symbol = dlsym(at->library, at->head.job->kernel);
   memcpy(&at->function, &symbol, sizeof symbol);
   return symbol || peer_fail("%s", dlerror());
 }
@@ -69,23 +67,17 @@ static bool unload(void *state) {
   return dlclose(at->library) == 0 || peer_fail("%s", dlerror());
 }
 
-static bool arguments(void *state) {
-  plain_state *at = state;
-  peer_args_fill(at->job, (uintptr_t)at->buffer, &at->args);
-  return true;
-}
-
 static bool launch(void *state) {
   plain_state *at = state;
   kdl_host_group group = {.size = sizeof group};
-  const uint32_t *grid = at->job->grid;
+  const uint32_t *grid = at->head.job->grid;
   memcpy(group.group_count, grid, sizeof group.group_count);
-  memcpy(group.block, at->job->block, sizeof group.block);
-  memcpy(group.tile, at->job->block, sizeof group.tile);
+  memcpy(group.block, at->head.job->block, sizeof group.block);
+  memcpy(group.tile, at->head.job->block, sizeof group.tile);
   for (group.group[2] = 0; group.group[2] < grid[2]; ++group.group[2]) {
     for (group.group[1] = 0; group.group[1] < grid[1]; ++group.group[1]) {
       for (group.group[0] = 0; group.group[0] < grid[0]; ++group.group[0])
-        at->function(&group, (const void *const *)at->args.pointers);
+        at->function(&group, (const void *const *)at->head.args.pointers);
     }
   }
   return true;
@@ -100,24 +92,19 @@ static void close_state(void *state) {
   plain_state *at = state;
   if (at->temporary[0])
     unlink(at->temporary);
-  free(at->buffer);
+  free((void *)(uintptr_t)at->head.buffer);
 }
 
 const peer peer_plain = {
     .name = "plain",
     .what = "a plain call of the host image's function",
     .backend = "host",
-    .state_size = sizeof(plain_state),
     .open = open,
     .close = close_state,
-    .start = (const peer_step[]){{KDL_LAYER_CONTEXT, "calloc", make_buffer}, {.run = NULL}},
-    .load = (const peer_step[]){{KDL_LAYER_LOAD, "dlopen", load},
-                                {KDL_LAYER_RESOLVE, "dlsym", find_function},
-                                {.run = NULL}},
+    .start = {{KDL_LAYER_CONTEXT, make_buffer}},
+    .load = {{KDL_LAYER_LOAD, load}, {KDL_LAYER_RESOLVE, find_function}},
     .unload = unload,
-    .arguments = arguments,
+    .arguments = peer_fill_arguments,
     .launch = launch,
     .sync = nothing,
-    .result = nothing,
-    .calls = {"pointers", "a call", "nothing"},
 };

@@ -48,11 +48,17 @@ static bool run_one(void *state, kdl_layer layer, bool (*run)(void *state)) {
   return well;
 }
 
+static bool get_result(const peer *what, void *state) {
+  recorder_enter(KDL_LAYER_SYNC);
+  bool well = peer_result(what, state);
+  recorder_leave();
+  return well;
+}
+
 static bool run_all(const peer *what, void *state) {
   return run_steps(state, what->start) && run_steps(state, what->load) &&
          run_one(state, KDL_LAYER_ARGUMENTS, what->arguments) &&
-         run_one(state, KDL_LAYER_LAUNCH, what->launch) &&
-         run_one(state, KDL_LAYER_SYNC, what->result);
+         run_one(state, KDL_LAYER_LAUNCH, what->launch) && get_result(what, state);
 }
 
 int cold_child(const char *folder, const char *peer_name, const char *mode) {

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cases.h"
+#include "measure/must.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "samples.h"
@@ -30,12 +31,6 @@ typedef struct {
   size_t images;
   const llvm_peer *llvm;
 } sample;
-
-/* A case that goes wrong would be measured as a fast one. */
-static void die(const char *what) {
-  fprintf(stderr, "kdl bench open: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Cases                                                                                        */
@@ -67,7 +62,7 @@ static void touch_pread(void *context) {
   uint8_t header[256];
   for (size_t offset = 0; offset < at->size; offset += kdl_load_u64(header + 8)) {
     if (pread(fd, header, sizeof header, (off_t)offset) < 32)
-      die("pread");
+      bench_die("pread");
     bench_keep(header);
   }
   close(fd);
@@ -78,7 +73,7 @@ static void kdl_from_memory(void *context) {
   kdl_library *lib;
   if (kdl_open_memory(at->data, at->size, NULL, &lib) != KDL_OK ||
       kdl_image_count(lib) != at->images)
-    die("kdl_open_memory");
+    bench_die("kdl_open_memory");
   kdl_close(lib);
 }
 
@@ -86,26 +81,26 @@ static void kdl_from_file(void *context) {
   const sample *at = context;
   kdl_library *lib;
   if (kdl_open(at->path, NULL, &lib) != KDL_OK || kdl_image_count(lib) != at->images)
-    die("kdl_open");
+    bench_die("kdl_open");
   kdl_close(lib);
 }
 
 static void llvm_create(void *context) {
   const sample *at = context;
   if (at->llvm->create(at->data, at->size) != at->images)
-    die("OffloadBinary::create");
+    bench_die("OffloadBinary::create");
 }
 
 static void llvm_extract(void *context) {
   const sample *at = context;
   if (at->llvm->extract(at->data, at->size) != at->images)
-    die("extractOffloadBinaries");
+    bench_die("extractOffloadBinaries");
 }
 
 static void llvm_extract_file(void *context) {
   const sample *at = context;
   if (at->llvm->extract_file(at->path) != at->images)
-    die("extractOffloadBinaries from file");
+    bench_die("extractOffloadBinaries from file");
 }
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cases.h"
+#include "measure/must.h"
 #include "measure/progress.h"
 #include "samples.h"
 
@@ -16,17 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A case that goes wrong would be measured as a fast one. */
-static void die(const char *what) {
-  fprintf(stderr, "kdl bench scale: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
-static void must(kdl_status status, const char *what) {
-  if (status != KDL_OK)
-    die(what);
-}
 
 /* What is varied; each case is a curve along it. */
 typedef struct {
@@ -69,7 +59,7 @@ typedef struct {
 static void open_library(void *context) {
   library_case *at = context;
   kdl_library *lib;
-  must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  bench_must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
   kdl_close(lib);
 }
 
@@ -78,16 +68,17 @@ static void choose_first(void *context) {
   library_case *at = context;
   kdl_library *lib;
   kdl_choice choice = {.size = sizeof choice};
-  must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
-  must(kdl_select(lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice), "kdl_select");
+  bench_must(kdl_open_memory(at->data, at->size, NULL, &lib), "kdl_open_memory");
+  bench_must(kdl_select(lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
+             "kdl_select");
   kdl_close(lib);
 }
 
 static void choose_again(void *context) {
   library_case *at = context;
   kdl_choice choice = {.size = sizeof choice};
-  must(kdl_select(at->lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
-       "kdl_select");
+  bench_must(kdl_select(at->lib, at->device, at->kernel[0] ? at->kernel : NULL, NULL, &choice),
+             "kdl_select");
   bench_keep(&choice);
 }
 
@@ -100,7 +91,7 @@ static void measure_library(const axis *along, size_t at, library_case *subject)
   memcpy(cases, library_cases, sizeof cases);
   for (size_t i = 0; i < 3; ++i)
     cases[i].context = subject;
-  must(kdl_open_memory(subject->data, subject->size, NULL, &subject->lib), "kdl_open_memory");
+  bench_must(kdl_open_memory(subject->data, subject->size, NULL, &subject->lib), "kdl_open_memory");
   choose_again(subject);
   add_point(along, at, cases, 3, 1);
   kdl_close(subject->lib);
@@ -152,7 +143,7 @@ static void choose_for_all(void *context) {
   devices_case *at = context;
   for (size_t i = 0; i < at->count; ++i) {
     kdl_choice choice = {.size = sizeof choice};
-    must(kdl_select(at->lib, at->devices[i], NULL, NULL, &choice), "kdl_select");
+    bench_must(kdl_select(at->lib, at->devices[i], NULL, NULL, &choice), "kdl_select");
     bench_keep(&choice);
   }
 }
@@ -197,7 +188,7 @@ static void *launch_many(void *context) {
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   void *pointer = NULL;
   for (size_t i = 0; i < launches; ++i)
-    must(kdl_launch(at->kernel, NULL, &desc, KDL_ARGS(&pointer)), "kdl_launch");
+    bench_must(kdl_launch(at->kernel, NULL, &desc, KDL_ARGS(&pointer)), "kdl_launch");
   return NULL;
 }
 
@@ -207,7 +198,7 @@ static void launch_together(void *context) {
   pthread_t threads[most_threads] = {0};
   for (size_t i = 1; i < at->count; ++i) {
     if (pthread_create(&threads[i], NULL, launch_many, at) != 0)
-      die("pthread_create");
+      bench_die("pthread_create");
   }
   launch_many(at);
   for (size_t i = 1; i < at->count; ++i)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cases.h"
+#include "measure/must.h"
 #include "measure/progress.h"
 #include "objects.h"
 #include "problem.h"
@@ -18,12 +19,6 @@ typedef struct {
   const llvm_peer *llvm;
 } choice;
 
-/* A case that goes wrong would be measured as a fast one. */
-static void die(const char *what) {
-  fprintf(stderr, "kdl bench select: %s: %s\n", what, kdl_error_message());
-  exit(1);
-}
-
 /* What measuring itself takes: an indirect call. */
 static void nothing(void *context) {
   bench_keep(context);
@@ -32,7 +27,7 @@ static void nothing(void *context) {
 static void choose(void *context) {
   choice *at = context;
   if (problem_choose(&at->asked) != at->asked.expected)
-    die("chose another image");
+    bench_die("chose another image");
 }
 
 static void llvm_choose(void *context) {
@@ -52,7 +47,7 @@ static void remember(void *context) {
   remembered *asked = context;
   const kdl_selection *selection;
   if (kdl_selector_find(asked->selector, &asked->kernel, &selection) != KDL_OK)
-    die("looking up");
+    bench_die("looking up");
   bench_keep(selection);
 }
 

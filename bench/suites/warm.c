@@ -55,10 +55,8 @@ static bool marked_load(guest *at, layer_times *times) {
 }
 
 static double plain_load(guest *at, bool *well) {
-  *well = true;
   double start = bench_now_ns();
-  for (const peer_step *step = at->what->load; *well && step->run; ++step)
-    *well = step->run(at->state);
+  *well = peer_run_steps(at->what->load, at->state);
   double end = bench_now_ns();
   *well = *well && at->what->unload(at->state);
   return end - start - at->timer_ns;
@@ -289,16 +287,9 @@ static kdl_status measure_mode(const dispatch_request *request, const mode *what
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static bool run_steps(guest *at, const peer_step *steps) {
-  bool well = true;
-  for (; well && steps->run; ++steps)
-    well = steps->run(at->state);
-  return well;
-}
-
 static bool load_and_launch(guest *at) {
-  bool well = run_steps(at, at->what->load) && at->what->arguments(at->state) &&
-              at->what->launch(at->state) && at->what->result(at->state);
+  bool well = peer_run_steps(at->what->load, at->state) && at->what->arguments(at->state) &&
+              at->what->launch(at->state) && peer_result(at->what, at->state);
   if (well)
     choose_repeats(at);
   return well;
@@ -335,7 +326,7 @@ kdl_status warm_measure(const dispatch_request *request, const peer_list *peers,
     guest *at = &guests[started];
     at->what = peers->all[started];
     at->timer_ns = results->machine.timer_ns;
-    if (!at->what->open(at->state, &request->job) || !run_steps(at, at->what->start))
+    if (!at->what->open(at->state, &request->job) || !peer_run_steps(at->what->start, at->state))
       status = kdl_fail(KDL_DEVICE, "%s: %s", at->what->name, peer_error());
   }
   /* Only now: the threads that drivers started would share that CPU. */

@@ -154,11 +154,12 @@ _kdl() {
     explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
     run)
-      options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --repeat= --time'
+      options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag='
       ;;
     cc)
       options='--targets= --output --variant= --language= --optimize= --define= --include= --warning= --flag='
+      options+=' --save-temps'
       options+=' --emit= --format= --jobs= --keep-going --clang= --verbose'
       ;;
     cache)

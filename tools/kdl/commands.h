@@ -30,6 +30,10 @@ int cli_run_trace(const cli_args *args);
 int cli_run_verify(const cli_args *args);
 int cli_run_which(const cli_args *args);
 
+/* The command line of `kdl cc` as compilers' drivers have it: response files, and the options of
+ * Clang that have no name here, which become --flag=WORD. Words lie in the arena. */
+kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *out_words);
+
 /* Not in the table: what the program is when it is called by LLVM's name. */
 extern const cli_command cli_command_llvm_offload_binary;
 

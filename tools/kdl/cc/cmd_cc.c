@@ -2,6 +2,7 @@
 /* kdl cc: one C file, compiled for every kind of device, in one OffloadBinary. */
 #include "base/error.h"
 #include "cc/build.h"
+#include "cc/depfile.h"
 #include "cc/messages.h"
 #include "cc/sources.h"
 #include "cli/report.h"
@@ -26,6 +27,7 @@ typedef struct {
   size_t job_count;
   unsigned threads;
   int format;
+  cc_depfile depfile;
 } call;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -65,15 +67,51 @@ static kdl_status read_threads(call *c) {
   return KDL_OK;
 }
 
+/* -MD and its sisters, as of compilers. */
+static kdl_status read_depfile(call *c) {
+  static const char *const details[] = {"MF", "MT", "MQ", "MP"};
+  const char *quoted = cli_args_value(c->args, "MQ");
+  const char *target = cli_args_value(c->args, "MT");
+  c->plan.depends = cli_args_has(c->args, "MD")    ? "-MD"
+                    : cli_args_has(c->args, "MMD") ? "-MMD"
+                                                   : NULL;
+  for (size_t i = 0; i < sizeof details / sizeof *details && !c->plan.depends; ++i) {
+    if (cli_args_has(c->args, details[i]))
+      return kdl_fail(KDL_BAD_CALL, "found -%s without -MD or -MMD, expected one of them",
+                      details[i]);
+  }
+  c->depfile = (cc_depfile){.path = cli_args_value(c->args, "MF"),
+                            .target = target   ? target
+                                      : quoted ? quoted
+                                               : cli_args_value(c->args, "output"),
+                            .is_quoted = !target,
+                            .has_phony = cli_args_has(c->args, "MP")};
+  return KDL_OK;
+}
+
+static bool is_level(const char *level) {
+  static const char *const levels[] = {"0", "1", "2", "3", "s", "z", "g", "fast"};
+  for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
+    if (strcmp(level, levels[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
 static kdl_status read_call(call *c) {
   const char *emit = cli_args_value(c->args, "emit");
-  const char *level = cli_args_value(c->args, "optimize");
+  const char *level = NULL;
+  for (size_t cursor = 0, last = 0; !last;) { /* the last one counts */
+    const char *next = cli_args_next(c->args, "optimize", &cursor);
+    level = next ? next : level;
+    last = !next;
+  }
   if (!cli_args_value(c->args, "output"))
     return kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write");
   if (emit && strcmp(emit, "bitcode") != 0 && strcmp(emit, "image") != 0)
     return kdl_fail(KDL_BAD_CALL, "--emit: found '%s', expected image or bitcode", emit);
-  if (level && (strlen(level) != 1 || !strchr("0123sz", *level)))
-    return kdl_fail(KDL_BAD_CALL, "-O: found '%s', expected 0 to 3, s or z", level);
+  if (level && !is_level(level))
+    return kdl_fail(KDL_BAD_CALL, "-O: found '%s', expected 0 to 3, s, z, g or fast", level);
   c->plan.bitcode = emit && *emit == 'b';
   c->plan.optimization = level ? level : "3";
   c->plan.verbose = cli_args_has(c->args, "verbose");
@@ -82,6 +120,8 @@ static kdl_status read_call(call *c) {
       cli_format_parse(cli_args_value(c->args, "format"), KDL_FORMAT_V1, &c->format);
   if (status == KDL_OK)
     status = read_threads(c);
+  if (status == KDL_OK)
+    status = read_depfile(c);
   if (status == KDL_OK)
     status = read_flags(c);
   if (status == KDL_OK)
@@ -159,6 +199,8 @@ static kdl_status build(call *c) {
   bool writes = whole == KDL_OK || (good && cli_args_has(c->args, "keep-going"));
   if (writes)
     status = cc_build_save(c->jobs, c->job_count, c->format, output);
+  if (writes && status == KDL_OK && c->plan.depends)
+    status = cc_depfile_write(&c->arena, c->jobs, c->job_count, &c->depfile, output);
   if (status == KDL_OK && writes && c->plan.verbose)
     describe_images(c);
   return status == KDL_OK && whole != KDL_OK ? sum_up(c, &good) : status;
@@ -167,8 +209,10 @@ static kdl_status build(call *c) {
 int cli_run_cc(const cli_args *args) {
   call c = {.args = args};
   kdl_status status = read_call(&c);
+  bool keeps = cli_args_has(args, "save-temps");
   if (status == KDL_OK)
-    status = cc_folder_create(&c.arena, &c.plan.folder);
+    status =
+        cc_folder_create(&c.arena, keeps ? cli_args_value(args, "output") : NULL, &c.plan.folder);
   if (status == KDL_OK)
     status = cc_toolchain_find(&c.arena, cli_args_value(args, "clang"), c.plan.folder, c.targets,
                                c.target_count, &c.plan.tools);
@@ -179,7 +223,7 @@ int cli_run_cc(const cli_args *args) {
   int code = cli_finish(status);
   for (size_t i = 0; i < c.job_count; ++i)
     cc_job_free(&c.jobs[i]);
-  if (c.plan.folder)
+  if (c.plan.folder && !keeps)
     cc_folder_remove(c.plan.folder);
   kdl_arena_free(&c.arena);
   if (cc_build_stopped()) { /* the parent process is to know */

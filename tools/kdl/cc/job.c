@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cc/examine.h"
 #include "cc/group_variables.h"
+#include "cc/line_marks.h"
 #include "cc/math.h"
 #include "cc/signature.h"
 #include "cc/wrapper.h"
@@ -58,6 +59,10 @@ static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
   cc_wrapper_write(out, job->source->language, &job->kernels);
 }
 
+static void write_marked(FILE *out, const cc_job *job) {
+  cc_line_marks_write(out, job->preprocessed);
+}
+
 static kdl_status read_kernels(cc_job *job) {
   const char *path = cc_file_of(job, "ast");
   kdl_string ast = {"", 0};
@@ -67,6 +72,13 @@ static kdl_status read_kernels(cc_job *job) {
   kdl_words_add(&words, "-fsyntax-only");
   kdl_words_add(&words, "-Xclang");
   kdl_words_add(&words, "-ast-dump");
+  if (job->plan->depends) {
+    kdl_words_add(&words, job->plan->depends);
+    kdl_words_add(&words, "-MF");
+    kdl_words_format(&words, "%s/%zu.d", job->plan->folder, job->number);
+    kdl_words_add(&words, "-MT");
+    kdl_words_add(&words, "image");
+  }
   kdl_status status = path ? cc_step(job, &words, path) : cc_no_memory(job);
   if (status == KDL_OK)
     status = cc_read_file(job, path, &ast);
@@ -213,7 +225,7 @@ static kdl_status compile_with_math(cc_job *job, const char *path, const char *c
   kdl_status status = path && out_path ? cc_math_prepare(job) : cc_no_memory(job);
   if (status != KDL_OK)
     return status;
-  kdl_words words = cc_start_clang(job, path);
+  kdl_words words = cc_start_compiling(job, path);
   cc_math_link(&words, job);
   for (; *more; ++more)
     kdl_words_add(&words, *more);
@@ -317,8 +329,13 @@ static kdl_status make_opencl(cc_job *job) {
     status = cc_examine_blocks(code, &job->kernels);
   /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
+  const char *marked = cc_file_of(job, "i");
   if (status == KDL_OK)
-    status = cc_compile(job, job->source->path, WITH("-E", "-P", "-cl-no-stdinc"), image);
+    status = cc_compile(job, job->source->path, WITH("-E", "-cl-no-stdinc"), marked);
+  if (status == KDL_OK)
+    status = cc_read_file(job, marked, &job->preprocessed);
+  if (status == KDL_OK)
+    status = write_file(job, image, false, write_marked);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
 }
 

@@ -36,6 +36,7 @@ typedef struct cc_plan {
   const char *optimization; /* what follows -O */
   const char *const *flags; /* more words for Clang */
   size_t flag_count;
+  const char *depends; /* -MD or -MMD: what the source includes is wanted; NULL where it is not */
   bool bitcode;
   bool verbose;
   bool colour; /* in messages */
@@ -56,8 +57,9 @@ typedef struct cc_job {
   size_t message_count;
   cc_kernels kernels;
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
-  bool calls_math;            /* of <kdl/math.h>, and needs its libraries */
+  bool calls_math;   /* of <kdl/math.h>, and needs its libraries */
   const char *math_constants; /* AMD: bitcode that ocml needs, once it is made */
+  kdl_string preprocessed;    /* OpenCL C */
   kdl_string image;
   kdl_image_kind kind;
   kdl_feature_set needs; /* tokens that the image needs beyond its architecture */

@@ -172,6 +172,14 @@ static void add_standard(kdl_words *words, const cc_job *job) {
   kdl_words_add(words, "-fno-math-errno");
 }
 
+/* -std=c++20 is not for C, and no -std= for OpenCL C, whose version is -cl-std=. */
+static bool is_for_language(const char *flag, const cc_job *job) {
+  if (strncmp(flag, "-std=", 5) != 0)
+    return true;
+  bool is_cxx = strstr(flag, "++") != NULL;
+  return job->target->family != CC_OPENCL && is_cxx == (job->source->language == CC_CXX);
+}
+
 static void add_language(kdl_words *words, const cc_job *job) {
   const cc_plan *plan = job->plan;
   bool is_opencl = job->target->family == CC_OPENCL;
@@ -186,8 +194,10 @@ static void add_language(kdl_words *words, const cc_job *job) {
   cc_math_define(words, job);
   kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
   kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
-  for (size_t i = 0; i < plan->flag_count; ++i)
-    kdl_words_add(words, plan->flags[i]);
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    if (is_for_language(plan->flags[i], job))
+      kdl_words_add(words, plan->flags[i]);
+  }
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)
     kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
@@ -212,7 +222,15 @@ kdl_words cc_start_clang(cc_job *job, const char *path) {
   if (path != job->source->path) /* a copy, whose includes are the source's */
     kdl_words_format(&words, "-iquote%.*s", slash ? (int)(slash - job->source->path) + 1 : 1,
                      slash ? job->source->path : ".");
+  if (path != job->source->path) /* and whose own name is nothing to a debugger */
+    kdl_words_format(&words, "-ffile-prefix-map=%s=%s", path, job->source->path);
   kdl_words_add(&words, path);
+  return words;
+}
+
+kdl_words cc_start_compiling(cc_job *job, const char *path) {
+  kdl_words words = cc_start_clang(job, path);
+  kdl_words_add(&words, "-Wno-unused-const-variable");
   return words;
 }
 
@@ -220,9 +238,7 @@ kdl_status cc_compile(cc_job *job, const char *path, const char *const *more,
                       const char *out_path) {
   if (!path || !out_path)
     return cc_no_memory(job);
-  kdl_words words = cc_start_clang(job, path);
-  /* What KDL_BLOCK and its sisters say is used where the kernels are read, and not here. */
-  kdl_words_add(&words, "-Wno-unused-const-variable");
+  kdl_words words = cc_start_compiling(job, path);
   for (; *more; ++more)
     kdl_words_add(&words, *more);
   kdl_words_add(&words, "-o");

@@ -116,7 +116,20 @@ const char *cc_find_program(kdl_arena *arena, const char *name) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-kdl_status cc_folder_create(kdl_arena *arena, const char **out_path) {
+static kdl_status create_beside(kdl_arena *arena, const char *output, const char **out_path) {
+  const char *path = kdl_arena_format(arena, "%s.temps", output);
+  if (!path)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a folder");
+  if (mkdir(path, 0777) != 0 && errno != EEXIST)
+    return kdl_fail(KDL_IO, "%s: cannot make a folder for temporary files: %s", path,
+                    strerror(errno));
+  *out_path = path;
+  return KDL_OK;
+}
+
+kdl_status cc_folder_create(kdl_arena *arena, const char *output, const char **out_path) {
+  if (output)
+    return create_beside(arena, output, out_path);
   const char *base = getenv("TMPDIR");
   char *path = NULL;
   if (asprintf(&path, "%s/kdl-cc-XXXXXX", base && *base ? base : "/tmp") < 0)

@@ -3,6 +3,7 @@
 #ifndef KDL_TOOL_COMMAND_H
 #define KDL_TOOL_COMMAND_H
 
+#include "base/words.h"
 #include "cli/options.h"
 
 typedef struct cli_command {
@@ -14,6 +15,8 @@ typedef struct cli_command {
   size_t min_operands;
   size_t max_operands;              /* CLI_ANY for no limit */
   int (*run)(const cli_args *args); /* returns the exit code */
+  /* Words that are read in the place of those that were given, in the arena; NULL for none. */
+  kdl_status (*rewrite)(kdl_arena *arena, int count, char **words, kdl_words *out_words);
 } cli_command;
 
 #define CLI_ANY SIZE_MAX

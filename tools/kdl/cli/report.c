@@ -109,8 +109,16 @@ void cli_program_begin(void) {
 }
 
 int cli_program_run(const cli_command *command, int count, char **words) {
-  cli_args args;
-  kdl_status status = cli_args_parse(command, count, words, &args);
+  cli_args args = {.settings = NULL};
+  kdl_arena arena = {0};
+  kdl_words rewritten = {.items = NULL};
+  kdl_status status = KDL_OK;
+  if (command->rewrite)
+    status = command->rewrite(&arena, count, words, &rewritten);
+  bool is_rewritten = rewritten.count > 0;
+  if (status == KDL_OK)
+    status = cli_args_parse(command, is_rewritten ? (int)rewritten.count : count,
+                            is_rewritten ? (char **)rewritten.items : words, &args);
   int code;
   if (status != KDL_OK) {
     code = cli_finish(status);
@@ -121,6 +129,7 @@ int cli_program_run(const cli_command *command, int count, char **words) {
     code = command->run(&args);
   }
   cli_args_free(&args);
+  kdl_arena_free(&arena);
   return code;
 }
 

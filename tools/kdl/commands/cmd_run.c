@@ -8,6 +8,7 @@
 #include "cli/run_args.h"
 #include "commands.h"
 #include "commands/run_check.h"
+#include "commands/run_sanitize.h"
 #include "images/choose_for.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct {
   kdl_launch_desc desc;
   kdl_extent items;
   size_t repeat;
+  cli_sanitizer sanitizer;
 } job;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -267,7 +269,8 @@ static kdl_status parse_constants(const cli_args *args, kdl_arena *arena, kdl_se
 
 static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opts *opts) {
   const char *name = asked->args->operands[1];
-  const char *device = cli_args_value(asked->args, "device");
+  const char *device =
+      asked->sanitizer.is_child ? CLI_SANITIZER_DEVICE : cli_args_value(asked->args, "device");
   kdl_status status = device ? kdl_device_find(device, &asked->device)
                              : kdl_device_for(lib, name, opts, &asked->device);
   if (status == KDL_OK)
@@ -279,6 +282,12 @@ static kdl_status find_kernel(job *asked, kdl_library *lib, const kdl_select_opt
 
 static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_opts *opts) {
   kdl_status status = find_kernel(asked, input->lib, opts);
+  if (status == KDL_NO_MATCH && asked->sanitizer.is_child)
+    return kdl_fail(
+        KDL_NO_MATCH,
+        "%s: found no OpenCL C of %s, which Oclgrind would interpret, expected opencl-c "
+        "among the --targets of kdl cc",
+        input->name, asked->args->operands[1]);
   if (status == KDL_NO_MATCH)
     kdl_error_prefix("%s", input->name);
   if (status == KDL_OK)
@@ -296,30 +305,61 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   return status == KDL_OK ? print_results(asked) : status;
 }
 
+static kdl_status read_call(const cli_args *args, kdl_arena *arena, job *asked,
+                            kdl_select_opts *opts) {
+  if (cli_args_has(args, "sanitize") && cli_args_has(args, "device"))
+    return kdl_fail(KDL_BAD_CALL, "found --device with --sanitize, whose device is Oclgrind's");
+  kdl_status status = parse_shape(args, asked);
+  if (status == KDL_OK)
+    status = parse_repeat(args, asked);
+  if (status == KDL_OK)
+    status = parse_values(args, asked);
+  if (status == KDL_OK)
+    status = check_results(asked);
+  if (status == KDL_OK)
+    status = cli_choose_opts(args, opts);
+  return status == KDL_OK ? parse_constants(args, arena, opts) : status;
+}
+
+/* Where the launch was watched in another process: what was found there. */
+static kdl_status report(job *asked) {
+  size_t count = 0;
+  kdl_status status = cli_sanitizer_report(&asked->sanitizer, &count);
+  if (status == KDL_OK && count)
+    return kdl_fail(KDL_BAD_FILE, "Oclgrind found %zu error%s in %s", count, count == 1 ? "" : "s",
+                    asked->args->operands[1]);
+  if (status == KDL_OK && asked->sanitizer.code > 128)
+    return kdl_fail(KDL_DEVICE, "Oclgrind ended with signal %d", asked->sanitizer.code - 128);
+  if (status == KDL_OK && asked->sanitizer.code == 0)
+    printf("Oclgrind found nothing\n");
+  return status;
+}
+
 int cli_run_run(const cli_args *args) {
   job asked = {.args = args};
   kdl_select_opts opts;
   cli_input input = {.lib = NULL};
   kdl_arena arena = {0};
-  kdl_status status = parse_shape(args, &asked);
-  if (status == KDL_OK)
-    status = parse_repeat(args, &asked);
-  if (status == KDL_OK)
-    status = parse_values(args, &asked);
-  if (status == KDL_OK)
-    status = check_results(&asked);
-  if (status == KDL_OK)
-    status = cli_choose_opts(args, &opts);
-  if (status == KDL_OK)
-    status = parse_constants(args, &arena, &opts);
-  if (status == KDL_OK)
+  bool sanitizes = cli_args_has(args, "sanitize");
+  kdl_status status = read_call(args, &arena, &asked, &opts);
+  if (status == KDL_OK && sanitizes)
+    status = cli_sanitizer_begin(&asked.sanitizer);
+  bool launches = !sanitizes || asked.sanitizer.is_child;
+  if (status == KDL_OK && !launches)
+    status = report(&asked);
+  if (status == KDL_OK && launches)
     status = cli_input_open(args->operands[0], &input);
-  if (status == KDL_OK)
+  if (status == KDL_OK && launches)
     status = run_job(&asked, &input, &opts);
   int code = cli_finish(status);
+  if (asked.sanitizer.is_child)
+    cli_sanitizer_leave(code);
+  if (code == 0)
+    code = asked.sanitizer.code;
   for (size_t i = 0; i < asked.value_count; ++i)
     cli_run_arg_free(&asked.values[i]);
   kdl_queue_destroy(asked.queue);
+  cli_sanitizer_end(&asked.sanitizer);
   cli_input_close(&input);
   kdl_arena_free(&arena);
   return code;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/line_marks.h"
+
+typedef struct {
+  kdl_string file;
+  uint32_t line;
+} place;
+
+static bool is_blank(kdl_string line) {
+  for (size_t i = 0; i < line.length; ++i) {
+    if (line.data[i] != ' ' && line.data[i] != '\t')
+      return false;
+  }
+  return true;
+}
+
+/* # 12 "folder/saxpy.c" 2 */
+static bool read_mark(kdl_string line, place *out_place) {
+  size_t at = 2;
+  if (!kdl_text_starts(line, "# ") || !kdl_text_number(line, &at, &out_place->line))
+    return false;
+  size_t begin = kdl_text_find(line, at, "\"") + 1;
+  size_t end = line.length;
+  while (end > begin && line.data[end - 1] != '"')
+    --end;
+  if (end <= begin)
+    return true;
+  kdl_string file = {line.data + begin, end - 1 - begin};
+  size_t slash = file.length;
+  while (slash > 0 && file.data[slash - 1] != '/')
+    --slash;
+  out_place->file = kdl_text_from(file, slash);
+  return true;
+}
+
+/* A few lines that are left out are cheaper than a mark. */
+static void go_to(FILE *out, place to, place *from) {
+  enum { few = 3 };
+  bool is_near =
+      kdl_text_equal(to.file, from->file) && to.line >= from->line && to.line - from->line <= few;
+  if (!is_near)
+    fprintf(out, "#line %u \"%.*s\"\n", to.line, (int)to.file.length, to.file.data);
+  for (; is_near && from->line < to.line; ++from->line)
+    fputc('\n', out);
+  *from = to;
+}
+
+void cc_line_marks_write(FILE *out, kdl_string text) {
+  place read = {{"", 0}, 0};
+  place written = {{"", 0}, 0};
+  for (size_t at = 0, end; at < text.length; at = end + 1) {
+    end = kdl_text_find(text, at, "\n");
+    kdl_string line = {text.data + at, end - at};
+    if (read_mark(line, &read))
+      continue;
+    if (!is_blank(line)) {
+      go_to(out, read, &written);
+      fprintf(out, "%.*s\n", (int)line.length, line.data);
+      ++written.line;
+    }
+    ++read.line;
+  }
+}

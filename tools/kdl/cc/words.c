@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What Clang alone knows of the command line is given to it. */
+#include "base/error.h"
+#include "cli/response.h"
+#include "commands.h"
+
+#include <string.h>
+
+/* Options of Clang whose value may be the next word, ... */
+static const char *const separate[] = {"-include",   "-imacros", "-isystem", "-iquote",
+                                       "-idirafter", "-U",       "-Xclang",  "-mllvm"};
+/* ... and those that are one word, or begin so. */
+static const char *const joined[] = {"-f",       "-g",      "-m",         "-std=", "-pedantic",
+                                     "-isystem", "-iquote", "-idirafter", "-U"};
+static const char *const whole[] = {"-w", "-ansi"};
+
+static bool is_among(const char *word, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(word, list[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool begins_as(const char *word, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (strncmp(word, list[i], strlen(list[i])) == 0)
+      return true;
+  }
+  return false;
+}
+
+#define IS_AMONG(word, list) is_among(word, list, sizeof list / sizeof *list)
+#define BEGINS_AS(word, list) begins_as(word, list, sizeof list / sizeof *list)
+
+/* An option of the command's own, which one dash may begin too: -format=2. */
+static bool is_own(const char *word) {
+  size_t length = strcspn(word + 1, "=");
+  for (const cli_option *option = cli_command_find("cc")->options; option->name; ++option) {
+    if (strlen(option->name) == length && strncmp(option->name, word + 1, length) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Adds the words that stand for next[0], and perhaps for the one behind it; NULL where one is
+ * missing. */
+static char **rewrite(char **next, kdl_words *out) {
+  const char *word = next[0];
+  if (IS_AMONG(word, separate)) {
+    kdl_words_format(out, "--flag=%s", word);
+    if (next[1])
+      kdl_words_format(out, "--flag=%s", next[1]);
+    return next[1] ? next + 2 : NULL;
+  }
+  if (strcmp(word, "-O") == 0)
+    kdl_words_add(out, "-O1"); /* as of Clang */
+  else if (!is_own(word) && (IS_AMONG(word, whole) || BEGINS_AS(word, joined)))
+    kdl_words_format(out, "--flag=%s", word);
+  else
+    kdl_words_add(out, word);
+  return next + 1;
+}
+
+kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *out_words) {
+  cli_words expanded;
+  *out_words = (kdl_words){.arena = arena};
+  kdl_status status = cli_words_expand(count, words, &expanded);
+  bool only_operands = false;
+  for (char **next = expanded.items; status == KDL_OK && *next;) {
+    const char *word = *next;
+    only_operands |= strcmp(word, "--") == 0;
+    if (only_operands || word[0] != '-' || word[1] == '-')
+      kdl_words_add(out_words, *next++);
+    else if (!(next = rewrite(next, out_words)))
+      status =
+          kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected a word after it", word);
+  }
+  if (status == KDL_OK && out_words->failed)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the command line");
+  cli_words_free(&expanded);
+  return status;
+}

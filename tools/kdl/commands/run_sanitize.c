@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Oclgrind's log has a block for each finding:
+ *
+ *     Read-write data race at local memory address 0x100000000007c
+ *     	Kernel: race
+ *
+ *     	First entity:  Global(32,0,0) Local(32,0,0) Group(0,0,0)
+ *     	  %1 = load float, float addrspace(3)* %arrayidx8, align 4, !dbg !46, !tbaa !39
+ *     	At line 7 (column 32) of race.c:
+ *     	  (source not available)
+ *
+ *     	Second entity: Global(31,0,0) Local(31,0,0) Group(0,0,0)
+ *     	...
+ *
+ * Columns are those of the text after the preprocessor, and of no use.
+ */
+#include "commands/run_sanitize.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "system/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* The second process                                                                           */
+
+static kdl_status find_oclgrind(kdl_arena *arena, const char **out_library) {
+  static const char *const folders[] = {"/usr/lib/oclgrind", "/usr/lib64/oclgrind",
+                                        "/usr/local/lib/oclgrind", "/usr/local/lib"};
+  const char *named = getenv("KDL_OCLGRIND");
+  if (named && *named) {
+    *out_library = named;
+    return access(named, R_OK) == 0 ? KDL_OK
+                                    : kdl_fail(KDL_UNSUPPORTED,
+                                               "KDL_OCLGRIND: found no file '%s', expected "
+                                               "Oclgrind's liboclgrind-rt-icd.so",
+                                               named);
+  }
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
+    *out_library = kdl_arena_format(arena, "%s/liboclgrind-rt-icd.so", folders[i]);
+    if (*out_library && access(*out_library, R_OK) == 0)
+      return KDL_OK;
+  }
+  return kdl_fail(KDL_UNSUPPORTED, "--sanitize: Oclgrind was not found (Debian: oclgrind); "
+                                   "KDL_OCLGRIND names its liboclgrind-rt-icd.so");
+}
+
+static bool set_environment(const char *library, const char *log) {
+  const char *const pairs[][2] = {{"OCL_ICD_VENDORS", library},
+                                  {"OCL_ICD_FILENAMES", library},
+                                  {"OCLGRIND_LOG", log},
+                                  {"OCLGRIND_DATA_RACES", "1"},
+                                  {"OCLGRIND_MAX_ERRORS", "10000"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    if (setenv(pairs[i][0], pairs[i][1], 1) != 0)
+      return false;
+  }
+  return true;
+}
+
+static kdl_status make_log(cli_sanitizer *sanitizer) {
+  const char *base = getenv("TMPDIR");
+  char *path = NULL;
+  if (asprintf(&path, "%s/kdl-run-XXXXXX", base && *base ? base : "/tmp") < 0)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a file");
+  int fd = mkstemp(path);
+  int failure = errno;
+  if (fd >= 0)
+    close(fd);
+  sanitizer->log = fd >= 0 ? kdl_arena_format(&sanitizer->arena, "%s", path) : NULL;
+  kdl_status status = KDL_OK;
+  if (fd < 0)
+    status = kdl_fail(KDL_IO, "%s: cannot make a temporary file: %s", path, strerror(failure));
+  else if (!sanitizer->log)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for the name of a file");
+  free(path);
+  return status;
+}
+
+kdl_status cli_sanitizer_begin(cli_sanitizer *sanitizer) {
+  const char *library = NULL;
+  int state = 0;
+  kdl_status status = find_oclgrind(&sanitizer->arena, &library);
+  if (status == KDL_OK)
+    status = make_log(sanitizer);
+  if (status != KDL_OK)
+    return status;
+  fflush(stdout);
+  pid_t child = fork();
+  if (child < 0)
+    return kdl_fail(KDL_IO, "--sanitize: cannot fork: %s", strerror(errno));
+  sanitizer->is_child = child == 0;
+  if (sanitizer->is_child)
+    return set_environment(library, sanitizer->log)
+               ? KDL_OK
+               : kdl_fail(KDL_NO_MEMORY, "out of memory for the environment");
+  int failure = kdl_process_wait(child, &state);
+  if (failure)
+    return kdl_fail(KDL_IO, "--sanitize: cannot wait for the launch: %s", strerror(failure));
+  sanitizer->code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  return KDL_OK;
+}
+
+_Noreturn void cli_sanitizer_leave(int code) {
+  cli_output_flush();
+  fflush(NULL);
+  _exit(code);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Findings                                                                                     */
+
+enum { most_findings = 256 };
+
+typedef struct {
+  kdl_string headline;
+  kdl_string file[2], item[2]; /* of one work-item, or of two that race */
+  uint32_t line[2];
+  unsigned places, items;
+  kdl_string reached; /* "Only 32 out of 64 work-items executed barrier" */
+  size_t count;       /* how often it was found */
+} finding;
+
+/* Behind `key` in the line, up to one of `ends`. */
+static bool read_after(kdl_string line, const char *key, const char *ends, kdl_string *out_text) {
+  const char *found = memmem(line.data, line.length, key, strlen(key));
+  if (!found)
+    return false;
+  kdl_string rest = kdl_text_from(line, (size_t)(found - line.data) + strlen(key));
+  *out_text = (kdl_string){rest.data, kdl_text_find(rest, 0, ends)};
+  return true;
+}
+
+static void read_line(kdl_string line, finding *f) {
+  kdl_string text;
+  if (f->items < 2 && read_after(line, "Global(", ")", &text))
+    f->item[f->items++] = text;
+  if (read_after(line, "\tOnly ", "\n", &text))
+    f->reached = text;
+  if (f->places < 2 && read_after(line, "\tAt line ", " ", &text)) {
+    size_t at = 0;
+    kdl_text_number(text, &at, &f->line[f->places]);
+    if (read_after(line, ") of ", ":", &text))
+      f->file[f->places++] = text;
+  }
+}
+
+static bool is_same(const finding *a, const finding *b) {
+  if (!kdl_text_equal((kdl_string){a->headline.data, kdl_text_find(a->headline, 0, " ")},
+                      (kdl_string){b->headline.data, kdl_text_find(b->headline, 0, " ")}) ||
+      a->places != b->places)
+    return false;
+  bool is_straight = true;
+  bool is_crossed = a->places == 2;
+  for (unsigned i = 0; i < a->places; ++i) {
+    is_straight &= a->line[i] == b->line[i] && kdl_text_equal(a->file[i], b->file[i]);
+    is_crossed &= a->line[i] == b->line[1 - i] && kdl_text_equal(a->file[i], b->file[1 - i]);
+  }
+  return is_straight || is_crossed;
+}
+
+static void note(finding *all, size_t *count, const finding *found) {
+  if (!found->headline.length)
+    return;
+  for (size_t i = 0; i < *count; ++i) {
+    if (is_same(&all[i], found)) {
+      ++all[i].count;
+      return;
+    }
+  }
+  if (*count < most_findings)
+    all[(*count)++] = *found;
+}
+
+static size_t read_log(kdl_string log, finding *all) {
+  size_t count = 0;
+  finding current = {.count = 1};
+  for (size_t at = 0, end; at < log.length; at = end + 1) {
+    end = kdl_text_find(log, at, "\n");
+    kdl_string line = {log.data + at, end - at};
+    if (line.length && line.data[0] != '\t') {
+      note(all, &count, &current);
+      current = (finding){.headline = line, .count = 1};
+    } else {
+      read_line(line, &current);
+    }
+  }
+  note(all, &count, &current);
+  return count;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Words                                                                                        */
+
+static const char *memory_of(kdl_string headline) {
+  return kdl_text_contains(headline, "local memory")     ? "group memory"
+         : kdl_text_contains(headline, "private memory") ? "private memory"
+                                                         : "global memory";
+}
+
+static void print_race(const finding *f) {
+  fprintf(stderr, "data race in %s: work-item %.*s here, and %.*s", memory_of(f->headline),
+          (int)f->item[0].length, f->item[0].data, (int)f->item[1].length, f->item[1].data);
+  if (f->places == 2)
+    fprintf(stderr, " at %.*s:%u", (int)f->file[1].length, f->file[1].data, f->line[1]);
+}
+
+/* "Invalid read of size 4 at global memory address 0x1000000000100" */
+static void print_access(const finding *f) {
+  kdl_string size = {"", 0};
+  read_after(f->headline, "of size ", " ", &size);
+  fprintf(stderr, "%s of %.*s bytes beyond what is there in %s, by work-item %.*s",
+          kdl_text_contains(f->headline, "read") ? "read" : "write", (int)size.length, size.data,
+          memory_of(f->headline), (int)f->item[0].length, f->item[0].data);
+}
+
+static void print_finding(const finding *f) {
+  if (f->places)
+    fprintf(stderr, "%.*s:%u: error: ", (int)f->file[0].length, f->file[0].data, f->line[0]);
+  else
+    fprintf(stderr, "%s: error: ", cli_report_name());
+  if (kdl_text_contains(f->headline, "data race") && f->items == 2)
+    print_race(f);
+  else if (kdl_text_starts(f->headline, "Invalid ") && f->items)
+    print_access(f);
+  else if (kdl_text_contains(f->headline, "divergence") && f->reached.length)
+    fprintf(stderr, "barrier in divergent flow: %.*s", (int)f->reached.length, f->reached.data);
+  else
+    fprintf(stderr, "%.*s", (int)f->headline.length, f->headline.data);
+  if (f->count > 1)
+    fprintf(stderr, " (found %zu times)", f->count);
+  fputc('\n', stderr);
+}
+
+kdl_status cli_sanitizer_report(cli_sanitizer *sanitizer, size_t *out_count) {
+  cli_bytes bytes = {.size = 0};
+  finding *all = calloc(most_findings, sizeof *all);
+  kdl_status status = all ? cli_bytes_read(sanitizer->log, &bytes)
+                          : kdl_fail(KDL_NO_MEMORY, "out of memory for what was found");
+  *out_count = status == KDL_OK ? read_log((kdl_string){bytes.data, bytes.size}, all) : 0;
+  fflush(stdout);
+  for (size_t i = 0; i < *out_count; ++i)
+    print_finding(&all[i]);
+  cli_bytes_free(&bytes);
+  free(all);
+  return status;
+}
+
+void cli_sanitizer_end(cli_sanitizer *sanitizer) {
+  if (sanitizer->log && !sanitizer->is_child)
+    unlink(sanitizer->log);
+  kdl_arena_free(&sanitizer->arena);
+}

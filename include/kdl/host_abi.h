@@ -40,6 +40,8 @@ typedef struct kdl_host_group {
   uint32_t shared_size; /* bytes of group memory: what the kernel declares and the launch adds */
   void *shared;         /* group memory, aligned to 64, its contents undefined; this group's
                            alone until the call returns; NULL where shared_size is 0           */
+  const char **error;   /* where a group that cannot go on leaves a message of the image's own,
+                           atomically: the launch then fails with it                           */
 } kdl_host_group;
 
 /* Arguments are pointers to values, in the order of the parameters; a value is aligned as its type

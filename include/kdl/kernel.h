@@ -19,9 +19,8 @@
  * subgroup is one work-item. What <gpuintrin.h> lacks has names with kdl_ and KDL_ here.
  *
  * Kernel parameters are numbers, structures and pointers to __gpu_global memory. On the CPU a group
- * is a loop over its work-items in one thread: a work-item cannot wait there for others, so that
- * `kdl cc` refuses kernels that do, except in groups of one work-item, which KDL_THREADS makes.
- * docs/kernels.md says more.
+ * is a loop over its work-items in one thread, or several loops one behind the other where work-items
+ * wait for one another. docs/kernels.md says more.
  *
  * The header also compiles without `kdl cc`, on the CPU with any C compiler: see
  * <kdl/kernel/group.h> for kernels that do a group in one call.

@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "confine/confine.h"
 #include "emit/emit.h"
+#include "groups/groups.h"
 #include "link_report.h"
 #include "system/environment.h"
 #include "version.h"
@@ -246,6 +247,8 @@ int main(int argc, char **argv) {
     return status == KDL_OK ? exit_done : exit_refused;
   }
   LLVMInstallFatalErrorHandler(give_up);
+  if (argc > 1 && strcmp(argv[1], "--groups") == 0)
+    return ld_groups_command(argc - 2, argv + 2);
   cli_args args;
   kdl_status status = cli_args_parse(&command, argc - 1, argv + 1, &args);
   int code = exit_done;

@@ -4,7 +4,8 @@
  * one thread, and a subgroup is one work-item.
  *
  * `kdl cc` writes the loop: for each kernel a function as <kdl/host_abi.h> wants it, which calls
- * the kernel for every work-item of a group. kdl_item below says which one that is. It and what
+ * the kernel for every work-item of a group, or several, where work-items wait for one another.
+ * kdl_item below says which work-item runs. It and what
  * KDL_LOCAL declares are the group's: `kdl cc` makes them local variables of the loop's function,
  * and parameters of those that it calls. In a kernel that was inlined into the loop the index is
  * the loop's counter, and the loop is the compiler's to vectorise; an image has no thread-local
@@ -74,9 +75,19 @@ KDL_ITEM_IS(num_threads, block, 1)
 KDL_ITEM_IS(thread_id, thread, 0)
 #undef KDL_ITEM_IS
 
-/* Right in a group of one work-item, where there is no other to wait for. `kdl cc` refuses it in
- * larger ones. */
+/* `kdl cc` cuts a kernel where it calls kdl_cc_barrier, and makes each part a loop of its own.
+ * Other compilers make kernels of one call a group alone, in which there is nothing to wait for. */
+#ifdef KDL_CC
+#ifdef __cplusplus
+extern "C"
+#endif
+    __attribute__((visibility("hidden"))) void kdl_cc_barrier(void);
+static inline __attribute__((always_inline, nodebug)) void __gpu_sync_threads(void) {
+  kdl_cc_barrier();
+}
+#else
 static inline void __gpu_sync_threads(void) {}
+#endif
 
 static inline void __gpu_thread_suspend(void) {}
 

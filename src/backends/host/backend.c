@@ -78,18 +78,22 @@ static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *des
     return status;
   const uint32_t *block = declared->block[0] ? declared->block : desc->block;
   const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
+  const char *error = NULL;
   work.shape = (kdl_host_group){
       .size = sizeof work.shape,
       .group_count = {desc->grid[0], desc->grid[1], desc->grid[2]},
       .block = {block[0], block[1], block[2]},
       .tile = {tile[0], tile[1], tile[2]},
       .shared_size = declared->shared + desc->shared,
+      .error = &error,
   };
-  if (work.group_count == 1 && work.shape.shared_size == 0) {
+  if (work.group_count == 1 && work.shape.shared_size == 0)
     work.run(&work.shape, work.args);
-    return KDL_OK;
-  }
-  return kdl_host_run(&work);
+  else
+    status = kdl_host_run(&work);
+  if (status == KDL_OK && error)
+    return FAIL(KDL_DEVICE, "%s", error);
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

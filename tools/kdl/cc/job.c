@@ -146,18 +146,12 @@ static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
 }
 
 static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
-  const uint32_t *block = kernel->values[KDL_KERNEL_BLOCK];
-  bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
-  if (!kernel->waits || (has_block && (uint64_t)block[0] * block[1] * block[2] == 1))
+  if (!kernel->does_group || !cc_kernel_waits(kernel))
     return KDL_OK;
-  return cc_refuse_at(
-      job, kernel->place,
-      "kernel %s waits for its group (__gpu_sync_threads), which a work-item on the "
-      "CPU cannot: there a group is a loop over its work-items in one thread. Let the "
-      "group have one: KDL_BLOCK(KDL_THREADS(n)), and go through the tile in steps of "
-      "__gpu_num_threads; or write a form for the CPU: KDL_KERNEL under #if KDL_HOST, or "
-      "--variant=targets=PATTERN:FILE",
-      kernel->name);
+  return cc_refuse_at(job, kernel->place,
+                      "kernel %s does a whole group in one call (KDL_KERNEL), where no work-item "
+                      "waits for another: found a call of __gpu_sync_threads, expected none",
+                      kernel->name);
 }
 
 static kdl_status refuse_name(cc_job *job, const cc_kernel *kernel) {
@@ -384,18 +378,23 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
                                void (*write)(FILE *out, const cc_job *job), kdl_string *out_ir,
                                const char *out_path) {
   const char *plain = cc_file_of(job, "plain.ll");
-  bool has_lines = !job->plan->bitcode && !asks_for_debugging(job->plan);
+  bool waits = cc_kernels_wait(&job->kernels);
+  bool has_lines = (!job->plan->bitcode || waits) && !asks_for_debugging(job->plan);
+  const char *items = waits ? cc_file_of(job, "items.ll") : out_path;
   kdl_status status = write_file(job, source, true, write);
   if (status == KDL_OK)
     status = cc_compile(job, source,
                         WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
-                             has_lines ? "-gline-tables-only" : NULL),
+                             has_lines ? "-gline-tables-only" : NULL,
+                             has_lines ? "-fdebug-compilation-dir=." : NULL),
                         plain);
   if (status == KDL_OK)
     status = cc_read_file(job, plain, out_ir);
   if (status == KDL_OK)
     status = check_calls(job, *out_ir);
-  return status == KDL_OK ? write_ir(job, *out_ir, out_path) : status;
+  if (status == KDL_OK)
+    status = write_ir(job, *out_ir, items);
+  return status == KDL_OK && waits ? cc_make_groups(job, items, out_path) : status;
 }
 
 static kdl_status make_host_bitcode(cc_job *job) {

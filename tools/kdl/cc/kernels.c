@@ -388,6 +388,20 @@ static bool find_waiting(reader *r) {
   return seen != NULL;
 }
 
+bool cc_kernel_waits(const cc_kernel *kernel) {
+  const uint32_t *block = kernel->values[KDL_KERNEL_BLOCK];
+  bool has_block = kernel->said >> KDL_KERNEL_BLOCK & 1;
+  return kernel->waits && !(has_block && (uint64_t)block[0] * block[1] * block[2] == 1);
+}
+
+bool cc_kernels_wait(const cc_kernels *kernels) {
+  for (size_t i = 0; i < kernels->count; ++i) {
+    if (cc_kernel_waits(&kernels->items[i]))
+      return true;
+  }
+  return false;
+}
+
 kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels) {
   reader r = {.arena = arena};
   kdl_string line;

@@ -48,6 +48,12 @@ typedef struct cc_kernels {
   size_t microkernel_count;
 } cc_kernels;
 
+/* Whether its work-items wait for one another, and there are several. */
+bool cc_kernel_waits(const cc_kernel *kernel);
+
+/* Whether that is so of any. */
+bool cc_kernels_wait(const cc_kernels *kernels);
+
 /* Strings lie in the arena, places in the dump. */
 kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_kernels);
 

@@ -62,7 +62,8 @@ static void write_extent(FILE *out, const cc_kernel *kernel, kdl_kernel_field fi
     fputs("{0, 0, 0}", out);
 }
 
-/* The loop over one direction of the block, which is a constant where the kernel says it. */
+/* The loop over one direction of the block, which is a constant where the kernel says it. Where
+ * work-items wait, the loops are made later (kdl-ld --groups), and this is one work-item. */
 static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
   static const char *const indents[] = {"      ", "    ", "  "};
   char length[32];
@@ -70,11 +71,15 @@ static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
     snprintf(length, sizeof length, "%u", kernel->values[KDL_KERNEL_BLOCK][d]);
   else
     snprintf(length, sizeof length, "group->block[%d]", d);
-  fprintf(out,
-          "%skdl_item.block[%d] = %s;\n"
-          "%sfor (uint32_t i%d = 0; i%d < %s; ++i%d) {\n"
-          "%s  kdl_item.thread[%d] = i%d;\n",
-          indents[d], d, length, indents[d], d, d, length, d, indents[d], d, d);
+  fprintf(out, "%skdl_item.block[%d] = %s;\n", indents[d], d, length);
+  if (cc_kernel_waits(kernel))
+    fprintf(out, "%s{\n%s  kdl_item.thread[%d] = kdl_cc_thread(%d);\n", indents[d], indents[d], d,
+            d);
+  else
+    fprintf(out,
+            "%sfor (uint32_t i%d = 0; i%d < %s; ++i%d) {\n"
+            "%s  kdl_item.thread[%d] = i%d;\n",
+            indents[d], d, d, length, d, indents[d], d, d);
 }
 
 static void write_function(FILE *out, const cc_kernel *kernel) {
@@ -87,12 +92,12 @@ static void write_function(FILE *out, const cc_kernel *kernel) {
   for (size_t i = 0; i < kernel->param_count; ++i)
     fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
             kernel->params[i].type, i, kernel->params[i].type, i);
-  fputs("  for (int i = 0; i < 3; ++i) {\n"
-        "    kdl_item.group[i] = group->group[i];\n"
-        "    kdl_item.group_count[i] = group->group_count[i];\n"
-        "  }\n"
-        "  (void)args;\n",
-        out);
+  for (int d = 0; d < 3; ++d)
+    fprintf(out,
+            "  kdl_item.group[%d] = group->group[%d];\n"
+            "  kdl_item.group_count[%d] = group->group_count[%d];\n",
+            d, d, d, d);
+  fputs("  (void)args;\n", out);
   for (int direction = 2; direction >= 0; --direction)
     write_loop(out, kernel, direction);
   fprintf(out, "        %s(", name);
@@ -137,6 +142,10 @@ static void close_c(FILE *out, cc_language language) {
 void cc_wrapper_write(FILE *out, cc_language language, const cc_kernels *kernels) {
   fputs("#include <kdl/kernel.h>\n", out);
   open_c(out, language, kernels);
+  fputs(cc_kernels_wait(kernels)
+            ? "__attribute__((visibility(\"hidden\"))) uint32_t kdl_cc_thread(uint32_t);\n"
+            : "__attribute__((always_inline)) void kdl_cc_barrier(void) {}\n",
+        out);
   for (size_t i = 0; i < kernels->count; ++i) {
     if (kernels->items[i].does_group)
       continue;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "groups/flow.h"
+
+#include <llvm-c/Analysis.h>
+
+#include <string.h>
+
+static void free_flow(ld_flow *flow) {
+  ld_map_free(&flow->block_numbers);
+  ld_map_free(&flow->variable_numbers);
+  ld_map_free(&flow->varying);
+  ld_map_free(&flow->hoisted);
+}
+
+static bool has_one_item(const ld_groups_kernel *kernel) {
+  return kernel->block[0] == 1 && kernel->block[1] == 1 && kernel->block[2] == 1;
+}
+
+static kdl_status make_group(ld_flow *flow) {
+  ld_group_memory *memory = NULL;
+  size_t count = 0;
+  kdl_status status = ld_groups_simplify(flow, &memory, &count);
+  if (status == KDL_OK)
+    status = ld_flow_read(flow);
+  if (status != KDL_OK)
+    return status;
+  ld_flow_find_varying(flow);
+  status = ld_flow_find_regions(flow);
+  if (status != KDL_OK)
+    return status;
+  ld_flow_find_places(flow);
+  ld_flow_write_loops(flow);
+  ld_groups_restore(flow, memory, count);
+  return KDL_OK;
+}
+
+static kdl_status make_kernel(ld_context *context, LLVMModuleRef module,
+                              const ld_groups_kernel *kernel) {
+  kdl_arena arena = {.blocks = NULL};
+  ld_flow flow = {.arena = &arena,
+                  .context = context,
+                  .module = module,
+                  .kernel = kernel,
+                  .function = LLVMGetNamedFunction(module, kernel->name),
+                  .thread = LLVMGetNamedFunction(module, LD_GROUPS_THREAD),
+                  .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER)};
+  if (!flow.function || LLVMIsDeclaration(flow.function))
+    return kdl_fail(KDL_BAD_FILE, "--kernel: found no function '%s', expected one", kernel->name);
+  kdl_status status = KDL_OK;
+  if (has_one_item(kernel))
+    ld_groups_restore(&flow, NULL, 0);
+  else
+    status = make_group(&flow);
+  free_flow(&flow);
+  kdl_arena_free(&arena);
+  return status;
+}
+
+/* What was inlined everywhere is not needed any more. Functions that wait and that no kernel calls
+ * do not run. */
+static void drop_unused(LLVMModuleRef module) {
+  LLVMValueRef barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER);
+  for (LLVMUseRef use; barrier && (use = LLVMGetFirstUse(barrier));)
+    LLVMInstructionEraseFromParent(LLVMGetUser(use));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+      next = LLVMGetNextFunction(f);
+      bool is_hidden = LLVMGetLinkage(f) == LLVMInternalLinkage || LLVMIsDeclaration(f);
+      if (!is_hidden || LLVMGetFirstUse(f))
+        continue;
+      LLVMDeleteFunction(f);
+      changed = true;
+    }
+  }
+}
+
+kdl_status ld_groups_make(ld_context *context, LLVMModuleRef module,
+                          const ld_groups_kernel *kernels, size_t count) {
+  kdl_status status = ld_groups_inline(context, module, kernels, count);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i)
+    status = make_kernel(context, module, &kernels[i]);
+  if (status != KDL_OK)
+    return status;
+  drop_unused(module);
+  char *problem = NULL;
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &problem))
+    status = kdl_fail(KDL_BAD_FILE, "broken by the loops over work-items: %.*s",
+                      (int)strcspn(problem, "\n"), problem);
+  LLVMDisposeMessage(problem);
+  return status;
+}

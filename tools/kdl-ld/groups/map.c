@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "groups/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct ld_map_slot {
+  const void *key; /* NULL: free */
+  uint32_t number;
+};
+
+static struct ld_map_slot *find(const ld_map *map, const void *key) {
+  size_t at = (size_t)((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 20;
+  for (;; ++at) {
+    struct ld_map_slot *slot = &map->slots[at & (map->capacity - 1)];
+    if (!slot->key || slot->key == key)
+      return slot;
+  }
+}
+
+static void grow(ld_map *map) {
+  ld_map larger = {.capacity = map->capacity ? map->capacity * 2 : 256};
+  larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+  if (!larger.slots) {
+    fputs("kdl-ld: error: out of memory for the values of a kernel\n", stderr);
+    exit(1);
+  }
+  for (size_t i = 0; i < map->capacity; ++i) {
+    if (map->slots[i].key)
+      *find(&larger, map->slots[i].key) = map->slots[i];
+  }
+  larger.count = map->count;
+  free(map->slots);
+  *map = larger;
+}
+
+void ld_map_set(ld_map *map, const void *key, uint32_t number) {
+  if (map->count * 2 >= map->capacity)
+    grow(map);
+  struct ld_map_slot *slot = find(map, key);
+  map->count += !slot->key;
+  *slot = (struct ld_map_slot){key, number};
+}
+
+bool ld_map_get(const ld_map *map, const void *key, uint32_t *out_number) {
+  const struct ld_map_slot *slot = map->capacity ? find(map, key) : NULL;
+  if (!slot || !slot->key)
+    return false;
+  if (out_number)
+    *out_number = slot->number;
+  return true;
+}
+
+void ld_map_free(ld_map *map) {
+  free(map->slots);
+  *map = (ld_map){.capacity = 0};
+}

@@ -105,7 +105,7 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
       say_bound(kernel);
       return KDL_OK;
     }
-    *out_was_short |= status == KDL_NO_MEMORY;
+    *out_was_short |= kdl_failed_of_shortage(status);
     char name[128];
     kdl_image_name(kernel->lib, selection->images[i].image, name, sizeof name);
     if (i == 0) {

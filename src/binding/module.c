@@ -9,6 +9,7 @@
 #include "system/environment.h"
 #include "system/lock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,11 @@ void kdl_remember(kdl_status status, kdl_remembered *out_failure) {
 kdl_status kdl_fail_again(const kdl_remembered *failure) {
   return kdl_fail_code(failure->status, failure->code, "%s",
                        failure->message ? failure->message : "out of memory");
+}
+
+bool kdl_failed_of_shortage(kdl_status status) {
+  int64_t code = kdl_error_code();
+  return status == KDL_NO_MEMORY && code != ETIMEDOUT && code != EFBIG;
 }
 
 static int64_t now_ns(void) {
@@ -216,14 +222,16 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
     if (kdl_work_begin(&module->loading) == KDL_WORK_WAITED)
       continue;
     kdl_status status = KDL_OK;
+    bool is_short = false;
     if (!atomic_load_explicit(&module->tried, memory_order_relaxed)) {
       status = load(lib, module);
-      if (status != KDL_OK && status != KDL_NO_MEMORY)
+      is_short = status != KDL_OK && kdl_failed_of_shortage(status);
+      if (status != KDL_OK && !is_short)
         kdl_remember(status, &module->failure);
-      atomic_store_explicit(&module->tried, status != KDL_NO_MEMORY, memory_order_release);
+      atomic_store_explicit(&module->tried, !is_short, memory_order_release);
     }
     kdl_work_end(&module->loading);
-    if (status == KDL_NO_MEMORY)
+    if (is_short)
       return status;
   }
   if (module->failure.status != KDL_OK)

@@ -18,6 +18,10 @@ typedef struct kdl_remembered {
 void kdl_remember(kdl_status status, kdl_remembered *out_failure);
 kdl_status kdl_fail_again(const kdl_remembered *failure);
 
+/* Whether the failure that was last recorded on this thread is one to try again after: memory was
+ * short. A limit that was reached, of time or of size, is reached again. */
+bool kdl_failed_of_shortage(kdl_status status);
+
 /* What of a kernel's constants a module was made for; both NULL where the image is loaded as a
  * whole: for any kernel, with no constants or of a kind that has none. */
 typedef struct kdl_specialisation {

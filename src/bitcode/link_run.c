@@ -6,6 +6,7 @@
 #include "bitcode/identity.h"
 #include "system/environment.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -134,10 +135,12 @@ static kdl_status fail_run(const kdl_link_task *task, const kdl_link_limits *lim
                            const kdl_subprocess_outcome *outcome) {
   char how[128], said[1024] = "";
   kdl_status status = KDL_BAD_FILE;
+  int64_t code = 0;
   kdl_out out = {said, sizeof said, 0};
   tell_words(&out, outcome->words, task->lib->container->name);
   if (outcome->end == KDL_SUBPROCESS_OVERRAN) {
     status = KDL_NO_MEMORY;
+    code = ETIMEDOUT;
     snprintf(how, sizeof how, "was stopped after %" PRId64 " s (KDL_LD_TIMEOUT)",
              limits->milliseconds / 1000);
   } else if (outcome->end == KDL_SUBPROCESS_KILLED) {
@@ -149,7 +152,7 @@ static kdl_status fail_run(const kdl_link_task *task, const kdl_link_limits *lim
   } else {
     snprintf(how, sizeof how, "died with status %d", outcome->code);
   }
-  return kdl_fail(status, "kdl-ld %s%s", how, said);
+  return kdl_fail_code(status, code, "kdl-ld %s%s", how, said);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -43,7 +43,8 @@ kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void 
   if (fstat(fd, &info) != 0)
     return kdl_fail_code(KDL_IO, errno, "cannot read what %s wrote: %s", writer, strerror(errno));
   if ((uint64_t)info.st_size > most)
-    return kdl_fail(KDL_NO_MEMORY, "%s wrote more than %" PRIu64 " bytes", writer, most);
+    return kdl_fail_code(KDL_NO_MEMORY, EFBIG, "%s wrote more than %" PRIu64 " bytes", writer,
+                         most);
   size_t size = (size_t)info.st_size;
   size_t have = 0;
   char *data = malloc(size + 1);

@@ -100,6 +100,10 @@
  *     kdl_fma, kdl_sqrt, kdl_abs          of floats
  */
 
+#if !KDL_HOST || defined(KDL_CC) /* other compilers may know no such types */
+#include <kdl/kernel/half.h>
+#endif
+
 static inline float kdl_min(float a, float b) {
   return a < b ? a : b;
 }

@@ -16,6 +16,12 @@ typedef ushort uint16_t;
 typedef uint uint32_t;
 typedef ulong uint64_t;
 
+/* `kdl cc` says so where the source computes with _Float16, which is no type of OpenCL's. */
+#ifdef KDL_OPENCL_HALF
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define _Float16 half
+#endif
+
 #define __gpu_private __private
 #define __gpu_constant __constant
 #define __gpu_local __local

@@ -107,11 +107,28 @@ KDL_MATH_LINK double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
 #define KDL_MATH_DEFINE_NATIVE(name)                                                               \
   KDL_MATH_DEFINE(float, native_##name##f, (float x), return KDL_MATH_NATIVE(name)(x))
 
+/* Of half precision: by float, whose result is rounded once more. */
+#define KDL_MATH_HALF_1(name)                                                                      \
+  KDL_MATH_DEFINE(_Float16, name##f16, (_Float16 x), return (_Float16)KDL_MATH_F32(name)((float)x))
+#define KDL_MATH_HALF_2(name)                                                                      \
+  KDL_MATH_DEFINE(_Float16, name##f16, (_Float16 x, _Float16 y),                                   \
+                  return (_Float16)KDL_MATH_F32(name)((float)x, (float)y))
+#define KDL_MATH_HALF_3(name)                                                                      \
+  KDL_MATH_DEFINE(_Float16, name##f16, (_Float16 x, _Float16 y, _Float16 z),                       \
+                  return (_Float16)KDL_MATH_F32(name)((float)x, (float)y, (float)z))
+#define KDL_MATH_HALF_INT(name)                                                                    \
+  KDL_MATH_DEFINE(_Float16, name##f16, (_Float16 x, int n),                                        \
+                  return (_Float16)KDL_MATH_F32(name)((float)x, n))
+
 KDL_MATH_EACH_1(KDL_MATH_DEFINE_1)
 KDL_MATH_EACH_2(KDL_MATH_DEFINE_2)
 KDL_MATH_EACH_3(KDL_MATH_DEFINE_3)
 KDL_MATH_EACH_INT(KDL_MATH_DEFINE_INT)
 KDL_MATH_EACH_NATIVE(KDL_MATH_DEFINE_NATIVE)
+KDL_MATH_EACH_1(KDL_MATH_HALF_1)
+KDL_MATH_EACH_HALF_2(KDL_MATH_HALF_2)
+KDL_MATH_EACH_3(KDL_MATH_HALF_3)
+KDL_MATH_EACH_INT(KDL_MATH_HALF_INT)
 
 /* Results besides the one returned go through a variable of the function's own, as the libraries
  * take no pointer to other memory. */

@@ -180,6 +180,19 @@ cc_place cc_examine_use(kdl_string ir, kdl_string function) {
   }
 }
 
+cc_place cc_examine_type(kdl_string ir, const char *type) {
+  for (kdl_string rest = ir;;) {
+    const char *found = memmem(rest.data, rest.length, type, strlen(type));
+    if (!found)
+      return (cc_place){.line = 0};
+    rest = kdl_text_from(rest, (size_t)(found - rest.data) + strlen(type));
+    kdl_string line = {rest.data, kdl_text_find(rest, 0, "\n")};
+    cc_place place = place_of(ir, field_of(line, "!dbg ", ", "));
+    if (place.line)
+      return place;
+  }
+}
+
 /* "target-features"="+avx2,-avx512f,+cx8" */
 static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
   for (size_t at = 0, end; at < list.length; at = end + 1) {

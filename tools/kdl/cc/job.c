@@ -6,6 +6,7 @@
 #include "cc/job_steps.h"
 
 #include "base/error.h"
+#include "cc/bf16.h"
 #include "cc/examine.h"
 #include "cc/group_variables.h"
 #include "cc/line_marks.h"
@@ -122,6 +123,12 @@ static kdl_status read_signatures(cc_job *job) {
   if (status == KDL_OK && !job->plan->bitcode)
     status = refuse_undefined(job, ir);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target);
+  job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
+  job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
+  if (job->has_bf16 && job->target->family == CC_OPENCL)
+    return cc_refuse_at(job, cc_examine_type(ir, " bfloat"),
+                        "OpenCL C has no __bf16: keep numbers as kdl_bf16, and compute with floats "
+                        "(kdl_bf16_float, kdl_float_bf16)");
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
 }
 
@@ -271,7 +278,8 @@ static kdl_status make_amd(cc_job *job) {
   return status;
 }
 
-/* OpenCL's rules up to version 1.2; newer ones have no more of their own. */
+/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision is an
+ * extension of OpenCL's, which the validator cannot be told of. */
 static kdl_status validate_spirv(cc_job *job, const char *module) {
   char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
   kdl_words words = {.arena = &job->arena};
@@ -279,7 +287,7 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
     return KDL_OK;
   kdl_words_add(&words, job->plan->tools.spirv_val);
   kdl_words_add(&words, "--target-env");
-  if (minor <= '2')
+  if (minor <= '2' && !kdl_feature_has(job->needs, KDL_GPU_FP16))
     kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
   else
     kdl_words_format(&words, "spv1.%c", minor);
@@ -297,9 +305,52 @@ static kdl_status hint_at_version(cc_job *job, kdl_status status) {
   return status;
 }
 
+static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
+                             const char *out_path) {
+  if (!code || !out_path)
+    return cc_no_memory(job);
+  kdl_words words = cc_start_ir(job);
+  cc_math_link(&words, job);
+  for (; *more; ++more)
+    kdl_words_add(&words, *more);
+  kdl_words_add(&words, "-xir");
+  kdl_words_add(&words, code);
+  kdl_words_add(&words, "-o");
+  kdl_words_add(&words, out_path);
+  return cc_step(job, &words, NULL);
+}
+
+static kdl_status write_text(cc_job *job, kdl_string text, const char *path) {
+  FILE *out = path ? fopen(path, "we") : NULL;
+  if (!out)
+    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+                : cc_no_memory(job);
+  bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
+  if (fclose(out) != 0 || is_short)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  return KDL_OK;
+}
+
+static kdl_status compile_spirv(cc_job *job, const char *image) {
+  const char *plain = cc_file_of(job, "plain.ll");
+  const char *lowered = cc_file_of(job, "ll");
+  kdl_string ir = {"", 0};
+  if (!job->has_bf16)
+    return cc_compile(job, job->source->path, WITH("-c"), image);
+  kdl_status status = cc_compile(
+      job, job->source->path, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
+  if (status == KDL_OK)
+    status = cc_read_file(job, plain, &ir);
+  if (status == KDL_OK)
+    status = cc_bf16_lower(&job->arena, ir, CC_BF16_INTEGERS, &ir);
+  if (status == KDL_OK)
+    status = write_text(job, ir, lowered);
+  return status == KDL_OK ? compile_ir(job, lowered, WITH("-c"), image) : status;
+}
+
 static kdl_status make_spirv(cc_job *job) {
   const char *image = cc_file_of(job, "spv");
-  kdl_status status = cc_compile(job, job->source->path, WITH("-c"), image);
+  kdl_status status = compile_spirv(job, image);
   if (status != KDL_OK)
     return hint_at_version(job, status);
   status = keep_image(job, image, KDL_IMAGE_SPIRV);
@@ -314,7 +365,8 @@ static kdl_status make_opencl(cc_job *job) {
   const char *module = cc_file_of(job, "spv");
   const char *image = cc_file_of(job, "cl");
   kdl_string code = {"", 0};
-  kdl_status status = cc_compile(job, job->source->path, WITH("-c"), module);
+  const char *half = job->has_half ? "-DKDL_OPENCL_HALF" : "-UKDL_OPENCL_HALF";
+  kdl_status status = cc_compile(job, job->source->path, WITH("-c", half), module);
   if (status == KDL_OK)
     status = cc_read_file(job, module, &code);
   if (status == KDL_OK)
@@ -323,29 +375,16 @@ static kdl_status make_opencl(cc_job *job) {
     status = cc_examine_blocks(code, &job->kernels);
   /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
   job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
+  if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
+    job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
   const char *marked = cc_file_of(job, "i");
   if (status == KDL_OK)
-    status = cc_compile(job, job->source->path, WITH("-E", "-cl-no-stdinc"), marked);
+    status = cc_compile(job, job->source->path, WITH("-E", "-cl-no-stdinc", half), marked);
   if (status == KDL_OK)
     status = cc_read_file(job, marked, &job->preprocessed);
   if (status == KDL_OK)
     status = write_file(job, image, false, write_marked);
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
-}
-
-static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
-                             const char *out_path) {
-  if (!code || !out_path)
-    return cc_no_memory(job);
-  kdl_words words = cc_start_ir(job);
-  cc_math_link(&words, job);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-xir");
-  kdl_words_add(&words, code);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
 }
 
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
@@ -371,6 +410,19 @@ static bool asks_for_debugging(const cc_plan *plan) {
   return false;
 }
 
+/* AArch64's backend needs no function for it, and a CPU may have an instruction. */
+static bool rounds_bf16_itself(const cc_job *job) {
+  static const char *const there[] = {"avx512_bf16", "avx_ne_convert"};
+  if (!job->has_bf16 || strncmp(job->target->triple, "aarch64", 7) == 0)
+    return false;
+  for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
+    int bit = kdl_feature_bit(job->target->features, kdl_text_of(there[i]));
+    if (bit >= 0 && kdl_feature_has(job->target->has, (unsigned)bit))
+      return false;
+  }
+  return true;
+}
+
 /* IR of the source and what `write` puts behind it, before it is optimised and with the group's
  * variables where they belong. An image's has lines, for what the passes say; they are left out
  * when it is linked. */
@@ -390,6 +442,8 @@ static kdl_status make_host_ir(cc_job *job, const char *source,
                         plain);
   if (status == KDL_OK)
     status = cc_read_file(job, plain, out_ir);
+  if (status == KDL_OK && rounds_bf16_itself(job))
+    status = cc_bf16_lower(&job->arena, *out_ir, CC_BF16_ROUNDING, out_ir);
   if (status == KDL_OK)
     status = check_calls(job, *out_ir);
   if (status == KDL_OK)

@@ -57,7 +57,8 @@ typedef struct cc_job {
   size_t message_count;
   cc_kernels kernels;
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
-  bool calls_math;   /* of <kdl/math.h>, and needs its libraries */
+  bool has_bf16, has_half;    /* __bf16, _Float16 are among its types */
+  bool calls_math;            /* of <kdl/math.h>, and needs its libraries */
   const char *math_constants; /* AMD: bitcode that ocml needs, once it is made */
   kdl_string preprocessed;    /* OpenCL C */
   kdl_string image;

@@ -6,7 +6,10 @@
 #include <string.h>
 
 /* The columns of an answer: the type, more of it, and the type it points to. */
-enum { class_of, size_of, is_signed, is_bf16, align_of, in_global, pointee, column_count = 10 };
+enum { class_of, size_of, is_signed, narrow, align_of, in_global, pointee, column_count = 10 };
+
+/* What a type of 16 bits is: the second and third are structures of <kdl/kernel/half.h>. */
+enum { narrow_bf16 = 1, narrow_kdl_bf16 = 2, narrow_kdl_half = 3 };
 
 /* GCC's type classes, which __builtin_classify_type gives. */
 enum {
@@ -20,6 +23,13 @@ enum {
 
 /* `char` is signed here, whatever the target says: one kernel has one signature. */
 static const char questions[] =
+    "#ifdef KDL_KERNEL_HALF_H\n"
+    "#define KDL_ASK_NARROW(U) __builtin_types_compatible_p(U, __bf16) + \\\n"
+    "  2 * __builtin_types_compatible_p(U, kdl_bf16) + 3 * __builtin_types_compatible_p(U, "
+    "kdl_half)\n"
+    "#else\n"
+    "#define KDL_ASK_NARROW(U) __builtin_types_compatible_p(U, __bf16)\n"
+    "#endif\n"
     "#ifdef __SIZEOF_INT128__\n"
     "#define KDL_ASK_WIDE , __int128 *: 1\n"
     "#else\n"
@@ -31,7 +41,7 @@ static const char questions[] =
     "#define KDL_ASK_SIZE(U) sizeof(*_Generic((U *)0, void *: (char *)0, default: (U *)0))\n"
     "#define KDL_ASK_TYPE(U) __builtin_classify_type(*(U *)0), KDL_ASK_SIZE(U), KDL_ASK_SIGN(U), "
     "\\\n"
-    "  __builtin_types_compatible_p(U, __bf16)\n"
+    "  KDL_ASK_NARROW(U)\n"
     "#define KDL_ASK_GLOBAL(T, U) _Generic((T)0, __gpu_global U *: 1, __gpu_global const U *: 1, "
     "\\\n"
     "  __gpu_global volatile U *: 1, __gpu_global const volatile U *: 1, default: 0)\n"
@@ -80,7 +90,12 @@ static const char cxx_questions[] =
     "  static constexpr unsigned size = sizeof(object);\n"
     "  static constexpr unsigned sign = __is_same(T, char) || (__is_integral(T) && "
     "__is_signed(T));\n"
+    "#ifdef KDL_KERNEL_HALF_H\n"
+    "  static constexpr unsigned bf16 =\n"
+    "    __is_same(T, __bf16) ? 1 : __is_same(T, kdl_bf16) ? 2 : __is_same(T, kdl_half) ? 3 : 0;\n"
+    "#else\n"
     "  static constexpr unsigned bf16 = __is_same(T, __bf16);\n"
+    "#endif\n"
     "};\n"
     "#define KDL_ASK_TYPE(...) kdl_ask<__VA_ARGS__>::type, kdl_ask<__VA_ARGS__>::size, \\\n"
     "  kdl_ask<__VA_ARGS__>::sign, kdl_ask<__VA_ARGS__>::bf16\n"
@@ -157,7 +172,7 @@ static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
     kdl_out_format(out, "%c%u", type[is_signed] ? 'i' : 'u', bits);
     break;
   case class_real:
-    if (type[is_bf16])
+    if (type[narrow] == narrow_bf16)
       kdl_out_format(out, "bf16");
     else
       kdl_out_format(out, "f%u", bits);
@@ -168,10 +183,15 @@ static void out_type(kdl_out *out, const uint32_t *type, const char *other) {
   }
 }
 
+/* Of what a pointer points to, where it is no number. */
+static const char *stored_name(uint32_t kind) {
+  return kind == narrow_kdl_bf16 ? "bf16" : kind == narrow_kdl_half ? "f16" : "void";
+}
+
 static void out_param(kdl_out *out, const uint32_t answer[column_count]) {
   if (answer[class_of] == class_pointer) {
     kdl_out_format(out, "ptr<");
-    out_type(out, answer + pointee, "void");
+    out_type(out, answer + pointee, stored_name(answer[pointee + narrow]));
     kdl_out_format(out, ">");
   } else {
     char bytes[32];

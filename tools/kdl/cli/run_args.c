@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "cli/input.h"
 
+#include <kdl/kernel/narrow.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Types                                                                                        */
 
-typedef enum { SIGNED, UNSIGNED, REAL } number_kind;
+typedef enum { SIGNED, UNSIGNED, REAL, HALF, BF16 } number_kind;
 
 typedef struct cli_run_type {
   const char *name;
@@ -24,7 +26,7 @@ typedef struct cli_run_type {
 static const run_type types[] = {
     {"i8", SIGNED, 1},   {"i16", SIGNED, 2},   {"i32", SIGNED, 4},   {"i64", SIGNED, 8},
     {"u8", UNSIGNED, 1}, {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4}, {"u64", UNSIGNED, 8},
-    {"f32", REAL, 4},    {"f64", REAL, 8},
+    {"f32", REAL, 4},    {"f64", REAL, 8},     {"f16", HALF, 2},     {"bf16", BF16, 2},
 };
 
 static const run_type *find_type(const char *name, size_t length) {
@@ -40,9 +42,20 @@ static void store_integer(const run_type *type, uint64_t value, void *at) {
   memcpy(at, &value, type->size);
 }
 
+static kdl_narrow_format format_of(const run_type *type) {
+  return type->kind == HALF ? KDL_NARROW_F16 : KDL_NARROW_BF16;
+}
+
+static bool is_real(const run_type *type) {
+  return type->kind >= REAL;
+}
+
 static void store_real(const run_type *type, double value, void *at) {
+  uint16_t bits = type->kind == REAL ? 0 : kdl_narrow_from_double(format_of(type), value);
   float narrow = (float)value;
-  if (type->size == sizeof narrow)
+  if (type->size == sizeof bits)
+    memcpy(at, &bits, sizeof bits);
+  else if (type->size == sizeof narrow)
     memcpy(at, &narrow, sizeof narrow);
   else
     memcpy(at, &value, sizeof value);
@@ -62,7 +75,7 @@ static bool parse_number(const run_type *type, const char *words, void *at) {
   char *end = NULL;
   bool fits = true;
   errno = 0;
-  if (type->kind == REAL) {
+  if (is_real(type)) {
     store_real(type, strtod(words, &end), at);
   } else if (type->kind == SIGNED) {
     int64_t value = strtoll(words, &end, 0);
@@ -84,6 +97,9 @@ static void print_number(const run_type *type, const void *at) {
     printf("%" PRIu64, bits);
   } else if (type->kind == SIGNED) {
     printf("%" PRId64, (int64_t)(bits << unused) >> unused);
+  } else if (type->size == 2) { /* enough for any, and none for those that are short */
+    printf("%.*g", type->kind == HALF ? 5 : 4,
+           kdl_narrow_to_double(format_of(type), (uint16_t)bits));
   } else if (type->size == 4) {
     float narrow;
     memcpy(&narrow, at, sizeof narrow);
@@ -100,7 +116,7 @@ static void print_number(const run_type *type, const void *at) {
 
 #define GRAMMAR                                                                                    \
   "expected TYPE:VALUE or buf:TYPE[COUNT]=zero|iota|VALUE|@FILE with TYPE one of i8 i16 i32 i64 "  \
-  "u8 u16 u32 u64 f32 f64"
+  "u8 u16 u32 u64 f16 bf16 f32 f64"
 
 static kdl_status not_understood(const char *words) {
   return kdl_fail(KDL_BAD_CALL, "--arg: found '%s', " GRAMMAR, words);
@@ -128,7 +144,7 @@ static kdl_status fill(const char *how, cli_run_arg *arg) {
     return KDL_OK;
   bool counts = strcmp(how, "iota") == 0;
   for (size_t i = 0; i < arg->count; ++i, at += arg->type->size) {
-    if (counts && arg->type->kind == REAL)
+    if (counts && is_real(arg->type))
       store_real(arg->type, (double)i, at);
     else if (counts)
       store_integer(arg->type, i, at);

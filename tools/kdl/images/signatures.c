@@ -31,14 +31,17 @@ static bool size_agrees(const kdl_param *claimed, const kdl_image_param *shown) 
                                         : shown->size == claimed->size;
 }
 
-static bool kind_agrees(kdl_param_kind claimed, kdl_image_param_kind shown) {
+/* SPIR-V without bfloat16 has its bits. */
+static bool kind_agrees(const kdl_param *param, kdl_image_param_kind shown) {
+  kdl_param_kind claimed = param->kind;
   switch (shown) {
   case KDL_IMAGE_PARAM_POINTER:
     return claimed == KDL_PARAM_PTR;
   case KDL_IMAGE_PARAM_VALUE:
     return claimed != KDL_PARAM_PTR;
   case KDL_IMAGE_PARAM_INTEGER:
-    return claimed == KDL_PARAM_INT || claimed == KDL_PARAM_UINT;
+    return claimed == KDL_PARAM_INT || claimed == KDL_PARAM_UINT ||
+           kdl_text_is(param->text, "bf16");
   case KDL_IMAGE_PARAM_FLOAT:
     return claimed == KDL_PARAM_FLOAT;
   case KDL_IMAGE_PARAM_BYTES:
@@ -65,7 +68,7 @@ static int compare_param(void *user, const kdl_image_param *shown) {
   if (!size_agrees(&claimed, shown))
     snprintf(c->problem, c->room, "parameter %u is %.*s; the image shows %u bytes", position,
              length, claimed.text.data, shown->size);
-  else if (!kind_agrees(claimed.kind, shown->kind))
+  else if (!kind_agrees(&claimed, shown->kind))
     snprintf(c->problem, c->room, "parameter %u is %.*s; the image shows it as %s", position,
              length, claimed.text.data, kind_words(shown->kind));
   return 0;

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * An instruction has its line, as in
+ *
+ *     %20 = fadd contract bfloat %19, 0xR3F80, !dbg !7
+ *
+ * which becomes two widened operands, an operation of float, and its result made narrow, each with
+ * what follows the operands. Types and constants elsewhere are replaced as words.
+ */
+#include "cc/bf16.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char type_name[] = "bfloat";
+
+bool cc_bf16_is_in(kdl_string ir) {
+  return memmem(ir.data, ir.length, type_name, sizeof type_name - 1) != NULL;
+}
+
+/* To the nearest, ties to even; a NaN stays one. */
+static const char functions[] =
+    "\ndefine internal float @kdl.bf16.widen(i16 %x) alwaysinline nounwind {\n"
+    "  %wide = zext i16 %x to i32\n"
+    "  %bits = shl i32 %wide, 16\n"
+    "  %value = bitcast i32 %bits to float\n"
+    "  ret float %value\n"
+    "}\n"
+    "\ndefine internal i16 @kdl.bf16.narrow(float %x) alwaysinline nounwind {\n"
+    "  %bits = bitcast float %x to i32\n"
+    "  %high = lshr i32 %bits, 16\n"
+    "  %odd = and i32 %high, 1\n"
+    "  %half = add i32 %odd, 32767\n"
+    "  %up = add i32 %bits, %half\n"
+    "  %rounded = lshr i32 %up, 16\n"
+    "  %quiet = or i32 %high, 64\n"
+    "  %is.nan = fcmp uno float %x, 0.0\n"
+    "  %kept = select i1 %is.nan, i32 %quiet, i32 %rounded\n"
+    "  %narrow = trunc i32 %kept to i16\n"
+    "  ret i16 %narrow\n"
+    "}\n";
+
+/* An odd last bit of the float remembers that it is not exact, so that rounding twice is as good as
+ * once. Subnormal and huge numbers are exact enough, or infinite, in any case. */
+static const char functions_of_double[] =
+    "\ndefine internal i16 @kdl.bf16.narrow.double(double %x) alwaysinline nounwind {\n"
+    "  %near = fptrunc double %x to float\n"
+    "  %back = fpext float %near to double\n"
+    "  %bits = bitcast float %near to i32\n"
+    "  %size = call double @llvm.fabs.f64(double %x)\n"
+    "  %back.size = call double @llvm.fabs.f64(double %back)\n"
+    "  %is.above = fcmp ogt double %back.size, %size\n"
+    "  %less = sub i32 %bits, 1\n"
+    "  %down = select i1 %is.above, i32 %less, i32 %bits\n"
+    "  %is.inexact = fcmp one double %back, %x\n"
+    "  %mark = zext i1 %is.inexact to i32\n"
+    "  %odd = or i32 %down, %mark\n"
+    "  %marked = bitcast i32 %odd to float\n"
+    "  %narrow = call i16 @kdl.bf16.narrow(float %marked)\n"
+    "  ret i16 %narrow\n"
+    "}\n"
+    "declare double @llvm.fabs.f64(double)\n";
+
+typedef struct {
+  FILE *out;
+  cc_bf16_form form;
+  bool needs_double, has_fabs, has_fmuladd, needs_fmuladd;
+} writer;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Words                                                                                        */
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kdl_is_digit(c) || c == '_' ||
+         c == '.';
+}
+
+/* Whether `word` stands at `at`, as a word of its own. */
+static bool has_word(kdl_string line, size_t at, const char *word) {
+  size_t length = strlen(word);
+  return kdl_text_starts(kdl_text_from(line, at), word) &&
+         (at == 0 || !is_word(line.data[at - 1])) &&
+         (at + length == line.length || !is_word(line.data[at + length]));
+}
+
+/* The text with the type and its constants replaced, outside of strings. */
+static void write_words(writer *w, kdl_string text) {
+  for (size_t at = 0; at < text.length;) {
+    if (text.data[at] == '"') {
+      size_t end = kdl_text_find(text, at + 1, "\"");
+      end = end < text.length ? end + 1 : end;
+      fwrite(text.data + at, 1, end - at, w->out);
+      at = end;
+    } else if (has_word(text, at, type_name)) {
+      fputs("i16", w->out);
+      at += sizeof type_name - 1;
+    } else if (kdl_text_starts(kdl_text_from(text, at), "0xR") && at + 7 <= text.length) {
+      char digits[5] = {0};
+      memcpy(digits, text.data + at + 3, 4);
+      fprintf(w->out, "%lu", strtoul(digits, NULL, 16));
+      at += 7;
+    } else {
+      fputc(text.data[at++], w->out);
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Instructions                                                                                 */
+
+typedef struct {
+  kdl_string result;    /* "20" of "%20" */
+  kdl_string operation; /* with its flags: "fadd contract", "fcmp ogt" */
+  kdl_string operands[3];
+  size_t count;
+  kdl_string other; /* the other type of a conversion */
+  kdl_string rest;  /* ", !dbg !7" */
+} instruction;
+
+/* Up to the next of `ends`, which *at is then at. */
+static kdl_string take(kdl_string line, size_t *at, const char *ends) {
+  size_t end = kdl_text_find(line, *at, ends);
+  kdl_string text = {line.data + *at, end - *at};
+  *at = end;
+  return text;
+}
+
+static bool skip(kdl_string line, size_t *at, const char *words) {
+  if (!kdl_text_starts(kdl_text_from(line, *at), words))
+    return false;
+  *at += strlen(words);
+  return true;
+}
+
+/* "  %20 = ": the result; *at is behind it. */
+static bool read_result(kdl_string line, size_t *at, kdl_string *out_result) {
+  while (*at < line.length && line.data[*at] == ' ')
+    ++*at;
+  if (!skip(line, at, "%"))
+    return false;
+  *out_result = take(line, at, " ");
+  return skip(line, at, " = ");
+}
+
+static bool starts_among(kdl_string line, size_t at, const char *const *words, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (has_word(line, at, words[i]))
+      return true;
+  }
+  return false;
+}
+
+/* What is done with numbers of the type: "fadd bfloat %1, %2" and "fcmp ogt bfloat %1, %2". */
+static bool read_arithmetic(kdl_string line, size_t at, instruction *out) {
+  static const char *const words[] = {"fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp"};
+  if (!starts_among(line, at, words, sizeof words / sizeof *words))
+    return false;
+  size_t type = at;
+  while (type < line.length && !has_word(line, type, type_name))
+    ++type;
+  if (type >= line.length || type == at || line.data[type - 1] != ' ')
+    return false;
+  out->operation = (kdl_string){line.data + at, type - 1 - at};
+  at = type + sizeof type_name; /* and a blank */
+  out->operands[out->count++] = take(line, &at, ",");
+  if (!kdl_text_starts(out->operation, "fneg") && skip(line, &at, ", "))
+    out->operands[out->count++] = take(line, &at, ",");
+  out->rest = kdl_text_from(line, at);
+  return true;
+}
+
+/* "fpext bfloat %1 to float" and "sitofp i32 %1 to bfloat". */
+static bool read_conversion(kdl_string line, size_t at, instruction *out, bool *out_is_from) {
+  static const char *const words[] = {"fpext", "fptrunc", "sitofp", "uitofp", "fptosi", "fptoui"};
+  if (!starts_among(line, at, words, sizeof words / sizeof *words))
+    return false;
+  kdl_string before = take(line, &at, "%0123456789-"); /* "fpext bfloat ", "sitofp i" */
+  while (at > 0 && line.data[at - 1] != ' ')           /* i32 has digits */
+    --at;
+  if (line.data[at] == 'i')
+    at = kdl_text_find(line, at, " ") + 1;
+  const char *start = before.data;
+  size_t begin = (size_t)(start - line.data);
+  kdl_string head = {start, at - begin}; /* "sitofp nneg i32 " */
+  out->operands[out->count++] = take(line, &at, " ");
+  if (!skip(line, &at, " to "))
+    return false;
+  kdl_string to = take(line, &at, ",");
+  out->rest = kdl_text_from(line, at);
+  size_t blank = head.length - 1; /* the last word of the head is the type it is from */
+  while (blank > 0 && head.data[blank - 1] != ' ')
+    --blank;
+  kdl_string from = {head.data + blank, head.length - 1 - blank};
+  out->operation = (kdl_string){head.data, blank ? blank - 1 : 0};
+  *out_is_from = kdl_text_is(from, type_name);
+  out->other = *out_is_from ? to : from;
+  return *out_is_from || kdl_text_is(to, type_name);
+}
+
+/* "call bfloat @llvm.fmuladd.bf16(bfloat %1, bfloat %2, bfloat %3)". */
+static bool read_fmuladd(kdl_string line, size_t at, instruction *out) {
+  static const char mark[] = "@llvm.fmuladd.bf16(";
+  const char *found = memmem(line.data, line.length, mark, sizeof mark - 1);
+  if (!found || !kdl_text_contains(kdl_text_from(line, at), "call "))
+    return false;
+  at = (size_t)(found - line.data) + sizeof mark - 1;
+  while (out->count < 3 && skip(line, &at, "bfloat ")) {
+    out->operands[out->count++] = take(line, &at, ",)");
+    skip(line, &at, ", ");
+  }
+  out->rest = kdl_text_from(line, kdl_text_find(line, at, ")") + 1);
+  size_t note = kdl_text_find(out->rest, 0, ",!"); /* behind attributes */
+  out->rest = kdl_text_from(out->rest, note);
+  return out->count == 3;
+}
+
+static void write_widened(writer *w, const instruction *i, size_t operand) {
+  fprintf(w->out, "  %%kdl.%.*s.%zu = call float @kdl.bf16.widen(i16 ", (int)i->result.length,
+          i->result.data, operand);
+  write_words(w, i->operands[operand]);
+  fprintf(w->out, ")%.*s\n", (int)i->rest.length, i->rest.data);
+}
+
+/* The result, from the float "%kdl.20.f". */
+static void write_narrowed(writer *w, const instruction *i, const char *type) {
+  fprintf(w->out, "  %%%.*s = call i16 @kdl.bf16.narrow%s(%s %%kdl.%.*s.f)%.*s\n",
+          (int)i->result.length, i->result.data, strcmp(type, "double") == 0 ? ".double" : "", type,
+          (int)i->result.length, i->result.data, (int)i->rest.length, i->rest.data);
+}
+
+static void write_arithmetic(writer *w, const instruction *i) {
+  int length = (int)i->result.length;
+  const char *result = i->result.data;
+  if (kdl_text_starts(i->operation, "fneg")) {
+    fprintf(w->out, "  %%%.*s = xor i16 ", length, result);
+    write_words(w, i->operands[0]);
+    fprintf(w->out, ", -32768%.*s\n", (int)i->rest.length, i->rest.data);
+    return;
+  }
+  bool compares = kdl_text_starts(i->operation, "fcmp");
+  write_widened(w, i, 0);
+  write_widened(w, i, 1);
+  fprintf(w->out, compares ? "  %%%.*s" : "  %%kdl.%.*s.f", length, result);
+  fprintf(w->out, " = %.*s float %%kdl.%.*s.0, %%kdl.%.*s.1%.*s\n", (int)i->operation.length,
+          i->operation.data, length, result, length, result, (int)i->rest.length, i->rest.data);
+  if (!compares)
+    write_narrowed(w, i, "float");
+}
+
+static void write_from(writer *w, const instruction *i) {
+  int length = (int)i->result.length;
+  const char *result = i->result.data;
+  write_widened(w, i, 0);
+  bool is_float = kdl_text_is(i->other, "float");
+  fprintf(w->out, "  %%%.*s = %.*s float %%kdl.%.*s.0 %s%.*s%.*s\n", length, result,
+          is_float ? 7 : (int)i->operation.length, is_float ? "bitcast" : i->operation.data, length,
+          result, "to ", (int)i->other.length, i->other.data, (int)i->rest.length, i->rest.data);
+}
+
+static void write_to(writer *w, const instruction *i) {
+  int length = (int)i->result.length;
+  const char *result = i->result.data;
+  bool is_double = kdl_text_is(i->other, "double");
+  bool is_float = kdl_text_is(i->other, "float");
+  w->needs_double |= is_double;
+  fprintf(w->out, "  %%kdl.%.*s.f = ", length, result);
+  if (is_float || is_double)
+    fprintf(w->out, "bitcast ");
+  else if (kdl_text_is(i->other, "half")) /* which is no truncation */
+    fprintf(w->out, "fpext ");
+  else
+    fprintf(w->out, "%.*s ", (int)i->operation.length, i->operation.data);
+  fprintf(w->out, "%.*s %.*s to %s%.*s\n", (int)i->other.length, i->other.data,
+          (int)i->operands[0].length, i->operands[0].data, is_double ? "double" : "float",
+          (int)i->rest.length, i->rest.data);
+  write_narrowed(w, i, is_double ? "double" : "float");
+}
+
+static void write_fmuladd(writer *w, const instruction *i) {
+  int length = (int)i->result.length;
+  const char *result = i->result.data;
+  for (size_t k = 0; k < 3; ++k)
+    write_widened(w, i, k);
+  fprintf(w->out,
+          "  %%kdl.%.*s.f = call float @llvm.fmuladd.f32(float %%kdl.%.*s.0, float %%kdl.%.*s.1, "
+          "float %%kdl.%.*s.2)%.*s\n",
+          length, result, length, result, length, result, length, result, (int)i->rest.length,
+          i->rest.data);
+  write_narrowed(w, i, "float");
+  w->needs_fmuladd = true;
+}
+
+/* Where there is the type: its bits are rounded, and become a number of it. */
+static void write_rounding(writer *w, const instruction *i) {
+  int length = (int)i->result.length;
+  const char *result = i->result.data;
+  fprintf(w->out,
+          "  %%kdl.%.*s.i = call i16 @kdl.bf16.narrow(float %.*s)%.*s\n"
+          "  %%%.*s = bitcast i16 %%kdl.%.*s.i to bfloat%.*s\n",
+          length, result, (int)i->operands[0].length, i->operands[0].data, (int)i->rest.length,
+          i->rest.data, length, result, length, result, (int)i->rest.length, i->rest.data);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Modules                                                                                      */
+
+static bool write_integers(writer *w, kdl_string line) {
+  instruction i = {.count = 0};
+  bool is_from = false;
+  size_t at = 0;
+  if (!read_result(line, &at, &i.result))
+    return false;
+  if (read_arithmetic(line, at, &i)) {
+    write_arithmetic(w, &i);
+  } else if (i = (instruction){.result = i.result}, read_conversion(line, at, &i, &is_from)) {
+    if (is_from)
+      write_from(w, &i);
+    else
+      write_to(w, &i);
+  } else if (i = (instruction){.result = i.result}, read_fmuladd(line, at, &i)) {
+    write_fmuladd(w, &i);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool write_rounded(writer *w, kdl_string line) {
+  instruction i = {.count = 0};
+  bool is_from = false;
+  size_t at = 0;
+  if (!read_result(line, &at, &i.result) || !has_word(line, at, "fptrunc") ||
+      !read_conversion(line, at, &i, &is_from) || is_from || !kdl_text_is(i.other, "float"))
+    return false;
+  write_rounding(w, &i);
+  return true;
+}
+
+static void write_line(writer *w, kdl_string line) {
+  w->has_fabs |= kdl_text_starts(line, "declare double @llvm.fabs.f64(");
+  w->has_fmuladd |= kdl_text_starts(line, "declare float @llvm.fmuladd.f32(");
+  if (kdl_text_starts(line, "declare bfloat @llvm.fmuladd.bf16(") && w->form == CC_BF16_INTEGERS)
+    return;
+  if (cc_bf16_is_in(line) &&
+      (w->form == CC_BF16_INTEGERS ? write_integers(w, line) : write_rounded(w, line)))
+    return;
+  if (w->form == CC_BF16_INTEGERS)
+    write_words(w, line);
+  else
+    fwrite(line.data, 1, line.length, w->out);
+  fputc('\n', w->out);
+}
+
+static void write_functions(writer *w) {
+  static const char declared[] = "declare double @llvm.fabs.f64(double)\n";
+  fputs(functions, w->out);
+  if (w->needs_double)
+    fprintf(w->out, "%.*s",
+            (int)(strlen(functions_of_double) - (w->has_fabs ? strlen(declared) : 0)),
+            functions_of_double);
+  if (w->needs_fmuladd && !w->has_fmuladd)
+    fputs("declare float @llvm.fmuladd.f32(float, float, float)\n", w->out);
+}
+
+kdl_status cc_bf16_lower(kdl_arena *arena, kdl_string ir, cc_bf16_form form, kdl_string *out_ir) {
+  char *text = NULL;
+  size_t size = 0;
+  writer w = {.out = open_memstream(&text, &size), .form = form};
+  if (!w.out)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
+  for (size_t at = 0; at < ir.length;) {
+    size_t end = kdl_text_find(ir, at, "\n");
+    write_line(&w, (kdl_string){ir.data + at, end - at});
+    at = end + 1;
+  }
+  write_functions(&w);
+  bool failed = ferror(w.out);
+  failed |= fclose(w.out) != 0;
+  *out_ir = failed ? (kdl_string){NULL, 0} : kdl_arena_string(arena, text, size);
+  free(text);
+  return out_ir->data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the IR of a kernel");
+}

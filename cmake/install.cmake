@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What `make install` puts where, and how other projects find it: pkg-config's libkdl, and CMake's
-# find_package(kdl) with kdl::kdl, kdl::kdl_static, the command kdl::tool, kdl_embed() and
-# kdl_ukernel().
+# find_package(kdl) with kdl::kdl, kdl::kdl_static, the command kdl::tool, kdl_embed(),
+# kdl_add_kernels() and kdl_ukernel().
 #
 # The link llvm-offload-binary -> kdl, under which the command takes that tool's place, is not
 # installed: it would shadow LLVM's own.
 include(CMakePackageConfigHelpers)
 include(${CMAKE_CURRENT_LIST_DIR}/kdlEmbed.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kdlKernels.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kdlUkernels.cmake)
 
 # The same names in this build as for those who find the package.
@@ -38,6 +39,7 @@ install(EXPORT kdl NAMESPACE kdl:: FILE kdlTargets.cmake DESTINATION ${package_d
 install(FILES ${PROJECT_BINARY_DIR}/package/kdlConfig.cmake
               ${PROJECT_BINARY_DIR}/package/kdlConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/kdlEmbed.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/kdlKernels.cmake
               ${CMAKE_CURRENT_LIST_DIR}/kdlUkernels.cmake
         DESTINATION ${package_dir})
 

@@ -62,6 +62,7 @@ $(cd "$source" && find include/kdl -name '*.h')
 LIB/cmake/kdl/kdlConfig.cmake
 LIB/cmake/kdl/kdlConfigVersion.cmake
 LIB/cmake/kdl/kdlEmbed.cmake
+LIB/cmake/kdl/kdlKernels.cmake
 LIB/cmake/kdl/kdlTargets-CONFIG.cmake
 LIB/cmake/kdl/kdlTargets.cmake
 LIB/cmake/kdl/kdlUkernels.cmake

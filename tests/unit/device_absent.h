@@ -35,7 +35,7 @@ static inline bool is_one_of(const char *text, const char *library) {
   return false;
 }
 
-static inline void test_no_device_is_found(void **state) {
+static inline void no_device_is_found(void **state) {
   (void)state;
   assert_string_equal(kdl_driver_state_name(found->reports[0].state), "no_device");
   assert_int_equal(found->device_count, 0);
@@ -43,7 +43,7 @@ static inline void test_no_device_is_found(void **state) {
     fail_msg("discovery says: %s", found->reports[0].words);
 }
 
-static inline void test_none_is_opened(void **state) {
+static inline void none_is_opened(void **state) {
   (void)state;
   const kdl_backend_table *table = kdl_built_in_open(&absent_built_in, &kdl_own_services);
   kdl_backend_device desc = {.size = sizeof desc, .spec = ABSENT_SPEC};
@@ -73,8 +73,8 @@ static inline int run_absent(void) {
     puts("skipped: this machine has such a device");
   } else {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_device_is_found),
-        cmocka_unit_test(test_none_is_opened),
+        cmocka_unit_test(no_device_is_found),
+        cmocka_unit_test(none_is_opened),
     };
     result = cmocka_run_group_tests(tests, NULL, NULL);
   }

@@ -73,7 +73,7 @@ static inline kdl_backend_kernel find_free(const setup *s, void *module, const c
   return kernel;
 }
 
-static inline void test_a_kernel_without_parameters(void **state) {
+static inline void a_kernel_without_parameters(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -89,7 +89,7 @@ static inline void *run_from_thread(void *user) {
   return (void *)(intptr_t)(run_saxpy(s, s->queue) == KDL_OK && backend_is_clean());
 }
 
-static inline void test_a_fresh_thread_launches(void **state) {
+static inline void a_fresh_thread_launches(void **state) {
   (void)state;
   setup s = begin();
   pthread_t thread;
@@ -101,7 +101,7 @@ static inline void test_a_fresh_thread_launches(void **state) {
   end(&s);
 }
 
-static inline void test_copies_between_devices(void **state) {
+static inline void copies_between_devices(void **state) {
   (void)state;
   setup s = begin();
   void *second = open_device(1);

@@ -170,14 +170,14 @@ static inline unsigned fail_each_call_once(const fault_error *error) {
   return 0;
 }
 
-static inline void test_each_call_fails_once(void **state) {
+static inline void each_call_fails_once(void **state) {
   (void)state;
   for (size_t i = 0; i < fault_error_count; ++i)
     assert_true(fail_each_call_once(&fault_errors[i]) > 20);
 }
 
 /* Also while things are put away, when no error can be returned. */
-static inline void test_the_device_is_lost(void **state) {
+static inline void the_device_is_lost(void **state) {
   (void)state;
   const fault_error *lost = &fault_errors[fault_error_count - 1];
   for (unsigned n = 1; n < most_calls; ++n) {
@@ -199,7 +199,7 @@ static inline void test_the_device_is_lost(void **state) {
   fail_msg("more calls than %u", most_calls);
 }
 
-static inline void test_a_slow_call_is_waited_for(void **state) {
+static inline void a_slow_call_is_waited_for(void **state) {
   (void)state;
   session s = {0};
   inject(FAULT_SLOW);

@@ -145,7 +145,7 @@ static inline void keep_line(void *user, const char *topic, const char *line) {
 /* ------------------------------------------------------------------------------------------ */
 /* What goes for every backend                                                                  */
 
-static inline void test_launches_without_a_queue(void **state) {
+static inline void launches_without_a_queue(void **state) {
   (void)state;
   session s = begin(LAUNCH_GOOD, LAUNCH_GOOD);
   kdl_queue *own, *again;
@@ -185,7 +185,7 @@ static inline void check_foreign_buffers(kdl_kernel *saxpy, kdl_queue *queue,
     fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);
 }
 
-static inline void test_two_devices(void **state) {
+static inline void two_devices(void **state) {
   (void)state;
   session s = begin(LAUNCH_GOOD, LAUNCH_GOOD);
   kdl_device *second;
@@ -219,7 +219,7 @@ static inline void test_two_devices(void **state) {
 }
 
 /* Whatever fails, the message names the driver's error, and nothing stays behind. */
-static inline void test_each_call_fails_once(void **state) {
+static inline void each_call_fails_once(void **state) {
   (void)state;
   unsigned told = 0, alive = ask_fake("fake_alive"), faults = 1;
   for (unsigned n = 1; faults && n < 400; ++n) {
@@ -250,7 +250,7 @@ static inline void test_each_call_fails_once(void **state) {
   assert_true(told > 10);
 }
 
-static inline void test_a_child_is_told(void **state) {
+static inline void a_child_is_told(void **state) {
   (void)state;
   session s = begin(LAUNCH_GOOD, LAUNCH_GOOD);
   assert_ok(run(&s, s.queue));

@@ -48,7 +48,7 @@ static size_t total; /* of the pairs */
 
 /* A test of every pair of a table. */
 #define TRUTH(table)                                                                               \
-  static void test_##table(void **state) {                                                         \
+  static void truth_of_##table(void **state) {                                                     \
     (void)state;                                                                                   \
     total += check(table, sizeof table / sizeof *table);                                           \
   }

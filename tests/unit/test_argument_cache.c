@@ -116,7 +116,7 @@ static kdl_status give(kernel *k, kdl_args args, uint32_t group_memory) {
 /* ------------------------------------------------------------------------------------------ */
 /* Tests                                                                                        */
 
-static void test_values_that_differ_are_given(void **state) {
+static void values_that_differ_are_given(void **state) {
   (void)state;
   kernel k;
   uint64_t wide = 1;
@@ -140,7 +140,7 @@ static void test_values_that_differ_are_given(void **state) {
 }
 
 /* Each of a kernel's arguments is compared with its own last value, wherever it lies. */
-static void test_each_is_compared_with_its_own(void **state) {
+static void each_is_compared_with_its_own(void **state) {
   (void)state;
   kernel k;
   uint64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -158,7 +158,7 @@ static void test_each_is_compared_with_its_own(void **state) {
   end(&k);
 }
 
-static void test_memory_of_libkdl_stands(void **state) {
+static void memory_of_libkdl_stands(void **state) {
   (void)state;
   kernel k;
   uint64_t a = 0x1000, b = 0x2000, inside = 0x1040;
@@ -183,7 +183,7 @@ static void test_memory_of_libkdl_stands(void **state) {
   end(&k);
 }
 
-static void test_memory_is_given_again_after_a_free(void **state) {
+static void memory_is_given_again_after_a_free(void **state) {
   (void)state;
   kernel k;
   uint64_t a = 0x1000, b = 0x2000;
@@ -203,7 +203,7 @@ static void test_memory_is_given_again_after_a_free(void **state) {
 }
 
 /* Given as memory of others, who freed it; then libkdl got the same address. */
-static void test_memory_that_became_libkdls_is_given_again(void **state) {
+static void memory_that_became_libkdls_is_given_again(void **state) {
   (void)state;
   kernel k;
   uint64_t a = 0x1000;
@@ -219,7 +219,7 @@ static void test_memory_that_became_libkdls_is_given_again(void **state) {
   end(&k);
 }
 
-static void test_null_stands(void **state) {
+static void null_stands(void **state) {
   (void)state;
   kernel k;
   uint64_t none = 0;
@@ -230,7 +230,7 @@ static void test_null_stands(void **state) {
   end(&k);
 }
 
-static void test_what_was_refused_is_given_again(void **state) {
+static void what_was_refused_is_given_again(void **state) {
   (void)state;
   kernel k;
   uint64_t a = 0;
@@ -257,7 +257,7 @@ static void test_what_was_refused_is_given_again(void **state) {
   end(&k);
 }
 
-static void test_group_memory(void **state) {
+static void group_memory_is_an_argument(void **state) {
   (void)state;
   kernel k;
   uint32_t n = 1;
@@ -279,7 +279,7 @@ static void test_group_memory(void **state) {
   end(&k);
 }
 
-static void test_sizes_and_numbers(void **state) {
+static void sizes_and_numbers(void **state) {
   (void)state;
   kernel k;
   uint32_t n = 1;
@@ -298,7 +298,7 @@ static void test_sizes_and_numbers(void **state) {
 }
 
 /* What is written out for a number of arguments compares what the loop does. */
-static void test_written_out(void **state) {
+static void written_out(void **state) {
   (void)state;
   kernel k;
   uint64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -326,7 +326,7 @@ static void test_written_out(void **state) {
   end(&k);
 }
 
-static void test_bytes_that_differ(void **state) {
+static void bytes_that_differ(void **state) {
   (void)state;
   _Alignas(16) unsigned char remembered[32];
   unsigned char bytes[33];
@@ -344,17 +344,17 @@ static void test_bytes_that_differ(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values_that_differ_are_given),
-      cmocka_unit_test(test_each_is_compared_with_its_own),
-      cmocka_unit_test(test_memory_of_libkdl_stands),
-      cmocka_unit_test(test_memory_is_given_again_after_a_free),
-      cmocka_unit_test(test_memory_that_became_libkdls_is_given_again),
-      cmocka_unit_test(test_null_stands),
-      cmocka_unit_test(test_what_was_refused_is_given_again),
-      cmocka_unit_test(test_group_memory),
-      cmocka_unit_test(test_sizes_and_numbers),
-      cmocka_unit_test(test_written_out),
-      cmocka_unit_test(test_bytes_that_differ),
+      cmocka_unit_test(values_that_differ_are_given),
+      cmocka_unit_test(each_is_compared_with_its_own),
+      cmocka_unit_test(memory_of_libkdl_stands),
+      cmocka_unit_test(memory_is_given_again_after_a_free),
+      cmocka_unit_test(memory_that_became_libkdls_is_given_again),
+      cmocka_unit_test(null_stands),
+      cmocka_unit_test(what_was_refused_is_given_again),
+      cmocka_unit_test(group_memory_is_an_argument),
+      cmocka_unit_test(sizes_and_numbers),
+      cmocka_unit_test(written_out),
+      cmocka_unit_test(bytes_that_differ),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

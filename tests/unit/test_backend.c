@@ -30,6 +30,7 @@ static kdl_library *open_cubins(void) {
     assert_ok(kdl_writer_add(writer, &image));
   }
   free(library_bytes);
+  library_bytes = NULL; /* the next line may fail */
   assert_ok(kdl_writer_finish(writer, &library_bytes, &size));
   kdl_writer_destroy(writer);
   kdl_library *lib;

@@ -27,7 +27,7 @@ static void *add(void *unused) {
   return NULL;
 }
 
-static void test_one_holds_it_at_a_time(void **state) {
+static void one_holds_it_at_a_time(void **state) {
   (void)state;
   pthread_t started[threads];
   for (int i = 0; i < threads; ++i)
@@ -38,7 +38,7 @@ static void test_one_holds_it_at_a_time(void **state) {
   assert_int_equal(atomic_load(&lock.state), 0);
 }
 
-static void test_a_held_one_is_not_taken(void **state) {
+static void a_held_one_is_not_taken(void **state) {
   (void)state;
   kdl_brief_lock mine = {0};
   assert_true(kdl_brief_lock_try(&mine));
@@ -51,8 +51,8 @@ static void test_a_held_one_is_not_taken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_holds_it_at_a_time),
-      cmocka_unit_test(test_a_held_one_is_not_taken),
+      cmocka_unit_test(one_holds_it_at_a_time),
+      cmocka_unit_test(a_held_one_is_not_taken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void settle(const setup *s) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-static void test_a_kernel_runs(void **state) {
+static void a_kernel_runs(void **state) {
   (void)state;
   setup s = begin();
   clear_log();
@@ -40,7 +40,7 @@ static void test_a_kernel_runs(void **state) {
   end(&s);
 }
 
-static void test_a_block_is_suggested(void **state) {
+static void a_block_is_suggested(void **state) {
   (void)state;
   setup s = begin();
   check_suggested_block(&s, 512);
@@ -74,7 +74,7 @@ static int destroy_stream(void *stream) {
   return destroy(stream);
 }
 
-static void test_another_context_is_current(void **state) {
+static void another_context_is_current(void **state) {
   (void)state;
   setup s = begin();
   void *other, *adopted;
@@ -89,7 +89,7 @@ static void test_another_context_is_current(void **state) {
   end(&s);
 }
 
-static void test_a_stream_is_adopted(void **state) {
+static void a_stream_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
@@ -107,7 +107,7 @@ static void test_a_stream_is_adopted(void **state) {
 
 /* A context of the program's own on the same device: the code must run there as it is, or be loaded
  * there. */
-static void test_a_stream_of_another_context(void **state) {
+static void a_stream_of_another_context(void **state) {
   (void)state;
   setup s = begin();
   void *other, *stream, *queue;
@@ -129,7 +129,7 @@ static void test_a_stream_of_another_context(void **state) {
   end(&s);
 }
 
-static void test_a_stream_of_another_device_is_refused(void **state) {
+static void a_stream_of_another_device_is_refused(void **state) {
   (void)state;
   setup s = begin();
   void *other, *stream, *queue;
@@ -144,7 +144,7 @@ static void test_a_stream_of_another_device_is_refused(void **state) {
   end(&s);
 }
 
-static void test_a_context_is_adopted(void **state) {
+static void a_context_is_adopted(void **state) {
   (void)state;
   void *context;
   assert_int_equal(create_context(&context, 101), 0);
@@ -167,7 +167,7 @@ static void test_a_context_is_adopted(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Captures                                                                                     */
 
-static void test_a_capture_survives(void **state) {
+static void a_capture_survives(void **state) {
   (void)state;
   setup s = begin();
   int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
@@ -196,7 +196,7 @@ static void test_a_capture_survives(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Shapes                                                                                       */
 
-static void test_group_memory_is_asked_for_once(void **state) {
+static void group_memory_is_asked_for_once(void **state) {
   (void)state;
   setup s = begin();
   const char *set = is_bound() ? "cuFuncSetAttribute" : "cuKernelSetAttribute";
@@ -218,7 +218,7 @@ static void test_group_memory_is_asked_for_once(void **state) {
   end(&s);
 }
 
-static void test_clusters_and_cooperation(void **state) {
+static void clusters_and_cooperation(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -250,7 +250,7 @@ static void test_clusters_and_cooperation(void **state) {
   end(&s);
 }
 
-static void test_what_the_driver_refuses_is_told(void **state) {
+static void what_the_driver_refuses_is_told(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -265,7 +265,7 @@ static void test_what_the_driver_refuses_is_told(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Memory and events                                                                            */
 
-static void test_fills_and_copies(void **state) {
+static void fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
   check_fills(&s);
@@ -277,25 +277,25 @@ static void test_fills_and_copies(void **state) {
   end(&s);
 }
 
-static void test_events(void **state) {
+static void events_order_and_time_work(void **state) {
   (void)state;
   check_events("cuda:0: cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE (400): invalid resource "
                "handle");
 }
 
-static void test_event_query(void **state) {
+static void events_are_asked_without_waiting(void **state) {
   (void)state;
   check_query(set_fault, "cuEventQuery:1+:600", "cuEventQuery:1+:700",
               "cuda:0: cuEventQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access "
               "was encountered");
 }
 
-static void test_memory_info(void **state) {
+static void free_memory_is_told(void **state) {
   (void)state;
   check_memory_info();
 }
 
-static void test_host_memory(void **state) {
+static void host_memory(void **state) {
   (void)state;
   check_host_memory("cuda:0: cuMemFreeHost: CUDA_ERROR_INVALID_VALUE (1): invalid argument");
   setup s = begin();
@@ -307,13 +307,13 @@ static void test_host_memory(void **state) {
   end(&s);
 }
 
-static void test_memory_runs_out(void **state) {
+static void memory_runs_out(void **state) {
   (void)state;
   check_memory_runs_out("cuda:0: cuMemAlloc_v2 of 2097152 bytes: CUDA_ERROR_OUT_OF_MEMORY (2): out "
                         "of memory");
 }
 
-static void test_an_illegal_address_shows_when_waiting(void **state) {
+static void an_illegal_address_shows_when_waiting(void **state) {
   (void)state;
   check_illegal_address(700, "cuda:0: cuStreamQuery: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal "
                              "memory access was encountered");
@@ -322,7 +322,7 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-static void test_globals(void **state) {
+static void globals(void **state) {
   (void)state;
   setup s = begin();
   check_table(&s);
@@ -334,7 +334,7 @@ static void test_globals(void **state) {
   end(&s);
 }
 
-static void test_a_kernel_is_missing(void **state) {
+static void a_kernel_is_missing(void **state) {
   (void)state;
   check_missing_kernel(is_bound() ? "cuda:0: cuModuleGetFunction \"sgemm\": CUDA_ERROR_NOT_FOUND "
                                     "(500): named symbol not found"
@@ -342,7 +342,7 @@ static void test_a_kernel_is_missing(void **state) {
                                     "(500): named symbol not found");
 }
 
-static void test_machine_code(void **state) {
+static void machine_code(void **state) {
   (void)state;
   size_t size;
   uint8_t *bytes = read_golden("images/sm_90a.cubin", &size);
@@ -357,7 +357,7 @@ static void test_machine_code(void **state) {
 }
 
 /* Code for another GPU is refused when it is loaded, or when its kernel is. */
-static void test_machine_code_for_another(void **state) {
+static void machine_code_for_another(void **state) {
   (void)state;
   size_t size;
   uint8_t *bytes = read_golden("images/sm_75.cubin", &size);
@@ -381,7 +381,7 @@ static void test_machine_code_for_another(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_garbage(void **state) {
+static void garbage(void **state) {
   (void)state;
   void *device = open_device(0);
   void *module;
@@ -397,7 +397,7 @@ static void test_garbage(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_the_compiler_is_quoted(void **state) {
+static void the_compiler_is_quoted(void **state) {
   (void)state;
   void *device = open_device(0);
   void *module;
@@ -417,7 +417,7 @@ static void test_the_compiler_is_quoted(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_devices_share_code(void **state) {
+static void devices_share_code(void **state) {
   (void)state;
   setup s = begin();
   void *second = open_device(1);
@@ -441,34 +441,34 @@ static void test_devices_share_code(void **state) {
 int main(int argc, char **argv) {
   (void)argc;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_kernel_runs),
-      cmocka_unit_test(test_a_block_is_suggested),
-      cmocka_unit_test(test_a_kernel_without_parameters),
-      cmocka_unit_test(test_a_fresh_thread_launches),
-      cmocka_unit_test(test_another_context_is_current),
-      cmocka_unit_test(test_a_stream_is_adopted),
-      cmocka_unit_test(test_a_stream_of_another_context),
-      cmocka_unit_test(test_a_stream_of_another_device_is_refused),
-      cmocka_unit_test(test_a_context_is_adopted),
-      cmocka_unit_test(test_a_capture_survives),
-      cmocka_unit_test(test_group_memory_is_asked_for_once),
-      cmocka_unit_test(test_clusters_and_cooperation),
-      cmocka_unit_test(test_what_the_driver_refuses_is_told),
-      cmocka_unit_test(test_fills_and_copies),
-      cmocka_unit_test(test_copies_between_devices),
-      cmocka_unit_test(test_events),
-      cmocka_unit_test(test_event_query),
-      cmocka_unit_test(test_memory_info),
-      cmocka_unit_test(test_host_memory),
-      cmocka_unit_test(test_memory_runs_out),
-      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
-      cmocka_unit_test(test_globals),
-      cmocka_unit_test(test_a_kernel_is_missing),
-      cmocka_unit_test(test_machine_code),
-      cmocka_unit_test(test_machine_code_for_another),
-      cmocka_unit_test(test_garbage),
-      cmocka_unit_test(test_the_compiler_is_quoted),
-      cmocka_unit_test(test_devices_share_code),
+      cmocka_unit_test(a_kernel_runs),
+      cmocka_unit_test(a_block_is_suggested),
+      cmocka_unit_test(a_kernel_without_parameters),
+      cmocka_unit_test(a_fresh_thread_launches),
+      cmocka_unit_test(another_context_is_current),
+      cmocka_unit_test(a_stream_is_adopted),
+      cmocka_unit_test(a_stream_of_another_context),
+      cmocka_unit_test(a_stream_of_another_device_is_refused),
+      cmocka_unit_test(a_context_is_adopted),
+      cmocka_unit_test(a_capture_survives),
+      cmocka_unit_test(group_memory_is_asked_for_once),
+      cmocka_unit_test(clusters_and_cooperation),
+      cmocka_unit_test(what_the_driver_refuses_is_told),
+      cmocka_unit_test(fills_and_copies),
+      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(events_order_and_time_work),
+      cmocka_unit_test(events_are_asked_without_waiting),
+      cmocka_unit_test(free_memory_is_told),
+      cmocka_unit_test(host_memory),
+      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(globals),
+      cmocka_unit_test(a_kernel_is_missing),
+      cmocka_unit_test(machine_code),
+      cmocka_unit_test(machine_code_for_another),
+      cmocka_unit_test(garbage),
+      cmocka_unit_test(the_compiler_is_quoted),
+      cmocka_unit_test(devices_share_code),
   };
   return run_backend_tests(argv, &kdl_built_in_cuda, tests);
 }

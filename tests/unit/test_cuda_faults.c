@@ -35,7 +35,7 @@ static const fault_error *fault_told(const fault_error *error) {
 }
 
 /* The first fault comes before anything is open. */
-static void test_the_driver_does_not_start(void **state) {
+static void the_driver_does_not_start(void **state) {
   (void)state;
   session s = {0};
   inject("cuInit:1:999");
@@ -61,10 +61,10 @@ int main(int argc, char **argv) {
     return result;
   driver = kdl_built_in_open(&kdl_built_in_cuda, &kdl_own_services);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_driver_does_not_start),
-      cmocka_unit_test(test_a_slow_call_is_waited_for),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_the_device_is_lost),
+      cmocka_unit_test(the_driver_does_not_start),
+      cmocka_unit_test(a_slow_call_is_waited_for),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(the_device_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

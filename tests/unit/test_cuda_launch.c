@@ -42,7 +42,7 @@ static void launch_check(void) {
 /* Falling back                                                                                 */
 
 /* The two best do not load; the third has another tile. */
-static void test_the_third_best_gives_the_right_numbers(void **state) {
+static void the_third_best_gives_the_right_numbers(void **state) {
   (void)state;
   session s = begin(0, 2);
   said[0] = '\0';
@@ -64,7 +64,7 @@ static void test_the_third_best_gives_the_right_numbers(void **state) {
   end(&s);
 }
 
-static void test_none_loads(void **state) {
+static void none_loads(void **state) {
   (void)state;
   session s = begin(0, 1);
   char expected[1024];
@@ -81,13 +81,13 @@ static void test_none_loads(void **state) {
   end(&s);
 }
 
-static void test_a_first_launch_leaves_a_capture_alone(void **state) {
+static void a_first_launch_leaves_a_capture_alone(void **state) {
   (void)state;
   check_captures("cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphDestroy");
 }
 
 /* Out of memory while the best image is loaded: the next one is taken. */
-static void test_a_failed_load_falls_back(void **state) {
+static void a_failed_load_falls_back(void **state) {
   (void)state;
   session s = begin(2, 3);
   inject(is_bound() ? "cuModuleLoadDataEx:1:2" : "cuLibraryLoadData:1:2");
@@ -106,14 +106,14 @@ int main(int argc, char **argv) {
   if (!run_for_each_driver(argv, &result))
     return result;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_third_best_gives_the_right_numbers),
-      cmocka_unit_test(test_none_loads),
-      cmocka_unit_test(test_launches_without_a_queue),
-      cmocka_unit_test(test_a_first_launch_leaves_a_capture_alone),
-      cmocka_unit_test(test_a_failed_load_falls_back),
-      cmocka_unit_test(test_two_devices),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_a_child_is_told),
+      cmocka_unit_test(the_third_best_gives_the_right_numbers),
+      cmocka_unit_test(none_loads),
+      cmocka_unit_test(launches_without_a_queue),
+      cmocka_unit_test(a_first_launch_leaves_a_capture_alone),
+      cmocka_unit_test(a_failed_load_falls_back),
+      cmocka_unit_test(two_devices),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(a_child_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

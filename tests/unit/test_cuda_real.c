@@ -98,7 +98,7 @@ static void *add_from_thread(void *user) {
 }
 
 /* The thread has no context: a function is refused, and launched in another way. */
-static void test_a_fresh_thread_launches(void **state) {
+static void a_fresh_thread_launches(void **state) {
   (void)state;
   assert_ok(kdl_fill(queue, &out, 0, 4, "\0", 1));
   assert_ok(add(queue, 1));
@@ -123,7 +123,7 @@ static void *driver_symbol(const char *name) {
 }
 
 /* With another context current, on our stream and on the NULL stream of our context. */
-static void test_another_context_is_current(void **state) {
+static void another_context_is_current(void **state) {
   (void)state;
   create_context *create;
   destroy_context *destroy;
@@ -169,7 +169,7 @@ static void *launch_raw_from_thread(void *user) {
 
 /* What libkdl relies on: where the context of a CUfunction is not current, the driver either
  * refuses it, and has then done nothing, or launches it where it belongs. */
-static void test_a_misplaced_function_is_refused_or_runs(void **state) {
+static void a_misplaced_function_is_refused_or_runs(void **state) {
   (void)state;
   create_context *create;
   destroy_context *destroy;
@@ -195,7 +195,7 @@ static void test_a_misplaced_function_is_refused_or_runs(void **state) {
 }
 
 /* Nor does a launch from a thread without a context break a capture. */
-static void test_a_fresh_thread_is_captured(void **state) {
+static void a_fresh_thread_is_captured(void **state) {
   (void)state;
   begin_capture *begin;
   end_capture *end;
@@ -221,7 +221,7 @@ static void test_a_fresh_thread_is_captured(void **state) {
 }
 
 /* A library that is closed while one of its kernels runs goes when that has finished. */
-static void test_closing_waits(void **state) {
+static void closing_waits(void **state) {
   (void)state;
   kdl_library *own;
   kdl_kernel *linger;
@@ -234,7 +234,7 @@ static void test_closing_waits(void **state) {
   assert_int_equal(value_now(), 1);
 }
 
-static void test_a_capture_survives(void **state) {
+static void a_capture_survives(void **state) {
   (void)state;
   begin_capture *begin;
   end_capture *end;
@@ -266,7 +266,7 @@ static void test_a_capture_survives(void **state) {
   assert_ok(kdl_free(&more));
 }
 
-static void test_more_group_memory_than_is_usual(void **state) {
+static void more_group_memory_than_is_usual(void **state) {
   (void)state;
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   desc.shared = 65536 + 4;
@@ -274,7 +274,7 @@ static void test_more_group_memory_than_is_usual(void **state) {
   assert_ok(kdl_sync(queue));
 }
 
-static void test_clusters(void **state) {
+static void clusters(void **state) {
   (void)state;
   if (!strstr(kdl_device_spec_text(device), "cluster="))
     skip();
@@ -289,7 +289,7 @@ static void test_clusters(void **state) {
 }
 
 /* Patterns of several words go to the driver as columns. */
-static void test_wide_fills(void **state) {
+static void wide_fills(void **state) {
   (void)state;
   static const char pattern[17] = "0123456789abcdef";
   char bytes[4096];
@@ -301,7 +301,7 @@ static void test_wide_fills(void **state) {
     assert_int_equal(bytes[i], pattern[i >= 64 && i < 1088 ? (i - 64) % 8 : i % 16]);
 }
 
-static void test_the_compiler_is_quoted(void **state) {
+static void the_compiler_is_quoted(void **state) {
   (void)state;
   kdl_library *broken;
   kdl_kernel *kernel;
@@ -326,16 +326,16 @@ int main(void) {
     return 77;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_fresh_thread_launches),
-      cmocka_unit_test(test_another_context_is_current),
-      cmocka_unit_test(test_a_misplaced_function_is_refused_or_runs),
-      cmocka_unit_test(test_a_fresh_thread_is_captured),
-      cmocka_unit_test(test_closing_waits),
-      cmocka_unit_test(test_a_capture_survives),
-      cmocka_unit_test(test_more_group_memory_than_is_usual),
-      cmocka_unit_test(test_clusters),
-      cmocka_unit_test(test_wide_fills),
-      cmocka_unit_test(test_the_compiler_is_quoted),
+      cmocka_unit_test(a_fresh_thread_launches),
+      cmocka_unit_test(another_context_is_current),
+      cmocka_unit_test(a_misplaced_function_is_refused_or_runs),
+      cmocka_unit_test(a_fresh_thread_is_captured),
+      cmocka_unit_test(closing_waits),
+      cmocka_unit_test(a_capture_survives),
+      cmocka_unit_test(more_group_memory_than_is_usual),
+      cmocka_unit_test(clusters),
+      cmocka_unit_test(wide_fills),
+      cmocka_unit_test(the_compiler_is_quoted),
   };
   return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -89,7 +89,7 @@ static machine xeon(uint64_t xcr0) {
                    .xcr0 = xcr0};
 }
 
-static void test_a_cpu_with_everything_enabled(void **state) {
+static void a_cpu_with_everything_enabled(void **state) {
   (void)state;
   machine cpu = xeon(0x600e7);
   kdl_device_spec spec = describe(&cpu);
@@ -102,7 +102,7 @@ static void test_a_cpu_with_everything_enabled(void **state) {
   assert_false(has(&spec, "x86-64-v4+avx10_1"));
 }
 
-static void test_the_system_saves_no_tiles(void **state) {
+static void the_system_saves_no_tiles(void **state) {
   (void)state;
   machine cpu = xeon(0xe7);
   kdl_device_spec spec = describe(&cpu);
@@ -112,14 +112,14 @@ static void test_the_system_saves_no_tiles(void **state) {
 }
 
 /* Half of the state is none: both the configuration and the data must be saved. */
-static void test_the_system_saves_half_of_the_tiles(void **state) {
+static void the_system_saves_half_of_the_tiles(void **state) {
   (void)state;
   machine cpu = xeon(0x200e7);
   kdl_device_spec spec = describe(&cpu);
   assert_string_equal(spec.os_off, "amx_tile+amx_int8+amx_bf16");
 }
 
-static void test_the_system_saves_no_upper_registers(void **state) {
+static void the_system_saves_no_upper_registers(void **state) {
   (void)state;
   machine cpu = xeon(0x7);
   kdl_device_spec spec = describe(&cpu);
@@ -129,7 +129,7 @@ static void test_the_system_saves_no_upper_registers(void **state) {
   assert_false(has(&spec, "x86-64-v4"));
 }
 
-static void test_the_system_saves_only_the_first_registers(void **state) {
+static void the_system_saves_only_the_first_registers(void **state) {
   (void)state;
   machine cpu = xeon(0x3);
   kdl_device_spec spec = describe(&cpu);
@@ -140,7 +140,7 @@ static void test_the_system_saves_only_the_first_registers(void **state) {
 }
 
 /* XGETBV is an illegal instruction where the system has not switched it on. */
-static void test_xcr0_is_not_asked_without_osxsave(void **state) {
+static void xcr0_is_not_asked_without_osxsave(void **state) {
   (void)state;
   leaf leaves[sizeof sapphire_rapids / sizeof *sapphire_rapids];
   memcpy(leaves, sapphire_rapids, sizeof leaves);
@@ -154,7 +154,7 @@ static void test_xcr0_is_not_asked_without_osxsave(void **state) {
 }
 
 /* AVX2 without BMI is not level v3. */
-static void test_a_level_needs_all_its_members(void **state) {
+static void a_level_needs_all_its_members(void **state) {
   (void)state;
   leaf leaves[sizeof sapphire_rapids / sizeof *sapphire_rapids];
   memcpy(leaves, sapphire_rapids, sizeof leaves);
@@ -168,7 +168,7 @@ static void test_a_level_needs_all_its_members(void **state) {
 }
 
 /* A hypervisor that hides AVX2 and forgets what is built on it. */
-static void test_what_lacks_its_base_is_left_out(void **state) {
+static void what_lacks_its_base_is_left_out(void **state) {
   (void)state;
   leaf leaves[sizeof sapphire_rapids / sizeof *sapphire_rapids];
   memcpy(leaves, sapphire_rapids, sizeof leaves);
@@ -182,7 +182,7 @@ static void test_what_lacks_its_base_is_left_out(void **state) {
 }
 
 /* Data of a leaf that is not there must not be taken for features. */
-static void test_leaves_beyond_the_highest_are_not_read(void **state) {
+static void leaves_beyond_the_highest_are_not_read(void **state) {
   (void)state;
   static const leaf leaves[] = {
       {1, 0, {0, 0, 0x7ffefbff, 0xffffffff}},
@@ -204,7 +204,7 @@ static void test_leaves_beyond_the_highest_are_not_read(void **state) {
   assert_true(has(&spec, "x86-64-v2+avx+fma+f16c"));
 }
 
-static void test_subleaves_beyond_the_highest_are_not_read(void **state) {
+static void subleaves_beyond_the_highest_are_not_read(void **state) {
   (void)state;
   leaf leaves[sizeof sapphire_rapids / sizeof *sapphire_rapids];
   memcpy(leaves, sapphire_rapids, sizeof leaves);
@@ -217,7 +217,7 @@ static void test_subleaves_beyond_the_highest_are_not_read(void **state) {
   assert_null(strstr(spec.arch, "avx_vnni"));
 }
 
-static void test_avx10_is_what_its_leaf_says(void **state) {
+static void avx10_is_what_its_leaf_says(void **state) {
   (void)state;
   leaf leaves[sizeof sapphire_rapids / sizeof *sapphire_rapids + 1];
   memcpy(leaves, sapphire_rapids, sizeof sapphire_rapids);
@@ -258,7 +258,7 @@ static bool arm_has(const kdl_device_spec *spec, const char *arch) {
 }
 
 /* What /proc/self/auxv has on a Neoverse N1 (Graviton2), from Linux 6.1. */
-static void test_neoverse_n1(void **state) {
+static void neoverse_n1(void **state) {
   (void)state;
   kdl_device_spec spec = describe_arm(0x119fff, 0, 0);
   assert_true(arm_has(&spec, "armv8.2-a"));
@@ -267,7 +267,7 @@ static void test_neoverse_n1(void **state) {
 }
 
 /* Neoverse V1 (Graviton3): SVE of 256 bits, no SVE2. */
-static void test_neoverse_v1(void **state) {
+static void neoverse_v1(void **state) {
   (void)state;
   uint64_t sve = 1 << 22;
   uint64_t i8mm_bf16 = 1 << 13 | 1 << 14;
@@ -279,13 +279,13 @@ static void test_neoverse_v1(void **state) {
 }
 
 /* SVE2 in the second word and no SVE in the first: nothing of it can be used. */
-static void test_sve2_without_sve_is_left_out(void **state) {
+static void sve2_without_sve_is_left_out(void **state) {
   (void)state;
   kdl_device_spec spec = describe_arm(0x119fff, 1 << 1, 512);
   assert_null(strstr(spec.arch, "sve"));
 }
 
-static void test_names_of_arm_cpus(void **state) {
+static void names_of_arm_cpus(void **state) {
   (void)state;
   static const struct {
     uint64_t midr;
@@ -305,7 +305,7 @@ static void test_names_of_arm_cpus(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* This machine                                                                                 */
 
-static void test_this_cpu(void **state) {
+static void this_cpu(void **state) {
   (void)state;
   kdl_found_list list = {.report = {.backend = KDL_BACKEND_HOST}};
   kdl_built_in_host.list(&list);
@@ -332,22 +332,22 @@ static void test_this_cpu(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_cpu_with_everything_enabled),
-      cmocka_unit_test(test_the_system_saves_no_tiles),
-      cmocka_unit_test(test_the_system_saves_half_of_the_tiles),
-      cmocka_unit_test(test_the_system_saves_no_upper_registers),
-      cmocka_unit_test(test_the_system_saves_only_the_first_registers),
-      cmocka_unit_test(test_xcr0_is_not_asked_without_osxsave),
-      cmocka_unit_test(test_a_level_needs_all_its_members),
-      cmocka_unit_test(test_what_lacks_its_base_is_left_out),
-      cmocka_unit_test(test_leaves_beyond_the_highest_are_not_read),
-      cmocka_unit_test(test_subleaves_beyond_the_highest_are_not_read),
-      cmocka_unit_test(test_avx10_is_what_its_leaf_says),
-      cmocka_unit_test(test_neoverse_n1),
-      cmocka_unit_test(test_neoverse_v1),
-      cmocka_unit_test(test_sve2_without_sve_is_left_out),
-      cmocka_unit_test(test_names_of_arm_cpus),
-      cmocka_unit_test(test_this_cpu),
+      cmocka_unit_test(a_cpu_with_everything_enabled),
+      cmocka_unit_test(the_system_saves_no_tiles),
+      cmocka_unit_test(the_system_saves_half_of_the_tiles),
+      cmocka_unit_test(the_system_saves_no_upper_registers),
+      cmocka_unit_test(the_system_saves_only_the_first_registers),
+      cmocka_unit_test(xcr0_is_not_asked_without_osxsave),
+      cmocka_unit_test(a_level_needs_all_its_members),
+      cmocka_unit_test(what_lacks_its_base_is_left_out),
+      cmocka_unit_test(leaves_beyond_the_highest_are_not_read),
+      cmocka_unit_test(subleaves_beyond_the_highest_are_not_read),
+      cmocka_unit_test(avx10_is_what_its_leaf_says),
+      cmocka_unit_test(neoverse_n1),
+      cmocka_unit_test(neoverse_v1),
+      cmocka_unit_test(sve2_without_sve_is_left_out),
+      cmocka_unit_test(names_of_arm_cpus),
+      cmocka_unit_test(this_cpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

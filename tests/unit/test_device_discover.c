@@ -24,7 +24,7 @@
   "ordinal=0 uuid=86800be2-0000-0000-0300-000000000000 pci=0000:03:00.0 memory=12GiB units=160 "   \
   "il=1.4 subgroups=16+32 max_block=1024 shared=64KiB"
 
-static void test_a_cuda_device(void **state) {
+static void a_cuda_device(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", H200, "");
   assert_int_equal(gpu_count(found), 1);
@@ -35,7 +35,7 @@ static void test_a_cuda_device(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_a_hip_device(void **state) {
+static void a_hip_device(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", MI300X, "");
   assert_int_equal(gpu_count(found), 1);
@@ -44,7 +44,7 @@ static void test_a_hip_device(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_a_level_zero_device(void **state) {
+static void a_level_zero_device(void **state) {
   (void)state;
   kdl_device_spec spec = spec_of(BMG);
   kdl_discovery *found = discover("whole", BMG, "");
@@ -53,7 +53,7 @@ static void test_a_level_zero_device(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_an_opencl_device(void **state) {
+static void an_opencl_device(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", NEO, "");
   assert_int_equal(gpu_count(found), 1);
@@ -61,7 +61,7 @@ static void test_an_opencl_device(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_integrated_devices(void **state) {
+static void integrated_devices(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole",
                                   "cuda:sm_87 class=integrated; hip:gfx1151 class=integrated;"
@@ -78,7 +78,7 @@ static void test_integrated_devices(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers of devices                                                                           */
 
-static void test_no_devices(void **state) {
+static void no_devices(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", "", "");
   assert_int_equal(gpu_count(found), 0);
@@ -91,7 +91,7 @@ static void test_no_devices(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_eight_devices(void **state) {
+static void eight_devices(void **state) {
   (void)state;
   static const struct {
     kdl_backend backend;
@@ -120,7 +120,7 @@ static void test_eight_devices(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Mixed machines                                                                               */
 
-static void test_devices_come_in_the_default_order(void **state) {
+static void devices_come_in_the_default_order(void **state) {
   (void)state;
   kdl_discovery *found = discover(
       "whole",
@@ -140,7 +140,7 @@ static void test_devices_come_in_the_default_order(void **state) {
 
 #define UUID "12345678-9abc-def0-1234-56789abcdef0"
 
-static void test_one_gpu_through_two_drivers_is_one_device(void **state) {
+static void one_gpu_through_two_drivers_is_one_device(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole",
                                   "opencl:spirv64 name=x platform=NVIDIA uuid=" UUID ";"
@@ -153,7 +153,7 @@ static void test_one_gpu_through_two_drivers_is_one_device(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_the_address_joins_where_uuids_do_not(void **state) {
+static void the_address_joins_where_uuids_do_not(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole",
                                   "hip:gfx942 uuid=" UUID " pci=0000:0c:00.0;"
@@ -171,7 +171,7 @@ static void test_the_address_joins_where_uuids_do_not(void **state) {
 }
 
 /* The parts of a divided GPU share an address; their UUIDs tell which is which. */
-static void test_parts_of_a_divided_gpu_stay_apart(void **state) {
+static void parts_of_a_divided_gpu_stay_apart(void **state) {
   (void)state;
   static const char other[] = "99345678-9abc-def0-1234-56789abcdef0";
   char devices[1024];
@@ -189,7 +189,7 @@ static void test_parts_of_a_divided_gpu_stay_apart(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_two_opencl_platforms_may_show_one_gpu(void **state) {
+static void two_opencl_platforms_may_show_one_gpu(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole",
                                   "level_zero:bmg pci=3:00.0; opencl:spirv64 platform=a pci=3:00.0;"
@@ -202,14 +202,14 @@ static void test_two_opencl_platforms_may_show_one_gpu(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_devices_without_identity_stay_apart(void **state) {
+static void devices_without_identity_stay_apart(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", "cuda:sm_90; opencl:spirv64 platform=NVIDIA", "");
   assert_int_equal(gpu_count(found), 2);
   kdl_discovery_free(found);
 }
 
-static void test_vendors_own_ways_to_tell_the_address(void **state) {
+static void vendors_own_ways_to_tell_the_address(void **state) {
   (void)state;
   static const char *const vendors[] = {"nv", "amd"};
   for (size_t i = 0; i < 2; ++i) {
@@ -228,7 +228,7 @@ static void test_vendors_own_ways_to_tell_the_address(void **state) {
 }
 
 /* Its platform takes PTX, so that the compute capability counts. */
-static void test_nvidia_behind_opencl(void **state) {
+static void nvidia_behind_opencl(void **state) {
   (void)state;
   kdl_discovery *found = discover(
       "whole", "opencl:sm_120 platform=NVIDIA; opencl:spirv32 platform=NVIDIA", "opencl.vendor=nv");
@@ -241,7 +241,7 @@ static void test_nvidia_behind_opencl(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Interfaces                                                                                   */
 
-static void test_older_drivers(void **state) {
+static void older_drivers(void **state) {
   (void)state;
   kdl_discovery *found = discover("old",
                                   "cuda:sm_80 driver=11.2 uuid=" UUID ";"
@@ -259,7 +259,7 @@ static void test_older_drivers(void **state) {
 
 /* Every function that discovery may call, in the version it was declared for. None makes a context,
  * a queue or memory; the bare names of versioned functions are not among them. */
-static void test_nothing_is_called_but_questions(void **state) {
+static void nothing_is_called_but_questions(void **state) {
   (void)state;
   static const char *const allowed[] = {
       "cuInit",
@@ -298,7 +298,7 @@ static void test_nothing_is_called_but_questions(void **state) {
   assert_logged_only(allowed);
 }
 
-static void test_only_the_backends_asked_for(void **state) {
+static void only_the_backends_asked_for(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
@@ -317,7 +317,7 @@ static void test_only_the_backends_asked_for(void **state) {
 }
 
 /* PoCL, behind it, changes the environment that the others read while they start. */
-static void test_opencl_is_asked_behind_the_others(void **state) {
+static void opencl_is_asked_behind_the_others(void **state) {
   (void)state;
   kdl_discovery *found =
       discover("whole", ONE_OF_EACH, "cuda.delay=60;hip.delay=30;level_zero.delay=90");
@@ -347,7 +347,7 @@ static int thread_of(const char *library, const char *what) {
 /* A runtime may keep things of the thread that loads it, and that thread must not end before the
  * process: ROCm 6.4.3 crashes at exit. OpenCL's loader opens the platforms' libraries when it is
  * asked for them first. */
-static void test_drivers_are_loaded_by_the_thread_that_asks(void **state) {
+static void drivers_are_loaded_by_the_thread_that_asks(void **state) {
   (void)state;
   static const char *const drivers[] = {"libcuda.so.1", "libamdhip64.so.7", "libze_loader.so.1",
                                         "libOpenCL.so.1"};
@@ -358,7 +358,7 @@ static void test_drivers_are_loaded_by_the_thread_that_asks(void **state) {
   assert_int_not_equal(thread_of("libamdhip64.so.7", "fake_started_by"), gettid());
 }
 
-static void test_variables_of_the_vendors_are_named(void **state) {
+static void variables_of_the_vendors_are_named(void **state) {
   (void)state;
   setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
   setenv("HSA_XNACK", "1", 1);
@@ -373,7 +373,7 @@ static void test_variables_of_the_vendors_are_named(void **state) {
 }
 
 /* Whatever a driver says, the spec prints and parses. */
-static void test_what_a_driver_says_is_cleaned(void **state) {
+static void what_a_driver_says_is_cleaned(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", "cuda:sm_90 name=\"  two \\\"words\\\"  \"", "");
   assert_string_equal(route(found, 0, 0)->name, "two \"words\"");
@@ -384,28 +384,28 @@ static void test_what_a_driver_says_is_cleaned(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_cuda_device),
-      cmocka_unit_test(test_a_hip_device),
-      cmocka_unit_test(test_a_level_zero_device),
-      cmocka_unit_test(test_an_opencl_device),
-      cmocka_unit_test(test_integrated_devices),
-      cmocka_unit_test(test_no_devices),
-      cmocka_unit_test(test_eight_devices),
-      cmocka_unit_test(test_devices_come_in_the_default_order),
-      cmocka_unit_test(test_one_gpu_through_two_drivers_is_one_device),
-      cmocka_unit_test(test_the_address_joins_where_uuids_do_not),
-      cmocka_unit_test(test_parts_of_a_divided_gpu_stay_apart),
-      cmocka_unit_test(test_two_opencl_platforms_may_show_one_gpu),
-      cmocka_unit_test(test_nvidia_behind_opencl),
-      cmocka_unit_test(test_devices_without_identity_stay_apart),
-      cmocka_unit_test(test_vendors_own_ways_to_tell_the_address),
-      cmocka_unit_test(test_older_drivers),
-      cmocka_unit_test(test_nothing_is_called_but_questions),
-      cmocka_unit_test(test_only_the_backends_asked_for),
-      cmocka_unit_test(test_opencl_is_asked_behind_the_others),
-      cmocka_unit_test(test_drivers_are_loaded_by_the_thread_that_asks),
-      cmocka_unit_test(test_variables_of_the_vendors_are_named),
-      cmocka_unit_test(test_what_a_driver_says_is_cleaned),
+      cmocka_unit_test(a_cuda_device),
+      cmocka_unit_test(a_hip_device),
+      cmocka_unit_test(a_level_zero_device),
+      cmocka_unit_test(an_opencl_device),
+      cmocka_unit_test(integrated_devices),
+      cmocka_unit_test(no_devices),
+      cmocka_unit_test(eight_devices),
+      cmocka_unit_test(devices_come_in_the_default_order),
+      cmocka_unit_test(one_gpu_through_two_drivers_is_one_device),
+      cmocka_unit_test(the_address_joins_where_uuids_do_not),
+      cmocka_unit_test(parts_of_a_divided_gpu_stay_apart),
+      cmocka_unit_test(two_opencl_platforms_may_show_one_gpu),
+      cmocka_unit_test(nvidia_behind_opencl),
+      cmocka_unit_test(devices_without_identity_stay_apart),
+      cmocka_unit_test(vendors_own_ways_to_tell_the_address),
+      cmocka_unit_test(older_drivers),
+      cmocka_unit_test(nothing_is_called_but_questions),
+      cmocka_unit_test(only_the_backends_asked_for),
+      cmocka_unit_test(opencl_is_asked_behind_the_others),
+      cmocka_unit_test(drivers_are_loaded_by_the_thread_that_asks),
+      cmocka_unit_test(variables_of_the_vendors_are_named),
+      cmocka_unit_test(what_a_driver_says_is_cleaned),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

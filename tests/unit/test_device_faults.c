@@ -9,7 +9,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Drivers with faults                                                                          */
 
-static void test_missing_drivers(void **state) {
+static void missing_drivers(void **state) {
   (void)state;
   kdl_discovery *found = discover("nowhere", ONE_OF_EACH, "");
   assert_int_equal(gpu_count(found), 0);
@@ -22,7 +22,7 @@ static void test_missing_drivers(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_incomplete_drivers(void **state) {
+static void incomplete_drivers(void **state) {
   (void)state;
   kdl_discovery *found = discover("incomplete", ONE_OF_EACH, "");
   assert_int_equal(gpu_count(found), 0);
@@ -74,7 +74,7 @@ static const struct {
 #undef KDL_DRIVER_SYMBOL
 };
 
-static void test_any_missing_entry_point(void **state) {
+static void any_missing_entry_point(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
@@ -96,7 +96,7 @@ static void test_any_missing_entry_point(void **state) {
 }
 
 /* A driver that lacks something of launching is listed, and says what when a device is used. */
-static void test_any_missing_entry_point_of_launching(void **state) {
+static void any_missing_entry_point_of_launching(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "", 1);
@@ -123,7 +123,7 @@ static void test_any_missing_entry_point_of_launching(void **state) {
   hides_questions = false;
 }
 
-static void test_broken_drivers(void **state) {
+static void broken_drivers(void **state) {
   (void)state;
   kdl_discovery *found = discover("broken", ONE_OF_EACH, "");
   assert_int_equal(gpu_count(found), 0);
@@ -137,7 +137,7 @@ static void test_broken_drivers(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_failing_initialisation_hides_no_other(void **state) {
+static void failing_initialisation_hides_no_other(void **state) {
   (void)state;
   static const struct {
     kdl_backend backend;
@@ -178,7 +178,7 @@ static void test_failing_initialisation_hides_no_other(void **state) {
 }
 
 /* One device that answers nothing, between two that do. */
-static void test_a_mute_device_hides_no_other(void **state) {
+static void a_mute_device_hides_no_other(void **state) {
   (void)state;
   static const struct {
     kdl_backend backend;
@@ -204,7 +204,7 @@ static void test_a_mute_device_hides_no_other(void **state) {
   }
 }
 
-static void test_accelerators_of_level_zero_are_passed_over(void **state) {
+static void accelerators_of_level_zero_are_passed_over(void **state) {
   (void)state;
   kdl_discovery *found = discover("whole", "level_zero:bmg name=npu class=accelerator", "");
   assert_int_equal(gpu_count(found), 0);
@@ -220,7 +220,7 @@ static unsigned elapsed_ms(struct timespec since) {
   return (unsigned)((now.tv_sec - since.tv_sec) * 1000 + (now.tv_nsec - since.tv_nsec) / 1000000);
 }
 
-static void test_drivers_are_asked_at_the_same_time(void **state) {
+static void drivers_are_asked_at_the_same_time(void **state) {
   (void)state;
   struct timespec start;
   clock_gettime(CLOCK_MONOTONIC, &start);
@@ -231,7 +231,7 @@ static void test_drivers_are_asked_at_the_same_time(void **state) {
   kdl_discovery_free(found);
 }
 
-static void test_a_driver_that_hangs_is_left_behind(void **state) {
+static void a_driver_that_hangs_is_left_behind(void **state) {
   (void)state;
   setenv("KDL_FAKE_DEVICES", ONE_OF_EACH, 1);
   setenv("KDL_FAKE_SETTINGS", "hip.delay=1000", 1);
@@ -272,16 +272,16 @@ static void test_a_driver_that_hangs_is_left_behind(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_missing_drivers),
-      cmocka_unit_test(test_incomplete_drivers),
-      cmocka_unit_test(test_any_missing_entry_point),
-      cmocka_unit_test(test_any_missing_entry_point_of_launching),
-      cmocka_unit_test(test_broken_drivers),
-      cmocka_unit_test(test_failing_initialisation_hides_no_other),
-      cmocka_unit_test(test_a_mute_device_hides_no_other),
-      cmocka_unit_test(test_accelerators_of_level_zero_are_passed_over),
-      cmocka_unit_test(test_drivers_are_asked_at_the_same_time),
-      cmocka_unit_test(test_a_driver_that_hangs_is_left_behind),
+      cmocka_unit_test(missing_drivers),
+      cmocka_unit_test(incomplete_drivers),
+      cmocka_unit_test(any_missing_entry_point),
+      cmocka_unit_test(any_missing_entry_point_of_launching),
+      cmocka_unit_test(broken_drivers),
+      cmocka_unit_test(failing_initialisation_hides_no_other),
+      cmocka_unit_test(a_mute_device_hides_no_other),
+      cmocka_unit_test(accelerators_of_level_zero_are_passed_over),
+      cmocka_unit_test(drivers_are_asked_at_the_same_time),
+      cmocka_unit_test(a_driver_that_hangs_is_left_behind),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -18,7 +18,7 @@ static kdl_status read(const char *text, size_t index, kdl_device_spec *spec, si
   return kdl_device_spec_read_json("t", text, strlen(text), index, spec, count);
 }
 
-static void test_a_spec_is_written_as_specified(void **state) {
+static void a_spec_is_written_as_specified(void **state) {
   (void)state;
   kdl_device_spec spec = spec_of(
       "cuda:sm_90 features=fp8+tma_nv name=\"NVIDIA \\\"H200\\\"\" driver=13.0 class=discrete "
@@ -47,7 +47,7 @@ static void test_a_spec_is_written_as_specified(void **state) {
   free(text);
 }
 
-static void test_any_spec_reads_back_the_same(void **state) {
+static void any_spec_reads_back_the_same(void **state) {
   (void)state;
   uint64_t seed = 1115;
   for (int i = 0; i < 5000; ++i) {
@@ -62,7 +62,7 @@ static void test_any_spec_reads_back_the_same(void **state) {
   }
 }
 
-static void test_all_three_forms_of_document_are_read(void **state) {
+static void all_three_forms_of_document_are_read(void **state) {
   (void)state;
   static const char *const documents[] = {
       "{\"backend\":\"cuda\",\"arch\":\"sm_90\"}",
@@ -84,7 +84,7 @@ static void test_all_three_forms_of_document_are_read(void **state) {
   }
 }
 
-static void test_values_may_be_written_in_other_ways(void **state) {
+static void values_may_be_written_in_other_ways(void **state) {
   (void)state;
   kdl_device_spec spec;
   size_t count;
@@ -94,7 +94,7 @@ static void test_values_may_be_written_in_other_ways(void **state) {
   assert_string_equal(line_of(&spec), "cuda:sm_90 memory=80GB units=132");
 }
 
-static void test_mistakes_are_told_with_line_and_column(void **state) {
+static void mistakes_are_told_with_line_and_column(void **state) {
   (void)state;
   static const struct {
     const char *text, *message;
@@ -165,7 +165,7 @@ static void test_mistakes_are_told_with_line_and_column(void **state) {
 }
 
 /* What a real machine's `kdl devices --json` said. */
-static void test_a_real_machine(void **state) {
+static void a_real_machine(void **state) {
   (void)state;
   size_t size;
   size_t count;
@@ -186,7 +186,7 @@ static void test_a_real_machine(void **state) {
   free(text);
 }
 
-static void test_one_after_the_last_is_refused(void **state) {
+static void one_after_the_last_is_refused(void **state) {
   (void)state;
   kdl_device_spec spec;
   size_t count;
@@ -196,13 +196,13 @@ static void test_one_after_the_last_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_spec_is_written_as_specified),
-      cmocka_unit_test(test_any_spec_reads_back_the_same),
-      cmocka_unit_test(test_all_three_forms_of_document_are_read),
-      cmocka_unit_test(test_values_may_be_written_in_other_ways),
-      cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
-      cmocka_unit_test(test_a_real_machine),
-      cmocka_unit_test(test_one_after_the_last_is_refused),
+      cmocka_unit_test(a_spec_is_written_as_specified),
+      cmocka_unit_test(any_spec_reads_back_the_same),
+      cmocka_unit_test(all_three_forms_of_document_are_read),
+      cmocka_unit_test(values_may_be_written_in_other_ways),
+      cmocka_unit_test(mistakes_are_told_with_line_and_column),
+      cmocka_unit_test(a_real_machine),
+      cmocka_unit_test(one_after_the_last_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ enum { expected_count = sizeof expected / sizeof *expected };
 
 /* Row i of the table and of the list above are about the same device, so that a row without its
  * test, or a test without its row, shows. */
-static void test_every_row_is_the_device_it_names(void **state) {
+static void every_row_is_the_device_it_names(void **state) {
   (void)state;
   for (size_t i = 0; i < expected_count; ++i) {
     const kdl_named_device *row = kdl_named_device_at(i);
@@ -108,7 +108,7 @@ static void test_every_row_is_the_device_it_names(void **state) {
   assert_null(kdl_named_device_at(expected_count));
 }
 
-static void test_limits_follow_from_the_architecture(void **state) {
+static void limits_follow_from_the_architecture(void **state) {
   (void)state;
   static const struct {
     const char *arch;
@@ -136,7 +136,7 @@ static void test_limits_follow_from_the_architecture(void **state) {
   }
 }
 
-static void test_names_take_keys(void **state) {
+static void names_take_keys(void **state) {
   (void)state;
   kdl_device_spec spec;
   assert_ok(kdl_device_spec_resolve("H100 driver=12.4 memory=94GB", &spec));
@@ -148,7 +148,7 @@ static void test_names_take_keys(void **state) {
   assert_string_equal(line_of(&spec), "cuda:sm_75 driver=11.8");
 }
 
-static void test_mistakes_in_what_a_user_wrote(void **state) {
+static void mistakes_in_what_a_user_wrote(void **state) {
   (void)state;
   kdl_device_spec spec;
   assert_int_equal(kdl_device_spec_resolve("h300", &spec), KDL_BAD_CALL);
@@ -171,7 +171,7 @@ static void test_mistakes_in_what_a_user_wrote(void **state) {
                       "/nowhere/devices.json: cannot open: No such file or directory");
 }
 
-static void test_files_are_read(void **state) {
+static void files_are_read(void **state) {
   (void)state;
   char path[] = "/tmp/kdl-device-XXXXXX";
   int fd = mkstemp(path);
@@ -204,11 +204,11 @@ static void test_files_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_row_is_the_device_it_names),
-      cmocka_unit_test(test_limits_follow_from_the_architecture),
-      cmocka_unit_test(test_names_take_keys),
-      cmocka_unit_test(test_mistakes_in_what_a_user_wrote),
-      cmocka_unit_test(test_files_are_read),
+      cmocka_unit_test(every_row_is_the_device_it_names),
+      cmocka_unit_test(limits_follow_from_the_architecture),
+      cmocka_unit_test(names_take_keys),
+      cmocka_unit_test(mistakes_in_what_a_user_wrote),
+      cmocka_unit_test(files_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 static kdl_discovery *found;
 
-static void test_devices_are_described(void **state) {
+static void devices_are_described(void **state) {
   (void)state;
   for (size_t i = 0; i < found->route_count; ++i) {
     const kdl_device_spec *spec = &found->routes[i];
@@ -24,7 +24,7 @@ static void test_devices_are_described(void **state) {
   }
 }
 
-static void test_no_context_was_created(void **state) {
+static void no_context_was_created(void **state) {
   (void)state;
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
   assert_non_null(library);
@@ -56,8 +56,8 @@ int main(void) {
     return 77;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_devices_are_described),
-      cmocka_unit_test(test_no_context_was_created),
+      cmocka_unit_test(devices_are_described),
+      cmocka_unit_test(no_context_was_created),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   kdl_discovery_free(found);

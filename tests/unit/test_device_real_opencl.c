@@ -6,7 +6,7 @@
 
 static kdl_discovery *found;
 
-static void test_devices_are_described(void **state) {
+static void devices_are_described(void **state) {
   (void)state;
   assert_true(found->device_count > 0);
   for (size_t i = 0; i < found->route_count; ++i) {
@@ -21,7 +21,7 @@ static void test_devices_are_described(void **state) {
 }
 
 /* PoCL as Debian 12 has it runs on the CPU and takes no SPIR-V. */
-static void test_pocl(void **state) {
+static void pocl_is_described(void **state) {
   (void)state;
   for (size_t i = 0; i < found->route_count; ++i) {
     const kdl_device_spec *spec = &found->routes[i];
@@ -46,8 +46,8 @@ int main(void) {
     return 77;
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_devices_are_described),
-      cmocka_unit_test(test_pocl),
+      cmocka_unit_test(devices_are_described),
+      cmocka_unit_test(pocl_is_described),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   kdl_discovery_free(found);

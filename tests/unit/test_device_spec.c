@@ -10,7 +10,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Round trips                                                                                  */
 
-static void test_lines_that_print_as_they_were_written(void **state) {
+static void lines_that_print_as_they_were_written(void **state) {
   (void)state;
   static const char *const lines[] = {
       "cuda:sm_90",
@@ -44,7 +44,7 @@ static void test_lines_that_print_as_they_were_written(void **state) {
   }
 }
 
-static void test_lines_that_print_in_the_usual_form(void **state) {
+static void lines_that_print_in_the_usual_form(void **state) {
   (void)state;
   static const struct {
     const char *written, *printed;
@@ -76,7 +76,7 @@ static void test_lines_that_print_in_the_usual_form(void **state) {
   }
 }
 
-static void test_any_spec_prints_to_a_line_that_parses_to_it(void **state) {
+static void any_spec_prints_to_a_line_that_parses_to_it(void **state) {
   (void)state;
   uint64_t seed = 20261115;
   for (int i = 0; i < 20000; ++i) {
@@ -90,7 +90,7 @@ static void test_any_spec_prints_to_a_line_that_parses_to_it(void **state) {
   }
 }
 
-static void test_the_longest_spec_fits_its_line(void **state) {
+static void the_longest_spec_fits_its_line(void **state) {
   (void)state;
   kdl_device_spec spec = {.backend = KDL_BACKEND_HOST};
   strcpy(spec.arch, "x86-64-v4");
@@ -265,7 +265,7 @@ static const struct {
      "value; an empty one is \"\"" GRAMMAR},
 };
 
-static void test_every_mistake_is_told_at_its_place(void **state) {
+static void every_mistake_is_told_at_its_place(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
     kdl_device_spec spec;
@@ -277,7 +277,7 @@ static void test_every_mistake_is_told_at_its_place(void **state) {
   }
 }
 
-static void test_too_long_is_refused(void **state) {
+static void too_long_is_refused(void **state) {
   (void)state;
   char line[KDL_SPEC_LINE + 1];
   kdl_device_spec spec;
@@ -303,7 +303,7 @@ static void test_too_long_is_refused(void **state) {
       strstr(kdl_error_message(), "expected for features: at most 511 bytes of tokens"));
 }
 
-static void test_a_failure_leaves_the_spec_alone(void **state) {
+static void a_failure_leaves_the_spec_alone(void **state) {
   (void)state;
   kdl_device_spec spec = spec_of("cuda:sm_90 driver=13.0");
   assert_int_equal(kdl_device_spec_parse("cuda:sm_80 drivr=1", &spec), KDL_BAD_CALL);
@@ -315,14 +315,14 @@ static void test_a_failure_leaves_the_spec_alone(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Meaning                                                                                      */
 
-static void test_keys_replace_what_a_spec_says(void **state) {
+static void keys_replace_what_a_spec_says(void **state) {
   (void)state;
   kdl_device_spec spec = spec_of("cuda:sm_90 driver=13.0 memory=80GB");
   assert_ok(kdl_device_spec_parse_keys("h100 driver=12.4", 4, &spec));
   assert_string_equal(line_of(&spec), "cuda:sm_90 driver=12.4 memory=80GB");
 }
 
-static void test_family_class_and_driver(void **state) {
+static void family_class_and_driver(void **state) {
   (void)state;
   static const struct {
     const char *line;
@@ -370,7 +370,7 @@ static bool runs(const char *line, kdl_image_kind kind, const char *arch, const 
 }
 
 /* Every key that the rules look at reaches them. */
-static void test_specs_compile_to_what_they_say(void **state) {
+static void specs_compile_to_what_they_say(void **state) {
   (void)state;
   assert_true(runs("cuda:sm_90", KDL_IMAGE_CUBIN, "sm_90", ""));
   assert_false(runs("cuda:sm_80", KDL_IMAGE_CUBIN, "sm_90", ""));
@@ -405,7 +405,7 @@ static void test_specs_compile_to_what_they_say(void **state) {
 }
 
 /* What the system keeps off takes nothing with it that it builds on. */
-static void test_what_is_off_is_off_alone(void **state) {
+static void what_is_off_is_off_alone(void **state) {
   (void)state;
   assert_true(runs("host:x86-64-v2 os_off=avx+avx2", KDL_IMAGE_OBJECT, "x86-64-v2", ""));
   assert_true(runs("host:znver4 os_off=avx512f", KDL_IMAGE_OBJECT, "x86-64-v3", ""));
@@ -414,17 +414,17 @@ static void test_what_is_off_is_off_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines_that_print_as_they_were_written),
-      cmocka_unit_test(test_lines_that_print_in_the_usual_form),
-      cmocka_unit_test(test_any_spec_prints_to_a_line_that_parses_to_it),
-      cmocka_unit_test(test_the_longest_spec_fits_its_line),
-      cmocka_unit_test(test_every_mistake_is_told_at_its_place),
-      cmocka_unit_test(test_too_long_is_refused),
-      cmocka_unit_test(test_a_failure_leaves_the_spec_alone),
-      cmocka_unit_test(test_keys_replace_what_a_spec_says),
-      cmocka_unit_test(test_family_class_and_driver),
-      cmocka_unit_test(test_specs_compile_to_what_they_say),
-      cmocka_unit_test(test_what_is_off_is_off_alone),
+      cmocka_unit_test(lines_that_print_as_they_were_written),
+      cmocka_unit_test(lines_that_print_in_the_usual_form),
+      cmocka_unit_test(any_spec_prints_to_a_line_that_parses_to_it),
+      cmocka_unit_test(the_longest_spec_fits_its_line),
+      cmocka_unit_test(every_mistake_is_told_at_its_place),
+      cmocka_unit_test(too_long_is_refused),
+      cmocka_unit_test(a_failure_leaves_the_spec_alone),
+      cmocka_unit_test(keys_replace_what_a_spec_says),
+      cmocka_unit_test(family_class_and_driver),
+      cmocka_unit_test(specs_compile_to_what_they_say),
+      cmocka_unit_test(what_is_off_is_off_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,14 +18,14 @@ static void assert_library(const char *expected) {
   kdl_discovery_free(found);
 }
 
-static void test_the_one_in_use_is_taken(void **state) {
+static void the_one_in_use_is_taken(void **state) {
   (void)state;
   assert_non_null(dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL));
   assert_library("libamdhip64.so.5");
 }
 
 /* In a process of its own, since drivers are never closed. */
-static void test_else_the_newest(void **state) {
+static void else_the_newest(void **state) {
   (void)state;
   assert_library("libamdhip64.so.7");
 }
@@ -49,8 +49,8 @@ int main(int argc, char **argv) {
   const char *which = getenv("KDL_TEST_WHICH");
   if (!which)
     return run_again(argv, "loaded") | run_again(argv, "newest");
-  const struct CMUnitTest loaded[] = {cmocka_unit_test(test_the_one_in_use_is_taken)};
-  const struct CMUnitTest newest[] = {cmocka_unit_test(test_else_the_newest)};
+  const struct CMUnitTest loaded[] = {cmocka_unit_test(the_one_in_use_is_taken)};
+  const struct CMUnitTest newest[] = {cmocka_unit_test(else_the_newest)};
   return strcmp(which, "loaded") == 0 ? cmocka_run_group_tests(loaded, NULL, NULL)
                                       : cmocka_run_group_tests(newest, NULL, NULL);
 }

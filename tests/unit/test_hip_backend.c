@@ -23,7 +23,7 @@ static bool backend_is_clean(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-static void test_a_kernel_runs(void **state) {
+static void a_kernel_runs(void **state) {
   (void)state;
   setup s = begin();
   clear_log();
@@ -36,7 +36,7 @@ static void test_a_kernel_runs(void **state) {
   end(&s);
 }
 
-static void test_blocks(void **state) {
+static void blocks_are_those_of_the_code(void **state) {
   (void)state;
   setup s = begin();
   check_suggested_block(&s, 512);
@@ -50,7 +50,7 @@ static void test_blocks(void **state) {
   end(&s);
 }
 
-static void test_a_block_is_too_large(void **state) {
+static void a_block_is_too_large(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
@@ -68,7 +68,7 @@ static void test_a_block_is_too_large(void **state) {
   end(&s);
 }
 
-static void test_shapes(void **state) {
+static void shapes(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -93,7 +93,7 @@ static void test_shapes(void **state) {
   end(&s);
 }
 
-static void test_cooperation(void **state) {
+static void cooperation(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -118,7 +118,7 @@ static void test_cooperation(void **state) {
 }
 
 /* The runtime is not asked to launch: it would report a kernel that crashed. */
-static void test_a_device_without_cooperation(void **state) {
+static void a_device_without_cooperation(void **state) {
   (void)state;
   void *device = open_device(2), *queue = make_queue(device);
   void *module = backend_load(device);
@@ -145,7 +145,7 @@ static void test_a_device_without_cooperation(void **state) {
 
 /* Also the module's functions and variables are asked for with its device current: the runtime
  * aborts where it is not. */
-static void test_another_device_is_current(void **state) {
+static void another_device_is_current(void **state) {
   (void)state;
   setup s = begin();
   void *adopted;
@@ -178,7 +178,7 @@ static int destroy_stream(void *stream) {
   return destroy(stream);
 }
 
-static void test_a_stream_is_adopted(void **state) {
+static void a_stream_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *stream = create_stream(0), *queue;
@@ -193,7 +193,7 @@ static void test_a_stream_is_adopted(void **state) {
   end(&s);
 }
 
-static void test_a_stream_of_another_device_is_refused(void **state) {
+static void a_stream_of_another_device_is_refused(void **state) {
   (void)state;
   setup s = begin();
   void *queue;
@@ -208,7 +208,7 @@ static void test_a_stream_of_another_device_is_refused(void **state) {
   end(&s);
 }
 
-static void test_handles(void **state) {
+static void handles(void **state) {
   (void)state;
   void *device = open_device(1), *other;
   assert_ptr_equal(open_device(1), device);
@@ -225,7 +225,7 @@ static void test_handles(void **state) {
   assert_no_last_error();
 }
 
-static void test_a_capture_survives(void **state) {
+static void a_capture_survives(void **state) {
   (void)state;
   setup s = begin();
   int (*begin_capture)(void *, int), (*end_capture)(void *, void **), (*destroy)(void *);
@@ -263,7 +263,7 @@ static void test_a_capture_survives(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Memory and events                                                                            */
 
-static void test_fills_and_copies(void **state) {
+static void fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
   static const uint8_t pattern[16] = "abcdefghijklmno";
@@ -279,38 +279,38 @@ static void test_fills_and_copies(void **state) {
   end(&s);
 }
 
-static void test_events(void **state) {
+static void events_order_and_time_work(void **state) {
   (void)state;
   expect("hip:0: hipEventElapsedTime: hipErrorInvalidHandle (400)%s",
          WORDS("invalid resource handle"));
   check_events(expected);
 }
 
-static void test_event_query(void **state) {
+static void events_are_asked_without_waiting(void **state) {
   (void)state;
   expect("hip:0: hipEventQuery: hipErrorIllegalAddress (700)%s",
          WORDS("an illegal memory access was encountered"));
   check_query(set_fault, "hipEventQuery:1+:600", "hipEventQuery:1+:700", expected);
 }
 
-static void test_memory_info(void **state) {
+static void free_memory_is_told(void **state) {
   (void)state;
   check_memory_info();
 }
 
-static void test_host_memory(void **state) {
+static void host_memory(void **state) {
   (void)state;
   expect("hip:0: hipHostFree: hipErrorInvalidValue (1)%s", WORDS("invalid argument"));
   check_host_memory(expected);
 }
 
-static void test_memory_runs_out(void **state) {
+static void memory_runs_out(void **state) {
   (void)state;
   expect("hip:0: hipMalloc of 2097152 bytes: hipErrorOutOfMemory (2)%s", WORDS("out of memory"));
   check_memory_runs_out(expected);
 }
 
-static void test_an_illegal_address_shows_when_waiting(void **state) {
+static void an_illegal_address_shows_when_waiting(void **state) {
   (void)state;
   expect("hip:0: hipStreamSynchronize: hipErrorIllegalAddress (700)%s",
          WORDS("an illegal memory access was encountered"));
@@ -320,7 +320,7 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-static void test_globals(void **state) {
+static void globals(void **state) {
   (void)state;
   setup s = begin();
   check_table(&s);
@@ -331,7 +331,7 @@ static void test_globals(void **state) {
   end(&s);
 }
 
-static void test_a_kernel_is_missing(void **state) {
+static void a_kernel_is_missing(void **state) {
   (void)state;
   expect("hip:0: hipModuleGetFunction \"sgemm\": hipErrorNotFound (500)%s",
          WORDS("named symbol not found"));
@@ -339,7 +339,7 @@ static void test_a_kernel_is_missing(void **state) {
 }
 
 /* Wherever it is cut, the runtime never sees what it would read beyond the end of. */
-static void test_code_is_cut_off(void **state) {
+static void code_is_cut_off(void **state) {
   (void)state;
   void *device = open_device(0), *module;
   kdl_backend_image whole = golden_code("gfx90a.hsaco");
@@ -356,7 +356,7 @@ static void test_code_is_cut_off(void **state) {
 }
 
 /* The runtime does not survive it: the fake neither. */
-static void test_code_is_stripped(void **state) {
+static void code_is_stripped(void **state) {
   (void)state;
   void *device = open_device(0), *module;
   kdl_backend_image image = golden_code("stripped.hsaco");
@@ -366,7 +366,7 @@ static void test_code_is_stripped(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_code_lies_anywhere(void **state) {
+static void code_lies_anywhere(void **state) {
   (void)state;
   void *device = open_device(0);
   kdl_backend_image whole = golden_code("gfx90a.hsaco");
@@ -381,7 +381,7 @@ static void test_code_lies_anywhere(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_code_for_another(void **state) {
+static void code_for_another(void **state) {
   (void)state;
   void *device = open_device(0), *module;
   kdl_backend_image image = golden_code("gfx90a_xnack.hsaco");
@@ -401,7 +401,7 @@ static void test_code_for_another(void **state) {
 }
 
 /* Compiled by ROCm from 6.4 on. Its parameters have no offsets of their own. */
-static void test_spirv(void **state) {
+static void spirv_is_loaded(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_image image = golden_code("spirv64.spv");
@@ -430,34 +430,34 @@ static void test_spirv(void **state) {
 int main(int argc, char **argv) {
   (void)argc;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_kernel_runs),
-      cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_a_block_is_too_large),
-      cmocka_unit_test(test_a_kernel_without_parameters),
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_cooperation),
-      cmocka_unit_test(test_a_device_without_cooperation),
-      cmocka_unit_test(test_a_fresh_thread_launches),
-      cmocka_unit_test(test_another_device_is_current),
-      cmocka_unit_test(test_a_stream_is_adopted),
-      cmocka_unit_test(test_a_stream_of_another_device_is_refused),
-      cmocka_unit_test(test_handles),
-      cmocka_unit_test(test_a_capture_survives),
-      cmocka_unit_test(test_fills_and_copies),
-      cmocka_unit_test(test_copies_between_devices),
-      cmocka_unit_test(test_events),
-      cmocka_unit_test(test_event_query),
-      cmocka_unit_test(test_memory_info),
-      cmocka_unit_test(test_host_memory),
-      cmocka_unit_test(test_memory_runs_out),
-      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
-      cmocka_unit_test(test_globals),
-      cmocka_unit_test(test_a_kernel_is_missing),
-      cmocka_unit_test(test_code_is_cut_off),
-      cmocka_unit_test(test_code_is_stripped),
-      cmocka_unit_test(test_code_lies_anywhere),
-      cmocka_unit_test(test_code_for_another),
-      cmocka_unit_test(test_spirv),
+      cmocka_unit_test(a_kernel_runs),
+      cmocka_unit_test(blocks_are_those_of_the_code),
+      cmocka_unit_test(a_block_is_too_large),
+      cmocka_unit_test(a_kernel_without_parameters),
+      cmocka_unit_test(shapes),
+      cmocka_unit_test(cooperation),
+      cmocka_unit_test(a_device_without_cooperation),
+      cmocka_unit_test(a_fresh_thread_launches),
+      cmocka_unit_test(another_device_is_current),
+      cmocka_unit_test(a_stream_is_adopted),
+      cmocka_unit_test(a_stream_of_another_device_is_refused),
+      cmocka_unit_test(handles),
+      cmocka_unit_test(a_capture_survives),
+      cmocka_unit_test(fills_and_copies),
+      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(events_order_and_time_work),
+      cmocka_unit_test(events_are_asked_without_waiting),
+      cmocka_unit_test(free_memory_is_told),
+      cmocka_unit_test(host_memory),
+      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(globals),
+      cmocka_unit_test(a_kernel_is_missing),
+      cmocka_unit_test(code_is_cut_off),
+      cmocka_unit_test(code_is_stripped),
+      cmocka_unit_test(code_lies_anywhere),
+      cmocka_unit_test(code_for_another),
+      cmocka_unit_test(spirv_is_loaded),
   };
   return run_backend_tests(argv, &kdl_built_in_hip, tests);
 }

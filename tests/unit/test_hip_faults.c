@@ -35,7 +35,7 @@ static const fault_error *fault_told(const fault_error *error) {
   return error;
 }
 
-static void test_the_driver_does_not_start(void **state) {
+static void the_driver_does_not_start(void **state) {
   (void)state;
   session s = {0};
   inject("hipInit:1:999");
@@ -57,7 +57,7 @@ static void test_the_driver_does_not_start(void **state) {
 }
 
 /* With another device current, every call has two more that can fail. */
-static void test_each_call_fails_once_elsewhere(void **state) {
+static void each_call_fails_once_elsewhere(void **state) {
   (void)state;
   for (unsigned n = 1, faults = 1; faults; ++n) {
     char rule[32];
@@ -81,11 +81,9 @@ int main(int argc, char **argv) {
     return result;
   driver = kdl_built_in_open(&kdl_built_in_hip, &kdl_own_services);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_driver_does_not_start),
-      cmocka_unit_test(test_a_slow_call_is_waited_for),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_each_call_fails_once_elsewhere),
-      cmocka_unit_test(test_the_device_is_lost),
+      cmocka_unit_test(the_driver_does_not_start), cmocka_unit_test(a_slow_call_is_waited_for),
+      cmocka_unit_test(each_call_fails_once),      cmocka_unit_test(each_call_fails_once_elsewhere),
+      cmocka_unit_test(the_device_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void launch_check(void) {
   assert_no_last_error();
 }
 
-static void test_the_third_best_gives_the_right_numbers(void **state) {
+static void the_third_best_gives_the_right_numbers(void **state) {
   (void)state;
   session s = begin(0, 2);
   said[0] = '\0';
@@ -63,13 +63,13 @@ static void test_the_third_best_gives_the_right_numbers(void **state) {
   end(&s);
 }
 
-static void test_a_first_launch_leaves_a_capture_alone(void **state) {
+static void a_first_launch_leaves_a_capture_alone(void **state) {
   (void)state;
   check_captures("hipStreamBeginCapture", "hipStreamEndCapture", "hipGraphDestroy");
 }
 
 /* Out of memory while the best image is loaded: the next one is taken. */
-static void test_a_failed_load_falls_back(void **state) {
+static void a_failed_load_falls_back(void **state) {
   (void)state;
   session s = begin(1, 2);
   inject("hipModuleLoadData:1:2");
@@ -83,7 +83,7 @@ static void test_a_failed_load_falls_back(void **state) {
 }
 
 /* HSA_XNACK=1 makes another machine of this one, as seen by the images. */
-static void test_the_process_has_a_setting_of_xnack(void **state) {
+static void the_process_has_a_setting_of_xnack(void **state) {
   (void)state;
   session s = begin(2, 3);
   assert_non_null(strstr(kdl_device_spec_text(s.device), "hip:gfx90a:sramecc+:xnack- "));
@@ -94,7 +94,7 @@ static void test_the_process_has_a_setting_of_xnack(void **state) {
   end(&s);
 }
 
-static void test_xnack_is_on(void **state) {
+static void xnack_is_on(void **state) {
   (void)state;
   session s = begin(2, 3);
   assert_non_null(strstr(kdl_device_spec_text(s.device), "hip:gfx90a:sramecc+:xnack+ "));
@@ -124,18 +124,18 @@ int main(int argc, char **argv) {
   if (!run_for_each_driver(argv, &result))
     return result;
   if (getenv("HSA_XNACK")) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_xnack_is_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(xnack_is_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
   }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_third_best_gives_the_right_numbers),
-      cmocka_unit_test(test_launches_without_a_queue),
-      cmocka_unit_test(test_a_first_launch_leaves_a_capture_alone),
-      cmocka_unit_test(test_a_failed_load_falls_back),
-      cmocka_unit_test(test_the_process_has_a_setting_of_xnack),
-      cmocka_unit_test(test_two_devices),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_a_child_is_told),
+      cmocka_unit_test(the_third_best_gives_the_right_numbers),
+      cmocka_unit_test(launches_without_a_queue),
+      cmocka_unit_test(a_first_launch_leaves_a_capture_alone),
+      cmocka_unit_test(a_failed_load_falls_back),
+      cmocka_unit_test(the_process_has_a_setting_of_xnack),
+      cmocka_unit_test(two_devices),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(a_child_is_told),
   };
   result = cmocka_run_group_tests(tests, NULL, NULL);
   return result | run_with_xnack(argv);

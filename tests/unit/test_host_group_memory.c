@@ -79,7 +79,7 @@ static void launch_scratch(kdl_kernel *scratch, uint32_t shared) {
 }
 
 /* Each thread of the pool allocates when it first helps, and whenever it needs more than before. */
-static void test_launches_allocate_once_a_thread(void **state) {
+static void launches_allocate_once_a_thread(void **state) {
   (void)state;
   kdl_kernel *scratch = kernel_named(made.lib, "scratch");
   launch_scratch(scratch, 0);
@@ -97,7 +97,7 @@ static void test_launches_allocate_once_a_thread(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* What is kept                                                                                 */
 
-static void test_a_thread_keeps_what_it_had(void **state) {
+static void a_thread_keeps_what_it_had(void **state) {
   (void)state;
   char *first = kdl_host_group_memory_take(1000);
   assert_non_null(first);
@@ -121,7 +121,7 @@ static void test_a_thread_keeps_what_it_had(void **state) {
   free(others);
 }
 
-static void test_much_is_not_kept(void **state) {
+static void much_is_not_kept(void **state) {
   (void)state;
   char *small = kdl_host_group_memory_take(64);
   kdl_host_group_memory_give(small);
@@ -141,7 +141,7 @@ static void *take_and_end(void *unused) {
   return memory;
 }
 
-static void test_a_thread_that_ends_gives_it_back(void **state) {
+static void a_thread_that_ends_gives_it_back(void **state) {
   (void)state;
   for (int i = 0; i < 10; ++i) {
     pthread_t thread;
@@ -154,11 +154,10 @@ static void test_a_thread_that_ends_gives_it_back(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_launches_allocate_once_a_thread, open_images,
-                                      close_images),
-      cmocka_unit_test(test_a_thread_keeps_what_it_had),
-      cmocka_unit_test(test_much_is_not_kept),
-      cmocka_unit_test(test_a_thread_that_ends_gives_it_back),
+      cmocka_unit_test_setup_teardown(launches_allocate_once_a_thread, open_images, close_images),
+      cmocka_unit_test(a_thread_keeps_what_it_had),
+      cmocka_unit_test(much_is_not_kept),
+      cmocka_unit_test(a_thread_that_ends_gives_it_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

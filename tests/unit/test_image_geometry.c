@@ -13,7 +13,7 @@ static void assert_geometry(kdl_image_geometry found, const uint32_t block[3],
 
 static const uint32_t nothing[3] = {0};
 
-static void test_host_images(void **state) {
+static void host_images(void **state) {
   (void)state;
   static const struct {
     const char *file, *kernel;
@@ -36,7 +36,7 @@ static void test_host_images(void **state) {
 }
 
 /* An allocation that ends where the image does, so that ASan sees a step beyond. */
-static void test_images_that_are_cut(void **state) {
+static void images_that_are_cut(void **state) {
   (void)state;
   char path[1024];
   size_t size;
@@ -53,7 +53,7 @@ static void test_images_that_are_cut(void **state) {
   free(data);
 }
 
-static void test_amd_code_objects(void **state) {
+static void amd_code_objects(void **state) {
   (void)state;
   size_t size;
   uint8_t *data = read_golden("launch/fixed.hsaco", &size);
@@ -66,7 +66,7 @@ static void test_amd_code_objects(void **state) {
 }
 
 /* Two kernels, of which the second declares LocalSize 8 4 2. */
-static void test_spirv_modules(void **state) {
+static void spirv_modules(void **state) {
   (void)state;
   static const uint32_t words[] = {
       0x07230203,   0x00010200, 0,  10,  0,    /* header */
@@ -85,7 +85,7 @@ static void test_spirv_modules(void **state) {
                   nothing, nothing);
 }
 
-static void test_others_do_not_say(void **state) {
+static void others_do_not_say(void **state) {
   (void)state;
   assert_true(kdl_image_has_geometry(KDL_IMAGE_OBJECT));
   assert_false(kdl_image_has_geometry(KDL_IMAGE_CUBIN));
@@ -94,9 +94,9 @@ static void test_others_do_not_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_host_images),       cmocka_unit_test(test_images_that_are_cut),
-      cmocka_unit_test(test_amd_code_objects),  cmocka_unit_test(test_spirv_modules),
-      cmocka_unit_test(test_others_do_not_say),
+      cmocka_unit_test(host_images),       cmocka_unit_test(images_that_are_cut),
+      cmocka_unit_test(amd_code_objects),  cmocka_unit_test(spirv_modules),
+      cmocka_unit_test(others_do_not_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static kdl_status read_limits(const char *file, const char *kernel, kdl_image_li
   return status;
 }
 
-static void test_limits_are_read(void **state) {
+static void limits_are_read(void **state) {
   (void)state;
   static const struct {
     const char *file, *kernel;
@@ -36,7 +36,7 @@ static void test_limits_are_read(void **state) {
 }
 
 /* Bytes of the note that are wrong in turn, and the code object cut off anywhere. */
-static void test_damage_is_survived(void **state) {
+static void damage_is_survived(void **state) {
   (void)state;
   size_t size;
   uint8_t *whole = read_golden("launch/fixed.hsaco", &size);
@@ -55,7 +55,7 @@ static void test_damage_is_survived(void **state) {
   free(whole);
 }
 
-static void test_extents(void **state) {
+static void extents(void **state) {
   (void)state;
   size_t size;
   kdl_elf elf;
@@ -74,9 +74,9 @@ static void test_extents(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_limits_are_read),
-      cmocka_unit_test(test_damage_is_survived),
-      cmocka_unit_test(test_extents),
+      cmocka_unit_test(limits_are_read),
+      cmocka_unit_test(damage_is_survived),
+      cmocka_unit_test(extents),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

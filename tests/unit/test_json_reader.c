@@ -16,7 +16,7 @@ static kdl_status skip_all(const char *text) {
   return status == KDL_OK ? kdl_json_finish(&json) : status;
 }
 
-static void test_numbers_and_arrays(void **state) {
+static void numbers_and_arrays(void **state) {
   (void)state;
   kdl_json json = start(" [ 1 , 18446744073709551615 , [ ] ] ");
   bool more;
@@ -37,7 +37,7 @@ static void test_numbers_and_arrays(void **state) {
   assert_ok(kdl_json_finish(&json));
 }
 
-static void test_reals(void **state) {
+static void reals(void **state) {
   (void)state;
   kdl_json json = start("[ -1.5e3 , 0.25, 7 ]");
   const double expected[] = {-1500, 0.25, 7};
@@ -57,7 +57,7 @@ static void test_reals(void **state) {
   assert_int_equal(kdl_json_real(&json, &real), KDL_BAD_FILE);
 }
 
-static void test_strings_and_objects(void **state) {
+static void strings_and_objects(void **state) {
   (void)state;
   kdl_json json = start(" { \"a\" : \"x\\n\\u00e9\\ud83d\\ude00\" , \"b\" : { } } ");
   char key[8];
@@ -78,7 +78,7 @@ static void test_strings_and_objects(void **state) {
   assert_ok(kdl_json_finish(&json));
 }
 
-static void test_words(void **state) {
+static void words(void **state) {
   (void)state;
   kdl_json json = start("[true,false,null]");
   bool more;
@@ -99,7 +99,7 @@ static void test_words(void **state) {
   assert_false(more);
 }
 
-static void test_what_is_json_is_skipped(void **state) {
+static void what_is_json_is_skipped(void **state) {
   (void)state;
   static const char *const texts[] = {
       "0",
@@ -124,7 +124,7 @@ static void test_what_is_json_is_skipped(void **state) {
     assert_ok(skip_all(texts[i]));
 }
 
-static void test_what_is_not_json_is_refused_at_its_place(void **state) {
+static void what_is_not_json_is_refused_at_its_place(void **state) {
   (void)state;
   static const struct {
     const char *text, *message;
@@ -173,7 +173,7 @@ static void test_what_is_not_json_is_refused_at_its_place(void **state) {
     assert_fails(skip_all(rows[i].text), KDL_BAD_FILE, rows[i].message);
 }
 
-static void test_the_wrong_kind_is_refused(void **state) {
+static void the_wrong_kind_is_refused(void **state) {
   (void)state;
   char text[4];
   bool boolean;
@@ -201,7 +201,7 @@ static void test_the_wrong_kind_is_refused(void **state) {
   }
 }
 
-static void test_strings_must_fit_and_keys_are_cut(void **state) {
+static void strings_must_fit_and_keys_are_cut(void **state) {
   (void)state;
   char text[4] = "";
   kdl_json json = start("\"abc\"");
@@ -221,7 +221,7 @@ static void test_strings_must_fit_and_keys_are_cut(void **state) {
   assert_string_equal(text, "ab");
 }
 
-static void test_depth_is_limited(void **state) {
+static void depth_is_limited(void **state) {
   (void)state;
   char text[2 * KDL_JSON_DEPTH + 8] = "";
   memset(text, '[', KDL_JSON_DEPTH);
@@ -234,7 +234,7 @@ static void test_depth_is_limited(void **state) {
 }
 
 /* Every start of a document, each in memory that ends with it. */
-static void test_cut_documents_are_refused(void **state) {
+static void cut_documents_are_refused(void **state) {
   (void)state;
   static const char whole[] =
       "{\"a\":[1,-2.5e3,\"x\\u00e9\xc3\xa9\"],\"b\":{\"c\":true,\"d\":null}}";
@@ -251,16 +251,16 @@ static void test_cut_documents_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_numbers_and_arrays),
-      cmocka_unit_test(test_reals),
-      cmocka_unit_test(test_strings_and_objects),
-      cmocka_unit_test(test_words),
-      cmocka_unit_test(test_what_is_json_is_skipped),
-      cmocka_unit_test(test_what_is_not_json_is_refused_at_its_place),
-      cmocka_unit_test(test_the_wrong_kind_is_refused),
-      cmocka_unit_test(test_strings_must_fit_and_keys_are_cut),
-      cmocka_unit_test(test_depth_is_limited),
-      cmocka_unit_test(test_cut_documents_are_refused),
+      cmocka_unit_test(numbers_and_arrays),
+      cmocka_unit_test(reals),
+      cmocka_unit_test(strings_and_objects),
+      cmocka_unit_test(words),
+      cmocka_unit_test(what_is_json_is_skipped),
+      cmocka_unit_test(what_is_not_json_is_refused_at_its_place),
+      cmocka_unit_test(the_wrong_kind_is_refused),
+      cmocka_unit_test(strings_must_fit_and_keys_are_cut),
+      cmocka_unit_test(depth_is_limited),
+      cmocka_unit_test(cut_documents_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void check(kdl_string text, const char *expected) {
   free(out);
 }
 
-static void test_escapes(void **state) {
+static void escapes(void **state) {
   (void)state;
   check(KDL_TEXT(""), "\"\"");
   check(KDL_TEXT("a \"b\" \\ c"), "\"a \\\"b\\\" \\\\ c\"");
@@ -32,7 +32,7 @@ static void test_escapes(void **state) {
         "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 }
 
-static void test_what_is_no_utf8(void **state) {
+static void what_is_no_utf8(void **state) {
   (void)state;
   check(KDL_TEXT("a\xff"), "\"a\\ufffd\"");
   check(KDL_TEXT("\xc3"), "\"\\ufffd\"");                                  /* cut */
@@ -42,7 +42,7 @@ static void test_what_is_no_utf8(void **state) {
 }
 
 /* Every character comes back from the reader as it was. */
-static void test_round_trip(void **state) {
+static void round_trip(void **state) {
   (void)state;
   for (uint32_t code = 1; code <= 0x10ffff; code += code < 0x900 ? 1 : 251) {
     char text[5] = "", back[8];
@@ -66,9 +66,9 @@ static void test_round_trip(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_escapes),
-      cmocka_unit_test(test_what_is_no_utf8),
-      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(escapes),
+      cmocka_unit_test(what_is_no_utf8),
+      cmocka_unit_test(round_trip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

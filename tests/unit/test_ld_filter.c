@@ -88,7 +88,7 @@ static bool allows_work(void) {
 }
 
 #define TEST(name)                                                                                 \
-  static void test_##name(void **state) {                                                          \
+  static void the_filter_##name(void **state) {                                                    \
     (void)state;                                                                                   \
     assert_true(holds(name));                                                                      \
   }
@@ -101,9 +101,12 @@ TEST(allows_work)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refuses_sockets),    cmocka_unit_test(test_refuses_other_processes),
-      cmocka_unit_test(test_refuses_namespaces), cmocka_unit_test(test_refuses_new_limits),
-      cmocka_unit_test(test_refuses_letters),    cmocka_unit_test(test_allows_work),
+      cmocka_unit_test(the_filter_refuses_sockets),
+      cmocka_unit_test(the_filter_refuses_other_processes),
+      cmocka_unit_test(the_filter_refuses_namespaces),
+      cmocka_unit_test(the_filter_refuses_new_limits),
+      cmocka_unit_test(the_filter_refuses_letters),
+      cmocka_unit_test(the_filter_allows_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

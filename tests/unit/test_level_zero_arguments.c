@@ -3,7 +3,7 @@
 #include "level_zero_setup.h"
 
 /* The second launch is one call, and so is one with another grid. */
-static void test_only_what_differs_is_set(void **state) {
+static void only_what_differs_is_set(void **state) {
   (void)state;
   setup s = begin();
   float a = 2;
@@ -40,7 +40,7 @@ static void test_only_what_differs_is_set(void **state) {
 }
 
 /* The driver has looked up what an address stood for: one that comes again is set again. */
-static void test_memory_that_comes_again_is_set_again(void **state) {
+static void memory_that_comes_again_is_set_again(void **state) {
   (void)state;
   setup s = begin();
   float a = 1;
@@ -63,7 +63,7 @@ static void test_memory_that_comes_again_is_set_again(void **state) {
 }
 
 /* Memory that libkdl did not allocate may be freed behind its back. */
-static void test_memory_of_others_is_always_set(void **state) {
+static void memory_of_others_is_always_set(void **state) {
   (void)state;
   setup s = begin();
   uint64_t table, size;
@@ -83,7 +83,7 @@ static void test_memory_of_others_is_always_set(void **state) {
   end(&s);
 }
 
-static void test_wrong_arguments(void **state) {
+static void wrong_arguments(void **state) {
   (void)state;
   setup s = begin();
   float a = 2;
@@ -107,7 +107,7 @@ static void test_wrong_arguments(void **state) {
 
 /* What the metadata says fills in what is not known otherwise; structures have the alignment it
  * says. */
-static void test_a_structure_is_passed(void **state) {
+static void a_structure_is_passed(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel sum = find_kernel(s.device, s.module, "sum");
@@ -131,7 +131,7 @@ static void test_a_structure_is_passed(void **state) {
 }
 
 /* Group memory is no argument of a launch: its parameter gets the size that the launch tells. */
-static void test_group_memory(void **state) {
+static void group_memory(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_golden(s.device, "group.spv");
@@ -156,12 +156,12 @@ static void test_group_memory(void **state) {
 int main(int argc, char **argv) {
   (void)argc;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_only_what_differs_is_set),
-      cmocka_unit_test(test_memory_that_comes_again_is_set_again),
-      cmocka_unit_test(test_memory_of_others_is_always_set),
-      cmocka_unit_test(test_wrong_arguments),
-      cmocka_unit_test(test_a_structure_is_passed),
-      cmocka_unit_test(test_group_memory),
+      cmocka_unit_test(only_what_differs_is_set),
+      cmocka_unit_test(memory_that_comes_again_is_set_again),
+      cmocka_unit_test(memory_of_others_is_always_set),
+      cmocka_unit_test(wrong_arguments),
+      cmocka_unit_test(a_structure_is_passed),
+      cmocka_unit_test(group_memory),
   };
   return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

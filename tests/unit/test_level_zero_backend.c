@@ -11,7 +11,7 @@ static void set(const char *settings) {
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-static void test_a_kernel_runs(void **state) {
+static void a_kernel_runs(void **state) {
   (void)state;
   setup s = begin();
   clear_log();
@@ -26,7 +26,7 @@ static void test_a_kernel_runs(void **state) {
   end(&s);
 }
 
-static void test_blocks(void **state) {
+static void blocks(void **state) {
   (void)state;
   setup s = begin();
   check_suggested_block(&s, 512);
@@ -41,7 +41,7 @@ static void test_blocks(void **state) {
   end(&s);
 }
 
-static void test_shapes(void **state) {
+static void shapes(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -73,7 +73,7 @@ static void test_shapes(void **state) {
   end(&s);
 }
 
-static void test_what_the_driver_refuses_is_told(void **state) {
+static void what_the_driver_refuses_is_told(void **state) {
   (void)state;
   setup s = begin();
   assert_ok(run_saxpy(&s, s.queue));
@@ -142,12 +142,12 @@ static void run_threads(bool share_a_queue) {
   end(&s);
 }
 
-static void test_threads_with_one_queue(void **state) {
+static void threads_with_one_queue(void **state) {
   (void)state;
   run_threads(true);
 }
 
-static void test_threads_with_queues_of_their_own(void **state) {
+static void threads_with_queues_of_their_own(void **state) {
   (void)state;
   run_threads(false);
 }
@@ -177,7 +177,7 @@ static void destroy_list(void *list) {
   assert_int_equal(destroy(list), 0);
 }
 
-static void test_a_list_is_adopted(void **state) {
+static void a_list_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
@@ -198,7 +198,7 @@ static void test_a_list_is_adopted(void **state) {
   end(&s);
 }
 
-static void test_other_lists_are_refused(void **state) {
+static void other_lists_are_refused(void **state) {
   (void)state;
   setup s = begin();
   void *queue;
@@ -232,7 +232,7 @@ static void *create_context(void) {
   return context;
 }
 
-static void test_a_context_is_adopted(void **state) {
+static void a_context_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *context = create_context(), *device, *queue;
@@ -258,7 +258,7 @@ static void test_a_context_is_adopted(void **state) {
   end(&s);
 }
 
-static void test_a_device_is_missing(void **state) {
+static void a_device_is_missing(void **state) {
   (void)state;
   void *device;
   kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 7};
@@ -269,14 +269,14 @@ static void test_a_device_is_missing(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Memory and events                                                                            */
 
-static void test_fills_and_copies(void **state) {
+static void fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
   check_fills(&s);
   end(&s);
 }
 
-static void test_devices_that_do_not_reach_each_other(void **state) {
+static void devices_that_do_not_reach_each_other(void **state) {
   (void)state;
   setup s = begin();
   void *second = open_device(1);
@@ -289,7 +289,7 @@ static void test_devices_that_do_not_reach_each_other(void **state) {
   end(&s);
 }
 
-static void test_events(void **state) {
+static void events_order_and_time_work(void **state) {
   (void)state;
   setup s = begin();
   void *first, *last;
@@ -317,20 +317,20 @@ static void test_events(void **state) {
   end(&s);
 }
 
-static void test_event_query(void **state) {
+static void event_query(void **state) {
   (void)state;
   check_query(set_fault, "zeEventQueryStatus:1+:1", "zeEventQueryStatus:1+:1879048193",
               "level_zero:0: zeEventQueryStatus: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)");
 }
 
-static void test_host_memory(void **state) {
+static void host_memory(void **state) {
   (void)state;
   check_host_memory("level_zero:0: zeMemFree: ZE_RESULT_ERROR_INVALID_ARGUMENT (0x78000004)");
 }
 
 /* Where the driver signals late, an event that is recorded again must be another one: the fake
  * counts every reset that would let a thread wait for ever. */
-static void test_events_that_are_recorded_again(void **state) {
+static void events_that_are_recorded_again(void **state) {
   (void)state;
   set("level_zero.lazy=1");
   setup s = begin();
@@ -352,13 +352,13 @@ static void test_events_that_are_recorded_again(void **state) {
   set("");
 }
 
-static void test_memory_runs_out(void **state) {
+static void memory_runs_out(void **state) {
   (void)state;
   check_memory_runs_out("level_zero:0: zeMemAllocDevice of 2097152 bytes: "
                         "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY (0x70000003)");
 }
 
-static void test_only_what_was_allocated_is_freed(void **state) {
+static void only_what_was_allocated_is_freed(void **state) {
   (void)state;
   setup s = begin();
   assert_fails(driver->free(s.device, s.x + 4), KDL_BAD_CALL,
@@ -366,7 +366,7 @@ static void test_only_what_was_allocated_is_freed(void **state) {
   end(&s);
 }
 
-static void test_an_illegal_address_shows_when_waiting(void **state) {
+static void an_illegal_address_shows_when_waiting(void **state) {
   (void)state;
   setup s = begin();
   uint64_t small;
@@ -395,7 +395,7 @@ static void test_an_illegal_address_shows_when_waiting(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Code                                                                                         */
 
-static void test_globals(void **state) {
+static void globals(void **state) {
   (void)state;
   setup s = begin();
   check_weight(&s);
@@ -404,13 +404,13 @@ static void test_globals(void **state) {
   end(&s);
 }
 
-static void test_a_kernel_is_missing(void **state) {
+static void a_kernel_is_missing(void **state) {
   (void)state;
   check_missing_kernel("level_zero:0: zeKernelCreate \"sgemm\": "
                        "ZE_RESULT_ERROR_INVALID_KERNEL_NAME (0x78000011)");
 }
 
-static void test_the_compiler_is_quoted(void **state) {
+static void the_compiler_is_quoted(void **state) {
   (void)state;
   void *device = open_device(0), *module;
   kdl_backend_image whole = golden_spirv("spirv64.spv");
@@ -443,7 +443,7 @@ static void keep_line(void *user, const char *topic, const char *line) {
   snprintf(said, sizeof said, "%s", line);
 }
 
-static void test_flags_for_the_compiler(void **state) {
+static void flags_for_the_compiler(void **state) {
   (void)state;
   void *device = open_device(0);
   setenv("KDL_LEVEL_ZERO_BUILD_FLAGS", "-ze-opt-level 1", 1);
@@ -459,7 +459,7 @@ static void test_flags_for_the_compiler(void **state) {
 }
 
 /* Beyond what the driver gives by itself. */
-static void test_large_buffers(void **state) {
+static void large_buffers(void **state) {
   (void)state;
   set("level_zero.max_allocation=65536");
   kdl_backend_device desc = {
@@ -481,33 +481,33 @@ static void test_large_buffers(void **state) {
 int main(int argc, char **argv) {
   (void)argc;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_kernel_runs),
-      cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_what_the_driver_refuses_is_told),
-      cmocka_unit_test(test_a_kernel_without_parameters),
-      cmocka_unit_test(test_a_fresh_thread_launches),
-      cmocka_unit_test(test_threads_with_one_queue),
-      cmocka_unit_test(test_threads_with_queues_of_their_own),
-      cmocka_unit_test(test_a_list_is_adopted),
-      cmocka_unit_test(test_other_lists_are_refused),
-      cmocka_unit_test(test_a_context_is_adopted),
-      cmocka_unit_test(test_a_device_is_missing),
-      cmocka_unit_test(test_fills_and_copies),
-      cmocka_unit_test(test_copies_between_devices),
-      cmocka_unit_test(test_devices_that_do_not_reach_each_other),
-      cmocka_unit_test(test_events),
-      cmocka_unit_test(test_event_query),
-      cmocka_unit_test(test_host_memory),
-      cmocka_unit_test(test_events_that_are_recorded_again),
-      cmocka_unit_test(test_memory_runs_out),
-      cmocka_unit_test(test_only_what_was_allocated_is_freed),
-      cmocka_unit_test(test_an_illegal_address_shows_when_waiting),
-      cmocka_unit_test(test_globals),
-      cmocka_unit_test(test_a_kernel_is_missing),
-      cmocka_unit_test(test_the_compiler_is_quoted),
-      cmocka_unit_test(test_flags_for_the_compiler),
-      cmocka_unit_test(test_large_buffers),
+      cmocka_unit_test(a_kernel_runs),
+      cmocka_unit_test(blocks),
+      cmocka_unit_test(shapes),
+      cmocka_unit_test(what_the_driver_refuses_is_told),
+      cmocka_unit_test(a_kernel_without_parameters),
+      cmocka_unit_test(a_fresh_thread_launches),
+      cmocka_unit_test(threads_with_one_queue),
+      cmocka_unit_test(threads_with_queues_of_their_own),
+      cmocka_unit_test(a_list_is_adopted),
+      cmocka_unit_test(other_lists_are_refused),
+      cmocka_unit_test(a_context_is_adopted),
+      cmocka_unit_test(a_device_is_missing),
+      cmocka_unit_test(fills_and_copies),
+      cmocka_unit_test(copies_between_devices),
+      cmocka_unit_test(devices_that_do_not_reach_each_other),
+      cmocka_unit_test(events_order_and_time_work),
+      cmocka_unit_test(event_query),
+      cmocka_unit_test(host_memory),
+      cmocka_unit_test(events_that_are_recorded_again),
+      cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(only_what_was_allocated_is_freed),
+      cmocka_unit_test(an_illegal_address_shows_when_waiting),
+      cmocka_unit_test(globals),
+      cmocka_unit_test(a_kernel_is_missing),
+      cmocka_unit_test(the_compiler_is_quoted),
+      cmocka_unit_test(flags_for_the_compiler),
+      cmocka_unit_test(large_buffers),
   };
   return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

@@ -33,7 +33,7 @@ static const fault_error *fault_told(const fault_error *error) {
 }
 
 /* The first call of all is made when the device is opened for the first time, and falls back. */
-static void test_the_driver_does_not_start(void **state) {
+static void the_driver_does_not_start(void **state) {
   (void)state;
   session s = {0};
   inject("zeInitDrivers:1+:0x78000001;zeInit:1:0x78000001");
@@ -51,7 +51,7 @@ static void test_the_driver_does_not_start(void **state) {
 }
 
 /* Where events are signalled late, more of them are in use at once. */
-static void test_each_call_fails_once_lazily(void **state) {
+static void each_call_fails_once_lazily(void **state) {
   (void)state;
   setenv("KDL_FAKE_SETTINGS", "level_zero.lazy=1", 1);
   assert_true(fail_each_call_once(&fault_errors[1]) > 20);
@@ -65,11 +65,9 @@ int main(int argc, char **argv) {
     return result;
   driver = kdl_built_in_open(&kdl_built_in_level_zero, &kdl_own_services);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_driver_does_not_start),
-      cmocka_unit_test(test_a_slow_call_is_waited_for),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_each_call_fails_once_lazily),
-      cmocka_unit_test(test_the_device_is_lost),
+      cmocka_unit_test(the_driver_does_not_start), cmocka_unit_test(a_slow_call_is_waited_for),
+      cmocka_unit_test(each_call_fails_once),      cmocka_unit_test(each_call_fails_once_lazily),
+      cmocka_unit_test(the_device_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void launch_check(void) {
   assert_true(is_order_kept());
 }
 
-static void test_the_third_best_gives_the_right_numbers(void **state) {
+static void the_third_best_gives_the_right_numbers(void **state) {
   (void)state;
   session s = begin(0, 2);
   said[0] = '\0';
@@ -58,10 +58,10 @@ static void test_the_third_best_gives_the_right_numbers(void **state) {
 }
 
 /* Their memory meets on the host. */
-static void test_devices_that_do_not_reach_each_other(void **state) {
+static void devices_that_do_not_reach_each_other(void **state) {
   (void)state;
   setenv("KDL_FAKE_SETTINGS", "level_zero.peers=0", 1);
-  test_two_devices(state);
+  two_devices(state);
   unsetenv("KDL_FAKE_SETTINGS");
 }
 
@@ -71,12 +71,12 @@ int main(int argc, char **argv) {
   if (!run_for_each_driver(argv, &result))
     return result;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_third_best_gives_the_right_numbers),
-      cmocka_unit_test(test_launches_without_a_queue),
-      cmocka_unit_test(test_two_devices),
-      cmocka_unit_test(test_devices_that_do_not_reach_each_other),
-      cmocka_unit_test(test_each_call_fails_once),
-      cmocka_unit_test(test_a_child_is_told),
+      cmocka_unit_test(the_third_best_gives_the_right_numbers),
+      cmocka_unit_test(launches_without_a_queue),
+      cmocka_unit_test(two_devices),
+      cmocka_unit_test(devices_that_do_not_reach_each_other),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(a_child_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void *load(void *device, const char *ze_info) {
   return load_image(device, KDL_IMAGE_ZEBIN, built.data, built.size);
 }
 
-static void test_a_native_kernel_runs(void **state) {
+static void a_native_kernel_runs(void **state) {
   (void)state;
   void *device = open_device(0), *queue = make_queue(device);
   void *module = load(device, SAXPY FILL);
@@ -55,7 +55,7 @@ static void test_a_native_kernel_runs(void **state) {
   assert_int_equal(ask_fake("fake_alive"), 0);
 }
 
-static void test_code_for_another_device_is_refused(void **state) {
+static void code_for_another_device_is_refused(void **state) {
   (void)state;
   static const uint32_t others[] = {0x030f0007 /* 12.60.7 */, 0x05004000 /* 20.1.0 */, 0};
   void *device = open_device(0), *module;
@@ -70,7 +70,7 @@ static void test_code_for_another_device_is_refused(void **state) {
 }
 
 /* Values have places of 4 bytes; which of them count the signature says. */
-static void test_small_values_by_their_signature(void **state) {
+static void small_values_by_their_signature(void **state) {
   (void)state;
   void *device = open_device(0);
   void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("0")
@@ -88,7 +88,7 @@ static void test_small_values_by_their_signature(void **state) {
   driver->module_unload(device, module);
 }
 
-static void test_what_is_not_told_must_be_signed_for(void **state) {
+static void what_is_not_told_must_be_signed_for(void **state) {
   (void)state;
   void *device = open_device(0);
   void *module = load(device, SAXPY "  - name: fill\n    payload_arguments:\n" POINTER("1"));
@@ -107,10 +107,10 @@ static void test_what_is_not_told_must_be_signed_for(void **state) {
 int main(int argc, char **argv) {
   (void)argc;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_native_kernel_runs),
-      cmocka_unit_test(test_code_for_another_device_is_refused),
-      cmocka_unit_test(test_small_values_by_their_signature),
-      cmocka_unit_test(test_what_is_not_told_must_be_signed_for),
+      cmocka_unit_test(a_native_kernel_runs),
+      cmocka_unit_test(code_for_another_device_is_refused),
+      cmocka_unit_test(small_values_by_their_signature),
+      cmocka_unit_test(what_is_not_told_must_be_signed_for),
   };
   return run_backend_tests(argv, &kdl_built_in_level_zero, tests);
 }

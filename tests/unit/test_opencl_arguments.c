@@ -23,7 +23,7 @@ static void assert_calls(unsigned values, unsigned memories, unsigned launches) 
   clear_log();
 }
 
-static void test_arguments_are_set_where_they_differ(void **state) {
+static void arguments_are_set_where_they_differ(void **state) {
   (void)state;
   setup s = begin();
   clear_log();
@@ -51,7 +51,7 @@ static void test_arguments_are_set_where_they_differ(void **state) {
 }
 
 /* What is freed may come back as other memory at the same address. */
-static void test_memory_is_set_again_when_some_was_freed(void **state) {
+static void memory_is_set_again_when_some_was_freed(void **state) {
   (void)state;
   setup s = begin();
   uint64_t other;
@@ -69,7 +69,7 @@ static void test_memory_is_set_again_when_some_was_freed(void **state) {
   end(&s);
 }
 
-static void test_fresh_memory_at_an_old_address(void **state) {
+static void fresh_memory_at_an_old_address(void **state) {
   (void)state;
   setup s = begin();
   for (int i = 0; i < 10; ++i) {
@@ -83,7 +83,7 @@ static void test_fresh_memory_at_an_old_address(void **state) {
 }
 
 /* When it is given back is not known. */
-static void test_memory_of_the_caller_is_set_every_time(void **state) {
+static void memory_of_the_caller_is_set_every_time(void **state) {
   (void)state;
   setup s = begin();
   if (memory_is("buffer")) {
@@ -116,7 +116,7 @@ static void test_memory_of_the_caller_is_set_every_time(void **state) {
   end(&s);
 }
 
-static void test_null_is_memory_too(void **state) {
+static void null_is_memory_too(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_source(s.device, "kernel void other(global int *p) {}");
@@ -131,7 +131,7 @@ static void test_null_is_memory_too(void **state) {
   end(&s);
 }
 
-static void test_arguments_of_every_size(void **state) {
+static void arguments_of_every_size(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_source(
@@ -160,7 +160,7 @@ static void test_arguments_of_every_size(void **state) {
   end(&s);
 }
 
-static void test_a_wrong_number_of_arguments(void **state) {
+static void a_wrong_number_of_arguments(void **state) {
   (void)state;
   setup s = begin();
   float a = 2;
@@ -171,7 +171,7 @@ static void test_a_wrong_number_of_arguments(void **state) {
 }
 
 /* A driver that refuses an argument has kept the one before, or none. */
-static void test_an_argument_that_failed_is_set_again(void **state) {
+static void an_argument_that_failed_is_set_again(void **state) {
   (void)state;
   setup s = begin();
   assert_ok(run_saxpy(&s, s.queue));
@@ -189,7 +189,7 @@ static void test_an_argument_that_failed_is_set_again(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Parameters that are hard to tell                                                             */
 
-static void test_spirv_tells_its_parameters(void **state) {
+static void spirv_tells_its_parameters(void **state) {
   (void)state;
   setup s = begin();
   size_t size;
@@ -204,7 +204,7 @@ static void test_spirv_tells_its_parameters(void **state) {
   end(&s);
 }
 
-static void test_a_signature_that_contradicts(void **state) {
+static void a_signature_that_contradicts(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel;
@@ -218,7 +218,7 @@ static void test_a_signature_that_contradicts(void **state) {
 }
 
 /* On an H200 a pointer that PTX does not declare brings the context down: it is a number there. */
-static void test_ptx_has_to_declare_its_pointers(void **state) {
+static void ptx_has_to_declare_its_pointers(void **state) {
   (void)state;
   kdl_arguments list = {.count = 2};
   kdl_kernel_request request = {.size = sizeof request, .name = "k", .sig = {"ptr<f32> u64", 12}};
@@ -244,7 +244,7 @@ static void test_ptx_has_to_declare_its_pointers(void **state) {
                              "whether it is memory or a value, or it is an image or a sampler");
 }
 
-static void test_images_are_no_arguments(void **state) {
+static void images_are_no_arguments(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_source(s.device, "kernel void look(int a, read_only image2d_t i) {}");
@@ -256,7 +256,7 @@ static void test_images_are_no_arguments(void **state) {
   end(&s);
 }
 
-static void test_group_memory_is_sized_by_the_launch(void **state) {
+static void group_memory_is_sized_by_the_launch(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_source(s.device, "kernel void sum(global int *p, local int *s, int n) {}\n"
@@ -311,7 +311,7 @@ static void *visit(void *user) {
   return NULL;
 }
 
-static void test_threads_have_kernels_of_their_own(void **state) {
+static void threads_have_kernels_of_their_own(void **state) {
   (void)state;
   setup s = begin();
   pthread_t threads[thread_count];
@@ -336,7 +336,7 @@ static void test_threads_have_kernels_of_their_own(void **state) {
   end(&s);
 }
 
-static void test_a_thread_sets_only_its_own_arguments(void **state) {
+static void a_thread_sets_only_its_own_arguments(void **state) {
   (void)state;
   setup s = begin();
   pthread_barrier_t alone;
@@ -364,21 +364,21 @@ int main(int argc, char **argv) {
   if (!open_backend())
     return 1;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_arguments_are_set_where_they_differ),
-      cmocka_unit_test(test_memory_is_set_again_when_some_was_freed),
-      cmocka_unit_test(test_fresh_memory_at_an_old_address),
-      cmocka_unit_test(test_memory_of_the_caller_is_set_every_time),
-      cmocka_unit_test(test_null_is_memory_too),
-      cmocka_unit_test(test_arguments_of_every_size),
-      cmocka_unit_test(test_a_wrong_number_of_arguments),
-      cmocka_unit_test(test_an_argument_that_failed_is_set_again),
-      cmocka_unit_test(test_spirv_tells_its_parameters),
-      cmocka_unit_test(test_a_signature_that_contradicts),
-      cmocka_unit_test(test_ptx_has_to_declare_its_pointers),
-      cmocka_unit_test(test_images_are_no_arguments),
-      cmocka_unit_test(test_group_memory_is_sized_by_the_launch),
-      cmocka_unit_test(test_threads_have_kernels_of_their_own),
-      cmocka_unit_test(test_a_thread_sets_only_its_own_arguments),
+      cmocka_unit_test(arguments_are_set_where_they_differ),
+      cmocka_unit_test(memory_is_set_again_when_some_was_freed),
+      cmocka_unit_test(fresh_memory_at_an_old_address),
+      cmocka_unit_test(memory_of_the_caller_is_set_every_time),
+      cmocka_unit_test(null_is_memory_too),
+      cmocka_unit_test(arguments_of_every_size),
+      cmocka_unit_test(a_wrong_number_of_arguments),
+      cmocka_unit_test(an_argument_that_failed_is_set_again),
+      cmocka_unit_test(spirv_tells_its_parameters),
+      cmocka_unit_test(a_signature_that_contradicts),
+      cmocka_unit_test(ptx_has_to_declare_its_pointers),
+      cmocka_unit_test(images_are_no_arguments),
+      cmocka_unit_test(group_memory_is_sized_by_the_launch),
+      cmocka_unit_test(threads_have_kernels_of_their_own),
+      cmocka_unit_test(a_thread_sets_only_its_own_arguments),
   };
   result = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(log_path);

@@ -5,14 +5,14 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Shapes                                                                                       */
 
-static void test_a_block_is_suggested(void **state) {
+static void a_block_is_suggested(void **state) {
   (void)state;
   setup s = begin();
   check_suggested_block(&s, 256);
   end(&s);
 }
 
-static void test_a_block_that_the_source_demands(void **state) {
+static void a_block_that_the_source_demands(void **state) {
   (void)state;
   setup s = begin();
   void *module = load_source(
@@ -32,7 +32,7 @@ static void test_a_block_that_the_source_demands(void **state) {
   end(&s);
 }
 
-static void test_a_block_that_is_too_large(void **state) {
+static void a_block_that_is_too_large(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = {.size = sizeof kernel};
@@ -43,7 +43,7 @@ static void test_a_block_that_is_too_large(void **state) {
   end(&s);
 }
 
-static void test_what_opencl_does_not_have(void **state) {
+static void what_opencl_does_not_have(void **state) {
   (void)state;
   setup s = begin();
   kdl_backend_kernel kernel = find_kernel(s.device, s.module, "empty");
@@ -64,7 +64,7 @@ static void test_what_opencl_does_not_have(void **state) {
 /* Queues and contexts                                                                          */
 
 /* There is no waiting for the device's own queue, the first one that is made on it. */
-static void test_the_devices_own_queue_is_flushed(void **state) {
+static void the_devices_own_queue_is_flushed(void **state) {
   (void)state;
   void *device = open_device(1);
   void *own = make_queue(device), *other = make_queue(device);
@@ -115,7 +115,7 @@ static void *create_context(unsigned device) {
   return context;
 }
 
-static void test_a_queue_is_adopted(void **state) {
+static void a_queue_is_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *context = driver->device_native(s.device, KDL_NATIVE_CONTEXT);
@@ -141,7 +141,7 @@ static void test_a_queue_is_adopted(void **state) {
   end(&s);
 }
 
-static void test_queues_that_cannot_be_adopted(void **state) {
+static void queues_that_cannot_be_adopted(void **state) {
   (void)state;
   setup s = begin();
   void *queue;
@@ -167,7 +167,7 @@ static void test_queues_that_cannot_be_adopted(void **state) {
 }
 
 /* Memory is then what programs that make contexts have: cl_mem. */
-static void test_a_context_is_adopted(void **state) {
+static void a_context_is_adopted(void **state) {
   (void)state;
   open_device(0);
   void *context = create_context(0);
@@ -192,7 +192,7 @@ static void test_a_context_is_adopted(void **state) {
   assert_clean();
 }
 
-static void test_urgent_queues(void **state) {
+static void urgent_queues(void **state) {
   (void)state;
   void *device = open_device(0);
   for (int priority = -1; priority <= 1; ++priority) {
@@ -206,14 +206,14 @@ static void test_urgent_queues(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Memory and events                                                                            */
 
-static void test_fills_and_copies(void **state) {
+static void fills_and_copies(void **state) {
   (void)state;
   setup s = begin();
   check_fills(&s);
   end(&s);
 }
 
-static void test_memory_that_is_not_there(void **state) {
+static void memory_that_is_not_there(void **state) {
   (void)state;
   setup s = begin();
   uint64_t memory;
@@ -228,7 +228,7 @@ static void test_memory_that_is_not_there(void **state) {
   end(&s);
 }
 
-static void test_events(void **state) {
+static void events_order_and_time_work(void **state) {
   (void)state;
   setup s = begin();
   void *first, *last;
@@ -261,13 +261,13 @@ static void set_state(const char *how) {
   inject(how && !is_running ? how : "");
 }
 
-static void test_event_query(void **state) {
+static void event_query(void **state) {
   (void)state;
   check_query(set_state, "running", "clGetEventInfo:1+:-58",
               "opencl:0: clGetEventInfo: CL_INVALID_EVENT (-58)");
 }
 
-static void test_an_error_of_the_device_shows_when_waiting(void **state) {
+static void an_error_of_the_device_shows_when_waiting(void **state) {
   (void)state;
   setup s = begin();
   uint64_t small;
@@ -300,7 +300,7 @@ static kdl_status load(void *device, kdl_image_kind kind, const char *text, cons
 
 #define TEXT(literal) {literal, sizeof(literal) - 1}
 
-static void test_what_the_compiler_says_is_told(void **state) {
+static void what_the_compiler_says_is_told(void **state) {
   (void)state;
   void *device = open_device(0);
   assert_fails(load(device, KDL_IMAGE_CL, "kernel void k() { syntax_error }", NULL, 0), KDL_DEVICE,
@@ -311,7 +311,7 @@ static void test_what_the_compiler_says_is_told(void **state) {
   assert_clean();
 }
 
-static void test_versions_and_options(void **state) {
+static void versions_and_options(void **state) {
   (void)state;
   void *device = open_device(0);
   kdl_pair good[] = {{TEXT("kdl.kind"), TEXT("cl")}, {TEXT("kdl.cl_std"), TEXT("CL3.0")}};
@@ -338,7 +338,7 @@ static void test_versions_and_options(void **state) {
   assert_clean();
 }
 
-static void test_kinds_of_images(void **state) {
+static void kinds_of_images(void **state) {
   (void)state;
   void *device = open_device(0), *second = open_device(1);
   assert_fails(load(device, KDL_IMAGE_OBJECT, "x", NULL, 0), KDL_UNSUPPORTED,
@@ -355,19 +355,19 @@ static void test_kinds_of_images(void **state) {
   assert_clean();
 }
 
-static void test_a_kernel_is_missing(void **state) {
+static void a_kernel_is_missing(void **state) {
   (void)state;
   check_missing_kernel("opencl:0: clCreateKernel \"sgemm\": CL_INVALID_KERNEL_NAME (-46)");
 }
 
-static void test_kernels_have_a_handle(void **state) {
+static void kernels_have_a_handle(void **state) {
   (void)state;
   setup s = begin();
   assert_non_null(driver->kernel_native(s.device, s.saxpy.context));
   end(&s);
 }
 
-static void test_variables(void **state) {
+static void variables_are_found(void **state) {
   (void)state;
   setup s = begin();
   uint64_t address, size;
@@ -388,7 +388,7 @@ static void test_variables(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static void test_devices_that_do_not_open(void **state) {
+static void devices_that_do_not_open(void **state) {
   (void)state;
   void *device;
   kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC, .ordinal = 7};
@@ -419,27 +419,27 @@ int main(int argc, char **argv) {
   if (!open_backend())
     return 1;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_block_is_suggested),
-      cmocka_unit_test(test_a_block_that_the_source_demands),
-      cmocka_unit_test(test_a_block_that_is_too_large),
-      cmocka_unit_test(test_what_opencl_does_not_have),
-      cmocka_unit_test(test_the_devices_own_queue_is_flushed),
-      cmocka_unit_test(test_a_queue_is_adopted),
-      cmocka_unit_test(test_queues_that_cannot_be_adopted),
-      cmocka_unit_test(test_a_context_is_adopted),
-      cmocka_unit_test(test_urgent_queues),
-      cmocka_unit_test(test_fills_and_copies),
-      cmocka_unit_test(test_memory_that_is_not_there),
-      cmocka_unit_test(test_events),
-      cmocka_unit_test(test_event_query),
-      cmocka_unit_test(test_an_error_of_the_device_shows_when_waiting),
-      cmocka_unit_test(test_what_the_compiler_says_is_told),
-      cmocka_unit_test(test_versions_and_options),
-      cmocka_unit_test(test_kinds_of_images),
-      cmocka_unit_test(test_a_kernel_is_missing),
-      cmocka_unit_test(test_kernels_have_a_handle),
-      cmocka_unit_test(test_variables),
-      cmocka_unit_test(test_devices_that_do_not_open),
+      cmocka_unit_test(a_block_is_suggested),
+      cmocka_unit_test(a_block_that_the_source_demands),
+      cmocka_unit_test(a_block_that_is_too_large),
+      cmocka_unit_test(what_opencl_does_not_have),
+      cmocka_unit_test(the_devices_own_queue_is_flushed),
+      cmocka_unit_test(a_queue_is_adopted),
+      cmocka_unit_test(queues_that_cannot_be_adopted),
+      cmocka_unit_test(a_context_is_adopted),
+      cmocka_unit_test(urgent_queues),
+      cmocka_unit_test(fills_and_copies),
+      cmocka_unit_test(memory_that_is_not_there),
+      cmocka_unit_test(events_order_and_time_work),
+      cmocka_unit_test(event_query),
+      cmocka_unit_test(an_error_of_the_device_shows_when_waiting),
+      cmocka_unit_test(what_the_compiler_says_is_told),
+      cmocka_unit_test(versions_and_options),
+      cmocka_unit_test(kinds_of_images),
+      cmocka_unit_test(a_kernel_is_missing),
+      cmocka_unit_test(kernels_have_a_handle),
+      cmocka_unit_test(variables_are_found),
+      cmocka_unit_test(devices_that_do_not_open),
   };
   result = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(log_path);

@@ -31,8 +31,8 @@ int main(int argc, char **argv) {
   if (!run_for_each_memory(argv, &result))
     return result;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_launches_without_a_queue),
-      cmocka_unit_test(test_a_child_is_told),
+      cmocka_unit_test(launches_without_a_queue),
+      cmocka_unit_test(a_child_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static char *said(const char *line, const int *files, size_t count, bool is_apar
   return text;
 }
 
-static void test_output_and_code(void **state) {
+static void output_and_code(void **state) {
   (void)state;
   int code;
   char *text = said("cat; echo out; echo err >&2; exit 7", NULL, 0, false, &code);
@@ -48,7 +48,7 @@ static void test_output_and_code(void **state) {
 }
 
 /* They change places: one must not overwrite the other on the way. */
-static void test_files_in_each_others_place(void **state) {
+static void files_in_each_others_place(void **state) {
   (void)state;
   int fds[2], code;
   fds[0] = kdl_memory_file_make("a", KDL_MEMORY_FILE_DATA, "first\n", 6);
@@ -66,7 +66,7 @@ static void test_files_in_each_others_place(void **state) {
 }
 
 /* Where the caller has closed its own, the program's are what was asked for all the same. */
-static void test_closed_input(void **state) {
+static void closed_input(void **state) {
   (void)state;
   int code, kept = dup(STDIN_FILENO);
   close(STDIN_FILENO);
@@ -78,7 +78,7 @@ static void test_closed_input(void **state) {
   free(text);
 }
 
-static void test_apart(void **state) {
+static void apart(void **state) {
   (void)state;
   int code, open = fcntl(STDERR_FILENO, F_DUPFD, 40);
   assert_true(open >= 0);
@@ -95,7 +95,7 @@ static void test_apart(void **state) {
   assert_int_equal(code, 5);
 }
 
-static void test_what_cannot_be_started(void **state) {
+static void what_cannot_be_started(void **state) {
   (void)state;
   static const int many[16] = {0};
   const char *const arguments[] = {"x", NULL};
@@ -112,7 +112,7 @@ static void test_what_cannot_be_started(void **state) {
   assert_int_equal(kdl_process_wait(getpid(), &state_of), ECHILD);
 }
 
-static void test_limit_of_a_file(void **state) {
+static void limit_of_a_file(void **state) {
   (void)state;
   int fd = kdl_memory_file_make("test", KDL_MEMORY_FILE_DATA, "12345", 5);
   void *text;
@@ -140,7 +140,7 @@ static kdl_subprocess_outcome run_line(const char *line, int64_t milliseconds) {
   return outcome;
 }
 
-static void test_how_a_subprocess_ends(void **state) {
+static void how_a_subprocess_ends(void **state) {
   (void)state;
   kdl_subprocess_outcome outcome = run_line("echo words >&2; exit 7", 20000);
   assert_int_equal(outcome.end, KDL_SUBPROCESS_EXITED);
@@ -161,7 +161,7 @@ static void test_how_a_subprocess_ends(void **state) {
 
 /* Also where standard error stays open: the end itself is waited for, and not asked for by and by.
  */
-static void test_waiting_wakes_for_what_happens_only(void **state) {
+static void waiting_wakes_for_what_happens_only(void **state) {
   (void)state;
   static const char *const lines[] = {"sleep 0.4", "exec sleep 0.4 2>&-"};
   int child = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -180,14 +180,14 @@ static void test_waiting_wakes_for_what_happens_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_output_and_code),
-      cmocka_unit_test(test_files_in_each_others_place),
-      cmocka_unit_test(test_closed_input),
-      cmocka_unit_test(test_apart),
-      cmocka_unit_test(test_what_cannot_be_started),
-      cmocka_unit_test(test_limit_of_a_file),
-      cmocka_unit_test(test_how_a_subprocess_ends),
-      cmocka_unit_test(test_waiting_wakes_for_what_happens_only),
+      cmocka_unit_test(output_and_code),
+      cmocka_unit_test(files_in_each_others_place),
+      cmocka_unit_test(closed_input),
+      cmocka_unit_test(apart),
+      cmocka_unit_test(what_cannot_be_started),
+      cmocka_unit_test(limit_of_a_file),
+      cmocka_unit_test(how_a_subprocess_ends),
+      cmocka_unit_test(waiting_wakes_for_what_happens_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static const char *print(kdl_feature_set set) {
   return buffer;
 }
 
-static void test_every_base(void **state) {
+static void every_base(void **state) {
   (void)state;
   size_t count = 0;
   for (const char *name; (name = kdl_aarch64_base_at(count)); ++count) {
@@ -87,7 +87,7 @@ static void test_every_base(void **state) {
   assert_int_equal(count, sizeof versions / sizeof *versions);
 }
 
-static void test_round_trip(void **state) {
+static void round_trip(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof versions / sizeof *versions; ++i) {
     kdl_feature_set set = parse(versions[i].name);
@@ -98,7 +98,7 @@ static void test_round_trip(void **state) {
   assert_string_equal(print(parse("armv8.1-a")), "armv8-a+lse+rdm+crc");
 }
 
-static void test_features_imply(void **state) {
+static void features_imply(void **state) {
   (void)state;
   assert_string_equal(print(parse("armv8-a+sve2-aes")), "armv8-a+aes+fp16+sve+sve2+sve2-aes");
   assert_string_equal(print(parse("armv8-a+sme2")), "armv8-a+fp16+bf16+sme+sme2");
@@ -107,7 +107,7 @@ static void test_features_imply(void **state) {
   assert_string_equal(print(parse("armv8-a+sve_vl_512")), "armv8-a+fp16+sve+sve_vl_256+sve_vl_512");
 }
 
-static void test_bad_text(void **state) {
+static void bad_text(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -132,7 +132,7 @@ static void test_bad_text(void **state) {
 
 /* ACLE: "the higher priority version is determined by identifying the highest priority feature that
  * is specified in exactly one of the versions". The list, ascending. */
-static void test_acle_priority(void **state) {
+static void acle_priority(void **state) {
   (void)state;
   static const char *const ascending[] = {
       "rng",   "flagm",  "flagm2", "lse",   "dotprod",  "sm4",          "rdm",        "crc",
@@ -162,9 +162,9 @@ static void test_acle_priority(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_base),     cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_features_imply), cmocka_unit_test(test_bad_text),
-      cmocka_unit_test(test_acle_priority),
+      cmocka_unit_test(every_base),     cmocka_unit_test(round_trip),
+      cmocka_unit_test(features_imply), cmocka_unit_test(bad_text),
+      cmocka_unit_test(acle_priority),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static const struct {
 
 enum { processor_count = sizeof processors / sizeof *processors };
 
-static void test_every_processor(void **state) {
+static void every_processor(void **state) {
   (void)state;
   for (size_t i = 0; i < processor_count; ++i) {
     const kdl_amdgcn_processor *row = kdl_amdgcn_find(kdl_text_of(processors[i].name));
@@ -102,7 +102,7 @@ static void test_every_processor(void **state) {
   assert_null(kdl_amdgcn_at(processor_count));
 }
 
-static void test_machines_are_told_apart(void **state) {
+static void machines_are_told_apart(void **state) {
   (void)state;
   for (size_t i = 0; i < processor_count; ++i) {
     for (size_t j = i + 1; j < processor_count; ++j)
@@ -111,7 +111,7 @@ static void test_machines_are_told_apart(void **state) {
 }
 
 /* Every processor's own code runs on it and on no other; every generic's on its members alone. */
-static void test_every_pair_of_processors(void **state) {
+static void every_pair_of_processors(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -132,7 +132,7 @@ static void test_every_pair_of_processors(void **state) {
   }
 }
 
-static void test_canonical_form(void **state) {
+static void canonical_form(void **state) {
   (void)state;
   static const struct {
     const char *text, *canonical;
@@ -154,7 +154,7 @@ static void test_canonical_form(void **state) {
   }
 }
 
-static void test_bad_target_ids(void **state) {
+static void bad_target_ids(void **state) {
   (void)state;
   static const char processor[] = "a processor (gfx90a, gfx11-generic) and its features";
   static const char feature[] = "sramecc+, sramecc-, xnack+ or xnack-, each at most once and only "
@@ -194,7 +194,7 @@ static void test_bad_target_ids(void **state) {
   }
 }
 
-static void test_minima(void **state) {
+static void minima(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -219,7 +219,7 @@ static void test_minima(void **state) {
 }
 
 /* A device without settings in its name has those a driver reports by default. */
-static void test_default_settings(void **state) {
+static void default_settings(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -238,7 +238,7 @@ static void test_default_settings(void **state) {
 }
 
 /* LLVM's AMDGPU feature lists: mai-insts, gfx11-insts (WMMA), dot1/dot8-insts, fp8, wavefront. */
-static void test_tokens(void **state) {
+static void tokens(void **state) {
   (void)state;
   static const struct {
     const char *token;
@@ -282,7 +282,7 @@ static void test_tokens(void **state) {
 }
 
 /* All minima are 1 today; a processor that joins a generic later will ask for more. */
-static void test_generic_versions(void **state) {
+static void generic_versions(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -299,7 +299,7 @@ static void test_generic_versions(void **state) {
   assert_string_equal(case_match(&image, &device, codes, sizeof codes), "runs");
 }
 
-static void test_order(void **state) {
+static void nearer_images_rank_higher(void **state) {
   (void)state;
   static const char *const order[] = {
       "bitcode gfx942 triple=amdgcn-amd-amdhsa",
@@ -316,7 +316,7 @@ static void test_order(void **state) {
                      count - 1);
 }
 
-static void test_a_generic_processor_is_no_device(void **state) {
+static void a_generic_processor_is_no_device(void **state) {
   (void)state;
   static device_case device;
   kdl_device_error error;
@@ -327,17 +327,17 @@ static void test_a_generic_processor_is_no_device(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_processor),
-      cmocka_unit_test(test_machines_are_told_apart),
-      cmocka_unit_test(test_every_pair_of_processors),
-      cmocka_unit_test(test_canonical_form),
-      cmocka_unit_test(test_bad_target_ids),
-      cmocka_unit_test(test_minima),
-      cmocka_unit_test(test_default_settings),
-      cmocka_unit_test(test_tokens),
-      cmocka_unit_test(test_generic_versions),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_a_generic_processor_is_no_device),
+      cmocka_unit_test(every_processor),
+      cmocka_unit_test(machines_are_told_apart),
+      cmocka_unit_test(every_pair_of_processors),
+      cmocka_unit_test(canonical_form),
+      cmocka_unit_test(bad_target_ids),
+      cmocka_unit_test(minima),
+      cmocka_unit_test(default_settings),
+      cmocka_unit_test(tokens),
+      cmocka_unit_test(generic_versions),
+      cmocka_unit_test(nearer_images_rank_higher),
+      cmocka_unit_test(a_generic_processor_is_no_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,7 +165,7 @@ static unsigned bit_of(const char *code) {
   return 0;
 }
 
-static void test_words_and_fixes(void **state) {
+static void words_and_fixes(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -182,7 +182,7 @@ static void test_words_and_fixes(void **state) {
 }
 
 /* Every reason that a target can give is in the table above; those of kernels are elsewhere. */
-static void test_every_reason_has_a_case(void **state) {
+static void every_reason_has_a_case(void **state) {
   (void)state;
   for (unsigned bit = 0; bit < KDL_REASON_BLOCK_TOO_LARGE; ++bit) {
     size_t i = 0;
@@ -194,7 +194,7 @@ static void test_every_reason_has_a_case(void **state) {
 }
 
 /* All minima are 1 today, so no pair of a real image and a real device gives this one. */
-static void test_an_old_generic_version(void **state) {
+static void an_old_generic_version(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -206,7 +206,7 @@ static void test_an_old_generic_version(void **state) {
       "built for gfx11-generic version 1; gfx1103 needs version 1 or later");
 }
 
-static void test_reason_rows(void **state) {
+static void reason_rows(void **state) {
   (void)state;
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
     const kdl_reason_row *row = kdl_reason_get(bit);
@@ -225,7 +225,7 @@ static void test_reason_rows(void **state) {
 }
 
 /* Whatever the size of the buffer, the text is cut, ended, and its length told. */
-static void test_small_buffers(void **state) {
+static void small_buffers(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -249,7 +249,7 @@ static void test_small_buffers(void **state) {
 }
 
 /* Names come from files; they must not carry escape sequences to a terminal. */
-static void test_foreign_text_is_tamed(void **state) {
+static void foreign_text_is_tamed(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -265,9 +265,9 @@ static void test_foreign_text_is_tamed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_words_and_fixes),        cmocka_unit_test(test_every_reason_has_a_case),
-      cmocka_unit_test(test_an_old_generic_version), cmocka_unit_test(test_reason_rows),
-      cmocka_unit_test(test_small_buffers),          cmocka_unit_test(test_foreign_text_is_tamed),
+      cmocka_unit_test(words_and_fixes),        cmocka_unit_test(every_reason_has_a_case),
+      cmocka_unit_test(an_old_generic_version), cmocka_unit_test(reason_rows),
+      cmocka_unit_test(small_buffers),          cmocka_unit_test(foreign_text_is_tamed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

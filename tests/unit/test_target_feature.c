@@ -155,7 +155,7 @@ static unsigned bit_of(kdl_feature_class which, const char *name) {
   return (unsigned)bit;
 }
 
-static void test_every_x86_token(void **state) {
+static void every_x86_token(void **state) {
   (void)state;
   size_t count;
   const kdl_x86_probe *probes = kdl_x86_probes(&count);
@@ -174,7 +174,7 @@ static void test_every_x86_token(void **state) {
   }
 }
 
-static void test_every_aarch64_token(void **state) {
+static void every_aarch64_token(void **state) {
   (void)state;
   size_t count;
   const kdl_aarch64_probe *probes = kdl_aarch64_probes(&count);
@@ -190,14 +190,14 @@ static void test_every_aarch64_token(void **state) {
   }
 }
 
-static void test_every_gpu_token(void **state) {
+static void every_gpu_token(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(gpu); ++i)
     assert_true(strlen(kdl_feature_meaning(KDL_CLASS_GPU, bit_of(KDL_CLASS_GPU, gpu[i]))) > 0);
   assert_null(kdl_feature_name(KDL_CLASS_GPU, COUNT(gpu)));
 }
 
-static void test_other_names(void **state) {
+static void other_names(void **state) {
   (void)state;
   static const struct {
     kdl_feature_class which;
@@ -246,7 +246,7 @@ static void test_other_names(void **state) {
   }
 }
 
-static void test_names_that_are_none(void **state) {
+static void names_that_are_none(void **state) {
   (void)state;
   static const char *const names[] = {"", "avx", "-", "bf", "bf160", "bf16 ", " bf16", "Bf16", "_"};
   for (size_t i = 0; i < COUNT(names); ++i)
@@ -257,7 +257,7 @@ static void test_names_that_are_none(void **state) {
 }
 
 /* Closing once is enough, from any single token: the tables are in the order that makes it so. */
-static void test_closing_is_idempotent(void **state) {
+static void closing_is_idempotent(void **state) {
   (void)state;
   for (int which = 0; which < KDL_CLASS_COUNT; ++which) {
     for (unsigned bit = 0; bit < 128; ++bit) {
@@ -275,7 +275,7 @@ static void test_closing_is_idempotent(void **state) {
 }
 
 /* LLVM 22, X86 updateImpliedFeatures: a sample over the whole depth. */
-static void test_what_x86_tokens_imply(void **state) {
+static void what_x86_tokens_imply(void **state) {
   (void)state;
   static const struct {
     const char *token, *closed;
@@ -302,7 +302,7 @@ static void test_what_x86_tokens_imply(void **state) {
   }
 }
 
-static void test_lists(void **state) {
+static void lists(void **state) {
   (void)state;
   kdl_feature_set set;
   kdl_parse_error error;
@@ -319,10 +319,10 @@ static void test_lists(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_x86_token),       cmocka_unit_test(test_every_aarch64_token),
-      cmocka_unit_test(test_every_gpu_token),       cmocka_unit_test(test_other_names),
-      cmocka_unit_test(test_names_that_are_none),   cmocka_unit_test(test_closing_is_idempotent),
-      cmocka_unit_test(test_what_x86_tokens_imply), cmocka_unit_test(test_lists),
+      cmocka_unit_test(every_x86_token),       cmocka_unit_test(every_aarch64_token),
+      cmocka_unit_test(every_gpu_token),       cmocka_unit_test(other_names),
+      cmocka_unit_test(names_that_are_none),   cmocka_unit_test(closing_is_idempotent),
+      cmocka_unit_test(what_x86_tokens_imply), cmocka_unit_test(lists),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static const struct {
     {"cri", 0x08c2c000},
 };
 
-static void test_every_product(void **state) {
+static void every_product(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof products / sizeof *products; ++i) {
     kdl_intel_ip ip;
@@ -43,7 +43,7 @@ static void test_every_product(void **state) {
   }
 }
 
-static void test_spellings(void **state) {
+static void spellings(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -75,7 +75,7 @@ static void test_spellings(void **state) {
   assert_string_equal(buffer, "12.60.9");
 }
 
-static void test_bad_text(void **state) {
+static void bad_text(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -102,7 +102,7 @@ static void test_bad_text(void **state) {
 
 /* Intel's product documentation; what is not certain of a product is not in the table and must come
  * from the driver. */
-static void test_tokens(void **state) {
+static void tokens(void **state) {
   (void)state;
   static const struct {
     const char *token;
@@ -141,7 +141,7 @@ static void test_tokens(void **state) {
   }
 }
 
-static void test_order(void **state) {
+static void nearer_images_rank_higher(void **state) {
   (void)state;
   static const char *const order[] = {
       "spirv - triple=spirv64 v1.0",
@@ -154,7 +154,7 @@ static void test_order(void **state) {
     assert_int_equal(case_best(order, count, "level_zero pvc"), count - 1);
 }
 
-static void test_every_spirv_version_is_told_apart(void **state) {
+static void every_spirv_version_is_told_apart(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -172,7 +172,7 @@ static void test_every_spirv_version_is_told_apart(void **state) {
   }
 }
 
-static void test_bad_spirv_device(void **state) {
+static void bad_spirv_device(void **state) {
   (void)state;
   static device_case device;
   kdl_device_error error;
@@ -183,13 +183,13 @@ static void test_bad_spirv_device(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_product),
-      cmocka_unit_test(test_spellings),
-      cmocka_unit_test(test_bad_text),
-      cmocka_unit_test(test_tokens),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_every_spirv_version_is_told_apart),
-      cmocka_unit_test(test_bad_spirv_device),
+      cmocka_unit_test(every_product),
+      cmocka_unit_test(spellings),
+      cmocka_unit_test(bad_text),
+      cmocka_unit_test(tokens),
+      cmocka_unit_test(nearer_images_rank_higher),
+      cmocka_unit_test(every_spirv_version_is_told_apart),
+      cmocka_unit_test(bad_spirv_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static const char *print(const kdl_kernel_key *key) {
   return buffer;
 }
 
-static void test_names(void **state) {
+static void names(void **state) {
   (void)state;
   kdl_string name;
   assert_true(kdl_kernel_name(KDL_TEXT("kdl.kernel.saxpy"), &name));
@@ -32,7 +32,7 @@ static void test_names(void **state) {
   assert_false(kdl_kernel_name(KDL_TEXT("triple"), &name));
 }
 
-static void test_all_fields(void **state) {
+static void all_fields(void **state) {
   (void)state;
   kdl_kernel_key key =
       parse("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1; tile=256x4x1; shared=49152; hidden=2; "
@@ -50,7 +50,7 @@ static void test_all_fields(void **state) {
   assert_int_equal(key.rev, 3);
 }
 
-static void test_absent_fields(void **state) {
+static void absent_fields(void **state) {
   (void)state;
   kdl_kernel_key key = parse("rev=0");
   assert_int_equal(key.present, 1 << KDL_KERNEL_REV);
@@ -63,7 +63,7 @@ static void test_absent_fields(void **state) {
   assert_int_equal(key.shared, 0);
 }
 
-static void test_canonical_form(void **state) {
+static void canonical_form(void **state) {
   (void)state;
   static const struct {
     const char *text, *canonical;
@@ -88,7 +88,7 @@ static void test_canonical_form(void **state) {
   }
 }
 
-static void test_parameters(void **state) {
+static void parameters(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -132,7 +132,7 @@ static void test_parameters(void **state) {
   assert_int_equal(at, strlen(sig));
 }
 
-static void test_bad_keys(void **state) {
+static void bad_keys(void **state) {
   (void)state;
   static const char field[] = "name=value; fields are separated by ';'";
   static const char sig[] = "types separated by spaces: iN uN fN bf16 ptr<T> bytes<N:align>";
@@ -190,7 +190,7 @@ static void test_bad_keys(void **state) {
   }
 }
 
-static void test_variants(void **state) {
+static void variants(void **state) {
   (void)state;
   static const struct {
     const char *a, *b;
@@ -213,7 +213,7 @@ static void test_variants(void **state) {
   }
 }
 
-static void test_fit(void **state) {
+static void limits_of_devices_are_kept(void **state) {
   (void)state;
   static const kdl_device_limits h200 = {1024, {1024, 1024, 64}, 232448, 8, 141000000000};
   static const kdl_device_limits unknown = {0};
@@ -257,7 +257,7 @@ static void test_fit(void **state) {
   }
 }
 
-static void test_words(void **state) {
+static void refusals_are_told_in_words(void **state) {
   (void)state;
   static const kdl_device_limits limits = {1024, {1024, 1024, 64}, 49152, 8, 1000};
   static const struct {
@@ -287,11 +287,15 @@ static void test_words(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),         cmocka_unit_test(test_all_fields),
-      cmocka_unit_test(test_absent_fields), cmocka_unit_test(test_canonical_form),
-      cmocka_unit_test(test_parameters),    cmocka_unit_test(test_bad_keys),
-      cmocka_unit_test(test_variants),      cmocka_unit_test(test_fit),
-      cmocka_unit_test(test_words),
+      cmocka_unit_test(names),
+      cmocka_unit_test(all_fields),
+      cmocka_unit_test(absent_fields),
+      cmocka_unit_test(canonical_form),
+      cmocka_unit_test(parameters),
+      cmocka_unit_test(bad_keys),
+      cmocka_unit_test(variants),
+      cmocka_unit_test(limits_of_devices_are_kept),
+      cmocka_unit_test(refusals_are_told_in_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

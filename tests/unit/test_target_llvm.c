@@ -38,7 +38,7 @@ static const struct {
     {"amdgcn-amd-amdhsa--", "gfx90a", AMD, "gfx90a:xnack+", false},
 };
 
-static void test_every_row(void **state) {
+static void every_row(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_string left = kdl_text_of(rows[i].left_triple);
@@ -56,6 +56,6 @@ static void test_every_row(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_row)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

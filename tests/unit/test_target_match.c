@@ -124,9 +124,9 @@ TRUTH(kinds)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_across),
-      cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_kinds),
+      cmocka_unit_test(truth_of_across),
+      cmocka_unit_test(truth_of_keys),
+      cmocka_unit_test(truth_of_kinds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ static const char min_sm_grammar[] = "a compute capability without the dot: 90 i
 static const char list_grammar[] = "tokens joined by '+': bf16+fp8";
 static const char priority_grammar[] = "an unsigned number up to 4294967295";
 
-static void test_the_keys(void **state) {
+static void the_keys(void **state) {
   (void)state;
   static const struct {
     const char *name;
@@ -27,7 +27,7 @@ static void test_the_keys(void **state) {
   assert_int_equal(kdl_key_find(KDL_TEXT("kdl.kernel.saxpy")), KDL_KEY_COUNT);
 }
 
-static void test_values(void **state) {
+static void values(void **state) {
   (void)state;
   static const struct {
     kdl_key key;
@@ -92,7 +92,7 @@ static kdl_metadata read(const kdl_pair *pairs, size_t count, kdl_feature_class 
 
 #define PAIR(key, value) {{key, sizeof key - 1}, {value, sizeof value - 1}}
 
-static void test_reading(void **state) {
+static void reading(void **state) {
   (void)state;
   const kdl_pair pairs[] = {
       PAIR("triple", "nvptx64-nvidia-cuda"), PAIR("min_sm", "90"),
@@ -108,7 +108,7 @@ static void test_reading(void **state) {
   assert_string_equal(metadata.value[KDL_KEY_VARIANT_TAG].data, "tuned");
 }
 
-static void test_absent_is_no_constraint(void **state) {
+static void absent_is_no_constraint(void **state) {
   (void)state;
   kdl_metadata metadata = read(NULL, 0, KDL_CLASS_GPU);
   for (int key = 0; key < KDL_KEY_COUNT; ++key)
@@ -121,7 +121,7 @@ static void test_absent_is_no_constraint(void **state) {
 }
 
 /* As in LLVM, where a key stands twice the last one counts. */
-static void test_the_last_of_two_counts(void **state) {
+static void the_last_of_two_counts(void **state) {
   (void)state;
   const kdl_pair pairs[] = {PAIR("min_sm", "rubbish"), PAIR("min_sm", "80")};
   kdl_metadata metadata = read(pairs, 2, KDL_CLASS_GPU);
@@ -129,7 +129,7 @@ static void test_the_last_of_two_counts(void **state) {
   assert_int_equal(metadata.min_sm_major, 8);
 }
 
-static void test_what_cannot_be_read(void **state) {
+static void what_cannot_be_read(void **state) {
   (void)state;
   const kdl_pair pairs[] = {PAIR("min_sm", "x"), PAIR("variant_priority", "high"),
                             PAIR("requires_features", "warp_drive+bf16")};
@@ -144,7 +144,7 @@ static void test_what_cannot_be_read(void **state) {
   assert_true(kdl_text_is(token, "fp8"));
 }
 
-static void test_priority_is_kept_in_the_rule(void **state) {
+static void priority_is_kept_in_the_rule(void **state) {
   (void)state;
   static image_case image;
   case_image(&image, "cubin sm_90 variant_priority=42");
@@ -157,13 +157,13 @@ static void test_priority_is_kept_in_the_rule(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_keys),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_reading),
-      cmocka_unit_test(test_absent_is_no_constraint),
-      cmocka_unit_test(test_the_last_of_two_counts),
-      cmocka_unit_test(test_what_cannot_be_read),
-      cmocka_unit_test(test_priority_is_kept_in_the_rule),
+      cmocka_unit_test(the_keys),
+      cmocka_unit_test(values),
+      cmocka_unit_test(reading),
+      cmocka_unit_test(absent_is_no_constraint),
+      cmocka_unit_test(the_last_of_two_counts),
+      cmocka_unit_test(what_cannot_be_read),
+      cmocka_unit_test(priority_is_kept_in_the_rule),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

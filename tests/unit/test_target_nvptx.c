@@ -6,7 +6,7 @@
 
 #define V(major, minor) KDL_VERSION_OF(major, minor)
 
-static void test_names(void **state) {
+static void names(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -41,7 +41,7 @@ static void test_names(void **state) {
   }
 }
 
-static void test_bad_names(void **state) {
+static void bad_names(void **state) {
   (void)state;
   static const char grammar[] = "sm_NN or compute_NN, with 'a' or 'f' behind it if need be";
   static const char digits[] = "a compute capability as two to four digits";
@@ -70,7 +70,7 @@ static void test_bad_names(void **state) {
 }
 
 /* CUDA C++ Programming Guide; the parts of the Tegra and Jetson line. */
-static void test_tegra_parts(void **state) {
+static void tegra_parts(void **state) {
   (void)state;
   static const unsigned tegra[] = {32, 53, 62, 72, 87, 101, 110};
   static const unsigned desktop[] = {20, 30, 35, 50, 52,  60,  61,  70, 75,
@@ -88,7 +88,7 @@ static void test_tegra_parts(void **state) {
 }
 
 /* PTX ISA, "Directives: .target", and LLVM's NVPTX.td. */
-static void test_first_ptx_of_each_target(void **state) {
+static void first_ptx_of_each_target(void **state) {
   (void)state;
   static const struct {
     const char *arch;
@@ -115,7 +115,7 @@ static void test_first_ptx_of_each_target(void **state) {
 }
 
 /* PTX ISA, "Release Notes". */
-static void test_ptx_of_each_cuda_release(void **state) {
+static void ptx_of_each_cuda_release(void **state) {
   (void)state;
   static const struct {
     uint32_t cuda, ptx;
@@ -164,7 +164,7 @@ static void test_ptx_of_each_cuda_release(void **state) {
 
 /* A PTX version has a bit of its own: a driver that knows one version knows all before it and none
  * behind it. */
-static void test_every_ptx_version_is_told_apart(void **state) {
+static void every_ptx_version_is_told_apart(void **state) {
   (void)state;
   static image_case image;
   static device_case device;
@@ -193,7 +193,7 @@ static void test_every_ptx_version_is_told_apart(void **state) {
 }
 
 /* CUDA C++ Programming Guide, "Feature Support per Compute Capability"; PTX ISA. */
-static void test_tokens(void **state) {
+static void tokens(void **state) {
   (void)state;
   static const struct {
     const char *token;
@@ -242,7 +242,7 @@ static void test_tokens(void **state) {
   }
 }
 
-static void test_order(void **state) {
+static void nearer_images_rank_higher(void **state) {
   (void)state;
   /* Worst first, on a device of compute capability 10.3. */
   static const char *const on_103[] = {
@@ -261,7 +261,7 @@ static void test_order(void **state) {
   assert_int_equal(case_best(equal, 3, "cuda sm_90"), 2);
 }
 
-static void test_fit(void **state) {
+static void fits_are_told(void **state) {
   (void)state;
   static const struct {
     const char *image, *fit;
@@ -281,15 +281,15 @@ static void test_fit(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_bad_names),
-      cmocka_unit_test(test_tegra_parts),
-      cmocka_unit_test(test_first_ptx_of_each_target),
-      cmocka_unit_test(test_ptx_of_each_cuda_release),
-      cmocka_unit_test(test_every_ptx_version_is_told_apart),
-      cmocka_unit_test(test_tokens),
-      cmocka_unit_test(test_order),
-      cmocka_unit_test(test_fit),
+      cmocka_unit_test(names),
+      cmocka_unit_test(bad_names),
+      cmocka_unit_test(tegra_parts),
+      cmocka_unit_test(first_ptx_of_each_target),
+      cmocka_unit_test(ptx_of_each_cuda_release),
+      cmocka_unit_test(every_ptx_version_is_told_apart),
+      cmocka_unit_test(tokens),
+      cmocka_unit_test(nearer_images_rank_higher),
+      cmocka_unit_test(fits_are_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

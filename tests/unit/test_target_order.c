@@ -135,7 +135,7 @@ static int compile_all(void **state) {
   return 0;
 }
 
-static void test_a_reason_or_a_rank(void **state) {
+static void a_reason_or_a_rank(void **state) {
   (void)state;
   for (int d = 0; d < device_count; ++d) {
     for (int i = 0; i < image_count; ++i) {
@@ -150,7 +150,7 @@ static void test_a_reason_or_a_rank(void **state) {
 }
 
 /* The reasons are those of the description, not of what was compiled before it. */
-static void test_compiling_is_deterministic(void **state) {
+static void compiling_is_deterministic(void **state) {
   (void)state;
   for (int i = image_count - 1; i >= 0; --i) {
     static image_case again;
@@ -160,7 +160,7 @@ static void test_compiling_is_deterministic(void **state) {
   assert_int_equal(sizeof(kdl_image_rule), 64);
 }
 
-static void test_ranks_are_exact_in_a_double(void **state) {
+static void ranks_are_exact_in_a_double(void **state) {
   (void)state;
   for (int i = 0; i < image_count; ++i) {
     assert_true(image[i].rule.rank > 0);
@@ -169,7 +169,7 @@ static void test_ranks_are_exact_in_a_double(void **state) {
 }
 
 /* An image runs on devices of one family; SPIR-V on two. */
-static void test_no_image_crosses_vendors(void **state) {
+static void no_image_crosses_vendors(void **state) {
   (void)state;
   for (int i = 0; i < image_count; ++i) {
     for (int d = 0; d < device_count; ++d) {
@@ -182,7 +182,7 @@ static void test_no_image_crosses_vendors(void **state) {
 }
 
 /* What some image offers, some device takes: the lists would be worthless otherwise. */
-static void test_the_lists_are_worth_something(void **state) {
+static void the_lists_are_worth_something(void **state) {
   (void)state;
   int runs = 0;
   for (int d = 0; d < device_count; ++d) {
@@ -231,7 +231,7 @@ static void shuffle(int *order) {
   }
 }
 
-static void test_the_choice_survives_shuffling_and_grows(void **state) {
+static void the_choice_survives_shuffling_and_grows(void **state) {
   (void)state;
   int order[image_count];
   for (int i = 0; i < image_count; ++i)
@@ -262,7 +262,7 @@ static int compare_rules(const void *left, const void *right) {
 }
 
 /* The order of preference does not depend on the device: one sorted list serves them all. */
-static void test_the_first_of_the_sorted_is_the_best(void **state) {
+static void the_first_of_the_sorted_is_the_best(void **state) {
   (void)state;
   kdl_image_rule sorted[image_count];
   for (int i = 0; i < image_count; ++i)
@@ -283,7 +283,7 @@ static void test_the_first_of_the_sorted_is_the_best(void **state) {
 }
 
 /* Every reason comes with words, whatever the pair. */
-static void test_every_reason_is_told(void **state) {
+static void every_reason_is_told(void **state) {
   (void)state;
   char buffer[1024];
   for (int d = 0; d < device_count; ++d) {
@@ -297,7 +297,7 @@ static void test_every_reason_is_told(void **state) {
   }
 }
 
-static void test_device_errors_name_the_field(void **state) {
+static void device_errors_name_the_field(void **state) {
   (void)state;
   static device_case broken;
   static const struct {
@@ -323,15 +323,15 @@ static void test_device_errors_name_the_field(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_reason_or_a_rank),
-      cmocka_unit_test(test_compiling_is_deterministic),
-      cmocka_unit_test(test_ranks_are_exact_in_a_double),
-      cmocka_unit_test(test_no_image_crosses_vendors),
-      cmocka_unit_test(test_the_lists_are_worth_something),
-      cmocka_unit_test(test_the_choice_survives_shuffling_and_grows),
-      cmocka_unit_test(test_the_first_of_the_sorted_is_the_best),
-      cmocka_unit_test(test_every_reason_is_told),
-      cmocka_unit_test(test_device_errors_name_the_field),
+      cmocka_unit_test(a_reason_or_a_rank),
+      cmocka_unit_test(compiling_is_deterministic),
+      cmocka_unit_test(ranks_are_exact_in_a_double),
+      cmocka_unit_test(no_image_crosses_vendors),
+      cmocka_unit_test(the_lists_are_worth_something),
+      cmocka_unit_test(the_choice_survives_shuffling_and_grows),
+      cmocka_unit_test(the_first_of_the_sorted_is_the_best),
+      cmocka_unit_test(every_reason_is_told),
+      cmocka_unit_test(device_errors_name_the_field),
   };
   return cmocka_run_group_tests(tests, compile_all, NULL);
 }

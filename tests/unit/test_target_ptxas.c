@@ -40,7 +40,7 @@ static bool compiles(const char *ptxas, const char *directory, const char *targe
   return system(command) == 0;
 }
 
-static void test_ptx_compiles_where_it_runs(void **state) {
+static void ptx_compiles_where_it_runs(void **state) {
   (void)state;
   const char *ptxas = find_ptxas();
   if (!ptxas) {
@@ -76,7 +76,7 @@ static void test_ptx_compiles_where_it_runs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ptx_compiles_where_it_runs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(ptx_compiles_where_it_runs)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   return failed ? failed : find_ptxas() ? 0 : 77;
 }

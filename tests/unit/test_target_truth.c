@@ -446,7 +446,7 @@ TRUTH(spirv)
 TRUTH(x86)
 TRUTH(aarch64)
 
-static void test_the_table_is_large_enough(void **state) {
+static void the_table_is_large_enough(void **state) {
   (void)state;
   print_message("%zu pairs\n", total);
   assert_true(total >= 700);
@@ -454,17 +454,17 @@ static void test_the_table_is_large_enough(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nvidia_cubin),
-      cmocka_unit_test(test_nvidia_suffix),
-      cmocka_unit_test(test_nvidia_ptx),
-      cmocka_unit_test(test_nvidia_driver),
-      cmocka_unit_test(test_amd_processor),
-      cmocka_unit_test(test_amd_generic),
-      cmocka_unit_test(test_intel),
-      cmocka_unit_test(test_spirv),
-      cmocka_unit_test(test_x86),
-      cmocka_unit_test(test_aarch64),
-      cmocka_unit_test(test_the_table_is_large_enough),
+      cmocka_unit_test(truth_of_nvidia_cubin),
+      cmocka_unit_test(truth_of_nvidia_suffix),
+      cmocka_unit_test(truth_of_nvidia_ptx),
+      cmocka_unit_test(truth_of_nvidia_driver),
+      cmocka_unit_test(truth_of_amd_processor),
+      cmocka_unit_test(truth_of_amd_generic),
+      cmocka_unit_test(truth_of_intel),
+      cmocka_unit_test(truth_of_spirv),
+      cmocka_unit_test(truth_of_x86),
+      cmocka_unit_test(truth_of_aarch64),
+      cmocka_unit_test(the_table_is_large_enough),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

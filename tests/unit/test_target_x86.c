@@ -189,7 +189,7 @@ static const char *print(kdl_feature_set set) {
   return buffer;
 }
 
-static void test_levels_have_all_their_members(void **state) {
+static void levels_have_all_their_members(void **state) {
   (void)state;
   kdl_feature_set expected = {{0, 0}};
   for (size_t i = 0; i < 4; ++i) {
@@ -211,7 +211,7 @@ static void test_levels_have_all_their_members(void **state) {
 }
 
 /* Taking any one member away takes the level away. */
-static void test_a_level_needs_every_member(void **state) {
+static void a_level_needs_every_member(void **state) {
   (void)state;
   for (unsigned level = 1; level <= 4; ++level) {
     kdl_feature_set set = kdl_x86_level_set(level);
@@ -225,7 +225,7 @@ static void test_a_level_needs_every_member(void **state) {
   }
 }
 
-static void test_level_names(void **state) {
+static void level_names(void **state) {
   (void)state;
   assert_string_equal(print(parse("x86-64")), "x86-64");
   assert_string_equal(print(parse("x86-64-v1")), "x86-64");
@@ -238,7 +238,7 @@ static void test_level_names(void **state) {
   assert_string_equal(print(parse("x86-64-v3+avx_vnni")), "x86-64-v3+avx_vnni");
 }
 
-static void test_every_cpu(void **state) {
+static void every_cpu(void **state) {
   (void)state;
   size_t count = 0;
   for (const char *name; (name = kdl_x86_cpu_at(count)); ++count) {
@@ -254,7 +254,7 @@ static void test_every_cpu(void **state) {
 }
 
 /* What is printed is read back as the same set. */
-static void test_round_trip(void **state) {
+static void round_trip(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cpus / sizeof *cpus; ++i) {
     kdl_feature_set set = parse(cpus[i].name);
@@ -264,7 +264,7 @@ static void test_round_trip(void **state) {
   }
 }
 
-static void test_spellings_of_features(void **state) {
+static void spellings_of_features(void **state) {
   (void)state;
   kdl_feature_set set = parse("x86-64-v4+avx512_bf16+amx_tile");
   kdl_feature_set llvm = parse("x86-64-v4+avx512bf16+amx-tile");
@@ -278,7 +278,7 @@ static void test_spellings_of_features(void **state) {
   assert_false(kdl_x86_needs_amx(parse("znver5")));
 }
 
-static void test_bad_text(void **state) {
+static void bad_text(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -303,7 +303,7 @@ static void test_bad_text(void **state) {
 }
 
 /* On a CPU that runs them all, later is better. */
-static void test_order(void **state) {
+static void nearer_images_rank_higher(void **state) {
   (void)state;
   static const char *const order[] = {
       "bitcode x86-64-v3",
@@ -327,14 +327,14 @@ static void test_order(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_levels_have_all_their_members),
-      cmocka_unit_test(test_a_level_needs_every_member),
-      cmocka_unit_test(test_level_names),
-      cmocka_unit_test(test_every_cpu),
-      cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_spellings_of_features),
-      cmocka_unit_test(test_bad_text),
-      cmocka_unit_test(test_order),
+      cmocka_unit_test(levels_have_all_their_members),
+      cmocka_unit_test(a_level_needs_every_member),
+      cmocka_unit_test(level_names),
+      cmocka_unit_test(every_cpu),
+      cmocka_unit_test(round_trip),
+      cmocka_unit_test(spellings_of_features),
+      cmocka_unit_test(bad_text),
+      cmocka_unit_test(nearer_images_rank_higher),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void *make_spans(void *user) {
   return NULL;
 }
 
-static void test_threads_record_while_another_saves(void **state) {
+static void threads_record_while_another_saves(void **state) {
   (void)state;
   pthread_t threads[thread_count];
   const kdl_trace_subject *subject = kdl_trace_subject_of(&(kdl_layer_about){.device = "d"});
@@ -81,7 +81,7 @@ static void test_threads_record_while_another_saves(void **state) {
   unlink(path);
 }
 
-static void test_a_thread_that_ended_leaves_its_buffer(void **state) {
+static void a_thread_that_ended_leaves_its_buffer(void **state) {
   (void)state;
   size_t buffers = 0, after = 0;
   pthread_t thread;
@@ -96,7 +96,7 @@ static void test_a_thread_that_ended_leaves_its_buffer(void **state) {
   assert_true(after <= buffers + 1);
 }
 
-static void test_equal_subjects_are_one(void **state) {
+static void equal_subjects_are_one(void **state) {
   (void)state;
   char name[] = "saxpy";
   kdl_layer_about about = {.kernel = name, .library = "l", .has_image = true, .image = 3};
@@ -110,7 +110,7 @@ static void test_equal_subjects_are_one(void **state) {
   assert_ptr_not_equal(kdl_trace_subject_of(&about), first);
 }
 
-static void test_subjects_have_a_limit(void **state) {
+static void subjects_have_a_limit(void **state) {
   (void)state;
   uint64_t lost = kdl_trace_subjects_lost();
   char name[32];
@@ -122,7 +122,7 @@ static void test_subjects_have_a_limit(void **state) {
   assert_true(kdl_trace_subjects_lost() - lost < 40);
 }
 
-static void test_layers_nest(void **state) {
+static void layers_nest(void **state) {
   (void)state;
   uint64_t before = count_records();
   for (int i = 0; i < 20; ++i) /* deeper than is kept */
@@ -133,7 +133,7 @@ static void test_layers_nest(void **state) {
   assert_int_equal(count_records() - before, 16);
 }
 
-static void test_ticks_become_nanoseconds(void **state) {
+static void ticks_become_nanoseconds(void **state) {
   (void)state;
   kdl_trace_moment first = kdl_trace_now();
   usleep(20000);
@@ -145,7 +145,7 @@ static void test_ticks_become_nanoseconds(void **state) {
   assert_true(by_ticks > by_clock * 0.99 && by_ticks < by_clock * 1.01);
 }
 
-static void test_names_from_files_are_json(void **state) {
+static void names_from_files_are_json(void **state) {
   (void)state;
   const kdl_trace_subject *subject = kdl_trace_subject_of(
       &(kdl_layer_about){.library = "a\"b\\c\n\x01", .device = "\xff\xc3\xa9"});
@@ -162,13 +162,13 @@ static void test_names_from_files_are_json(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_threads_record_while_another_saves),
-      cmocka_unit_test(test_a_thread_that_ended_leaves_its_buffer),
-      cmocka_unit_test(test_equal_subjects_are_one),
-      cmocka_unit_test(test_names_from_files_are_json),
-      cmocka_unit_test(test_subjects_have_a_limit),
-      cmocka_unit_test(test_layers_nest),
-      cmocka_unit_test(test_ticks_become_nanoseconds),
+      cmocka_unit_test(threads_record_while_another_saves),
+      cmocka_unit_test(a_thread_that_ended_leaves_its_buffer),
+      cmocka_unit_test(equal_subjects_are_one),
+      cmocka_unit_test(names_from_files_are_json),
+      cmocka_unit_test(subjects_have_a_limit),
+      cmocka_unit_test(layers_nest),
+      cmocka_unit_test(ticks_become_nanoseconds),
   };
   return cmocka_run_group_tests(tests, start, end);
 }

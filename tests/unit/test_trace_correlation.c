@@ -32,7 +32,7 @@ static double error_at(const kdl_trace_correlation *clocks, const machine *m, do
   return found > host ? found - host : host - found;
 }
 
-static void test_one_exchange(void **state) {
+static void one_exchange(void **state) {
   (void)state;
   machine m = {.difference = 5e9, .rate = 1};
   kdl_trace_correlation clocks = kdl_trace_correlation_none();
@@ -41,7 +41,7 @@ static void test_one_exchange(void **state) {
 }
 
 /* One that was held up for 20 ms tells little, and takes nothing from what the others tell. */
-static void test_interruptions(void **state) {
+static void interruptions(void **state) {
   (void)state;
   machine m = {.difference = 5e9, .rate = 1, .seed = 1};
   for (int slow = 0; slow < 20; ++slow) {
@@ -59,7 +59,7 @@ static void test_interruptions(void **state) {
 }
 
 /* Clocks that drift apart by 50 us a second stay known, also where the start is moved along. */
-static void test_drift(void **state) {
+static void drift(void **state) {
   (void)state;
   machine m = {.difference = -3e9, .rate = 1 + 50e-6, .seed = 7};
   kdl_trace_correlation clocks = kdl_trace_correlation_none();
@@ -80,7 +80,7 @@ static void test_drift(void **state) {
 
 /* A clock that runs twice too fast contradicts itself: then nothing comes before it was asked for.
  */
-static void test_a_clock_that_is_wrong(void **state) {
+static void a_clock_that_is_wrong(void **state) {
   (void)state;
   machine m = {.difference = 0, .rate = 2};
   kdl_trace_correlation clocks = kdl_trace_correlation_none();
@@ -91,7 +91,7 @@ static void test_a_clock_that_is_wrong(void **state) {
   }
 }
 
-static void test_one_side_is_known(void **state) {
+static void one_side_is_known(void **state) {
   (void)state;
   kdl_trace_correlation clocks = kdl_trace_correlation_none();
   kdl_trace_correlation_not_before(&clocks, 100, 1100);
@@ -103,11 +103,11 @@ static void test_one_side_is_known(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_one_exchange),
-      cmocka_unit_test(test_interruptions),
-      cmocka_unit_test(test_drift),
-      cmocka_unit_test(test_a_clock_that_is_wrong),
-      cmocka_unit_test(test_one_side_is_known),
+      cmocka_unit_test(one_exchange),
+      cmocka_unit_test(interruptions),
+      cmocka_unit_test(drift),
+      cmocka_unit_test(a_clock_that_is_wrong),
+      cmocka_unit_test(one_side_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

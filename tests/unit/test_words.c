@@ -3,7 +3,7 @@
 
 #include "base/words.h"
 
-static void test_words_grow(void **state) {
+static void words_grow(void **state) {
   (void)state;
   enum { many = 1000 };
   kdl_arena arena = {.blocks = NULL};
@@ -26,7 +26,7 @@ static void test_words_grow(void **state) {
   kdl_arena_free(&arena);
 }
 
-static void test_no_memory(void **state) {
+static void no_memory(void **state) {
   (void)state;
   kdl_arena arena = {.limit = 64};
   kdl_words words = {.arena = &arena};
@@ -36,7 +36,7 @@ static void test_no_memory(void **state) {
 }
 
 /* The shell itself says what the line means. */
-static void test_shell(void **state) {
+static void shell(void **state) {
   (void)state;
   static const char *const given[] = {
       "printf", "%s\\n", "plain-_=+./:,@%", "",        "two words", "it's", "$HOME",
@@ -63,9 +63,9 @@ static void test_shell(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_words_grow),
-      cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_shell),
+      cmocka_unit_test(words_grow),
+      cmocka_unit_test(no_memory),
+      cmocka_unit_test(shell),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

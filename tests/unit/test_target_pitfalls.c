@@ -26,7 +26,7 @@ static const char *fix(const char *image_line, const char *device_line, unsigned
 }
 
 /* bitsandbytes#1930: Orin got the sm_80 cubin and failed with "named symbol not found". */
-static void test_orin_and_an_sm_80_cubin(void **state) {
+static void orin_and_an_sm_80_cubin(void **state) {
   (void)state;
   static const char *const images[] = {"cubin sm_75", "cubin sm_80", "cubin sm_86", "cubin sm_90"};
   assert_int_equal(case_best(images, 4, "cuda sm_87"), -1);
@@ -41,7 +41,7 @@ static void test_orin_and_an_sm_80_cubin(void **state) {
 }
 
 /* onnxruntime#26230: the PTX shipped was compute_90a, dead on sm_120. */
-static void test_compute_90a_ptx_on_sm_120(void **state) {
+static void compute_90a_ptx_on_sm_120(void **state) {
   (void)state;
   static const char *const images[] = {"cubin sm_80", "cubin sm_90a", "ptx sm_90a"};
   assert_int_equal(case_best(images, 3, "cuda sm_120 driver=13.0"), -1);
@@ -55,7 +55,7 @@ static void test_compute_90a_ptx_on_sm_120(void **state) {
 
 /* aotriton#138, rocm-libraries#9366: members of a supported family got nothing until each was
  * listed, and generic code was looked up under the device's own name. */
-static void test_gfx1103_with_gfx11_generic(void **state) {
+static void gfx1103_with_gfx11_generic(void **state) {
   (void)state;
   static const char *const images[] = {"hsaco gfx1100", "hsaco gfx1101", "hsaco gfx11-generic",
                                        "spirv amdgcnspirv"};
@@ -68,7 +68,7 @@ static void test_gfx1103_with_gfx11_generic(void **state) {
 }
 
 /* pytorch#73534: hipErrorNoBinaryForGpu at import for a mismatch of xnack. */
-static void test_gfx90a_xnack_mismatch(void **state) {
+static void gfx90a_xnack_mismatch(void **state) {
   (void)state;
   static const char *const images[] = {"hsaco gfx90a:xnack+", "hsaco gfx908"};
   assert_int_equal(case_best(images, 2, "hip gfx90a:sramecc+:xnack-"), -1);
@@ -84,7 +84,7 @@ static void test_gfx90a_xnack_mismatch(void **state) {
 }
 
 /* llvm-project#116162: in a box with two AMD GPUs, the one without an image broke the other. */
-static void test_two_different_amd_gpus(void **state) {
+static void two_different_amd_gpus(void **state) {
   (void)state;
   static const char *const images[] = {"hsaco gfx1030", "hsaco gfx90a"};
   assert_int_equal(case_best(images, 2, "hip gfx90a"), 1);
@@ -94,7 +94,7 @@ static void test_two_different_amd_gpus(void **state) {
 }
 
 /* llvm-project#139147: with sm_80 and sm_89 in one file, both were loaded; then the first. */
-static void test_sm_80_and_sm_89_in_one_file(void **state) {
+static void sm_80_and_sm_89_in_one_file(void **state) {
   (void)state;
   static const char *const images[] = {"cubin sm_80", "cubin sm_89"};
   assert_int_equal(case_best(images, 2, "cuda sm_89"), 1);
@@ -108,7 +108,7 @@ static void test_sm_80_and_sm_89_in_one_file(void **state) {
 }
 
 /* A host image for Zen 4 on a CPU with AVX2 is refused, not run into SIGILL. */
-static void test_znver4_host_image_on_an_avx2_cpu(void **state) {
+static void znver4_host_image_on_an_avx2_cpu(void **state) {
   (void)state;
   static const char *const images[] = {"object znver4", "object x86-64-v3", "object x86-64"};
   assert_int_equal(case_best(images, 3, "host haswell"), 1);
@@ -122,7 +122,7 @@ static void test_znver4_host_image_on_an_avx2_cpu(void **state) {
 }
 
 /* cms-sw/cmssw#51395: which of 80, 86, 89, f and a will run? */
-static void test_120f_on_12_1(void **state) {
+static void sm_120f_runs_on_sm_121(void **state) {
   (void)state;
   static const char *const images[] = {"ptx sm_90", "cubin sm_120", "cubin sm_120f",
                                        "cubin sm_120a"};
@@ -136,14 +136,14 @@ static void test_120f_on_12_1(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_orin_and_an_sm_80_cubin),
-      cmocka_unit_test(test_compute_90a_ptx_on_sm_120),
-      cmocka_unit_test(test_gfx1103_with_gfx11_generic),
-      cmocka_unit_test(test_gfx90a_xnack_mismatch),
-      cmocka_unit_test(test_two_different_amd_gpus),
-      cmocka_unit_test(test_sm_80_and_sm_89_in_one_file),
-      cmocka_unit_test(test_znver4_host_image_on_an_avx2_cpu),
-      cmocka_unit_test(test_120f_on_12_1),
+      cmocka_unit_test(orin_and_an_sm_80_cubin),
+      cmocka_unit_test(compute_90a_ptx_on_sm_120),
+      cmocka_unit_test(gfx1103_with_gfx11_generic),
+      cmocka_unit_test(gfx90a_xnack_mismatch),
+      cmocka_unit_test(two_different_amd_gpus),
+      cmocka_unit_test(sm_80_and_sm_89_in_one_file),
+      cmocka_unit_test(znver4_host_image_on_an_avx2_cpu),
+      cmocka_unit_test(sm_120f_runs_on_sm_121),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static kdl_status try_images(kdl_kernel *kernel, bool *out_was_short) {
                        kernel->runtime->table->name, tried);
 }
 
-static void disable_after_fork(kdl_fork_link *link);
+static void disable(kdl_fork_link *link);
 
 static kdl_status bind(kdl_kernel *kernel) {
   bool was_short = false;
@@ -138,7 +138,8 @@ static kdl_status bind(kdl_kernel *kernel) {
     return status;
   }
   kernel->disagreement = kdl_geometry_disagreement(kernel);
-  kernel->fork.disable = disable_after_fork;
+  kernel->fork.disable = disable;
+  kernel->fork.driver = kernel->runtime->driver;
   kdl_fork_add(&kernel->fork);
   kdl_entry_publish(kernel);
   atomic_store_explicit(&kernel->binding, kernel->traced ? KDL_TRACED : KDL_BOUND,
@@ -165,18 +166,20 @@ kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* After a fork                                                                                 */
+/* After a fork, and when the driver has ended                                                  */
 
-static kdl_status refuse_after_fork(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                                    const kdl_args *args, void *queue) {
+static kdl_status refuse(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
   (void)queue, (void)desc, (void)args;
-  return kdl_fail_forked(kdl_kernel_of(head)->runtime->label, "opened");
+  const kdl_runtime *runtime = kdl_kernel_of(head)->runtime;
+  kdl_status status = kdl_runtime_usable(runtime);
+  return status == KDL_OK ? kdl_fail_forked(runtime->label, "opened") : status;
 }
 
-static void disable_after_fork(kdl_fork_link *link) {
+static void disable(kdl_fork_link *link) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
   if (kdl_backend_survives_fork(kernel->runtime->table))
     return;
-  __atomic_store_n(&kernel->head.entry, refuse_after_fork, __ATOMIC_RELEASE);
-  atomic_store_explicit(&kernel->counted, refuse_after_fork, memory_order_release);
+  __atomic_store_n(&kernel->head.entry, refuse, __ATOMIC_RELEASE);
+  atomic_store_explicit(&kernel->counted, refuse, memory_order_release);
 }

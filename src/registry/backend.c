@@ -163,6 +163,15 @@ const kdl_backend_table *kdl_backend_serving(kdl_backend backend) {
   return NULL;
 }
 
+/* Tables are copies. */
+const kdl_driver *kdl_backend_driver(const kdl_backend_table *table) {
+  for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
+    if (kdl_built_ins[i]->table->device_open == table->device_open)
+      return kdl_built_ins[i]->driver;
+  }
+  return NULL;
+}
+
 bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user) {
   bool all = true;
   pthread_once(&registry_once, fill_registry);

@@ -15,6 +15,9 @@ extern const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT];
  * recorded, where there is none. */
 const kdl_backend_table *kdl_backend_serving(kdl_backend backend);
 
+/* The driver of a table that libkdl was built with; NULL where there is none. */
+const kdl_driver *kdl_backend_driver(const kdl_backend_table *table);
+
 /* Calls `visit` with the spec of each device that backends of KDL_BACKEND_PATH bring; false where
  * one of them failed. */
 bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "device/arrange.h"
 #include "registry/backend.h"
+#include "registry/runtime.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -75,6 +76,7 @@ static bool open_driver(job *task, const kdl_driver_resolver *resolver) {
   const kdl_built_in *backend = task->backend;
   if (!backend->driver)
     return true;
+  kdl_driver_watch_end(backend->driver, kdl_fork_disable);
   signal_stack kept = keep_signal_stack();
   bool opened = kdl_driver_open(backend->driver, resolver, &task->list.report);
   if (opened && backend->open_behind)

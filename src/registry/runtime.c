@@ -107,7 +107,11 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
       .native_context = device->native_context,
       .identity = device,
   };
-  kdl_runtime made = {.table = table, .device = device, .route = route, .forks = kdl_fork_count()};
+  kdl_runtime made = {.table = table,
+                      .driver = kdl_backend_driver(table),
+                      .device = device,
+                      .route = route,
+                      .forks = kdl_fork_count()};
   kdl_device_spec_label(spec, &(kdl_out){made.label, sizeof made.label, 0});
   kdl_device_spec_name(spec, &(kdl_out){made.name, sizeof made.name, 0});
   kdl_layer_enter(KDL_LAYER_CONTEXT);
@@ -213,6 +217,8 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
   if (atomic_load_explicit(&runtime->users, memory_order_relaxed) == is_closed)
     return kdl_fail(KDL_DEVICE, "%s: it was closed: the process is ending", runtime->label);
+  if (runtime->driver && atomic_load_explicit(&runtime->driver->has_ended, memory_order_relaxed))
+    return kdl_fail(KDL_DEVICE, "%s: its driver has ended: the process is ending", runtime->label);
   if (runtime->forks == kdl_fork_count())
     return KDL_OK;
   if (!kdl_backend_survives_fork(runtime->table))
@@ -263,6 +269,15 @@ void kdl_fork_add(kdl_fork_link *link) {
     if (links)
       links->previous = link;
     links = link;
+  }
+  kdl_unlock(&links_lock);
+}
+
+void kdl_fork_disable(const kdl_driver *driver) {
+  kdl_lock(&links_lock);
+  for (kdl_fork_link *link = links; link; link = link->next) {
+    if (link->driver == driver)
+      link->disable(link);
   }
   kdl_unlock(&links_lock);
 }

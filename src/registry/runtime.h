@@ -30,6 +30,7 @@ struct kdl_runtime {
   kdl_device *device;
   size_t route;
   void *handle;                   /* the backend's device */
+  const kdl_driver *driver;       /* NULL where the backend has none, or brings its own */
   kdl_queue queue;                /* the device's own: for launches that name none */
   unsigned forks;                 /* kdl_fork_count when it was opened */
   char label[192];                /* the route's spec in a few words */
@@ -61,7 +62,7 @@ static inline const char *kdl_runtime_line(const kdl_runtime *runtime) {
 }
 
 /* Whether the device may still be used: not in the child of a fork, unless its backend survives,
- * and not once it is closed. */
+ * not once it is closed, and not when its driver has ended. */
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
 
 /* Things that are made on the device keep it open until they are gone: queues, events, memory,
@@ -82,16 +83,21 @@ void kdl_runtime_drop(const kdl_runtime *runtime);
 /* Starts watching; the first call counts. */
 void kdl_fork_watch(void);
 
-/* A link of a kernel whose entry must change in the child. All zero at first. */
+/* A link of a kernel whose entry must change in the child, and when its driver has ended. All zero
+ * at first. */
 typedef struct kdl_fork_link {
   struct kdl_fork_link *next, *previous;
   bool is_added;
+  const kdl_driver *driver; /* as of the kernel's runtime */
   void (*disable)(struct kdl_fork_link *link);
 } kdl_fork_link;
 
 /* Once added it stays; removing what was not added does nothing. */
 void kdl_fork_add(kdl_fork_link *link);
 void kdl_fork_remove(kdl_fork_link *link);
+
+/* Disables what is of a driver that has ended. */
+void kdl_fork_disable(const kdl_driver *driver);
 
 /* Records that `device`, which was "opened" or "found" before, cannot be used after a fork; returns
  * KDL_DEVICE. */

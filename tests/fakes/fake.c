@@ -59,8 +59,16 @@ void fake_call(const char *function) {
 
 int fake_loaded_by, fake_started_by;
 
+/* As drivers in C++ end, by what they registered while they were loaded. */
+static atomic_bool has_ended;
+
+static void end(void) {
+  has_ended = true;
+}
+
 __attribute__((constructor)) static void open_slowly(void) {
   fake_loaded_by = gettid();
+  atexit(end);
   const char *text = getenv("KDL_FAKE_OPEN_MS");
   int delay = text ? (int)strtol(text, NULL, 10) : 0;
   if (delay)
@@ -131,6 +139,10 @@ int fake_fault(const char *function) {
 
 int fake_enter(const char *function) {
   fake_call(function);
+  if (has_ended) { /* where ROCm's dies of SIGSEGV */
+    fprintf(stderr, "%s: called when the driver had ended\n", function);
+    abort();
+  }
   return fake_fault(function);
 }
 

@@ -343,9 +343,16 @@ def test_closing(s):
             if said or "2 stream" not in left:
                 fail(f"{backend} {age}: left open: {said}, {left}")
             # It may be given back behind libkdl's handler; the device's own queue stays then.
-            said, left = alive("late", trace=None)
+            said, left = alive("between", trace=None)
             if said or "1 stream" not in left:
                 fail(f"{backend} {age}: closed late: {said}, {left}")
+            # The driver has ended: it is not called any more, and everything stays.
+            said, left = alive("late", trace=None)
+            if said or "2 stream" not in left:
+                fail(f"{backend} {age}: closed behind the driver's end: {said}, {left}")
+            said, left = alive("launch_late", trace=None)
+            if not re.fullmatch(rf"late: {backend}.*: its driver has ended: the process is ending\n", said):
+                fail(f"{backend} {age}: launched behind the driver's end: {said}, {left}")
             said, left = alive("ask_late", trace=None)
             if not re.fullmatch(rf"late: kdl_alloc: 64 bytes: {backend}.*: it was closed: the process is ending\n", said) or left:
                 fail(f"{backend} {age}: asked late: {said}, {left}")

@@ -11,6 +11,7 @@
 #include <kdl/kdl.h>
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,25 @@ static void give_back_late(void) {
   give_back(left);
 }
 
+/* And between the two, where its driver is still there. */
+static void find_first(void) {
+  kdl_device *device;
+  must(kdl_device_find(device_text, &device));
+  atexit(give_back_late);
+}
+
+static void launch_late(void) {
+  kdl_device *device;
+  kdl_kernel *kernel;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  void *none = NULL;
+  must(kdl_device_find(device_text, &device));
+  kdl_status status = kdl_sym(left.lib, device, kernel_name, NULL, &kernel);
+  if (status == KDL_OK)
+    status = kdl_launch(kernel, left.queue, &desc, KDL_ARGS(&none));
+  fprintf(stderr, "late: %s\n", status == KDL_OK ? "worked" : kdl_error_message());
+}
+
 static void ask_late(void) {
   kdl_device *device;
   kdl_buffer buffer;
@@ -126,9 +146,17 @@ int main(int argc, char **argv) {
     return 0;
   if (strcmp(mode, "late") == 0)
     atexit(give_back_late);
+  if (strcmp(mode, "between") == 0)
+    find_first();
   if (strcmp(mode, "ask_late") == 0)
     atexit(ask_late);
-  if (strcmp(mode, "leave") == 0 || strcmp(mode, "late") == 0)
+  if (strcmp(mode, "launch_late") == 0)
+    atexit(launch_late);
+  static const char *const holding[] = {"leave", "late", "between", "launch_late"};
+  bool holds = false;
+  for (size_t i = 0; i < sizeof holding / sizeof *holding; ++i)
+    holds |= strcmp(mode, holding[i]) == 0;
+  if (holds)
     left = use();
   else if (strcmp(mode, "threads") == 0)
     work_in_threads();

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* RTLD_NODELETE keeps the library should other code close it; RTLD_LOCAL keeps its symbols from
  * the program's. */
@@ -150,6 +151,32 @@ bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
   }
   kdl_work_end(&driver->opening);
   return opened;
+}
+
+/* Handlers of exit run in the opposite order, and are given nothing: each is of the driver that was
+ * watched last among those that are left. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_driver *watched;
+static void (*tell_end)(const kdl_driver *driver);
+
+static void end_last(void) {
+  kdl_lock(&watch_lock);
+  kdl_driver *driver = watched;
+  watched = driver->watched_before;
+  atomic_store(&driver->has_ended, true);
+  kdl_unlock(&watch_lock);
+  tell_end(driver);
+}
+
+void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver)) {
+  kdl_lock(&watch_lock);
+  if (!driver->is_watched && atexit(end_last) == 0) {
+    driver->is_watched = true;
+    driver->watched_before = watched;
+    watched = driver;
+    tell_end = ended;
+  }
+  kdl_unlock(&watch_lock);
 }
 
 bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report) {

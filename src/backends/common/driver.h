@@ -91,6 +91,9 @@ typedef struct kdl_driver {
   bool is_complete;   /* with the entry points of launching */
   bool is_ready;      /* for launching */
   atomic_bool is_started;
+  struct kdl_driver *watched_before; /* see kdl_driver_watch_end */
+  bool is_watched;
+  atomic_bool has_ended;
 } kdl_driver;
 
 /* Opens the first of the libraries that is there and looks up what listing devices takes, unless
@@ -103,6 +106,11 @@ typedef struct kdl_driver {
  * is opened anew. */
 bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
                      kdl_driver_report *report);
+
+/* To be called before a driver is opened: `has_ended` becomes true, and `ended` is called, when
+ * what the driver registers (atexit) while it is loaded and used has run at the end of the process.
+ * From then on it must not be called: ROCm's HIP runtime crashes. The first call counts. */
+void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver));
 
 /* Looks up what launching takes, of a driver that is open, unless that is done. */
 bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report);

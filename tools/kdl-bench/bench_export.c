@@ -47,8 +47,7 @@ static void begin_event(cli_json *json, const char *phase, const char *name, uns
 
 static void name_row(cli_json *json, unsigned row, const char *name, size_t length) {
   begin_event(json, "M", "thread_name", row);
-  cli_json_key(json, "args");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "args");
   cli_json_put_bytes(json, "name", (kdl_string){name, length});
   cli_json_end_object(json);
   cli_json_end_object(json);
@@ -58,8 +57,7 @@ static void add_span(cli_json *json, unsigned row, const bench_figure *figure, d
   begin_event(json, "X", strrchr(figure->name, '/') + 1, row);
   cli_json_put_real(json, "ts", start / 1e3, 3);
   cli_json_put_real(json, "dur", figure->median > 0 ? figure->median / 1e3 : 0, 3);
-  cli_json_key(json, "args");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "args");
   const struct {
     const char *key;
     double value;
@@ -103,12 +101,10 @@ void cli_bench_write_trace(const bench_results *results, const char *command, FI
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "displayTimeUnit", "ns");
-  cli_json_key(&json, "otherData");
-  cli_json_begin_object(&json);
+  cli_json_put_object(&json, "otherData");
   cli_json_put_text(&json, "command", command);
   cli_json_end_object(&json);
-  cli_json_key(&json, "traceEvents");
-  cli_json_begin_array(&json);
+  cli_json_put_array(&json, "traceEvents");
   unsigned row = 0;
   for (size_t i = 0; i < results->figure_count; ++i) {
     const char *name = results->figures[i].name;
@@ -140,20 +136,17 @@ void cli_bench_write_lnt(const bench_results *results, const char *command, FILE
   cli_json json = {.file = file};
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "format_version", "2");
-  cli_json_key(&json, "machine");
-  cli_json_begin_object(&json);
+  cli_json_put_object(&json, "machine");
   for (size_t i = 0; i < sizeof about / sizeof *about; ++i) {
     cli_json_put_text(&json, about[i].key, about[i].text);
   }
   cli_json_end_object(&json);
-  cli_json_key(&json, "run");
-  cli_json_begin_object(&json);
+  cli_json_put_object(&json, "run");
   for (size_t i = 0; i < sizeof run / sizeof *run; ++i) {
     cli_json_put_text(&json, run[i].key, run[i].text);
   }
   cli_json_end_object(&json);
-  cli_json_key(&json, "tests");
-  cli_json_begin_array(&json);
+  cli_json_put_array(&json, "tests");
   for (size_t i = 0; i < results->figure_count; ++i) {
     char name[BENCH_NAME + 8];
     snprintf(name, sizeof name, "kdl/%s", results->figures[i].name);

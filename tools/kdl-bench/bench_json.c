@@ -7,6 +7,7 @@
 #include "cli/input.h"
 #include "cli/json.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char schema[] = "kdl-bench-1";
@@ -16,35 +17,22 @@ static const char schema[] = "kdl-bench-1";
 
 /* Texts that the system may not tell. */
 static void put_known(cli_json *json, const char *key, const char *text) {
-  cli_json_key(json, key);
-  if (*text)
-    cli_json_text(json, text);
-  else
-    cli_json_null(json);
+  cli_json_put_text(json, key, *text ? text : NULL);
 }
 
 static void write_machine(cli_json *json, const bench_machine *machine) {
-  cli_json_key(json, "machine");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "machine");
   cli_json_put_text(json, "host", machine->host);
   put_known(json, "cpu", machine->cpu);
   cli_json_put_number(json, "cpus", machine->cpus);
   cli_json_put_bool(json, "virtual", machine->is_virtual);
   cli_json_put_text(json, "kernel", machine->kernel);
-  cli_json_key(json, "pinned");
-  if (machine->pinned < 0)
-    cli_json_null(json);
-  else
-    cli_json_number(json, (uint64_t)machine->pinned);
+  cli_json_put_known(json, "pinned", machine->pinned >= 0, (uint64_t)machine->pinned);
   put_known(json, "governor", machine->governor);
   cli_json_put_real(json, "mhz", machine->mhz, 0);
   cli_json_put_real(json, "load", machine->load, 2);
   cli_json_put_real(json, "noise", machine->noise, 4);
-  cli_json_key(json, "others");
-  if (machine->others < 0)
-    cli_json_null(json);
-  else
-    cli_json_real(json, machine->others, 4);
+  cli_json_put_real(json, "others", machine->others < 0 ? NAN : machine->others, 4);
   cli_json_put_real(json, "timer_ns", machine->timer_ns, 2);
   cli_json_put_real(json, "step_ns", machine->step_ns, 1);
   cli_json_end_object(json);
@@ -95,8 +83,7 @@ static void write_curve(cli_json *json, const bench_results *results, const benc
   cli_json_put_text(json, "parameter", curve->parameter);
   cli_json_put_real(json, "exponent", curve->growth.exponent, 4);
   cli_json_put_real(json, "at_one", curve->growth.at_one, 3);
-  cli_json_key(json, "points");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "points");
   for (size_t i = 0; i < curve->count; ++i) {
     cli_json_begin_object(json);
     cli_json_put_real(json, "at", curve->at[i], 0);
@@ -117,14 +104,12 @@ void cli_bench_write_json(const bench_results *results, const char *command, FIL
   cli_json_put_text(&json, "date", results->machine.date);
   cli_json_put_bool(&json, "complete", !results->interrupted);
   write_machine(&json, &results->machine);
-  cli_json_key(&json, "notes");
-  cli_json_begin_object(&json);
+  cli_json_put_object(&json, "notes");
   for (size_t i = 0; i < results->note_count; ++i)
     cli_json_put_text(&json, results->notes[i].key, results->notes[i].text);
   cli_json_end_object(&json);
 #define WRITE_ALL(member, call)                                                                    \
-  cli_json_key(&json, #member "s");                                                                \
-  cli_json_begin_array(&json);                                                                     \
+  cli_json_put_array(&json, #member "s");                                                          \
   for (size_t i = 0; i < results->member##_count; ++i)                                             \
     call;                                                                                          \
   cli_json_end_array(&json)
@@ -133,8 +118,7 @@ void cli_bench_write_json(const bench_results *results, const char *command, FIL
   WRITE_ALL(check, write_check(&json, &results->checks[i]));
   WRITE_ALL(curve, write_curve(&json, results, &results->curves[i]));
 #undef WRITE_ALL
-  cli_json_key(&json, "skipped");
-  cli_json_begin_array(&json);
+  cli_json_put_array(&json, "skipped");
   for (size_t i = 0; i < results->skip_count; ++i) {
     cli_json_begin_object(&json);
     cli_json_put_text(&json, "what", results->skips[i].what);

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 static void words(cli_json *json, const char *key, const ld_words *list) {
-  cli_json_key(json, key);
-  cli_json_begin_array(json);
+  cli_json_put_array(json, key);
   for (size_t i = 0; i < list->count; ++i)
     cli_json_text(json, list->items[i]);
   cli_json_end_array(json);
@@ -20,8 +19,7 @@ static void linker_itself(cli_json *json) {
   char llvm[32], build[96];
   ld_version_llvm(llvm, sizeof llvm);
   ld_version_build(build, sizeof build);
-  cli_json_key(json, "linker");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "linker");
   cli_json_put_text(json, "version", kdl_version());
   cli_json_put_text(json, "llvm", llvm);
   cli_json_put_text(json, "build", build);
@@ -41,8 +39,7 @@ static void candidate(cli_json *json, const ld_candidate *its) {
   cli_json_put_bytes(json, "features", features ? *features : none);
   cli_json_put_bytes(json, "tag", tag ? *tag : none);
   cli_json_put_bool(json, "chosen", its->is_chosen);
-  cli_json_key(json, "reasons");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "reasons");
   for (size_t i = 0; i < its->explanation.reason_count; ++i) {
     cli_json_begin_object(json);
     cli_json_put_text(json, "code", its->explanation.reasons[i].code);
@@ -55,31 +52,27 @@ static void candidate(cli_json *json, const ld_candidate *its) {
 }
 
 static void microkernels(cli_json *json, const ld_linker *linker) {
-  cli_json_key(json, "microkernels");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "microkernels");
   for (size_t i = 0; i < linker->choice_count; ++i) {
     const ld_choice *choice = &linker->choices[i];
     cli_json_begin_object(json);
     cli_json_put_bytes(json, "symbol", choice->symbol);
     cli_json_put_number(json, "calls", choice->calls);
-    cli_json_key(json, "candidates");
-    cli_json_begin_array(json);
+    cli_json_put_array(json, "candidates");
     for (size_t c = 0; c < choice->count; ++c)
       candidate(json, &choice->candidates[c]);
     cli_json_end_array(json);
     cli_json_end_object(json);
   }
   cli_json_end_array(json);
-  cli_json_key(json, "calls");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "calls");
   cli_json_put_number(json, "before", linker->calls_before);
   cli_json_put_number(json, "after", linker->calls_after);
   cli_json_end_object(json);
 }
 
 static void constants(cli_json *json, const ld_constants *bound) {
-  cli_json_key(json, "constants");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "constants");
   for (size_t i = 0; i < bound->count; ++i) {
     cli_json_begin_object(json);
     cli_json_put_text(json, "name", bound->items[i].name);
@@ -92,8 +85,7 @@ static void constants(cli_json *json, const ld_constants *bound) {
 }
 
 static void output_made(cli_json *json, const ld_linker *linker, const ld_output *output) {
-  cli_json_key(json, "output");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "output");
   cli_json_put_text(json, "kind", output->kind);
   cli_json_put_text(json, "triple", linker->target.triple);
   cli_json_put_text(json, "arch", linker->target.arch);
@@ -109,8 +101,7 @@ static void times(cli_json *json, const ld_stages *stages) {
       [LD_STAGE_OPTIMISE] = "optimise", [LD_STAGE_COMPILE] = "compile",
       [LD_STAGE_PROGRAM] = "program",   [LD_STAGE_WRITE] = "write",
   };
-  cli_json_key(json, "microseconds");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "microseconds");
   for (size_t i = 0; i < LD_STAGE_COUNT; ++i)
     cli_json_put_number(json, names[i], stages->microseconds[i]);
   cli_json_end_object(json);

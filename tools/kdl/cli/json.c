@@ -123,9 +123,30 @@ void cli_json_null(cli_json *json) {
   fputs("null", json->file);
 }
 
+void cli_json_put_object(cli_json *json, const char *key) {
+  cli_json_key(json, key);
+  cli_json_begin_object(json);
+}
+
+void cli_json_put_array(cli_json *json, const char *key) {
+  cli_json_key(json, key);
+  cli_json_begin_array(json);
+}
+
 void cli_json_put_text(cli_json *json, const char *key, const char *text) {
   cli_json_key(json, key);
-  cli_json_text(json, text);
+  if (text)
+    cli_json_text(json, text);
+  else
+    cli_json_null(json);
+}
+
+void cli_json_put_known(cli_json *json, const char *key, bool is_known, uint64_t number) {
+  cli_json_key(json, key);
+  if (is_known)
+    cli_json_number(json, number);
+  else
+    cli_json_null(json);
 }
 
 void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes) {

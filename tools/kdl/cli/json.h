@@ -35,10 +35,14 @@ void cli_json_real(cli_json *json, double real, int digits);
 void cli_json_bool(cli_json *json, bool value);
 void cli_json_null(cli_json *json);
 
-/* A member: its key and its value. */
+/* A member: its key, and its value or how that begins. A text that is NULL is null. */
+void cli_json_put_object(cli_json *json, const char *key);
+void cli_json_put_array(cli_json *json, const char *key);
 void cli_json_put_text(cli_json *json, const char *key, const char *text);
 void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes);
 void cli_json_put_number(cli_json *json, const char *key, uint64_t number);
+void cli_json_put_known(cli_json *json, const char *key, bool is_known,
+                        uint64_t number); /* or null */
 void cli_json_put_real(cli_json *json, const char *key, double real, int digits);
 void cli_json_put_bool(cli_json *json, const char *key, bool value);
 

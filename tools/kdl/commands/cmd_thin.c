@@ -104,8 +104,7 @@ static kdl_status print_json(const thinning *work, const char *output) {
   cli_json_begin_object(&json);
   cli_json_put_text(&json, "file", work->input->name);
   cli_json_put_text(&json, "output", output);
-  cli_json_key(&json, "images");
-  cli_json_begin_array(&json);
+  cli_json_put_array(&json, "images");
   for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i)
     put_image(&json, work, i);
   cli_json_end_array(&json);

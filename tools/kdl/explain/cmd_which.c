@@ -35,11 +35,7 @@ static kdl_status print_json(const cli_question *question, const kdl_choice *cho
   if (choice) {
     cli_json_put_text(&json, "device", choice->device);
   }
-  cli_json_key(&json, "image");
-  if (choice)
-    cli_json_number(&json, choice->image);
-  else
-    cli_json_null(&json);
+  cli_json_put_known(&json, "image", choice, choice ? choice->image : 0);
   if (choice) {
     cli_json_put_text(&json, "image_kind", kdl_image_kind_name(choice->kind));
     cli_json_put_bytes(&json, "triple", image.triple);

@@ -5,8 +5,7 @@
 #include <stdio.h>
 
 static void put_reasons(cli_json *json, const kdl_verdict *verdict) {
-  cli_json_key(json, "reasons");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "reasons");
   for (size_t i = 0; i < verdict->reason_count; ++i) {
     char reason[1024];
     snprintf(reason, sizeof reason, "%s: %s", verdict->reasons[i].code, verdict->reasons[i].words);
@@ -16,8 +15,7 @@ static void put_reasons(cli_json *json, const kdl_verdict *verdict) {
 }
 
 static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
-  cli_json_key(json, "fixes");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "fixes");
   for (size_t i = 0; i < verdict->reason_count; ++i) {
     if (verdict->reasons[i].fix[0])
       cli_json_text(json, verdict->reasons[i].fix);
@@ -43,14 +41,6 @@ static void put_image(cli_json *json, const cli_question *question, const kdl_ve
   cli_json_end_object(json);
 }
 
-static void put_kernel(cli_json *json, const char *kernel) {
-  cli_json_key(json, "kernel");
-  if (kernel)
-    cli_json_text(json, kernel);
-  else
-    cli_json_null(json);
-}
-
 static void put_coverage(cli_json *json, const cli_question *question,
                          const kdl_coverage *coverage) {
   cli_json_key(json, "coverage");
@@ -68,14 +58,9 @@ static void put_coverage(cli_json *json, const cli_question *question,
 }
 
 static void put_answer(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
-  cli_json_key(json, "chosen");
-  if (ranking->chosen)
-    cli_json_number(json, ranking->chosen->image);
-  else
-    cli_json_null(json);
+  cli_json_put_known(json, "chosen", ranking->chosen, ranking->chosen ? ranking->chosen->image : 0);
   put_coverage(json, question, &ranking->coverage);
-  cli_json_key(json, "images");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "images");
   for (size_t i = 0; i < ranking->count; ++i)
     put_image(json, question, &ranking->items[i]);
   cli_json_end_array(json);
@@ -83,7 +68,7 @@ static void put_answer(cli_json *json, const cli_question *question, const cli_r
 
 void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
   cli_json_begin_object(json);
-  put_kernel(json, question->kernel);
+  cli_json_put_text(json, "kernel", question->kernel);
   cli_json_put_text(json, "device", ranking->device);
   cli_json_put_text(json, "policy", kdl_policy_name(question->opts.policy));
   put_answer(json, question, ranking);
@@ -96,10 +81,9 @@ kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devic
   cli_json json = {.file = stdout};
   kdl_status status = KDL_OK;
   cli_json_begin_object(&json);
-  put_kernel(&json, question->kernel);
+  cli_json_put_text(&json, "kernel", question->kernel);
   cli_json_put_text(&json, "policy", kdl_policy_name(question->opts.policy));
-  cli_json_key(&json, "devices");
-  cli_json_begin_array(&json);
+  cli_json_put_array(&json, "devices");
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
     cli_ranking ranking;
     status = cli_ranking_make(question, devices->items[i].device, &ranking);

@@ -110,8 +110,7 @@ static void put_candidate(cli_json *json, const kdl_link_candidate *its) {
   cli_json_put_text(json, "arch", its->arch);
   cli_json_put_text(json, "tag", its->tag);
   cli_json_put_bool(json, "chosen", its->chosen);
-  cli_json_key(json, "reasons");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "reasons");
   snprintf(reason, sizeof reason, "%s: %s", its->code, its->words);
   if (its->words[0])
     cli_json_text(json, reason);
@@ -127,17 +126,14 @@ void cli_explain_link_json(cli_json *json, const cli_question *question,
   cli_link_result result;
   char refusal[2048];
   choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
-  cli_json_key(json, "linked");
-  cli_json_begin_object(json);
+  cli_json_put_object(json, "linked");
   cli_json_put_text(json, "error", refusal);
-  cli_json_key(json, "microkernels");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "microkernels");
   for (size_t i = 0; i < result.report.ukernel_count; ++i) {
     const kdl_link_ukernel *ukernel = &result.report.ukernels[i];
     cli_json_begin_object(json);
     cli_json_put_text(json, "symbol", ukernel->symbol);
-    cli_json_key(json, "candidates");
-    cli_json_begin_array(json);
+    cli_json_put_array(json, "candidates");
     for (size_t c = 0; c < ukernel->count; ++c)
       put_candidate(json, &ukernel->candidates[c]);
     cli_json_end_array(json);

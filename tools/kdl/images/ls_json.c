@@ -62,8 +62,7 @@ static int put_kernel(void *json, const kdl_string *name) {
 
 /* Lack of memory ends the listing: it says nothing of the file. */
 static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image) {
-  cli_json_key(json, "kernels");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "kernels");
   kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
   cli_json_end_array(json);
   if (status != KDL_OK && !cli_image_kind_is_container(image->kind)) {
@@ -80,11 +79,7 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
   char room[CLI_KIND_ROOM];
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", image.index);
-  cli_json_key(json, "parent");
-  if (image.parent == KDL_NO_PARENT)
-    cli_json_null(json);
-  else
-    cli_json_number(json, image.parent);
+  cli_json_put_known(json, "parent", image.parent != KDL_NO_PARENT, image.parent);
   cli_json_put_number(json, "module", image.module);
   if (image.problem.length) {
     cli_json_put_bytes(json, "problem", image.problem);
@@ -111,8 +106,7 @@ kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, 
   kdl_status status = KDL_OK;
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", path);
-  cli_json_key(json, "images");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "images");
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
     status = put_image(json, lib, i, kernels);
   cli_json_end_array(json);

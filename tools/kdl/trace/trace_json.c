@@ -16,8 +16,7 @@ static void put_sum(cli_json *json, const cli_trace_sum *sum) {
 }
 
 static void put_layers(cli_json *json, const cli_trace *trace, const cli_trace_sums *sums) {
-  cli_json_key(json, "layers");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "layers");
   for (size_t i = 0; i < sums->layer_count; ++i) {
     const cli_trace_layer *layer = &sums->layers[i];
     cli_json_begin_object(json);
@@ -32,26 +31,20 @@ static void put_layers(cli_json *json, const cli_trace *trace, const cli_trace_s
 }
 
 static void put_part(cli_json *json, const char *key, const cli_trace_sum *sum) {
-  cli_json_key(json, key);
-  cli_json_begin_object(json);
+  cli_json_put_object(json, key);
   put_sum(json, sum);
   cli_json_end_object(json);
 }
 
 static void put_kernels(cli_json *json, const cli_trace *trace, const cli_trace_sums *sums) {
-  cli_json_key(json, "kernels");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "kernels");
   for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
     cli_json_begin_object(json);
     cli_json_put_text(json, "name", cli_trace_word(trace, kernel->name));
     cli_json_put_text(json, "device", cli_trace_word(trace, kernel->device));
     cli_json_put_text(json, "target", cli_trace_word(trace, kernel->target));
-    cli_json_key(json, "image");
-    if (kernel->image < 0)
-      cli_json_null(json);
-    else
-      cli_json_number(json, (uint64_t)kernel->image);
+    cli_json_put_known(json, "image", kernel->image >= 0, (uint64_t)kernel->image);
     put_part(json, "launches", &kernel->launches);
     put_part(json, "on_device", &kernel->on_device);
     cli_json_end_object(json);
@@ -60,8 +53,7 @@ static void put_kernels(cli_json *json, const cli_trace *trace, const cli_trace_
 }
 
 static void put_devices(cli_json *json, const cli_trace *trace, const cli_trace_sums *sums) {
-  cli_json_key(json, "devices");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "devices");
   for (size_t i = 0; i < sums->device_count; ++i) {
     const cli_trace_device *device = &sums->devices[i];
     cli_json_begin_object(json);
@@ -81,17 +73,12 @@ static void put_devices(cli_json *json, const cli_trace *trace, const cli_trace_
 
 /* A list in which parents come first, named by their places. */
 static void put_frames(cli_json *json, const cli_trace *trace, const cli_trace_sums *sums) {
-  cli_json_key(json, "frames");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "frames");
   for (size_t i = 0; i < sums->frame_count; ++i) {
     const cli_trace_frame *frame = &sums->frames[i];
     cli_json_begin_object(json);
     cli_json_put_text(json, "name", cli_trace_word(trace, i ? frame->name : trace->process_name));
-    cli_json_key(json, "parent");
-    if (i)
-      cli_json_number(json, frame->parent);
-    else
-      cli_json_null(json);
+    cli_json_put_known(json, "parent", i != 0, frame->parent);
     put_real(json, "own", frame->own);
     cli_json_put_number(json, "count", frame->count);
     cli_json_end_object(json);

@@ -265,8 +265,7 @@ static kdl_status check_json(cli_verification *verify) {
   cli_json *json = verify->json;
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", verify->input->name);
-  cli_json_key(json, "findings");
-  cli_json_begin_array(json);
+  cli_json_put_array(json, "findings");
   kdl_status status = check_all(verify);
   cli_json_end_array(json);
   cli_json_put_number(json, "images", verify->count);

@@ -18,27 +18,36 @@ typedef struct {
   uint16_t llvm_number; /* LLVM's object::ImageKind */
   kdl_target_reader *read_target;
   kdl_kernel_reader *read_kernels;
-  const char *no_reader; /* why a reader is missing */
+  kdl_params_reader *read_params;     /* NULL: the kind does not tell */
+  kdl_geometry_reader *read_geometry; /* likewise */
+  const char *no_reader;              /* why the first two are missing */
 } kind_row;
 
 static const char is_container[] = "it is a container: its images tell, not itself";
 
 static const kind_row kinds[] = {
-    [KDL_IMAGE_UNKNOWN] = {"unknown", 0, NULL, NULL, "its format is not known"},
-    [KDL_IMAGE_OBJECT] = {"object", 1, kdl_host_elf_read_target, kdl_host_elf_read_kernels, NULL},
+    [KDL_IMAGE_UNKNOWN] = {"unknown", .no_reader = "its format is not known"},
+    [KDL_IMAGE_OBJECT] = {"object", 1, kdl_host_elf_read_target, kdl_host_elf_read_kernels,
+                          .read_geometry = kdl_host_elf_read_geometry},
     [KDL_IMAGE_BITCODE] = {"bitcode", 2, kdl_llvm_bitcode_read_target,
-                           kdl_llvm_bitcode_read_kernels, NULL},
-    [KDL_IMAGE_CUBIN] = {"cubin", 3, kdl_cubin_read_target, kdl_cubin_read_kernels, NULL},
-    [KDL_IMAGE_PTX] = {"ptx", 5, kdl_ptx_read_target, kdl_ptx_read_kernels, NULL},
-    [KDL_IMAGE_LTOIR] = {"ltoir", 0, NULL, NULL,
-                         "NVIDIA documents no way to read its link-time IR but nvJitLink"},
-    [KDL_IMAGE_HSACO] = {"hsaco", 1, kdl_amdgpu_read_target, kdl_amdgpu_read_kernels, NULL},
-    [KDL_IMAGE_SPIRV] = {"spirv", 6, kdl_spirv_read_target, kdl_spirv_read_kernels, NULL},
-    [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels, NULL},
-    [KDL_IMAGE_FATBIN] = {"fatbin", 4, NULL, NULL, is_container},
-    [KDL_IMAGE_BUNDLE] = {"bundle", 0, NULL, NULL, is_container},
-    [KDL_IMAGE_OFFLOAD] = {"offload", 0, NULL, NULL, is_container},
-    [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels, NULL},
+                           kdl_llvm_bitcode_read_kernels},
+    [KDL_IMAGE_CUBIN] = {"cubin", 3, kdl_cubin_read_target, kdl_cubin_read_kernels,
+                         kdl_cubin_read_params},
+    [KDL_IMAGE_PTX] = {"ptx", 5, kdl_ptx_read_target, kdl_ptx_read_kernels, kdl_ptx_read_params},
+    [KDL_IMAGE_LTOIR] = {"ltoir",
+                         .no_reader =
+                             "NVIDIA documents no way to read its link-time IR but nvJitLink"},
+    [KDL_IMAGE_HSACO] = {"hsaco", 1, kdl_amdgpu_read_target, kdl_amdgpu_read_kernels,
+                         kdl_amdgpu_read_params, kdl_amdgpu_read_geometry},
+    [KDL_IMAGE_SPIRV] = {"spirv", 6, kdl_spirv_read_target, kdl_spirv_read_kernels,
+                         kdl_spirv_read_params, kdl_spirv_read_geometry},
+    [KDL_IMAGE_ZEBIN] = {"zebin", 1, kdl_zebin_read_target, kdl_zebin_read_kernels,
+                         kdl_zebin_read_params, kdl_zebin_read_geometry},
+    [KDL_IMAGE_FATBIN] = {"fatbin", 4, .no_reader = is_container},
+    [KDL_IMAGE_BUNDLE] = {"bundle", .no_reader = is_container},
+    [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = is_container},
+    [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels,
+                      kdl_opencl_c_read_params},
 };
 
 static const kind_row *row_of(kdl_image_kind kind) {
@@ -178,4 +187,52 @@ kdl_status kdl_image_read_kernels(kdl_image_kind kind, const void *data, size_t 
                     "times as long as the image, expected names that lie apart",
                     names_per_image);
   return status;
+}
+
+bool kdl_image_has_geometry(kdl_image_kind kind) {
+  return row_of(kind)->read_geometry != NULL;
+}
+
+kdl_image_geometry kdl_image_read_geometry(kdl_image_kind kind, const void *data, size_t size,
+                                           kdl_string kernel) {
+  kdl_image_geometry geometry = {{0}, {0}};
+  if (kdl_image_has_geometry(kind))
+    row_of(kind)->read_geometry(data, size, kernel, &geometry);
+  return geometry;
+}
+
+typedef struct {
+  kdl_visit_param *visit;
+  void *user;
+  uint32_t count;
+  bool too_many;
+} numbering;
+
+static int visit_numbered(void *user, const kdl_image_param *param) {
+  numbering *n = user;
+  kdl_image_param numbered = *param;
+  numbered.index = n->count++;
+  n->too_many = numbered.index == KDL_IMAGE_PARAM_LIMIT;
+  return n->too_many || n->visit(n->user, &numbered);
+}
+
+kdl_status kdl_too_many_params(void) {
+  return kdl_fail(KDL_UNSUPPORTED, "found more than %d parameters, expected at most that",
+                  KDL_IMAGE_PARAM_LIMIT);
+}
+
+kdl_status kdl_no_such_kernel(kdl_string kernel) {
+  return kdl_fail(KDL_NO_MATCH, "found no kernel \"%.*s\" in the image, expected one",
+                  kernel.length < 256 ? (int)kernel.length : 256, kernel.data);
+}
+
+kdl_status kdl_image_read_params(kdl_image_kind kind, const void *data, size_t size,
+                                 kdl_string kernel, kdl_visit_param *visit, void *user) {
+  const kind_row *row = row_of(kind);
+  if (!row->read_params)
+    return kdl_fail(KDL_UNSUPPORTED, "%s image: it does not tell its kernels' parameters",
+                    row->name);
+  numbering n = {.visit = visit, .user = user};
+  kdl_status status = row->read_params(data, size, kernel, visit_numbered, &n);
+  return status == KDL_OK && n.too_many ? kdl_too_many_params() : status;
 }

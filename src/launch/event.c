@@ -62,11 +62,11 @@ kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
 
 kdl_status kdl_event_sync(kdl_event *event) {
   kdl_status status = KDL_GIVEN(event);
+  if (status == KDL_OK)
+    status = kdl_runtime_usable(event->runtime);
   if (status != KDL_OK)
     return status;
-  const kdl_runtime *runtime = event->runtime;
-  status = kdl_runtime_usable(runtime);
-  return status == KDL_OK ? runtime->table->event_sync(runtime->handle, event->handle) : status;
+  return event->runtime->table->event_sync(event->runtime->handle, event->handle);
 }
 
 kdl_status kdl_event_query(kdl_event *event, int *out_done) {

@@ -172,13 +172,16 @@ static kdl_status check(const char *call, const kdl_queue *queue, const kdl_buff
   return status;
 }
 
+static kdl_status check_given(const char *call, const kdl_queue *queue, const kdl_buffer *buffer,
+                              uint64_t offset, const void *data, uint64_t size) {
+  if (!queue || !buffer || (size && !data))
+    return kdl_fail_null(call, !queue ? "queue" : !buffer ? "buffer" : "data");
+  return check(call, queue, buffer, offset, size);
+}
+
 kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset, const void *data,
                      uint64_t size) {
-  kdl_status status = KDL_GIVEN(queue, buffer);
-  if (status == KDL_OK && size)
-    status = KDL_GIVEN(data);
-  if (status == KDL_OK)
-    status = check("kdl_write", queue, buffer, offset, size);
+  kdl_status status = check_given("kdl_write", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
   const kdl_runtime *runtime = queue->runtime;
@@ -188,11 +191,7 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
 
 kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint64_t offset,
                     uint64_t size) {
-  kdl_status status = KDL_GIVEN(queue, buffer);
-  if (status == KDL_OK && size)
-    status = KDL_GIVEN(data);
-  if (status == KDL_OK)
-    status = check("kdl_read", queue, buffer, offset, size);
+  kdl_status status = check_given("kdl_read", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
   const kdl_runtime *runtime = queue->runtime;

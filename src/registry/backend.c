@@ -13,32 +13,6 @@
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* What backends are given                                                                      */
-
-static kdl_status fail(kdl_status status, int64_t code, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_fail_code_va(kdl_not_ok(status), code, format, args);
-  va_end(args);
-  return kdl_not_ok(status);
-}
-
-static void log_line(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  kdl_debug_va(KDL_DEBUG_LOAD, format, args);
-  va_end(args);
-}
-
-const kdl_backend_services kdl_own_services = {
-    .size = sizeof kdl_own_services,
-    .abi = KDL_BACKEND_ABI,
-    .fail = fail,
-    .log = log_line,
-    .environment = kdl_environment,
-};
-
-/* ------------------------------------------------------------------------------------------ */
 /* The registry                                                                                 */
 
 const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT] = {
@@ -146,7 +120,7 @@ static void fill_registry(void) {
     add_foreign_list(list);
   foreign_count = table_count;
   for (size_t i = 0; i < KDL_BACKEND_COUNT; ++i) {
-    const kdl_backend_table *table = kdl_built_in_open(kdl_built_ins[i], &kdl_own_services);
+    const kdl_backend_table *table = kdl_built_ins[i]->table;
     if (table && add_table(table) != KDL_OK)
       kdl_debug(KDL_DEBUG_LOAD, "built-in backend: %s", kdl_error_message());
   }

@@ -4,9 +4,7 @@
 #define KDL_REGISTRY_BACKEND_H
 
 #include "backends/common/built_in.h"
-
-/* What backends, built in or not, are given. */
-extern const kdl_backend_services kdl_own_services;
+#include "backends/common/services.h"
 
 /* Those that libkdl is built with. */
 extern const kdl_built_in *const kdl_built_ins[KDL_BACKEND_COUNT];

@@ -187,7 +187,7 @@ static inline int run_tests_of_backend(char **argv, const kdl_built_in *backend,
   if (!run_for_each_driver(argv, &result))
     return result;
   start_log();
-  driver = kdl_built_in_open(backend, &kdl_own_services);
+  driver = backend->table;
   result = _cmocka_run_group_tests("tests", tests, test_count, NULL, NULL);
   unlink(log_path);
   return result;

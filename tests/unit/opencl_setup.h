@@ -40,7 +40,7 @@ static inline kdl_status find_with(const setup *s, void *module, const char *nam
 /* Opens the backend; the device's own queue is made now, so that no test counts it. */
 static inline bool open_backend(void) {
   start_log();
-  driver = kdl_built_in_open(&kdl_built_in_opencl, &kdl_own_services);
+  driver = kdl_built_in_opencl.table;
   void *device = NULL, *own = NULL;
   kdl_backend_device desc = {.size = sizeof desc, .spec = DRIVER_SPEC};
   if (driver->device_open(&desc, &device) != KDL_OK ||

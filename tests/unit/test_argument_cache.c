@@ -54,9 +54,7 @@ static kdl_status note_failure(kdl_status status, int64_t code, const char *form
 }
 
 static const kdl_backend_services host = {.size = sizeof host, .fail = note_failure};
-static const kdl_backend_services *const host_pointer = &host;
-static const kdl_argument_setter setter = {"counting", &host_pointer, give_value, give_memory,
-                                           refused};
+static const kdl_argument_setter setter = {"counting", &host, give_value, give_memory, refused};
 
 static void assert_given(unsigned values, unsigned memories) {
   assert_int_equal(driver.values, values);

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
   int result;
   if (!run_for_each_driver(argv, &result))
     return result;
-  driver = kdl_built_in_open(&kdl_built_in_cuda, &kdl_own_services);
+  driver = kdl_built_in_cuda.table;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_driver_does_not_start),
       cmocka_unit_test(a_slow_call_is_waited_for),

@@ -112,8 +112,7 @@ static void any_missing_entry_point_of_launching(void **state) {
     kdl_discover_opts opts = {.resolver = &resolver, .backends = 1u << symbols[i].backend};
     assert_ok(kdl_discover(&opts, &found));
     assert_int_equal(found->device_count, 1);
-    const kdl_backend_table *table =
-        kdl_built_in_open(kdl_built_ins[symbols[i].backend], &kdl_own_services);
+    const kdl_backend_table *table = kdl_built_ins[symbols[i].backend]->table;
     kdl_backend_device desc = {.size = sizeof desc, .spec = "one of each"};
     snprintf(words, sizeof words, "%s: too old or damaged: it has no %s", found->reports[0].library,
              hidden_symbol);
@@ -261,7 +260,7 @@ static void a_driver_that_hangs_is_left_behind(void **state) {
   assert_ok(kdl_discover(&opts, &found));
   assert_report(found, KDL_BACKEND_HIP, KDL_DRIVER_SILENT, "no answer within 100 ms");
   kdl_discovery_free(found);
-  const kdl_backend_table *table = kdl_built_in_open(&kdl_built_in_hip, &kdl_own_services);
+  const kdl_backend_table *table = kdl_built_in_hip.table;
   kdl_backend_device desc = {.size = sizeof desc, .spec = "hip:gfx942"};
   void *device;
   clock_gettime(CLOCK_MONOTONIC, &start);

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   int result;
   if (!run_for_each_memory(argv, &result))
     return result;
-  driver = kdl_built_in_open(&kdl_built_in_opencl, &kdl_own_services);
+  driver = kdl_built_in_opencl.table;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_driver_does_not_start),
       cmocka_unit_test(a_slow_call_is_waited_for),

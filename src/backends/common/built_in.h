@@ -10,8 +10,7 @@
 
 typedef struct kdl_built_in {
   const kdl_backend_table *table;
-  const kdl_backend_services **services; /* where the backend keeps what libkdl does for it */
-  kdl_driver *driver;                    /* NULL where there is none to open */
+  kdl_driver *driver; /* NULL where there is none to open */
   /* What vendors read to limit, reorder or divide what a process sees; NULL behind the last. */
   const char *const *variables;
   /* The driver changes the environment, which others read while they start: it is opened and asked
@@ -22,13 +21,6 @@ typedef struct kdl_built_in {
   /* Adds the devices of the driver, which is open, and creates no context. Any thread. */
   void (*list)(kdl_found_list *list);
 } kdl_built_in;
-
-/* Gives the table and touches no driver. */
-static inline const kdl_backend_table *kdl_built_in_open(const kdl_built_in *backend,
-                                                         const kdl_backend_services *services) {
-  *backend->services = services;
-  return backend->table;
-}
 
 #define KDL_BACKEND_ROW(id, name, driver, example) extern const kdl_built_in kdl_built_in_##name;
 #include "device/backends.def"

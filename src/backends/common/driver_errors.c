@@ -32,9 +32,8 @@ kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t o
   char words[words_size];
   vsnprintf(call, sizeof call, format, args);
   errors->describe(error, words, sizeof words);
-  return (*errors->host)
-      ->fail(status_of(errors, error), error, "%s:%u: %s: %s", errors->backend, ordinal, call,
-             words);
+  return kdl_own_services.fail(status_of(errors, error), error, "%s:%u: %s: %s", errors->backend,
+                               ordinal, call, words);
 }
 
 kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
@@ -47,19 +46,19 @@ kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordi
 }
 
 kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal) {
-  return (*errors->host)->fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
+  return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
 }
 
 void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
                             const char *call) {
   char words[words_size];
   errors->describe(error, words, sizeof words);
-  (*errors->host)->log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
+  kdl_own_services.log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
 }
 
 kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
                                       const char *call, int error) {
   char words[words_size];
   errors->describe(error, words, sizeof words);
-  return (*errors->host)->fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
+  return kdl_own_services.fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
 }

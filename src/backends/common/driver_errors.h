@@ -6,13 +6,12 @@
 #ifndef KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
 #define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
 
-#include <kdl/backend.h>
+#include "backends/common/services.h"
 
 #include <stdarg.h>
 
 typedef struct kdl_driver_errors {
   const char *backend;
-  const kdl_backend_services *const *host;
   /* "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" */
   void (*describe)(int error, char *text, size_t size);
   /* Errors that mean KDL_NO_MEMORY and KDL_NO_MATCH, 0 behind the last; others mean KDL_DEVICE. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/load.h"
 
-kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_driver_errors *errors) {
+kdl_status kdl_backend_open_driver(kdl_driver *driver) {
   kdl_driver_report report = {0};
   if (kdl_driver_open(driver, NULL, &report) && kdl_driver_complete(driver, &report))
     return KDL_OK;
-  return (*errors->host)->fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
+  return kdl_own_services.fail(KDL_DEVICE, 0, "%s: %s", report.library, report.words);
 }
 
 kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
                             void (*ready)(const char *library)) {
-  kdl_status status = kdl_backend_open_driver(driver, errors);
+  kdl_status status = kdl_backend_open_driver(driver);
   if (status != KDL_OK)
     return status;
   const char *call;
@@ -21,7 +21,7 @@ kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
   if (!driver->is_ready && ready)
     ready(driver->opened);
   else if (!driver->is_ready)
-    (*errors->host)->log("%s: opened", driver->opened);
+    kdl_own_services.log("%s: opened", driver->opened);
   driver->is_ready = true;
   kdl_work_end(&driver->opening);
   return KDL_OK;

@@ -8,7 +8,7 @@
 
 /* Opens the driver and looks up every entry point, as far as that is not done. A failure is not
  * remembered. */
-kdl_status kdl_backend_open_driver(kdl_driver *driver, const kdl_driver_errors *errors);
+kdl_status kdl_backend_open_driver(kdl_driver *driver);
 
 /* Then initialises it. `ready` is called once, when all of it has succeeded; NULL: a line for
  * KDL_DEBUG=load says so. */

@@ -4,8 +4,6 @@
 #include "backends/common/built_in.h"
 #include "backends/cuda/objects.h"
 
-const kdl_backend_services *kdl_cuda_host;
-
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -19,7 +17,6 @@ static const kdl_backend_table table = {
 
 const kdl_built_in kdl_built_in_cuda = {
     .table = &table,
-    .services = &kdl_cuda_host,
     .driver = &kdl_cuda_driver,
     .variables = (const char *const[]){"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", NULL},
     .list = kdl_cuda_list,

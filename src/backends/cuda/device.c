@@ -67,9 +67,9 @@ kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, 
   kdl_status status = kdl_cuda_leave(&scope, kdl_cuda.context_device(&number), "cuCtxGetDevice");
   if (status != KDL_OK || number == device->number)
     return status;
-  return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
-                             "cuda:%u: the %s to be adopted is one of another device",
-                             device->ordinal, what);
+  return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                               "cuda:%u: the %s to be adopted is one of another device",
+                               device->ordinal, what);
 }
 
 /* The primary context is held until the process ends: what others keep in it outlives us. */

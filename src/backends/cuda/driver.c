@@ -65,7 +65,6 @@ static void describe(int error, char *text, size_t size) {
 
 const kdl_driver_errors kdl_cuda_errors = {
     .backend = "cuda",
-    .host = &kdl_cuda_host,
     .describe = describe,
     .no_memory = (const int[]){KDL_CUDA_ERROR_OUT_OF_MEMORY, 0},
     .no_match = (const int[]){KDL_CUDA_ERROR_NOT_FOUND, 0},
@@ -84,7 +83,7 @@ static bool has_libraries;
 static bool is_alone;
 
 static bool find_libraries(void) {
-  const char *modules = kdl_cuda_host->environment("KDL_CUDA_MODULES");
+  const char *modules = kdl_own_services.environment("KDL_CUDA_MODULES");
   bool wanted = modules ? strcmp(modules, "1") != 0 : !is_alone;
   return wanted && kdl_cuda.library_load && kdl_cuda.library_unload && kdl_cuda.library_kernel &&
          kdl_cuda.library_global && kdl_cuda.kernel_function && kdl_cuda.kernel_attribute &&
@@ -95,7 +94,8 @@ static void ready(const char *library) {
   int count = 0;
   is_alone = kdl_cuda.device_count(&count) == KDL_CUDA_SUCCESS && count == 1;
   has_libraries = find_libraries();
-  kdl_cuda_host->log("%s: code is loaded %s contexts", library, has_libraries ? "free of" : "into");
+  kdl_own_services.log("%s: code is loaded %s contexts", library,
+                       has_libraries ? "free of" : "into");
 }
 
 static int start(const char **out_call) {

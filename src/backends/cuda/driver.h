@@ -18,9 +18,6 @@ typedef struct kdl_cuda_api {
 extern kdl_cuda_api kdl_cuda;
 extern kdl_driver kdl_cuda_driver;
 
-/* What libkdl gave when it opened the backend. */
-extern const kdl_backend_services *kdl_cuda_host;
-
 /* Makes libcuda ready for launching, once. A failure is not remembered. */
 kdl_status kdl_cuda_load(void);
 

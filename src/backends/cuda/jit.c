@@ -36,15 +36,15 @@ static void add_option(kdl_cuda_jit *jit, int option, void *value) {
 }
 
 static kdl_status add_setting(kdl_cuda_jit *jit, size_t index) {
-  const char *text = kdl_cuda_host->environment(settings[index].variable);
+  const char *text = kdl_own_services.environment(settings[index].variable);
   if (!text)
     return KDL_OK;
   char *end;
   long value = strtol(text, &end, 10);
   if (*end || value < settings[index].least || value > settings[index].most)
-    return kdl_cuda_host->fail(KDL_BAD_CALL, 0, "%s: found \"%s\", expected %ld to %ld",
-                               settings[index].variable, text, settings[index].least,
-                               settings[index].most);
+    return kdl_own_services.fail(KDL_BAD_CALL, 0, "%s: found \"%s\", expected %ld to %ld",
+                                 settings[index].variable, text, settings[index].least,
+                                 settings[index].most);
   add_option(jit, settings[index].option, (void *)(intptr_t)value);
   return KDL_OK;
 }
@@ -52,7 +52,7 @@ static kdl_status add_setting(kdl_cuda_jit *jit, size_t index) {
 kdl_status kdl_cuda_jit_create(const kdl_backend_image *image, kdl_cuda_jit **out_jit) {
   kdl_cuda_jit *jit = calloc(1, sizeof *jit + image->data_size + 1);
   if (!jit)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "%s: no memory to compile it", image->name);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s: no memory to compile it", image->name);
   memcpy(jit->text, image->data, image->data_size);
   void *size = (void *)(intptr_t)(log_size - 1);
   add_option(jit, KDL_CUDA_JIT_INFO_LOG_BUFFER, jit->info);
@@ -90,5 +90,5 @@ void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size) {
 
 void kdl_cuda_jit_log(const kdl_cuda_jit *jit, const char *image) {
   if (jit && jit->info[0])
-    kdl_cuda_host->log("%s: compiled by the driver: %s", image, jit->info);
+    kdl_own_services.log("%s: compiled by the driver: %s", image, jit->info);
 }

@@ -42,8 +42,8 @@ static kdl_status find_bound(kdl_cuda_kernel *kernel, const kdl_cuda_code *code,
 }
 
 static kdl_status out_of_memory(const kdl_cuda_kernel *kernel) {
-  return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory for parameters",
-                             kernel->device->ordinal);
+  return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory for parameters",
+                               kernel->device->ordinal);
 }
 
 static int ask_param(const kdl_cuda_kernel *kernel, uint32_t index, size_t *out_offset,
@@ -137,7 +137,7 @@ kdl_status kdl_cuda_kernel_find(void *handle, void *module_handle,
   kdl_cuda_module *module = module_handle;
   kdl_cuda_kernel *kernel = malloc(sizeof *kernel);
   if (!kernel)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
   *kernel = (kdl_cuda_kernel){.device = device, .head.launch = kdl_cuda.launch};
   kdl_cuda_scope scope;
   kdl_status status = kdl_cuda_enter_relaxed(device, &scope);
@@ -208,11 +208,11 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size) 
                          KDL_CUDA_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   uint64_t limit = most > shared_unasked ? (uint64_t)most : shared_unasked;
   if (used + size > limit)
-    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
-                               "cuda:%u: %llu bytes of dynamic group memory and %llu of the "
-                               "kernel's own are more than the %llu that the device has",
-                               device->ordinal, (unsigned long long)size, (unsigned long long)used,
-                               (unsigned long long)limit);
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                                 "cuda:%u: %llu bytes of dynamic group memory and %llu of the "
+                                 "kernel's own are more than the %llu that the device has",
+                                 device->ordinal, (unsigned long long)size,
+                                 (unsigned long long)used, (unsigned long long)limit);
   status = set_attribute(kernel, KDL_CUDA_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)(limit - used));
   if (status == KDL_OK)
     atomic_store(&kernel->shared_ready, (uint32_t)(limit - used));

@@ -142,18 +142,19 @@ static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call
 static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
   if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_cuda_host->fail(KDL_UNSUPPORTED, 0,
-                               "cuda:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE "
-                               "or none",
-                               ordinal, desc->flags);
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "cuda:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE "
+        "or none",
+        ordinal, desc->flags);
   if (desc->cluster[0] && !kdl_cuda.launch_ex)
-    return kdl_cuda_host->fail(
+    return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,
         "cuda:%u: cluster launches need cuLaunchKernelEx, which drivers have "
         "from CUDA 11.6 on",
         ordinal);
   if (desc->flags && !kdl_cuda.launch_ex && !kdl_cuda.launch_cooperative)
-    return kdl_cuda_host->fail(
+    return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,
         "cuda:%u: cooperative launches need cuLaunchCooperativeKernel, which "
         "drivers have from CUDA 9 on",

@@ -85,7 +85,7 @@ kdl_status kdl_cuda_library_acquire(uint32_t ordinal, const kdl_backend_image *i
                                     kdl_cuda_code **out_code) {
   shared_library *library = join(image->data);
   if (!library)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
   pthread_mutex_lock(&library->lock);
   kdl_status status = library->code.handle ? KDL_OK : load(ordinal, image, &library->code);
   pthread_mutex_unlock(&library->lock);

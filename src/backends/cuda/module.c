@@ -37,7 +37,7 @@ static kdl_status acquire_bound(uint32_t ordinal, const kdl_backend_image *image
                                 kdl_cuda_code **out_code) {
   kdl_cuda_code *code = malloc(sizeof *code);
   if (!code)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
   *code = (kdl_cuda_code){0};
   kdl_status status = load_bound(ordinal, image, code);
   if (status != KDL_OK) {
@@ -76,13 +76,13 @@ static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *im
 kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_cuda_device *device = handle;
   if (image->kind != KDL_IMAGE_CUBIN && image->kind != KDL_IMAGE_PTX)
-    return kdl_cuda_host->fail(KDL_UNSUPPORTED, 0,
-                               "cuda:%u: found an image of kind %s, expected "
-                               "cubin or ptx",
-                               device->ordinal, kdl_image_kind_name(image->kind));
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "cuda:%u: found an image of kind %s, expected "
+                                 "cubin or ptx",
+                                 device->ordinal, kdl_image_kind_name(image->kind));
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
-    return kdl_cuda_host->fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
   *module =
       (kdl_cuda_module){.kind = image->kind, .data = image->data, .data_size = image->data_size};
   kdl_status status = load_into(device, image, module);

@@ -62,11 +62,11 @@ static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_qu
   if (status != KDL_OK)
     return status;
   if (!kdl_cuda_has_libraries())
-    return kdl_cuda_host->fail(KDL_BAD_CALL, 0,
-                               "cuda:%u: the stream to be adopted is one of another context than "
-                               "code is loaded into; adopt that context first, with "
-                               "kdl_device_adopt, or from CUDA 12 on set KDL_CUDA_MODULES=0",
-                               device->ordinal);
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                                 "cuda:%u: the stream to be adopted is one of another context than "
+                                 "code is loaded into; adopt that context first, with "
+                                 "kdl_device_adopt, or from CUDA 12 on set KDL_CUDA_MODULES=0",
+                                 device->ordinal);
   return KDL_OK;
 }
 

@@ -4,8 +4,6 @@
 #include "backends/common/built_in.h"
 #include "backends/hip/objects.h"
 
-const kdl_backend_services *kdl_hip_host;
-
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -19,7 +17,6 @@ static const kdl_backend_table table = {
 
 const kdl_built_in kdl_built_in_hip = {
     .table = &table,
-    .services = &kdl_hip_host,
     .driver = &kdl_hip_driver,
     .variables =
         (const char *const[]){"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",

@@ -100,10 +100,11 @@ static kdl_open_devices open_devices = {.errors = &kdl_hip_errors,
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
-    return kdl_hip_host->fail(KDL_BAD_CALL, 0,
-                              "hip:%u: found a context to be adopted, expected none: HIP has one a "
-                              "device, which the whole process shares",
-                              desc->ordinal);
+    return kdl_own_services.fail(
+        KDL_BAD_CALL, 0,
+        "hip:%u: found a context to be adopted, expected none: HIP has one a "
+        "device, which the whole process shares",
+        desc->ordinal);
   kdl_backend_device wanted = *desc;
   wanted.identity = NULL; /* as with CUDA */
   return kdl_open_devices_get(&open_devices, &wanted, out_device);

@@ -31,7 +31,6 @@ static void describe(int error, char *text, size_t size) {
 
 const kdl_driver_errors kdl_hip_errors = {
     .backend = "hip",
-    .host = &kdl_hip_host,
     .describe = describe,
     .no_memory = (const int[]){KDL_HIP_ERROR_OUT_OF_MEMORY, 0},
     .no_match = (const int[]){KDL_HIP_ERROR_NOT_FOUND, 0},

@@ -18,9 +18,6 @@ typedef struct kdl_hip_api {
 extern kdl_hip_api kdl_hip;
 extern kdl_driver kdl_hip_driver;
 
-/* What libkdl gave when it opened the backend. */
-extern const kdl_backend_services *kdl_hip_host;
-
 /* Makes libamdhip64 ready for launching, once. A failure is not remembered. */
 kdl_status kdl_hip_load(void);
 

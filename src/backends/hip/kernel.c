@@ -28,11 +28,12 @@ static kdl_status check_block(const kdl_hip_kernel *kernel, const kdl_kernel_req
   uint64_t items = (uint64_t)request->block[0] * request->block[1] * request->block[2];
   if (!kernel->limits.max_block || items <= kernel->limits.max_block)
     return KDL_OK;
-  return kdl_hip_host->fail(KDL_BAD_FILE, 0,
-                            "hip:%u: metadata says block=%ux%ux%u, the image was compiled for at "
-                            "most %u work-items in a group",
-                            kernel->device->ordinal, request->block[0], request->block[1],
-                            request->block[2], kernel->limits.max_block);
+  return kdl_own_services.fail(
+      KDL_BAD_FILE, 0,
+      "hip:%u: metadata says block=%ux%ux%u, the image was compiled for at "
+      "most %u work-items in a group",
+      kernel->device->ordinal, request->block[0], request->block[1], request->block[2],
+      kernel->limits.max_block);
 }
 
 /* Images that do not tell are launched as they are told. */
@@ -40,8 +41,8 @@ static kdl_status learn(kdl_hip_kernel *kernel, const kdl_hip_module *module,
                         const kdl_kernel_request *request) {
   if (!kdl_params_read(&kernel->params, module->kind, module->data, module->data_size,
                        request->name))
-    return kdl_hip_host->fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
-                              kernel->device->ordinal);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "hip:%u: no memory for parameters",
+                                 kernel->device->ordinal);
   if (module->kind == KDL_IMAGE_HSACO)
     (void)kdl_amdgpu_read_limits(module->data, module->data_size, kdl_text_of(request->name),
                                  &kernel->limits);

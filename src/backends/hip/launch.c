@@ -30,23 +30,26 @@ refused(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc, int error, co
 static kdl_status check(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
   if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0,
-                              "hip:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE or "
-                              "none",
-                              ordinal, desc->flags);
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "hip:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE or "
+        "none",
+        ordinal, desc->flags);
   if (desc->cluster[0])
-    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0,
-                              "hip:%u: found a cluster of groups, expected none: the backend has "
-                              "none",
-                              ordinal);
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "hip:%u: found a cluster of groups, expected none: the backend has "
+        "none",
+        ordinal);
   if (desc->flags && !kdl_hip.launch_cooperative)
-    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0,
-                              "hip:%u: cooperative launches need hipModuleLaunchCooperativeKernel, "
-                              "which ROCm has from 5.5 on",
-                              ordinal);
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "hip:%u: cooperative launches need hipModuleLaunchCooperativeKernel, "
+        "which ROCm has from 5.5 on",
+        ordinal);
   if (desc->flags && !kernel->device->is_cooperative)
-    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0, "hip:%u: the device has no cooperative launches",
-                              ordinal);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "hip:%u: the device has no cooperative launches", ordinal);
   return KDL_OK;
 }
 

@@ -78,9 +78,9 @@ static kdl_status prepare(const kdl_hip_device *device, const kdl_backend_image 
   if (image->kind == KDL_IMAGE_SPIRV)
     return bundle_spirv(device, module);
   if (image->kind != KDL_IMAGE_HSACO)
-    return kdl_hip_host->fail(KDL_UNSUPPORTED, 0,
-                              "hip:%u: found an image of kind %s, expected hsaco or spirv",
-                              device->ordinal, kdl_image_kind_name(image->kind));
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "hip:%u: found an image of kind %s, expected hsaco or spirv",
+                                 device->ordinal, kdl_image_kind_name(image->kind));
   kdl_status status = check_elf(device, image);
   return status == KDL_OK ? align_elf(device, module) : status;
 }

@@ -47,8 +47,8 @@ static kdl_status check_stream(const kdl_hip_device *device, void *stream) {
   if (found == (int)device->ordinal)
     return KDL_OK;
   (void)kdl_hip.last_error();
-  return kdl_hip_host->fail(KDL_BAD_CALL, 0, "hip:%u: the stream to be adopted is %s",
-                            device->ordinal, found < 0 ? "none" : "one of another device");
+  return kdl_own_services.fail(KDL_BAD_CALL, 0, "hip:%u: the stream to be adopted is %s",
+                               device->ordinal, found < 0 ? "none" : "one of another device");
 }
 
 kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {

@@ -5,13 +5,11 @@
 #include "device/cpu.h"
 #include "system/lock.h"
 
-#define KDL_IN_PROCESS_SERVICES kdl_host_services
+#define KDL_IN_PROCESS_SERVICES (&kdl_own_services)
 #include <kdl/backend_in_process.h>
 
 #include <stdbool.h>
 #include <stdio.h>
-
-const kdl_backend_services *kdl_host_services;
 
 /* A kernel of a loaded image. */
 typedef struct host_kernel {
@@ -30,7 +28,7 @@ typedef struct {
 /* It has nothing to remember; it only must not be NULL. */
 static char the_device;
 
-#define FAIL(status, ...) kdl_host_services->fail(status, 0, __VA_ARGS__)
+#define FAIL(status, ...) kdl_own_services.fail(status, 0, __VA_ARGS__)
 
 static kdl_status device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)
@@ -267,5 +265,4 @@ static void list_cpu(kdl_found_list *list) {
   kdl_found_finish(list);
 }
 
-const kdl_built_in kdl_built_in_host = {
-    .table = &table, .services = &kdl_host_services, .list = list_cpu};
+const kdl_built_in kdl_built_in_host = {.table = &table, .list = list_cpu};

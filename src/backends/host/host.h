@@ -9,13 +9,10 @@
 #ifndef KDL_BACKENDS_HOST_HOST_H
 #define KDL_BACKENDS_HOST_HOST_H
 
+#include "backends/common/services.h"
 #include "image/host/host_object.h"
 
-#include <kdl/backend.h>
 #include <kdl/host_abi.h>
-
-/* Given when the backend is opened. */
-extern const kdl_backend_services *kdl_host_services;
 
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */

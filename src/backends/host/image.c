@@ -35,7 +35,7 @@ enum { own_machine = EM_RISCV };
 enum { own_machine = EM_NONE };
 #endif
 
-#define FAIL(status, ...) kdl_host_services->fail(status, 0, __VA_ARGS__)
+#define FAIL(status, ...) kdl_own_services.fail(status, 0, __VA_ARGS__)
 
 /* ------------------------------------------------------------------------------------------ */
 /* Functions of libc and libm                                                                   */
@@ -71,7 +71,7 @@ static uint64_t address_of_import(const char *name) {
 static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd) {
   int fd = kdl_memory_file_make("kdl-image", KDL_MEMORY_FILE_CODE, source->data, source->data_size);
   if (fd < 0)
-    return kdl_host_services->fail(
+    return kdl_own_services.fail(
         KDL_IO, errno, "cannot make a file of %zu bytes in memory: %s%s", source->data_size,
         strerror(errno),
         errno == EACCES ? " (sysctl vm.memfd_noexec forbids executable memory files)" : "");
@@ -81,9 +81,9 @@ static kdl_status fill_memory_file(const kdl_backend_image *source, int *out_fd)
 
 static kdl_status no_mapping(uint64_t size) {
   int code = errno;
-  return kdl_host_services->fail(code == ENOMEM ? KDL_NO_MEMORY : KDL_IO, code,
-                                 "mmap: cannot map %" PRIu64 " bytes of the image: %s", size,
-                                 strerror(code));
+  return kdl_own_services.fail(code == ENOMEM ? KDL_NO_MEMORY : KDL_IO, code,
+                               "mmap: cannot map %" PRIu64 " bytes of the image: %s", size,
+                               strerror(code));
 }
 
 static uint64_t page_size(void) {

@@ -14,7 +14,7 @@ kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_
   (void)device;
   FILE *file = fopen(path, "re");
   if (!file)
-    return kdl_host_services->fail(KDL_IO, errno, "%s: cannot open", path);
+    return kdl_own_services.fail(KDL_IO, errno, "%s: cannot open", path);
   while (fgets(line, sizeof line, file)) {
     if (sscanf(line, "%31[^:]: %" SCNu64 " kB", key, &value) != 2)
       continue;
@@ -25,7 +25,7 @@ kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_
   }
   fclose(file);
   if (!total)
-    return kdl_host_services->fail(KDL_UNSUPPORTED, 0, "%s: found no MemTotal", path);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "%s: found no MemTotal", path);
   *out_free = available * 1024;
   *out_total = total * 1024;
   return KDL_OK;

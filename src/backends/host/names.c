@@ -35,7 +35,7 @@ kdl_status kdl_host_names_make(const kdl_host_object *object, kdl_host_names *ou
     count *= 2;
   uint32_t *slots = calloc(count, sizeof *slots);
   if (!slots)
-    return kdl_host_services->fail(KDL_NO_MEMORY, 0, "out of memory for %u names", count);
+    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "out of memory for %u names", count);
   for (uint64_t i = 1; i < object->symbol_count; ++i) {
     kdl_host_symbol symbol = kdl_host_object_symbol(object, i), found;
     kdl_host_names names = {slots, count - 1};

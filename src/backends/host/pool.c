@@ -61,13 +61,13 @@ static unsigned allowed_cpus(void) {
 }
 
 static void count_threads(void) {
-  const char *wanted = kdl_host_services->environment("KDL_HOST_THREADS");
+  const char *wanted = kdl_own_services.environment("KDL_HOST_THREADS");
   char *end = NULL;
   unsigned long value = wanted ? strtoul(wanted, &end, 10) : 0;
   thread_count = allowed_cpus();
   if (wanted && (*end || value == 0 || value > limit_threads))
-    kdl_host_services->log("KDL_HOST_THREADS: found \"%s\", expected 1 to %d; using %u", wanted,
-                           limit_threads, thread_count);
+    kdl_own_services.log("KDL_HOST_THREADS: found \"%s\", expected 1 to %d; using %u", wanted,
+                         limit_threads, thread_count);
   else if (wanted)
     thread_count = (unsigned)value;
 }
@@ -284,9 +284,9 @@ kdl_status kdl_host_run(const kdl_host_work *work) {
   bool lacks;
   void *shared = take_group_memory(work, &lacks);
   if (lacks)
-    return kdl_host_services->fail(KDL_NO_MEMORY, ENOMEM,
-                                   "out of memory for %u bytes of group memory",
-                                   (unsigned)work->shape.shared_size);
+    return kdl_own_services.fail(KDL_NO_MEMORY, ENOMEM,
+                                 "out of memory for %u bytes of group memory",
+                                 (unsigned)work->shape.shared_size);
   uint64_t first = 0, kind = kind_of(work);
   if (work->group_count == 1 || most_threads() == 1) {
     run_groups(work, 0, work->group_count, shared);

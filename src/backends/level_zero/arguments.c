@@ -19,5 +19,5 @@ static kdl_status refused(const void *device, int error, bool is_memory, size_t 
                      kernel);
 }
 
-const kdl_argument_setter kdl_ze_giver = {"level_zero", &kdl_ze_host, give_value, give_memory,
+const kdl_argument_setter kdl_ze_giver = {"level_zero", &kdl_own_services, give_value, give_memory,
                                           refused};

@@ -4,8 +4,6 @@
 #include "backends/common/built_in.h"
 #include "backends/level_zero/objects.h"
 
-const kdl_backend_services *kdl_ze_host;
-
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -17,7 +15,6 @@ static const kdl_backend_table table = {
 
 const kdl_built_in kdl_built_in_level_zero = {
     .table = &table,
-    .services = &kdl_ze_host,
     .driver = &kdl_ze_driver,
     .variables = (const char *const[]){"ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", NULL},
     .list = kdl_ze_list,

@@ -87,8 +87,8 @@ static kdl_status find_device(kdl_ze_device *device) {
   kdl_ze_walk(take_device, &s);
   if (device->handle)
     return KDL_OK;
-  return kdl_ze_host->fail(KDL_DEVICE, 0, "level_zero:%u: the drivers show no such device",
-                           device->ordinal);
+  return kdl_own_services.fail(KDL_DEVICE, 0, "level_zero:%u: the drivers show no such device",
+                               device->ordinal);
 }
 
 /* Before version 1.2 the timer's resolution was told in whole nanoseconds. */
@@ -134,9 +134,9 @@ static kdl_status choose_queue_group(kdl_ze_device *device) {
       chosen = i;
   }
   if (chosen == count)
-    return kdl_ze_host->fail(KDL_DEVICE, 0,
-                             "level_zero:%u: found no group of queues that computes, expected one",
-                             device->ordinal);
+    return kdl_own_services.fail(
+        KDL_DEVICE, 0, "level_zero:%u: found no group of queues that computes, expected one",
+        device->ordinal);
   device->queue_group = chosen;
   return KDL_OK;
 }
@@ -194,7 +194,7 @@ void *kdl_ze_device_native(void *handle, kdl_native which) {
 }
 
 bool kdl_ze_large_buffers(void) {
-  const char *asked = kdl_ze_host->environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
+  const char *asked = kdl_own_services.environment("KDL_LEVEL_ZERO_LARGE_BUFFERS");
   return asked && strcmp(asked, "1") == 0;
 }
 

@@ -50,7 +50,6 @@ static void describe(int error, char *text, size_t size) {
 
 const kdl_driver_errors kdl_ze_errors = {
     .backend = "level_zero",
-    .host = &kdl_ze_host,
     .describe = describe,
     .no_memory = (const int[]){KDL_ZE_OUT_OF_HOST_MEMORY, KDL_ZE_OUT_OF_DEVICE_MEMORY, 0},
     .no_match = (const int[]){KDL_ZE_INVALID_KERNEL_NAME, KDL_ZE_INVALID_GLOBAL_NAME, 0},

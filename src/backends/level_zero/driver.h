@@ -21,9 +21,6 @@ typedef struct kdl_ze_api {
 extern kdl_ze_api kdl_ze;
 extern kdl_driver kdl_ze_driver;
 
-/* What libkdl gave when it opened the backend. */
-extern const kdl_backend_services *kdl_ze_host;
-
 /* Makes the loader ready for launching, once. A failure is not remembered. */
 kdl_status kdl_ze_load(void);
 

@@ -121,8 +121,8 @@ kdl_status kdl_ze_event_wait(void *device, void *event, void *queue) {
 static kdl_status read_time(kdl_ze_device *device, ze_event *event, uint64_t *out_time) {
   kdl_ze_stamp *stamp = last_stamp(device, event);
   if (!stamp)
-    return kdl_ze_host->fail(KDL_BAD_CALL, 0, "level_zero:%u: found an event that was not recorded",
-                             device->ordinal);
+    return kdl_own_services.fail(
+        KDL_BAD_CALL, 0, "level_zero:%u: found an event that was not recorded", device->ordinal);
   int error = kdl_ze.event_status(stamp->event);
   *out_time = *(volatile uint64_t *)stamp->time;
   kdl_ze_stamp_drop(device, stamp);

@@ -51,19 +51,20 @@ static inline __attribute__((always_inline)) uint64_t differs(const kdl_ze_last 
 static kdl_status check(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   const kdl_ze_device *device = kernel->device;
   if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
-                             "level_zero:%u: found launch flags 0x%x, expected "
-                             "KDL_LAUNCH_COOPERATIVE or none",
-                             device->ordinal, desc->flags);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "level_zero:%u: found launch flags 0x%x, expected "
+                                 "KDL_LAUNCH_COOPERATIVE or none",
+                                 device->ordinal, desc->flags);
   if (desc->cluster[0])
-    return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
-                             "level_zero:%u: found a cluster of groups, expected none: Level Zero "
-                             "has none",
-                             device->ordinal);
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "level_zero:%u: found a cluster of groups, expected none: Level Zero "
+        "has none",
+        device->ordinal);
   if (desc->flags && !device->is_cooperative)
-    return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
-                             "level_zero:%u: the device has no queues for cooperative launches",
-                             device->ordinal);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "level_zero:%u: the device has no queues for cooperative launches",
+                                 device->ordinal);
   return KDL_OK;
 }
 

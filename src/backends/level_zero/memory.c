@@ -43,9 +43,9 @@ kdl_status kdl_ze_alloc(void *handle, uint64_t size, uint64_t *out_address) {
 kdl_status kdl_ze_free(void *handle, uint64_t address) {
   kdl_ze_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
-    return kdl_ze_host->fail(KDL_BAD_CALL, 0,
-                             "level_zero:%u: found an address that libkdl did not allocate",
-                             device->ordinal);
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
+                                 "level_zero:%u: found an address that libkdl did not allocate",
+                                 device->ordinal);
   int error = kdl_ze.free(device->context, pointer_to(address));
   return error == KDL_ZE_SUCCESS ? KDL_OK : kdl_ze_fail(device, error, "zeMemFree");
 }
@@ -114,9 +114,9 @@ kdl_status kdl_ze_copy_peer(void *from_handle, void *to_handle, void *queue, uin
       return kdl_ze_fail(to_device, error, "zeDeviceCanAccessPeer");
   }
   if (!can_reach)
-    return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
-                             "level_zero:%u: it does not reach the memory of level_zero:%u",
-                             to_device->ordinal, from_device->ordinal);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "level_zero:%u: it does not reach the memory of level_zero:%u",
+                                 to_device->ordinal, from_device->ordinal);
   return copy(queue, pointer_to(to + to_offset), pointer_to(from + from_offset), size);
 }
 

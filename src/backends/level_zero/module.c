@@ -30,7 +30,7 @@ static void take_log(const kdl_ze_device *device, void *log, char *text, size_t 
 
 /* Flags are the driver's own; KDL_LEVEL_ZERO_BUILD_FLAGS adds to them. */
 static void build_flags(char *flags, size_t size) {
-  const char *more = kdl_ze_host->environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
+  const char *more = kdl_own_services.environment("KDL_LEVEL_ZERO_BUILD_FLAGS");
   const char *large = kdl_ze_large_buffers() ? "-ze-opt-greater-than-4GB-buffer-required" : "";
   snprintf(flags, size, "%s%s%s", large, *large && more ? " " : "", more ? more : "");
 }
@@ -55,7 +55,7 @@ static kdl_status create(const kdl_ze_device *device, const kdl_backend_image *i
   if (error != KDL_ZE_SUCCESS)
     return kdl_ze_fail(device, error, "zeModuleCreate%s%s", *said ? ": " : "", said);
   if (*said)
-    kdl_ze_host->log("%s: compiled by the driver: %s", image->name, said);
+    kdl_own_services.log("%s: compiled by the driver: %s", image->name, said);
   return KDL_OK;
 }
 
@@ -77,9 +77,9 @@ static kdl_status create_aligned(const kdl_ze_device *device, const kdl_backend_
 kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void **out_module) {
   kdl_ze_device *device = handle;
   if (image->kind != KDL_IMAGE_SPIRV && image->kind != KDL_IMAGE_ZEBIN)
-    return kdl_ze_host->fail(KDL_UNSUPPORTED, 0,
-                             "level_zero:%u: found an image of kind %s, expected spirv or zebin",
-                             device->ordinal, kdl_image_kind_name(image->kind));
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0, "level_zero:%u: found an image of kind %s, expected spirv or zebin",
+        device->ordinal, kdl_image_kind_name(image->kind));
   kdl_ze_module *module = calloc(1, sizeof *module);
   if (!module)
     return kdl_ze_no_memory(device);

@@ -63,8 +63,8 @@ kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue)
 /* Adopting                                                                                     */
 
 static kdl_status refuse(const kdl_ze_device *device, const char *what) {
-  return kdl_ze_host->fail(KDL_BAD_CALL, 0, "level_zero:%u: the command list to be adopted %s",
-                           device->ordinal, what);
+  return kdl_own_services.fail(KDL_BAD_CALL, 0, "level_zero:%u: the command list to be adopted %s",
+                               device->ordinal, what);
 }
 
 /* What drivers tell of a list from version 1.9 on; older ones are believed. */
@@ -249,7 +249,7 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
 void kdl_ze_queues_drain(kdl_ze_device *device) {
   for (kdl_ze_queue *queue = device->queues; queue; queue = queue->next) {
     if (kdl_ze_queue_sync(device, queue) != KDL_OK)
-      kdl_ze_host->log("%s", "while waiting for a queue of a module that is unloaded");
+      kdl_own_services.log("%s", "while waiting for a queue of a module that is unloaded");
   }
 }
 

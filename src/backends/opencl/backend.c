@@ -4,8 +4,6 @@
 #include "backends/common/built_in.h"
 #include "backends/opencl/objects.h"
 
-const kdl_backend_services *kdl_opencl_host;
-
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
@@ -16,7 +14,6 @@ static const kdl_backend_table table = {
 
 const kdl_built_in kdl_built_in_opencl = {
     .table = &table,
-    .services = &kdl_opencl_host,
     .driver = &kdl_opencl_driver,
     .variables = (const char *const[]){"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES",
                                        "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", NULL},

@@ -89,7 +89,7 @@ static kdl_status learn_extensions(kdl_opencl_device *device) {
 static void notify(const char *words, const void *data, size_t size, void *user) {
   (void)data, (void)size;
   const kdl_opencl_device *device = user;
-  kdl_opencl_host->log("opencl:%u: the driver says: %s", device->ordinal, words);
+  kdl_own_services.log("opencl:%u: the driver says: %s", device->ordinal, words);
 }
 
 static kdl_status make_context(kdl_opencl_device *device) {
@@ -111,7 +111,7 @@ static kdl_status adopt_context(kdl_opencl_device *device) {
     while (i < size / sizeof *devices && devices[i] != device->id)
       ++i;
     if (i == size / sizeof *devices)
-      return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+      return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                    "opencl:%u: the context to be adopted is one of another device",
                                    device->ordinal);
     error = kdl_opencl.context_retain(device->adopted);
@@ -143,13 +143,13 @@ static kdl_status set_up(kdl_opencl_device *device) {
     return kdl_opencl_fail(device->ordinal, error, "%s", call);
   kdl_opencl_walk(is_wanted, NULL, device);
   if (!device->id)
-    return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
+    return kdl_own_services.fail(KDL_DEVICE, KDL_CL_DEVICE_NOT_FOUND,
                                  "opencl:%u: no platform shows it any more", device->ordinal);
   kdl_status status = learn_version(device);
   if (status != KDL_OK)
     return status;
   if (device->version < KDL_VERSION_OF(1, 2))
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found OpenCL %u.%u, expected 1.2 or later",
                                  device->ordinal, device->version >> 16, device->version & 0xffff);
   status = learn_extensions(device);
@@ -158,7 +158,7 @@ static kdl_status set_up(kdl_opencl_device *device) {
   if (status == KDL_OK)
     status = device->adopted ? adopt_context(device) : make_context(device);
   if (status == KDL_OK)
-    kdl_opencl_host->log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
+    kdl_own_services.log("opencl:%u: memory is %s", device->ordinal, device->memory->name);
   return status;
 }
 

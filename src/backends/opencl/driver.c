@@ -38,7 +38,6 @@ static void describe(int error, char *text, size_t size) {
  * does not count as a lack of memory. */
 const kdl_driver_errors kdl_opencl_errors = {
     .backend = "opencl",
-    .host = &kdl_opencl_host,
     .describe = describe,
     .no_memory = (const int[]){KDL_CL_MEM_OBJECT_ALLOCATION_FAILURE, KDL_CL_OUT_OF_HOST_MEMORY,
                                KDL_CL_INVALID_BUFFER_SIZE, 0},
@@ -81,7 +80,7 @@ kdl_driver kdl_opencl_driver = {
 };
 
 kdl_status kdl_opencl_load(void) {
-  return kdl_backend_open_driver(&kdl_opencl_driver, &kdl_opencl_errors);
+  return kdl_backend_open_driver(&kdl_opencl_driver);
 }
 
 /* PoCL asks hwloc for the machine's memory, hwloc asks sysfs, and PoCL 3.1 aborts the process where

@@ -18,9 +18,6 @@ typedef struct kdl_opencl_api {
 extern kdl_opencl_api kdl_opencl;
 extern kdl_driver kdl_opencl_driver;
 
-/* What libkdl gave when it opened the backend. */
-extern const kdl_backend_services *kdl_opencl_host;
-
 /* Opens the loader for launching, once. A failure is not remembered. */
 kdl_status kdl_opencl_load(void);
 

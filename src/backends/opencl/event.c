@@ -120,7 +120,7 @@ static kdl_status time_of(const kdl_opencl_device *device, event *self, uint64_t
   if (status != KDL_OK)
     return status;
   if (!marker)
-    return kdl_opencl_host->fail(KDL_BAD_CALL, 0, "opencl:%u: the event was not recorded",
+    return kdl_own_services.fail(KDL_BAD_CALL, 0, "opencl:%u: the event was not recorded",
                                  device->ordinal);
   int32_t error =
       kdl_opencl.event_profile(marker, KDL_CL_PROFILING_COMMAND_END, sizeof *out_ns, out_ns, NULL);

@@ -117,7 +117,7 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
   const uint32_t *block = demanded[0] ? demanded : request->block;
   uint64_t items = (uint64_t)block[0] * block[1] * block[2];
   if (most && items > most)
-    return kdl_opencl_host->fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
+    return kdl_own_services.fail(KDL_DEVICE, KDL_CL_INVALID_WORK_GROUP_SIZE,
                                  "opencl:%u: block %ux%ux%u has more than the %zu work-items that "
                                  "the driver allows for \"%s\"",
                                  kernel->device->ordinal, block[0], block[1], block[2], most,

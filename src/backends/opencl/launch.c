@@ -86,7 +86,7 @@ static kdl_status launch_on(kdl_opencl_instance *instance, const kdl_launch_desc
                             const kdl_args *args, void *queue) {
   bool is_alike = !other_shape(instance, desc);
   if (!is_alike && (desc->flags || desc->cluster[0]))
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: OpenCL has neither cooperative launches nor clusters",
                                  instance->device->ordinal);
   kdl_status status = kdl_argument_cache_set(&instance->given, &instance->of->list,

@@ -188,7 +188,7 @@ enum { kind_count = sizeof kinds / sizeof *kinds };
  * what a word is must not differ between its memory and ours. On NVIDIA's platform (580.159.04, an
  * H200) the suite fails where eight threads use shared virtual memory on queues of their own. */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
-  const char *wanted = kdl_opencl_host->environment("KDL_OPENCL_MEMORY");
+  const char *wanted = kdl_own_services.environment("KDL_OPENCL_MEMORY");
   if (!wanted && (device->adopted || device->is_nvidia))
     wanted = "buffer";
   for (size_t i = 0; i < kind_count; ++i) {
@@ -199,12 +199,12 @@ kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device) {
       return KDL_OK;
     }
     if (wanted)
-      return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+      return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                    "opencl:%u: KDL_OPENCL_MEMORY=%s, which the device does not "
                                    "offer",
                                    device->ordinal, wanted);
   }
-  return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+  return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                "opencl:%u: KDL_OPENCL_MEMORY: found \"%s\", expected usm, svm or "
                                "buffer",
                                device->ordinal, wanted);
@@ -235,7 +235,7 @@ kdl_status kdl_opencl_alloc(void *handle, uint64_t size, uint64_t *out_address) 
 kdl_status kdl_opencl_free(void *handle, uint64_t address) {
   kdl_opencl_device *device = handle;
   if (!kdl_ranges_remove(&device->ranges, address))
-    return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                  "opencl:%u: found 0x%" PRIx64 " to be freed, expected what "
                                  "kdl_alloc gave",
                                  device->ordinal, address);

@@ -58,7 +58,7 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clGetKernelInfo \"%s\"", request->name);
   if (count > KDL_MOST_ARGUMENTS)
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found %u parameters, expected at most %d",
                                  device->ordinal, count, KDL_MOST_ARGUMENTS);
   *out_params = (kdl_arguments){.count = count};
@@ -70,7 +70,7 @@ kdl_status kdl_opencl_params_learn(const kdl_opencl_device *device, const kdl_op
   kdl_arguments_sign(out_params, request);
   char fault[256];
   if (!kdl_arguments_settle(out_params, fault, sizeof fault))
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: %s", device->ordinal, fault);
   return KDL_OK;
 }
 
@@ -93,5 +93,5 @@ static kdl_status refused(const void *handle, int error, bool is_memory, size_t 
                          is_memory ? device->memory->set_call : "clSetKernelArg", index, kernel);
 }
 
-const kdl_argument_setter kdl_opencl_giver = {"opencl", &kdl_opencl_host, give_value, give_memory,
+const kdl_argument_setter kdl_opencl_giver = {"opencl", &kdl_own_services, give_value, give_memory,
                                               refused};

@@ -56,13 +56,13 @@ static kdl_status make(const kdl_opencl_device *device, const kdl_backend_image 
   while (i < maker_count && makers[i].kind != image->kind)
     ++i;
   if (i == maker_count)
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: found an image of kind %s, expected spirv, cl, ptx or "
                                  "machine code of a GPU",
                                  device->ordinal, kdl_image_kind_name(image->kind));
   bool takes_il = device->has_il && (device->ext.program_il || kdl_opencl.program_il);
   if (image->kind == KDL_IMAGE_SPIRV && !takes_il)
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0, "opencl:%u: the device takes no SPIR-V",
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "opencl:%u: the device takes no SPIR-V",
                                  device->ordinal);
   int32_t error = KDL_CL_SUCCESS;
   *out_program = makers[i].make(device, image, &error);
@@ -89,11 +89,11 @@ static bool is_version(const kdl_string *text) {
 /* The parameters of kernels are kept only where that is asked for. */
 static kdl_status options_for(const kdl_opencl_device *device, const kdl_backend_image *image,
                               char *options, size_t size) {
-  const char *more = kdl_opencl_host->environment("KDL_OPENCL_OPTIONS");
+  const char *more = kdl_own_services.environment("KDL_OPENCL_OPTIONS");
   const kdl_string *version = value_of(image, "kdl.cl_std");
   bool is_source = image->kind == KDL_IMAGE_CL;
   if (is_source && version && !is_version(version))
-    return kdl_opencl_host->fail(KDL_BAD_FILE, 0,
+    return kdl_own_services.fail(KDL_BAD_FILE, 0,
                                  "kdl.cl_std: found \"%.64s\", expected a version as in CL1.2",
                                  version->data);
   int length =
@@ -101,7 +101,7 @@ static kdl_status options_for(const kdl_opencl_device *device, const kdl_backend
                is_source && version ? " -cl-std=" : "", is_source && version ? version->data : "",
                more ? " " : "", more ? more : "");
   if (length < 0 || (size_t)length >= size)
-    return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                  "opencl:%u: KDL_OPENCL_OPTIONS: found %zu bytes, expected fewer "
                                  "than %zu",
                                  device->ordinal, more ? strlen(more) : 0, size);
@@ -135,7 +135,7 @@ static kdl_status build(const kdl_opencl_device *device, const kdl_backend_image
   if (error != KDL_CL_SUCCESS)
     return kdl_opencl_fail(device->ordinal, error, "clBuildProgram%s%s", *said ? ": " : "", said);
   if (*said)
-    kdl_opencl_host->log("%s: the compiler says: %s", image->name, said);
+    kdl_own_services.log("%s: the compiler says: %s", image->name, said);
   return KDL_OK;
 }
 
@@ -189,7 +189,7 @@ kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char 
   kdl_opencl_device *device = handle;
   kdl_opencl_module *module = module_handle;
   if (!device->ext.variable || strcmp(device->memory->name, "usm") != 0)
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: variable \"%s\": OpenCL gives no access to the "
                                  "variables of a program",
                                  device->ordinal, name);
@@ -197,7 +197,7 @@ kdl_status kdl_opencl_global_find(void *handle, void *module_handle, const char 
   void *address = NULL;
   int32_t error = device->ext.variable(device->id, module->program, name, &size, &address);
   if (error == KDL_CL_INVALID_ARG_VALUE || error == KDL_CL_INVALID_VALUE)
-    return kdl_opencl_host->fail(KDL_NO_MATCH, error,
+    return kdl_own_services.fail(KDL_NO_MATCH, error,
                                  "opencl:%u: found no variable \"%s\" in the program",
                                  device->ordinal, name);
   if (error != KDL_CL_SUCCESS)

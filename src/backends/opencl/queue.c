@@ -66,13 +66,13 @@ static kdl_status check_native(const kdl_opencl_device *device, void *native) {
       return kdl_opencl_fail(device->ordinal, error, "clGetCommandQueueInfo");
   }
   if (answers[0] != (uintptr_t)device->context || answers[1] != (uintptr_t)device->id)
-    return kdl_opencl_host->fail(KDL_BAD_CALL, 0,
+    return kdl_own_services.fail(KDL_BAD_CALL, 0,
                                  "opencl:%u: the queue to be adopted is one of another %s; "
                                  "kdl_device_adopt takes the caller's context",
                                  device->ordinal,
                                  answers[1] == (uintptr_t)device->id ? "context" : "device");
   if (answers[2] & KDL_CL_QUEUE_OUT_OF_ORDER)
-    return kdl_opencl_host->fail(KDL_UNSUPPORTED, 0,
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                  "opencl:%u: the queue to be adopted works out of order, expected "
                                  "one in order",
                                  device->ordinal);
@@ -82,7 +82,7 @@ static kdl_status check_native(const kdl_opencl_device *device, void *native) {
 kdl_status kdl_opencl_queue_adopt(void *handle, void *native, void **out_queue) {
   kdl_opencl_device *device = handle;
   if (!native)
-    return kdl_opencl_host->fail(
+    return kdl_own_services.fail(
         KDL_BAD_CALL, 0,
         "opencl:%u: found NULL to be adopted, expected a cl_command_queue: "
         "OpenCL has no default queue",

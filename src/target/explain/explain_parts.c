@@ -32,3 +32,15 @@ kdl_feature_set kdl_mismatch_tokens(const kdl_mismatch *m, kdl_missing why) {
     set.word[i] &= ~device->os_off.word[i] & ~device->refused.word[i];
   return set;
 }
+
+size_t kdl_reason_write(const kdl_mismatch *m, kdl_reason_writer *writer, const char *plain,
+                        char *buffer, size_t size) {
+  kdl_out out = {buffer, size, 0};
+  if (size)
+    buffer[0] = '\0';
+  if (writer)
+    writer(m, &out);
+  else
+    kdl_out_format(&out, "%s", plain);
+  return out.used;
+}

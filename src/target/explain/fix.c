@@ -84,10 +84,7 @@ static void (*const fixes[KDL_REASON_COUNT])(in, kdl_out *) = {
 };
 
 size_t kdl_reason_fix(const kdl_mismatch *mismatch, unsigned reason, char *buffer, size_t size) {
-  kdl_out out = kdl_out_start(buffer, size);
-  if (reason < KDL_REASON_COUNT && fixes[reason])
-    fixes[reason](mismatch, &out);
-  else if (reason < KDL_REASON_COUNT)
-    kdl_out_format(&out, "%s", kdl_reason_get(reason)->fix);
-  return out.used;
+  const char *plain = reason < KDL_REASON_COUNT ? kdl_reason_get(reason)->fix : "";
+  return kdl_reason_write(mismatch, reason < KDL_REASON_COUNT ? fixes[reason] : NULL, plain, buffer,
+                          size);
 }

@@ -11,17 +11,33 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Families                                                                                     */
 
+static void unknown_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
+  (void)desc;
+  kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
+}
+
+static bool unknown_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
+                           kdl_parse_error *out_error) {
+  (void)desc, (void)rule, (void)has;
+  return kdl_parse_fail(out_error, 0, "the architecture of a known family of devices");
+}
+
 static const struct {
   const char *name;
   kdl_feature_class features;
+  /* How the arch of an image is read, and that of a device. */
+  void (*image)(const kdl_image_desc *desc, kdl_image_rule *rule);
+  bool (*device)(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
+                 kdl_parse_error *out_error);
 } families[KDL_FAMILY_COUNT] = {
-    [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU},
-    [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU},
-    [KDL_FAMILY_AMDGCN] = {"AMD GPU", KDL_CLASS_GPU},
-    [KDL_FAMILY_SPIRV] = {"SPIR-V device", KDL_CLASS_GPU},
-    [KDL_FAMILY_INTEL] = {"Intel GPU", KDL_CLASS_GPU},
-    [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86},
-    [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64},
+    [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU, unknown_image, unknown_device},
+    [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU, kdl_nvptx_image, kdl_nvptx_device},
+    [KDL_FAMILY_AMDGCN] = {"AMD GPU", KDL_CLASS_GPU, kdl_amdgcn_image, kdl_amdgcn_device},
+    [KDL_FAMILY_SPIRV] = {"SPIR-V device", KDL_CLASS_GPU, kdl_spirv_image, kdl_spirv_device},
+    [KDL_FAMILY_INTEL] = {"Intel GPU", KDL_CLASS_GPU, kdl_intel_image, kdl_intel_device},
+    [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86, kdl_x86_image, kdl_x86_device},
+    [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64, kdl_aarch64_image,
+                            kdl_aarch64_device},
 };
 
 const char *kdl_family_name(kdl_target_family family) {
@@ -131,33 +147,6 @@ static kdl_target_family family_of(const kdl_image_desc *desc, kdl_image_rule *r
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
-static void read_arch(const kdl_image_desc *desc, kdl_image_rule *rule) {
-  switch ((kdl_target_family)rule->family) {
-  case KDL_FAMILY_NVPTX:
-    kdl_nvptx_image(desc, rule);
-    return;
-  case KDL_FAMILY_AMDGCN:
-    kdl_amdgcn_image(desc, rule);
-    return;
-  case KDL_FAMILY_SPIRV:
-    kdl_spirv_image(desc, rule);
-    return;
-  case KDL_FAMILY_INTEL:
-    kdl_intel_image(desc, rule);
-    return;
-  case KDL_FAMILY_X86_64:
-    kdl_x86_image(desc, rule);
-    return;
-  case KDL_FAMILY_AARCH64:
-    kdl_aarch64_image(desc, rule);
-    return;
-  case KDL_FAMILY_NONE:
-  case KDL_FAMILY_COUNT:
-    break;
-  }
-  kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
-}
-
 /* Returns the features that the metadata asks for. */
 static kdl_feature_set add_metadata(const kdl_image_desc *desc, kdl_image_rule *rule) {
   kdl_metadata metadata;
@@ -216,7 +205,7 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
       desc->kind == KDL_IMAGE_OFFLOAD)
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
   else
-    read_arch(desc, &rule);
+    families[rule.family].image(desc, &rule);
   if (desc->is_link_input)
     kdl_rule_fault(&rule, KDL_REASON(RELOCATABLE));
   kdl_feature_set required = {{0, 0}};
@@ -244,28 +233,6 @@ static bool device_fail(kdl_device_error *out_error, const char *field, kdl_stri
   return false;
 }
 
-static bool read_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                        kdl_parse_error *out_error) {
-  switch (desc->family) {
-  case KDL_FAMILY_NVPTX:
-    return kdl_nvptx_device(desc, rule, has, out_error);
-  case KDL_FAMILY_AMDGCN:
-    return kdl_amdgcn_device(desc, rule, has, out_error);
-  case KDL_FAMILY_SPIRV:
-    return kdl_spirv_device(desc, rule, has, out_error);
-  case KDL_FAMILY_INTEL:
-    return kdl_intel_device(desc, rule, has, out_error);
-  case KDL_FAMILY_X86_64:
-    return kdl_x86_device(desc, rule, has, out_error);
-  case KDL_FAMILY_AARCH64:
-    return kdl_aarch64_device(desc, rule, has, out_error);
-  case KDL_FAMILY_NONE:
-  case KDL_FAMILY_COUNT:
-    break;
-  }
-  return kdl_parse_fail(out_error, 0, "the architecture of a known family of devices");
-}
-
 bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
                         kdl_device_error *out_error) {
   kdl_device_rule rule = {.family = (uint32_t)desc->family,
@@ -276,7 +243,8 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
   kdl_feature_set has = {{0, 0}};
   kdl_feature_set more;
   kdl_parse_error parse;
-  if (!read_device(desc, &rule, &has, &parse))
+  kdl_target_family family = desc->family < KDL_FAMILY_COUNT ? desc->family : KDL_FAMILY_NONE;
+  if (!families[family].device(desc, &rule, &has, &parse))
     return device_fail(out_error, "arch", desc->arch, parse);
   if (!kdl_feature_parse(which, desc->features, &more, &parse))
     return device_fail(out_error, "features", desc->features, parse);

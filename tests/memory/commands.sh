@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # commands.sh KDL SHORT GOLDEN EXAMPLES FAKES WORK HOW GROUP: commands of one group with each allocation
-# failing in turn, alone (HOW is `one`) or with all that follow (`onwards`). KDL is the tool, SHORT the
+# failing in turn, alone (HOW is `one`, or `places`) or with all that follow (`onwards`). KDL is the tool, SHORT the
 # same tool linked with short_of_memory.c.
 set -eu
 kdl=$1 short=$2 golden=$3 examples=$4 fakes=$5 work=$6 how=$7 group=$8

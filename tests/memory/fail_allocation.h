@@ -10,4 +10,8 @@
  * is written to `fd` when the first one has failed. */
 void kdl_fail_allocation(unsigned at, bool onwards, int fd);
 
+/* From now on each allocation writes the number of its place to `fd`, a uint64_t: those with the
+ * same callers have the same number. */
+void kdl_survey_allocations(int fd);
+
 #endif

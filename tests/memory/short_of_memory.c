@@ -5,6 +5,7 @@
  * KDL_SHORT_OF_MEMORY to say; without it the program runs as ever.
  *
  *     one       allocation n fails
+ *     places    the same, for the first of each place in the code
  *     onwards   allocation n fails, and all that follow
  *     program   allocation n fails, where n grows by a fiftieth of itself, and at least by one
  *
@@ -58,6 +59,8 @@ typedef struct {
   bool reached;
   int status; /* as waitpid gives it */
   char *out, *err;
+  uint64_t *places; /* of its allocations, where none failed */
+  size_t place_count;
 } ending;
 
 static _Noreturn void stop(const char *what) {
@@ -65,12 +68,13 @@ static _Noreturn void stop(const char *what) {
   exit(2);
 }
 
-static char *text_of(int fd) {
+static char *text_of(int fd, size_t *out_size) {
   off_t size = lseek(fd, 0, SEEK_END);
   char *text = size < 0 ? NULL : malloc((size_t)size + 1);
   if (!text || pread(fd, text, (size_t)size, 0) != size)
     stop("cannot read what a run wrote");
   text[size] = '\0';
+  *out_size = (size_t)size;
   close(fd);
   return text;
 }
@@ -100,16 +104,27 @@ static ending run(unsigned at, const char *how, int argc, char **argv) {
   ending end = {0};
   if (waitpid(child, &end.status, 0) != child)
     stop("waitpid");
-  end.out = text_of(out);
-  end.err = text_of(err);
-  end.reached = lseek(seen, 0, SEEK_END) > 0;
-  close(seen);
+  size_t size;
+  end.out = text_of(out, &size);
+  end.err = text_of(err, &size);
+  end.places = (uint64_t *)(void *)text_of(seen, &size);
+  end.place_count = at == 0 ? size / sizeof *end.places : 0;
+  end.reached = size > 0;
   return end;
 }
 
 static void free_ending(ending *end) {
   free(end->out);
   free(end->err);
+  free(end->places);
+}
+
+/* Whether an allocation is not the first of its place. */
+static bool is_known(const ending *whole, unsigned at) {
+  size_t i = 0;
+  while (at <= whole->place_count && whole->places[i] != whole->places[at - 1])
+    ++i;
+  return at <= whole->place_count && i + 1 < at;
 }
 
 /* What is wrong with a run, or NULL. */
@@ -133,12 +148,14 @@ static const char *problem(const ending *end, const ending *whole, bool is_progr
 }
 
 static int each(const char *how, int argc, char **argv) {
-  bool is_program = strcmp(how, "program") == 0;
+  bool is_program = strcmp(how, "program") == 0, by_place = strcmp(how, "places") == 0;
   unsigned problems = 0, refused = 0, runs = 0;
   ending whole = run(0, how, argc, argv);
   const char *wrong = problem(&whole, &whole, is_program);
   bool more = !wrong;
   for (unsigned at = 1; more && problems < most_problems; at += 1 + (is_program ? at / 50 : 0)) {
+    if (by_place && is_known(&whole, at))
+      continue;
     ending end = run(at, how, argc, argv);
     more = end.reached;
     const char *found = problem(&end, &whole, is_program);
@@ -153,7 +170,7 @@ static int each(const char *how, int argc, char **argv) {
   }
   if (wrong)
     printf("with enough memory: %s\n%s%s\n", wrong, whole.out, whole.err);
-  printf("%u allocations, %u runs cut short, %u problems\n", runs, refused, problems);
+  printf("%u allocations failed, %u runs cut short, %u problems\n", runs, refused, problems);
   free_ending(&whole);
   return wrong || problems || (!is_program && refused < 3);
 }
@@ -168,7 +185,10 @@ int __wrap_main(int argc, char **argv) {
     return each(how, argc, argv);
   if (sscanf(arm, "%u:%d:%d", &at, &onwards, &fd) != 3)
     abort();
-  kdl_fail_allocation(at, onwards != 0, fd);
+  if (at == 0 && strcmp(how, "places") == 0)
+    kdl_survey_allocations(fd);
+  else
+    kdl_fail_allocation(at, onwards != 0, fd);
   return __real_main(argc, argv);
 }
 /* NOLINTEND(bugprone-reserved-identifier) */

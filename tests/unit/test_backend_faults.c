@@ -16,6 +16,13 @@ static void faults(const char *rules) {
   setenv("FAULTY", rules, 1);
 }
 
+/* Not for ever: what the fault is for may have failed before. */
+static void wait_for_a_fault(void) {
+  enum { most_ms = 2000 };
+  for (int ms = 0; atomic_load(injected) == 0 && ms < most_ms; ++ms)
+    usleep(1000);
+}
+
 /* Two images for the backend's device, of which the second is the fallback. */
 static void make_cubins(void) {
   static const char *const archs[] = {"sm_90", "sm_80"};
@@ -156,8 +163,7 @@ static void a_fork_while_a_device_is_opened(void **state) {
   assert_non_null(the_device());
   faults("device_open:1:sleep=300");
   assert_int_equal(pthread_create(&thread, NULL, open_slowly, alive), 0);
-  while (atomic_load(injected) == 0)
-    usleep(1000);
+  wait_for_a_fault();
   pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -358,8 +364,7 @@ static void a_fork_while_a_module_is_loaded(void **state) {
   void *good;
   faults("module_load:1:sleep=300");
   assert_int_equal(pthread_create(&thread, NULL, launch_it, &s), 0);
-  while (atomic_load(injected) == 0)
-    usleep(1000);
+  wait_for_a_fault();
   pid_t child = fork();
   if (child == 0) {
     alarm(20);

@@ -56,11 +56,13 @@
  *     KDL_TILE(x, y, z)   work-items of the problem that one group covers; without it the block
  *     KDL_SUBGROUP(n)     the kernel works with subgroups of this size only
  *     KDL_REVISION(n)     of what the kernel computes; without it 1
+ *     KDL_DYNAMIC(n)      bytes of KDL_LOCAL_DYNAMIC, where the launch counts groups itself
  */
 #define KDL_BLOCK(...) KDL_SAY("kdl.block", __VA_ARGS__) KDL_BLOCK_IS(__VA_ARGS__)
 #define KDL_TILE(...) KDL_SAY("kdl.tile", __VA_ARGS__)
 #define KDL_SUBGROUP(n) KDL_SAY("kdl.subgroup", n)
 #define KDL_REVISION(n) KDL_SAY("kdl.rev", n)
+#define KDL_DYNAMIC(n) KDL_SAY("kdl.shared", n)
 
 /* `kdl cc` reads these in a pass of their own. In what is compiled they would become strings in the
  * image, and in SPIR-V decorations that OpenCL does not allow. */
@@ -92,6 +94,8 @@
 /* From the headers above:
  *
  *     KDL_LOCAL(float, rows[16][17]);     memory of the group, at the start of a kernel
+ *     KDL_LOCAL_DYNAMIC(float, row);      likewise, in the kernel itself: row points to as many bytes
+ *                                         as the launch says (kdl_launch_desc.shared), aligned to 16
  *     kdl_atomic_add(p, v)                p points to a uint32_t of global or group memory; these
  *     kdl_atomic_min(p, v)                return what was there before, and order nothing else
  *     kdl_atomic_max(p, v)

@@ -51,6 +51,26 @@ __spirv_ControlBarrier(unsigned execution, unsigned memory, unsigned semantics);
 #define KDL_LOCAL(type, declarator)                                                                \
   static __attribute__((loader_uninitialized)) __gpu_local type declarator
 
+#ifdef __SPIRV__
+/* A parameter, which `kdl cc` adds to the kernel. */
+#if defined(KDL_CC_READS) || defined(KDL_CC_ASKS)
+#ifdef __cplusplus
+extern "C"
+#endif
+    __gpu_local uint8_t *kdl_local_dynamic(void);
+#else
+#define kdl_local_dynamic() kdl_dynamic
+#endif
+#else
+#ifdef __cplusplus
+extern "C"
+#endif
+    __attribute__((aligned(16))) extern __gpu_local uint8_t kdl_dynamic[];
+#define kdl_local_dynamic() kdl_dynamic
+#endif
+#define KDL_LOCAL_DYNAMIC(type, name)                                                              \
+  __gpu_local type *name = (__gpu_local type *)kdl_local_dynamic()
+
 #define KDL_RELAXED __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE
 #define kdl_atomic_add(p, v) __scoped_atomic_fetch_add(p, v, KDL_RELAXED)
 #define kdl_atomic_min(p, v) __scoped_atomic_fetch_min(p, v, KDL_RELAXED)

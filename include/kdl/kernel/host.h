@@ -50,7 +50,12 @@ KDL_OF_GROUP struct kdl_item {
   uint32_t group_count[3];
   uint32_t block[3];
   uint32_t thread[3];
+  void *dynamic;
 } kdl_item;
+
+#ifdef KDL_CC
+#define KDL_LOCAL_DYNAMIC(type, name) type *name = (type *)kdl_item.dynamic
+#endif
 
 #define __GPU_X_DIM 0
 #define __GPU_Y_DIM 1

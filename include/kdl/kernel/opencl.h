@@ -33,6 +33,14 @@ typedef ulong uint64_t;
 
 #define KDL_LOCAL(type, declarator) __local type declarator
 
+/* A parameter, which `kdl cc` adds to the kernel. */
+#if defined(KDL_CC_READS) || defined(KDL_CC_ASKS)
+__local uint8_t *kdl_local_dynamic(void);
+#else
+#define kdl_local_dynamic() kdl_dynamic
+#endif
+#define KDL_LOCAL_DYNAMIC(type, name) __local type *name = (__local type *)kdl_local_dynamic()
+
 #define __GPU_X_DIM 0
 #define __GPU_Y_DIM 1
 #define __GPU_Z_DIM 2

@@ -116,6 +116,8 @@ static const char *kernel_value(kdl_arena *arena, const cc_kernel *kernel) {
     out_extent(&out, "block", kernel->values[KDL_KERNEL_BLOCK]);
   if (has_tile || has_block)
     out_extent(&out, "tile", kernel->values[has_tile ? KDL_KERNEL_TILE : KDL_KERNEL_BLOCK]);
+  if (kernel->said >> KDL_KERNEL_SHARED & 1)
+    kdl_out_format(&out, "; shared=%u", kernel->values[KDL_KERNEL_SHARED][0]);
   if (kernel->said >> KDL_KERNEL_SUBGROUP & 1)
     kdl_out_format(&out, "; subgroup=%u", kernel->values[KDL_KERNEL_SUBGROUP][0]);
   kdl_out_format(&out, "; rev=%u", has_revision ? kernel->values[KDL_KERNEL_REV][0] : 1);

@@ -85,12 +85,12 @@ static bool is_given(kdl_string name, const cc_target *target) {
   static const char *const memory[] = {"memcpy", "memmove", "memset"};
   if (kdl_text_starts(name, "llvm.") || cc_math_has(target, name))
     return true;
+  if (kdl_text_is(name, target->family == CC_HOST ? "kdl_cc_barrier" : "kdl_local_dynamic"))
+    return true;
   if (target->family == CC_OPENCL)
     return kdl_text_starts(name, "_Z");
   if (target->family == CC_SPIRV)
     return kdl_text_is(name, "_Z22__spirv_ControlBarrierjjj");
-  if (target->family == CC_HOST && kdl_text_is(name, "kdl_cc_barrier"))
-    return true;
   for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i) {
     if (target->family == CC_HOST && kdl_text_is(name, memory[i]))
       return true;

@@ -116,8 +116,9 @@ static kdl_status read_signatures(cc_job *job) {
     return KDL_OK;
   kdl_status status = write_file(job, source, true, write_questions);
   if (status == KDL_OK)
-    status = cc_compile(job, source, WITH("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only"),
-                        answers);
+    status = cc_compile(
+        job, source, WITH("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"),
+        answers);
   if (status == KDL_OK)
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode)
@@ -336,9 +337,9 @@ static kdl_status compile_spirv(cc_job *job, const char *image) {
   const char *lowered = cc_file_of(job, "ll");
   kdl_string ir = {"", 0};
   if (!job->has_bf16)
-    return cc_compile(job, job->source->path, WITH("-c"), image);
+    return cc_compile(job, job->code, WITH("-c"), image);
   kdl_status status = cc_compile(
-      job, job->source->path, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
+      job, job->code, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
   if (status == KDL_OK)
     status = cc_read_file(job, plain, &ir);
   if (status == KDL_OK)
@@ -366,7 +367,7 @@ static kdl_status make_opencl(cc_job *job) {
   const char *image = cc_file_of(job, "cl");
   kdl_string code = {"", 0};
   const char *half = job->has_half ? "-DKDL_OPENCL_HALF" : "-UKDL_OPENCL_HALF";
-  kdl_status status = cc_compile(job, job->source->path, WITH("-c", half), module);
+  kdl_status status = cc_compile(job, job->code, WITH("-c", half), module);
   if (status == KDL_OK)
     status = cc_read_file(job, module, &code);
   if (status == KDL_OK)
@@ -379,7 +380,7 @@ static kdl_status make_opencl(cc_job *job) {
     job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
   const char *marked = cc_file_of(job, "i");
   if (status == KDL_OK)
-    status = cc_compile(job, job->source->path, WITH("-E", "-cl-no-stdinc", half), marked);
+    status = cc_compile(job, job->code, WITH("-E", "-cl-no-stdinc", half), marked);
   if (status == KDL_OK)
     status = cc_read_file(job, marked, &job->preprocessed);
   if (status == KDL_OK)
@@ -496,7 +497,7 @@ static kdl_status make_image(cc_job *job) {
   if (job->plan->bitcode && job->target->family == CC_OPENCL)
     return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
   if (job->plan->bitcode && job->target->family != CC_HOST)
-    return make_bitcode(job, job->source->path);
+    return make_bitcode(job, job->code);
   switch (job->target->family) {
   case CC_NVIDIA:
     return make_nvidia(job);
@@ -556,6 +557,8 @@ void cc_job_run(cc_job *job) {
     status = read_signatures(job);
   if (status == KDL_OK)
     status = check_kernels(job);
+  if (status == KDL_OK)
+    status = cc_find_code(job);
   if (status == KDL_OK)
     status = make_image(job);
   if (status == KDL_OK)

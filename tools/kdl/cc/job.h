@@ -56,6 +56,7 @@ typedef struct cc_job {
   kdl_string *messages; /* of the compilers, one for each that had some */
   size_t message_count;
   cc_kernels kernels;
+  const char *code;  /* what is compiled: the source, or what takes its place (dynamic.c) */
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
   bool has_bf16, has_half;    /* __bf16, _Float16 are among its types */
   bool calls_math;            /* of <kdl/math.h>, and needs its libraries */

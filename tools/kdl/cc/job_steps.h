@@ -33,6 +33,9 @@ kdl_words cc_start_ir(cc_job *job);
 
 kdl_status cc_compile(cc_job *job, const char *path, const char *const *more, const char *out_path);
 
+/* Sets `code`. */
+kdl_status cc_find_code(cc_job *job);
+
 /* For CPUs: from IR in which a kernel that waits does one work-item, code in which it does a group.
  * kdl-ld does that. */
 kdl_status cc_make_groups(cc_job *job, const char *items, const char *out_path);

@@ -189,6 +189,7 @@ static void read_value(reader *r, kdl_string line) {
   } fields[] = {{"kdl.block", KDL_KERNEL_BLOCK},
                 {"kdl.tile", KDL_KERNEL_TILE},
                 {"kdl.subgroup", KDL_KERNEL_SUBGROUP},
+                {"kdl.shared", KDL_KERNEL_SHARED},
                 {"kdl.rev", KDL_KERNEL_REV}};
   uint32_t number;
   size_t at = strlen("value: Int ");
@@ -376,6 +377,17 @@ static bool waits(const reader *r, const function *f, char *seen) {
   return false;
 }
 
+static bool is_dynamic(const reader *r, const function *f) {
+  const kdl_string *calls = r->calls.items;
+  size_t index = (size_t)(f - (const function *)r->functions.items);
+  size_t end = index + 1 < r->functions.count ? f[1].first_call : r->calls.count;
+  for (size_t i = f->first_call; i < end; ++i) {
+    if (kdl_text_is(calls[i], "kdl_local_dynamic"))
+      return true;
+  }
+  return false;
+}
+
 static bool find_waiting(reader *r) {
   const function *functions = r->functions.items;
   const size_t *owners = r->owners.items;
@@ -384,6 +396,7 @@ static bool find_waiting(reader *r) {
   for (size_t i = 0; seen && i < r->kernels.count; ++i) {
     memset(seen, 0, r->functions.count + 1);
     kernels[i].waits = waits(r, &functions[owners[i]], seen);
+    kernels[i].is_dynamic = is_dynamic(r, &functions[owners[i]]);
   }
   return seen != NULL;
 }

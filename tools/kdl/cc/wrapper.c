@@ -97,7 +97,9 @@ static void write_function(FILE *out, const cc_kernel *kernel) {
             "  kdl_item.group[%d] = group->group[%d];\n"
             "  kdl_item.group_count[%d] = group->group_count[%d];\n",
             d, d, d, d);
-  fputs("  (void)args;\n", out);
+  fputs("  kdl_item.dynamic = group->shared;\n"
+        "  (void)args;\n",
+        out);
   for (int direction = 2; direction >= 0; --direction)
     write_loop(out, kernel, direction);
   fprintf(out, "        %s(", name);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * KDL_LOCAL_DYNAMIC where it is a parameter of the kernel: in OpenCL C and SPIR-V, whose launches
+ * say by an argument how much group memory there is. A kernel that uses it gets the parameter here,
+ * in the source after the preprocessor, where a kernel's declaration is `void NAME(` whatever
+ * macros it was made by.
+ */
+#include "base/error.h"
+#include "cc/job_steps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char parameter[] = "__attribute__((address_space(3))) unsigned char *kdl_dynamic";
+static const char parameter_in_opencl[] = "__local unsigned char *kdl_dynamic";
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Behind white space. */
+static size_t skip(kdl_string text, size_t at) {
+  while (at < text.length &&
+         (text.data[at] == ' ' || text.data[at] == '\t' || text.data[at] == '\n'))
+    ++at;
+  return at;
+}
+
+/* Behind the word and the white space that follows it, where it begins here; else 0. */
+static size_t skip_word(kdl_string text, size_t at, const char *word) {
+  size_t end = at + strlen(word);
+  bool begins = (at == 0 || !is_letter(text.data[at - 1])) && end < text.length &&
+                memcmp(text.data + at, word, strlen(word)) == 0 && !is_letter(text.data[end]);
+  return begins ? skip(text, end) : 0;
+}
+
+/* Behind the parenthesis of a declaration that begins with `void` here; else 0. */
+static size_t parameters_at(const cc_kernels *kernels, kdl_string text, size_t at) {
+  size_t name = text.data[at] == 'v' ? skip_word(text, at, "void") : 0;
+  for (size_t i = 0; name && i < kernels->count; ++i) {
+    size_t open = kernels->items[i].is_dynamic ? skip_word(text, name, kernels->items[i].name) : 0;
+    if (open && open < text.length && text.data[open] == '(')
+      return open + 1;
+  }
+  return 0;
+}
+
+/* Where the parenthesis closes that was opened before. */
+static size_t closing(kdl_string text, size_t at) {
+  for (int depth = 1; at < text.length; ++at) {
+    depth += (text.data[at] == '(') - (text.data[at] == ')');
+    if (depth == 0)
+      break;
+  }
+  return at;
+}
+
+static void write_code(const cc_job *job, kdl_string text, FILE *out) {
+  const char *added = job->target->family == CC_OPENCL ? parameter_in_opencl : parameter;
+  size_t done = 0;
+  for (size_t at = 0; at < text.length; ++at) {
+    size_t first = parameters_at(&job->kernels, text, at);
+    if (!first)
+      continue;
+    size_t end = closing(text, first), only = skip(text, first);
+    bool is_empty = only == end || skip_word(text, only, "void") == end;
+    fwrite(text.data + done, 1, (is_empty ? first : end) - done, out);
+    fprintf(out, "%s%s", is_empty ? "" : ", ", added);
+    done = at = end;
+  }
+  fwrite(text.data + done, 1, text.length - done, out);
+}
+
+kdl_status cc_find_code(cc_job *job) {
+  bool is_dynamic = false;
+  for (size_t i = 0; i < job->kernels.count; ++i)
+    is_dynamic |= job->kernels.items[i].is_dynamic;
+  job->code = job->source->path;
+  if (!is_dynamic)
+    return KDL_OK;
+  const char *plain = cc_file_of(job, "dynamic.i"), *path = cc_file_of(job, "dynamic.c");
+  const char *const to_text[] = {"-E", job->has_half ? "-DKDL_OPENCL_HALF" : "-UKDL_OPENCL_HALF",
+                                 job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL, NULL};
+  kdl_string text = {"", 0};
+  kdl_status status = cc_compile(job, job->source->path, to_text, plain);
+  if (status == KDL_OK)
+    status = cc_read_file(job, plain, &text);
+  FILE *out = status == KDL_OK && path ? fopen(path, "we") : NULL;
+  if (!out)
+    return status != KDL_OK ? status
+           : path           ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+                            : cc_no_memory(job);
+  write_code(job, text, out);
+  job->code = path;
+  int failed = ferror(out);
+  if (fclose(out) != 0 || failed)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  return KDL_OK;
+}

@@ -1,74 +1,131 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# evidence-amd.sh FOLDER [OUTPUT]: runs the conformance suite and the example kernels on AMD's own HIP and HSA runtimes, over GPUs that
-# AMD's emulator (rocjitsu, in the folder `emulation` of ROCm/rocm-systems) presents, also with its detector of races on group memory. Writes
-# what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt. Needs root, for chroot and mounts, clang-22 and ld.lld.
+# evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
+# folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt:
+# conformance, example kernels, races on group memory, microkernels, MLIR's ROCDL pipeline, traces, several GPUs, xnack, cooperative
+# launches, amdgcnspirv, AddressSanitizer, and which of HIP's functions were called. Needs root, for chroot and mounts in a namespace of
+# its own; clang-22, ld.lld and python3; and a build with the targets of `needed` below.
 #
 # No package has the emulator, so this is evidence and no part of `make test`. FOLDER holds
 #   forky/     a Debian with libamdhip64-6 and libhsa-runtime64-1 (6.4 or newer):
 #              debootstrap --variant=minbase forky FOLDER/forky && chroot FOLDER/forky apt-get install libamdhip64-6 libhsa-runtime64-1
 #   src/       the sources, of which src/emulation/rocjitsu/configs is read here: what the GPUs are
-#   build/     the emulator, built by CMake from src/emulation/rocjitsu: the targets rocjitsu_shared, rocjitsu_hooks and rocjitsu_bin
-# VERSIONS in the environment is added to what is written of the emulator, as its commit and patches.
+#   build/     the emulator, built by CMake from src/emulation/rocjitsu: the targets rocjitsu_shared, rocjitsu_hooks and rocjitsu_bin,
+#              with the changes of docs/upstream-bugs.md
+# GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance races", to some of what is run; VERSIONS is added
+# to what is written of the emulator, as its commit and patches.
 set -euo pipefail
-source=$(cd "$(dirname "$0")/.." && pwd)
-build=${KDL_BUILD:-$source/build}
 [ $# -ge 1 ] || {
-  sed -n '3,15s/^# \?//p' "$0"
+  sed -n '3,19s/^# \?//p' "$0"
   exit 2
 }
+# Mounts go when this process goes, whatever ends it, and nothing below the chroot is ever deleted.
+[ -n "${KDL_EVIDENCE_MOUNTS:-}" ] || KDL_EVIDENCE_MOUNTS=own exec unshare --mount --propagation private "$0" "$@"
+
+source=$(cd "$(dirname "$0")/.." && pwd)
+build=${KDL_BUILD:-$source/build}
 folder=$(cd "$1" && pwd)
 output=${2:-$source/docs/results/amd-emulated-$(date -u +%F).txt}
 emulator=$folder/build/tools/rocjitsu/rocjitsu
 configs=$folder/src/emulation/rocjitsu/configs
-for needed in "$emulator" "$configs" "$folder/forky/usr" "$build/bin/kdl" "$build/bin/conformance" "$build/bin/example_table"; do
-  [ -e "$needed" ] || {
-    echo "evidence-amd.sh: found no $needed: see the head of this script; the build needs kdl, conformance and example_table" >&2
+needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so")
+for program in kdl kdl-ld conformance several example_table; do
+  needed+=("$build/bin/$program")
+done
+for file in "${needed[@]}"; do
+  [ -e "$file" ] || {
+    echo "evidence-amd.sh: found no $file: see the head of this script" >&2
     exit 1
   }
 done
 work=$(mktemp -d "$folder/evidence.XXXXXX")
-mounted=()
-cleanup() {
-  for at in "${mounted[@]}"; do umount -l "$at" || true; done
-  rm -rf "$work"
-}
-trap cleanup EXIT
+trap 'rm -rf "$work"' EXIT
 for shared in /proc /sys /dev "$folder" "$source"; do
   mkdir -p "$folder/forky$shared"
-  mountpoint -q "$folder/forky$shared" && continue
   mount --rbind "$shared" "$folder/forky$shared"
-  mount --make-rslave "$folder/forky$shared"
-  mounted=("$folder/forky$shared" "${mounted[@]}")
 done
+mkdir -p "$work/lib"
 
-# The command as it is on GPU $1, at most $2 seconds.
-emulated() {
-  local config=$1 seconds=$2
-  shift 2
-  timeout -k 10 "$seconds" chroot "$folder/forky" env LD_LIBRARY_PATH="$build/lib" ${RJ_RACE:+RJ_RACE=1} "$emulator" --config "$configs/$config" -- "$@"
+runs_part() {
+  [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]
 }
 
-# The kernels of the conformance suite for target $1, with the metadata that the suite reads.
+# Packages of the other Debian with their versions, each followed by $1.
+packages() {
+  local behind=$1
+  shift
+  # shellcheck disable=SC2016 # dpkg-query's own
+  chroot "$folder/forky" dpkg-query -W -f '${Package} ${Version}'"$behind" "$@"
+}
+
+# Runs the command on the GPU of configuration $1, at most $2 seconds; what it prints goes to $work/log, how it ended to `code`.
+emulated() {
+  local config=$1 seconds=$2 begin=$SECONDS
+  shift 2
+  code=0
+  timeout -k 10 "$seconds" chroot "$folder/forky" env LD_LIBRARY_PATH="${libraries:-$build/lib}:$work/lib" "$emulator" --config "$config" -- \
+    env "$@" >"$work/log" 2>&1 || code=$?
+  took=$((SECONDS - begin))
+}
+
+# What was printed, without this machine's paths, at most $1 lines of it that match $2.
+excerpt() {
+  grep -aE "$2" "$work/log" | sed "s,$work/,,g; s,$build/,,g" | head -"$1" || true
+}
+
+# --------------------------------------------------------------------------------------------------
+# GPUs
+
+# The emulator brings no configuration for an MI210, and one of a single GPU for most: they are made from those that it has.
+make_configs() {
+  cp "$configs"/*.json "$work/"
+  python3 - "$work" <<'PYTHON'
+import json, sys
+folder = sys.argv[1]
+def made(source, name, **device):
+    with open(f"{folder}/{source}") as file:
+        config = json.load(file)
+    gpu = config["vm"]["gpu"]
+    gpu["device"].update({key: value for key, value in device.items() if key not in ("arch", "num_gpus")})
+    config["vm"]["arch"] = device.get("arch", config["vm"]["arch"])
+    if "num_gpus" in device:
+        gpu["num_gpus"] = device["num_gpus"]
+    with open(f"{folder}/{name}", "w") as file:
+        json.dump(config, file, indent=1)
+made("gfx942_cdna3_kmd.json", "gfx90a.json", arch="cdna2", gfx_target_version=90010, device_id=0x740f,
+     marketing_name="AMD Instinct MI210")
+made("gfx942_cdna3_kmd.json", "gfx942_two.json", num_gpus=2, location_id=768, hive_id=1)
+PYTHON
+}
+
+# --------------------------------------------------------------------------------------------------
+# Conformance
+
+# The kernels of the conformance suite for target $1 into library $2, with the metadata that the suite reads.
 pack_conformance() {
-  local target=$1 version=5 keys=()
-  case $target in *-generic) version=6 ;; esac
-  clang-22 --target=amdgcn-amd-amdhsa -nogpulib -ffreestanding -nostdlib -O2 -mcode-object-version=$version -mcpu="$target" \
-    "$source/tests/golden/launch/launch.c" -o "$work/$target.hsaco"
-  keys=("kdl.kernel.scale=sig=f32 ptr<f32> ptr<f32> u32; block=64x1x1" "kdl.kernel.place=sig=ptr<u32>; block=1x1x1"
-    "kdl.kernel.weigh=sig=ptr<u32>; block=1x1x1")
-  "$build/bin/kdl" pack -o "$work/$target.offload" "--image=file=$work/$target.hsaco,triple=amdgcn-amd-amdhsa,kind=hip,arch=$target,${keys[0]},${keys[1]},${keys[2]}" \
-    2>/dev/null
+  local images=() target version
+  for target in $1; do
+    version=5
+    case $target in *-generic) version=6 ;; esac
+    clang-22 --target=amdgcn-amd-amdhsa -nogpulib -ffreestanding -nostdlib -O2 -mcode-object-version=$version -mcpu="$target" \
+      "$source/tests/golden/launch/launch.c" -o "$work/$target.hsaco"
+    images+=("--image=file=$work/$target.hsaco,triple=amdgcn-amd-amdhsa,kind=hip,arch=$target,kdl.kernel.scale=sig=f32 ptr<f32> ptr<f32> u32; block=64x1x1,kdl.kernel.place=sig=ptr<u32>; block=1x1x1,kdl.kernel.weigh=sig=ptr<u32>; block=1x1x1")
+  done
+  "$build/bin/kdl" pack -o "$2" "${images[@]}" 2>/dev/null
 }
 
 conformance() {
-  local config=$1 target=$2 code=0
-  pack_conformance "$target"
-  echo "== conformance, $target"
-  emulated "$config" 600 "$build/bin/conformance" "$work/$target.offload" hip >"$work/log" 2>&1 || code=$?
-  grep -v '^ok ' "$work/log" | grep -E '^(on|FAIL|unsup|STALE|xfail|skipped)|signal|fault' | sed "s,$work/,," || true
-  echo "$(grep -c '^ok ' "$work/log" || true) passed, exit code $code"
+  local config=$1 target=$2
+  shift 2
+  pack_conformance "$target" "$work/$target.offload"
+  echo "== conformance, $target${*:+, $*}"
+  emulated "$config" 900 "$@" "${conformance:-$build/bin/conformance}" "$work/$target.offload" hip
+  excerpt 30 '^(on|FAIL|unsup|STALE|xfail|skipped)|Memory access fault|AddressSanitizer|LeakSanitizer|runtime error'
+  echo "$(grep -ac '^ok ' "$work/log" || true) passed, exit code $code, $took s"
 }
+
+# --------------------------------------------------------------------------------------------------
+# Kernels
 
 compile_examples() {
   local target=$1 kernel variant
@@ -82,38 +139,237 @@ compile_examples() {
 }
 
 examples() {
-  local config=$1 target=$2 code=0
+  local config=$1 target=$2
   compile_examples "$target"
   echo "== example kernels, $target"
-  emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip >"$work/log" 2>&1 || code=$?
-  sed "s,$work/,,g" "$work/log" | tail -40
-  echo "exit code $code"
-  echo "== races on group memory in them, $target"
-  RJ_RACE=1 emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip >"$work/log" 2>&1 || true
-  echo "$(grep -c '^RACE ' "$work/log" || true) races"
-  grep '^RACE ' "$work/log" | sed -E 's/.*(type=[A-Z]+).*/\1/' | sort | uniq -c || true
-  grep -A6 '^RACE ' "$work/log" | head -20 || true
+  emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip
+  excerpt 40 .
+  echo "exit code $code, $took s"
 }
 
+races() {
+  local config=$1 target=$2
+  compile_examples "$target"
+  echo "== races on group memory in the example kernels, $target"
+  emulated "$config" 900 RJ_RACE=1 "$build/bin/example_table" "$work/examples.$target" hip
+  echo "$(grep -ac '^RACE ' "$work/log" || true) races, exit code $code, $took s"
+  grep -a '^RACE ' "$work/log" | sed -E 's/.*(type=[A-Z]+).*/\1/' | sort | uniq -c || true
+  grep -aA6 '^RACE ' "$work/log" | head -20 || true
+}
+
+# The built-in microkernels, linked into a kernel ahead of time.
+ukernels() {
+  local config=$1 target=$2 lanes=32
+  case $target in gfx9*) lanes=64 ;; esac
+  clang-22 --target=amdgcn-amd-amdhsa -mcpu="$target" -nogpulib -ffreestanding -O2 -emit-llvm -I"$source/include" \
+    -c "$source/tests/tools/Inputs/ld/gpu_rows.c" -o "$work/rows.bc"
+  "$build/bin/kdl" pack -o "$work/rows.offload" "--image=file=$work/rows.bc,triple=amdgcn-amd-amdhsa,arch=$target,kind=hip"
+  "$build/bin/kdl" link "$work/rows.offload" --for="hip:$target driver=6.4.0" -o "$work/linked.offload"
+  echo "== a built-in microkernel: kdl_uk_subgroup_sum_i32, $target"
+  emulated "$config" 300 KDL_LD=/nonexistent "$build/bin/kdl" run "$work/linked.offload" rows_i32 --device=hip --grid=4 --block=$lanes \
+    --arg='buf:i32[1024]=iota' --arg='buf:i32[256]=1' --arg='buf:i32[4]=zero' --dump=arg2
+  excerpt 10 .
+  local outcome=wrong
+  ! grep -q '^arg2 = 32640 98176 163712 229248$' "$work/log" || outcome=right
+  echo "$outcome, exit code $code, $took s"
+}
+
+# --------------------------------------------------------------------------------------------------
+# MLIR
+
+# Libraries of this machine that MLIR's own runtime needs and the other Debian may not have.
+copy_mlir_libraries() {
+  local library
+  for library in "$llvm/lib/libmlir_runner_utils.so" "$llvm/lib/libmlir_c_runner_utils.so"; do
+    { echo "$library"; ldd "$library" | awk '/=> \//{print $3}'; } | while read -r file; do
+      case $(basename "$file") in
+        libc.so* | libm.so* | libstdc++* | libgcc_s* | libpthread* | libdl* | librt*) ;;
+        *) [ -e "$work/lib/$(basename "$file")" ] || cp -L "$file" "$work/lib/" ;;
+      esac
+    done
+  done
+  for library in libmlir_runner_utils libmlir_c_runner_utils; do
+    cp -L "$llvm/lib/$library.so" "$work/lib/$(objdump -p "$llvm/lib/$library.so" | awk '/SONAME/{print $2}')"
+  done
+}
+
+# A program in MLIR's gpu dialect as an executable: by MLIR's own passes, or by libkdl's.
+compile_mlir() {
+  local how=$1 target=$2 bitcode input="$source/mlir/test/Inputs/place.mlir"
+  bitcode=$(dirname "$(find /usr/lib /opt/rocm -name ockl.bc 2>/dev/null | head -1)")
+  mkdir -p "$work/rocm/amdgcn" "$work/rocm/llvm/bin"
+  ln -sfn "$bitcode" "$work/rocm/amdgcn/bitcode"
+  ln -sf "$llvm/bin/ld.lld" "$work/rocm/llvm/bin/ld.lld"
+  rm -f "$work/place" "$work/void.ll"
+  if [ "$how" = "MLIR's passes" ]; then
+    "$llvm/bin/mlir-opt" "$input" -o "$work/place.mlir" --pass-pipeline="builtin.module(gpu.module(convert-gpu-to-rocdl{use-bare-ptr-memref-call-conv=true}),rocdl-attach-target{chip=$target},gpu-to-llvm{use-bare-pointers-for-kernels=true},convert-to-llvm,reconcile-unrealized-casts,gpu-module-to-binary{toolkit=$work/rocm})" &&
+      "$llvm/bin/mlir-translate" --mlir-to-llvmir "$work/place.mlir" -o "$work/void.ll" || return
+  else
+    "$llvm/bin/mlir-opt" --load-dialect-plugin="$build/lib/KdlMLIR.so" "$input" -o "$work/place.mlir" \
+      --pass-pipeline="builtin.module(kdl-lower-to-binary{targets=$target,host bare-pointers=true})" &&
+      "$build/bin/kdl-mlir" translate "$work/place.mlir" -o "$work/void.ll" || return
+  fi
+  # MLIR's main returns nothing, so the program would end with any code.
+  sed 's/@main(/@place_main(/g' "$work/void.ll" >"$work/place.ll"
+  echo 'void place_main(void); int main(void) { place_main(); return 0; }' >"$work/main.c"
+  clang-22 -O2 -Wno-override-module "$work/place.ll" "$work/main.c" -o "$work/place" -L"$build/lib" -lkdl_mlir_runtime -lkdl \
+    -L"$llvm/lib" -lmlir_runner_utils -lmlir_c_runner_utils -Wl,--allow-shlib-undefined
+}
+
+mlir() {
+  local config=$1 target=$2 how outcome
+  llvm=${LLVM:-/usr/lib/llvm-22}
+  if [ ! -e "$build/lib/libkdl_mlir_runtime.so" ] || [ ! -e "$llvm/bin/mlir-opt" ]; then
+    echo "== MLIR, $target: not run: found no libkdl_mlir_runtime.so or no mlir-opt"
+    return
+  fi
+  copy_mlir_libraries
+  for how in "MLIR's passes" "libkdl's passes"; do
+    echo "== MLIR's ROCDL, compiled by $how, $target"
+    if ! compile_mlir "$how" "$target" >"$work/log" 2>&1; then
+      excerpt 5 .
+      echo "not compiled"
+      continue
+    fi
+    emulated "$config" 300 KDL_DEVICE=hip KDL_DEBUG=load "$work/place"
+    excerpt 10 '^\[|bound to|error|kdl_mlir'
+    outcome=wrong
+    ! grep -q '\[0, *1, *2, *3, *10, *11, *12, *13, *20, *21, *22, *23, *100, *101, *102, *103, *110, *111, *112, *113, *120, *121, *122, *123\]' \
+      "$work/log" || outcome=right
+    echo "$outcome, exit code $code, $took s"
+  done
+}
+
+# --------------------------------------------------------------------------------------------------
+# What the runtime does beside launching
+
+traces() {
+  local config=$1 target=$2
+  pack_conformance "$target" "$work/$target.offload"
+  echo "== a trace with the device's times, $target"
+  emulated "$config" 300 KDL_TRACE="$work/trace.json" KDL_TRACE_GPU=1 "$build/bin/kdl" run "$work/$target.offload" scale --device=hip --items=100000 \
+    --arg=f32:2 --arg='buf:f32[100000]=iota' --arg='buf:f32[100000]=zero' --arg=u32:100000 --repeat=3
+  excerpt 5 .
+  echo "exit code $code, $took s"
+  "$build/bin/kdl" trace report "$work/trace.json" 2>&1 | sed "s,$work/,,g" | head -40 || true
+}
+
+several() {
+  local target=gfx942 list
+  pack_conformance "$target" "$work/$target.offload"
+  for list in "2" "1 HIP_VISIBLE_DEVICES=1" "2 HIP_VISIBLE_DEVICES=1,0" "1 ROCR_VISIBLE_DEVICES=0"; do
+    echo "== two GPUs, $target: ${list#* } expects ${list%% *}"
+    # shellcheck disable=SC2046 # the variable, where there is one
+    emulated "$work/gfx942_two.json" 300 $([ "${list#* }" = "$list" ] || echo "${list#* }") "$build/bin/several" "$work/$target.offload" hip "${list%% *}"
+    excerpt 20 .
+    echo "exit code $code, $took s"
+  done
+}
+
+xnack() {
+  local mode
+  pack_conformance "gfx942:xnack- gfx942:xnack+" "$work/xnack.offload"
+  for mode in 0 1; do
+    echo "== HSA_XNACK=$mode, images for xnack- and xnack+, gfx942"
+    emulated "$work/gfx942_cdna3_kmd.json" 300 HSA_XNACK=$mode KDL_DEBUG=load "$build/bin/kdl" run "$work/xnack.offload" scale --device=hip --items=5 \
+      --arg=f32:2 --arg='buf:f32[5]=iota' --arg='buf:f32[5]=zero' --arg=u32:5 --dump=arg2
+    excerpt 10 '^scale|^arg2|bound|error'
+    echo "exit code $code, $took s"
+  done
+}
+
+cooperative() {
+  local target=gfx942
+  conformance "$work/gfx942_cdna3_kmd.json" $target GPU_ENABLE_COOP_GROUPS=0
+}
+
+spirv() {
+  local llc=${LLVM:-/usr/lib/llvm-22}/bin/llc
+  echo "== amdgcnspirv, gfx942"
+  # clang -c leaves bitcode for this target.
+  if ! clang-22 --target=spirv64-amd-amdhsa -nogpulib -ffreestanding -nostdlib -O2 -emit-llvm -c "$source/tests/golden/launch/launch.c" \
+    -o "$work/launch.bc" >"$work/log" 2>&1 || ! "$llc" -mtriple=spirv64-amd-amdhsa -filetype=obj "$work/launch.bc" -o "$work/launch.spv" >"$work/log" 2>&1; then
+    excerpt 5 .
+    echo "not compiled"
+    return
+  fi
+  "$build/bin/kdl" pack -o "$work/spirv.offload" "--image=file=$work/launch.spv,triple=spirv64-amd-amdhsa,arch=amdgcnspirv,kind=hip"
+  emulated "$work/gfx942_cdna3_kmd.json" 300 AMD_COMGR_EMIT_VERBOSE_LOGS=1 AMD_COMGR_REDIRECT_LOGS=stdout "$build/bin/kdl" run "$work/spirv.offload" scale \
+    --device=hip --items=5 --arg=f32:2 --arg='buf:f32[5]=iota' --arg='buf:f32[5]=zero' --arg=u32:5 --dump=arg2
+  excerpt 20 '^(scale|arg2|kdl run)|ActionKind.*SPIRV|STATUS_ERROR|AMDGPUCompiler|COMGR_DISABLE_SPIRV'
+  echo "exit code $code, $took s"
+  if grep -qa 'built with -DCOMGR_DISABLE_SPIRV' "$folder"/forky/usr/lib/x86_64-linux-gnu/libamd_comgr.so.*; then
+    echo "this libamd_comgr was built without SPIR-V (COMGR_DISABLE_SPIRV)"
+  fi
+}
+
+sanitized() {
+  local asan=${KDL_ASAN_BUILD:-$build/asan}
+  if [ ! -e "$asan/bin/conformance" ]; then
+    echo "== AddressSanitizer: not run: found no $asan/bin/conformance (cmake --preset asan)" | sed "s,$source/,,"
+    return
+  fi
+  echo "== conformance under AddressSanitizer and UndefinedBehaviorSanitizer, leaks of the runtime's own left out (tests/drivers.supp)"
+  local libraries=$asan/lib conformance=$asan/bin/conformance
+  conformance "$work/gfx942_cdna3_kmd.json" gfx942 "LSAN_OPTIONS=suppressions=$source/tests/drivers.supp" \
+    ASAN_OPTIONS=verify_asan_link_order=0:protect_shadow_gap=0:detect_leaks=1
+}
+
+# Which of HIP's functions libkdl called on the real runtime: docs/driver-functions.md.
+functions() {
+  local target=gfx942 calls=$work/calls both record=$source/docs/results/functions-hip-emulated.txt
+  both=LD_PRELOAD=$folder/build/librocjitsu.so:$build/lib/librecorder.so
+  mkdir -p "$calls"
+  pack_conformance "$target" "$work/$target.offload"
+  echo "== functions of libamdhip64 that libkdl calls"
+  emulated "$work/gfx942_cdna3_kmd.json" 900 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/conformance" "$work/$target.offload" hip
+  emulated "$work/gfx942_two.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/several" "$work/$target.offload" hip 2
+  # Without metadata, so that the runtime is asked for a block.
+  emulated "$work/gfx942_cdna3_kmd.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/kdl" run "$work/$target.hsaco" saxpy --device=hip \
+    --items=5 --arg=f32:2 --arg='buf:f32[5]=iota' --arg='buf:f32[5]=1' --arg=u32:5 --dump=arg2
+  excerpt 5 '^saxpy|^arg2|error'
+  "$source/scripts/driver-functions.py" --gather "$calls" hip "column: ROCm, emulated GPU" \
+    "library: $(packages '' libamdhip64-6)" \
+    "machine: none: an MI300X that AMD's emulator presents, $(date -u +%F)" \
+    "commands: conformance suite, several GPUs, kdl run without metadata" >"$work/functions"
+  cp "$work/functions" "$record"
+  "$source/scripts/driver-functions.py"
+  echo "$(grep -vc '^#' "$record") functions were called: docs/driver-functions.md"
+}
+
+# --------------------------------------------------------------------------------------------------
+
+make_configs
 {
   echo "date      $(date -u +%F)"
   echo "hardware  none: GPUs emulated by AMD's rocjitsu${VERSIONS:+ ($VERSIONS)}"
-  # shellcheck disable=SC2016 # dpkg-query's own
-  echo "software  $(chroot "$folder/forky" dpkg-query -W -f '${Package} ${Version}, ' libamdhip64-6 libhsa-runtime64-1)$(clang-22 --version | head -1)"
+  echo "software  $(packages ', ' libamdhip64-6 libhsa-runtime64-1 libamd-comgr3)$(clang-22 --version | head -1)"
   echo "commit    $(git -C "$source" rev-parse --short HEAD)"
   echo "command   scripts/evidence-amd.sh FOLDER"
-  while read -r config target generic; do
+  while read -r target config generic; do
+    [ -z "${GPUS:-}" ] || [[ " $GPUS " == *" $target "* ]] || continue
     echo
-    echo "==== $config"
-    conformance "$config" "$target"
-    conformance "$config" "$generic"
-    examples "$config" "$target"
+    echo "==== $target"
+    if runs_part conformance; then
+      conformance "$work/$config" "$target"
+      [ -z "$generic" ] || conformance "$work/$config" "$generic"
+    fi
+    for part in examples races ukernels mlir traces; do
+      ! runs_part $part || $part "$work/$config" "$target"
+    done
   done <<EOF
-gfx942_cdna3_kmd.json gfx942 gfx9-4-generic
-gfx1100_w7900.json gfx1100 gfx11-generic
-gfx1201_r9700.json gfx1201 gfx12-generic
+gfx942 gfx942_cdna3_kmd.json gfx9-4-generic
+gfx1100 gfx1100_w7900.json gfx11-generic
+gfx1201 gfx1201_r9700.json gfx12-generic
+gfx1151 gfx1151.json gfx11-generic
+gfx90a gfx90a.json
 EOF
-} | tee "$output"
+  echo
+  echo "==== the runtime, on gfx942"
+  for part in several xnack cooperative spirv sanitized functions; do
+    ! runs_part $part || $part
+  done
+} | sed -u "s,$source/,,g; s,$folder/,FOLDER/,g" | tee "$output"
 if grep -q 'exit code 77' "$output"; then
   echo "evidence-amd.sh: some of it did not run: found no device" >&2
   exit 1

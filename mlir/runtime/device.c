@@ -8,7 +8,7 @@
 static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
 static kdl_mlir_device chosen;
 static const kdl_mlir_device *ready; /* `chosen`, once it is complete */
-static int32_t wished_number = -1;
+static int32_t default_number = -1;
 
 static bool is_host(const kdl_device *device) {
   kdl_device_info info = {.size = sizeof info};
@@ -97,8 +97,8 @@ static kdl_status make(kdl_mlir_device *out_device) {
   const char *wanted = secure_getenv("KDL_DEVICE");
   bool is_named = wanted && *wanted;
   kdl_status status = is_named ? kdl_device_find(wanted, &made.device) : choose(&made.device);
-  if (status == KDL_OK && !is_named && wished_number >= 0)
-    status = take_number(wished_number, &made.device);
+  if (status == KDL_OK && !is_named && default_number >= 0)
+    status = take_number(default_number, &made.device);
   if (status == KDL_OK)
     status = kdl_queue_create(made.device, NULL, &made.queue);
   if (status != KDL_OK)
@@ -133,11 +133,11 @@ const kdl_mlir_device *kdl_mlir_device_for(const char *what) {
   return kdl_mlir_ok(kdl_mlir_device_get(&device), what) ? device : NULL;
 }
 
-kdl_status kdl_mlir_device_wish(int32_t number) {
+kdl_status kdl_mlir_device_prefer(int32_t number) {
   kdl_status status = KDL_OK;
   pthread_mutex_lock(&choice_lock);
   if (!ready) {
-    wished_number = number;
+    default_number = number;
   } else {
     kdl_device *same = chosen.device;
     status = take_number(number, &same);

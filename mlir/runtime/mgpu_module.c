@@ -127,5 +127,5 @@ void mgpuLaunchKernelCooperative(kdl_kernel *kernel, int64_t grid_x, int64_t gri
 }
 
 void mgpuSetDefaultDevice(int32_t number) {
-  kdl_mlir_ok(kdl_mlir_device_wish(number), "mgpuSetDefaultDevice");
+  kdl_mlir_ok(kdl_mlir_device_prefer(number), "mgpuSetDefaultDevice");
 }

@@ -87,7 +87,7 @@ kdl_status kdl_mlir_device_get(const kdl_mlir_device **out_device);
 const kdl_mlir_device *kdl_mlir_device_for(const char *what);
 
 /* The N-th device of the backend that would be chosen anyway; before anything uses a device. */
-kdl_status kdl_mlir_device_wish(int32_t number);
+kdl_status kdl_mlir_device_prefer(int32_t number);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */

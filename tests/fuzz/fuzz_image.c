@@ -20,7 +20,7 @@ static int read_name(void *user, const char *name, size_t length) {
   return 0;
 }
 
-static void expect_story(kdl_status status) {
+static void expect_message(kdl_status status) {
   if (status != KDL_OK && kdl_error_message()[0] == '\0')
     abort();
 }
@@ -50,13 +50,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   kdl_image_target target;
   kdl_image_sniff(image, size);
   kdl_status status = kdl_image_read_target(kind, image, size, &target);
-  expect_story(status);
+  expect_message(status);
   if (status == KDL_OK) {
     expect_text(target.triple, sizeof target.triple);
     expect_text(target.arch, sizeof target.arch);
   }
   visited names = {0};
-  expect_story(kdl_image_read_kernels(kind, image, size, read_name, &names));
+  expect_message(kdl_image_read_kernels(kind, image, size, read_name, &names));
   if (names.total > 8 * size)
     abort();
   free(image);

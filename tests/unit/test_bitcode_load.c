@@ -239,7 +239,7 @@ static void needs_no_standard_streams(void **state) {
 }
 
 /* Then it cannot be known how it ended, but its report says that it is done. */
-static void children_that_nobody_waits_for(void **state) {
+static void children_that_are_not_waited_for(void **state) {
   (void)state;
   signal(SIGCHLD, SIG_IGN);
   assert_int_equal(run_rows(with_fallback, 2), 3);
@@ -336,7 +336,7 @@ int main(void) {
       TEST(limits_are_checked),
       TEST(inherits_nothing),
       TEST(needs_no_standard_streams),
-      TEST(children_that_nobody_waits_for),
+      TEST(children_that_are_not_waited_for),
       TEST(many_threads_link_once),
       TEST(missing_is_a_reason),
       TEST(gone_is_an_error),

@@ -112,7 +112,7 @@ static void a_name_asks_its_driver(void) {
                "here, and why a driver is not");
 }
 
-static void the_host_asks_nobody(void) {
+static void the_host_asks_no_driver(void) {
   assert_true(starts(device_named("host"), "host:"));
   PICKED(for_host, "host:");
   PICKED(for_another, "host:");
@@ -130,7 +130,7 @@ static void images_tell_whom_to_ask(void) {
   assert_string_equal(called(), "cu");
 }
 
-static void nobody_is_asked_behind_a_discrete_gpu(void) {
+static void no_driver_is_asked_behind_a_discrete_gpu(void) {
   PICKED(for_all, "cuda:sm_90");
   assert_string_equal(called(), "cu");
   assert_int_equal(kdl_device_count(), 4); /* with the host; OpenCL shows one of the GPUs again */
@@ -176,7 +176,7 @@ static bool serves(kdl_backend backend) {
   return kdl_backend_serving(backend) != NULL;
 }
 
-static void a_device_that_nobody_serves_is_passed_over(void) {
+static void a_device_without_a_backend_is_passed_over(void) {
   const image_row rows[] = {{spirv, SPIRV_TRIPLE, "generic", KEY}, HOST_ROW};
   PICKED(rows, serves(KDL_BACKEND_LEVEL_ZERO) ? "level_zero:" : "host:");
 }
@@ -502,13 +502,13 @@ static const struct {
 } cases[] = {
 #define CASE(name, devices, backend) {#name, name, devices, backend}
     CASE(a_name_asks_its_driver, H200 MI300 BMG H200_CL, NULL),
-    CASE(the_host_asks_nobody, H200 MI300 BMG H200_CL, NULL),
+    CASE(the_host_asks_no_driver, H200 MI300 BMG H200_CL, NULL),
     CASE(a_variable_asks_its_driver, H200 MI300 BMG H200_CL, NULL),
     CASE(images_tell_whom_to_ask, H200 MI300 BMG H200_CL, NULL),
-    CASE(nobody_is_asked_behind_a_discrete_gpu, H200 MI300 BMG H200_CL, NULL),
+    CASE(no_driver_is_asked_behind_a_discrete_gpu, H200 MI300 BMG H200_CL, NULL),
     CASE(a_number_asks_all, H200 MI300 BMG H200_CL, NULL),
     CASE(threads_ask_once, H200 MI300 BMG H200_CL, NULL),
-    CASE(a_device_that_nobody_serves_is_passed_over, BMG, NULL),
+    CASE(a_device_without_a_backend_is_passed_over, BMG, NULL),
     CASE(a_discrete_gpu_goes_before_an_integrated_one, ORIN MI300, NULL),
     CASE(nothing_fits, H200 MI300, NULL),
     CASE(host_images_may_be_forbidden, H200, NULL),

@@ -19,5 +19,5 @@ static kdl_status refused(const void *device, int error, bool is_memory, size_t 
                      kernel);
 }
 
-const kdl_argument_setter kdl_ze_giver = {"level_zero", &kdl_own_services, give_value, give_memory,
-                                          refused};
+const kdl_argument_setter kdl_ze_setter = {"level_zero", &kdl_own_services, give_value, give_memory,
+                                           refused};

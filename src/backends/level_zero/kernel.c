@@ -158,7 +158,7 @@ kdl_status kdl_ze_kernel_find(void *device, void *module_handle, const kdl_kerne
   if (!kernel)
     return kdl_ze_no_memory(device);
   kernel->device = device;
-  kernel->list = (kdl_argument_list){.setter = &kdl_ze_giver,
+  kernel->list = (kdl_argument_list){.setter = &kdl_ze_setter,
                                      .device = device,
                                      .ordinal = kernel->device->ordinal,
                                      .ranges = &kernel->device->ranges};

@@ -181,7 +181,7 @@ void kdl_ze_queues_drain(kdl_ze_device *device);
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
-extern const kdl_argument_setter kdl_ze_giver;
+extern const kdl_argument_setter kdl_ze_setter;
 
 /* What a kernel is launched by. */
 kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);

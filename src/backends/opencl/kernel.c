@@ -181,7 +181,7 @@ kdl_status kdl_opencl_kernel_find(void *handle, void *module_handle,
   kernel->device = device;
   kernel->program = module->program;
   kernel->name = strdup(request->name);
-  kernel->list = (kdl_argument_list){.setter = &kdl_opencl_giver,
+  kernel->list = (kdl_argument_list){.setter = &kdl_opencl_setter,
                                      .device = device,
                                      .ordinal = device->ordinal,
                                      .ranges = &device->ranges,

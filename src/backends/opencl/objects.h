@@ -133,7 +133,7 @@ void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
 kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
-extern const kdl_argument_setter kdl_opencl_giver;
+extern const kdl_argument_setter kdl_opencl_setter;
 
 /* What a kernel is launched by. */
 kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list);

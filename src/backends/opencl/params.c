@@ -93,5 +93,5 @@ static kdl_status refused(const void *handle, int error, bool is_memory, size_t 
                          is_memory ? device->memory->set_call : "clSetKernelArg", index, kernel);
 }
 
-const kdl_argument_setter kdl_opencl_giver = {"opencl", &kdl_own_services, give_value, give_memory,
-                                              refused};
+const kdl_argument_setter kdl_opencl_setter = {"opencl", &kdl_own_services, give_value, give_memory,
+                                               refused};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Group memory is hidden from the passes here: to them it would be a local variable, which nobody
- * else stores to. A call of a function that nobody knows gives its address.
+ * Group memory is hidden from the passes here: to them it would be a local variable, which no
+ * other code stores to. A call of an unknown function gives its address.
  */
 #include "base/error.h"
 #include "groups/flow.h"

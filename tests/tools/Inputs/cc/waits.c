@@ -15,7 +15,7 @@ __gpu_kernel void waits(__gpu_global float *y) {
 }
 
 KDL_BLOCK(KDL_THREADS(64))
-__gpu_kernel void waits_for_nobody(__gpu_global float *y) {
+__gpu_kernel void waits_alone(__gpu_global float *y) {
   y[0] = 1;
   meet();
 }

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=sh disable=SC2034
-# What the scripts share that count instructions by callgrind: the same on every run of the same program.
+# What the scripts share that count instructions by callgrind: the same on every run of the same program. They are given
+# the program, and the folder of the drivers it uses.
+program=${1:?$usage}
+fakes=${2:-}
 command -v valgrind >/dev/null || { echo 'skipped: valgrind not found'; exit 77; }
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
@@ -11,7 +14,7 @@ failed=0
 collect() {
   function=$1
   shift
-  env -i PATH="$PATH" LD_LIBRARY_PATH="${fakes:-}" KDL_FAKE_DEVICES="${devices:-}" \
+  env -i PATH="$PATH" LD_LIBRARY_PATH="$fakes" KDL_FAKE_DEVICES="${devices:-}" \
     valgrind --tool=callgrind --callgrind-out-file="$out" --toggle-collect="$function" "$@" >/dev/null 2>&1
   [ "$(total)" -gt 0 ] || { echo "$function: found no instructions, expected some" >&2; exit 1; }
 }

@@ -4,8 +4,6 @@
 # libkdl, of the C library and of the dynamic loader for it, without what the driver does.
 set -eu
 usage='usage: cold_instructions.sh build/bin/bench_cold build/fakes/whole'
-program=${1:?$usage}
-fakes=${2:?$usage}
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 

@@ -4,8 +4,6 @@
 # cuLaunchKernel, on the fake driver.
 set -eu
 usage='usage: cuda_instructions.sh build/bin/bench_cuda_launch build/fakes/whole'
-program=${1:?$usage}
-fakes=${2:?$usage}
 devices='cuda:sm_90 name="NVIDIA H200" driver=13.0 memory=1GiB shared_optin=227KiB'
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"

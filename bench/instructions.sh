@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Instructions of one uncached choice among three images.
 set -eu
-program=${1:?usage: instructions.sh build/bin/bench_select}
+usage='usage: instructions.sh build/bin/bench_select'
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 found=$(instructions 10000 problem_choose "$program" 10000)

@@ -3,7 +3,7 @@
 # Instructions of one launch on a driver that does nothing, beyond those of a direct call of the
 # driver's function pointer.
 set -eu
-program=${1:?usage: launch_instructions.sh build/bin/bench_launch}
+usage='usage: launch_instructions.sh build/bin/bench_launch'
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 

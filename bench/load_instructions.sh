@@ -4,8 +4,6 @@
 # driver: those of libkdl and of the C library for it, without what the driver does.
 set -eu
 usage='usage: load_instructions.sh build/bin/bench_load build/fakes/whole'
-program=${1:?$usage}
-fakes=${2:?$usage}
 devices='cuda:sm_90 driver=13.0 memory=1GiB'
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"

@@ -6,8 +6,6 @@
 # given last, and gives those that differ.
 set -eu
 usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/bench/null'
-program=${1:?$usage}
-fakes=${2:?$usage}
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 

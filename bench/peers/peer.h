@@ -132,6 +132,10 @@ extern const peer peer_plain;  /* the host image, opened and called by hand */
 #define PEER_SYMBOL "kdl_bench_peer"
 typedef const peer *peer_function(bool (*fail)(const char *format, ...));
 
+/* A symbol of a shared object, which stays open; NULL where there is none, which peer_error()
+ * tells. */
+void *peer_symbol(const char *path, const char *name);
+
 /* Opens such an object; NULL where it cannot be, which peer_error() tells. */
 const peer *peer_open(const char *path);
 

@@ -157,18 +157,6 @@ typedef struct {
   size_t done;
 } samples;
 
-static bool make_samples(samples *made, size_t count) {
-  bool well = true;
-  for (size_t i = 0; i < row_count; ++i)
-    well &= (made->ns[i] = calloc(count, sizeof(double))) != NULL;
-  return well;
-}
-
-static void free_samples(samples *made) {
-  for (size_t i = 0; i < row_count; ++i)
-    free(made->ns[i]);
-}
-
 static void take(const trial *marked, const trial *plain, double timer_ns, samples *into) {
   size_t at = into->done++;
   const layer_times *times = &marked->report.times;
@@ -217,7 +205,7 @@ kdl_status cold_measure(const dispatch_request *request, const job_folder *folde
   kdl_status status = KDL_OK;
   double timer_ns = bench_machine_timer();
   for (size_t i = 0; i < peers->count; ++i) {
-    if (!make_samples(&of[i], last - first))
+    if (!dispatch_rows_make(of[i].ns, row_count, last - first))
       status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu trials", last - first);
   }
   for (size_t round = first; round < last && status == KDL_OK && !bench_stopped(); ++round) {
@@ -237,7 +225,7 @@ kdl_status cold_measure(const dispatch_request *request, const job_folder *folde
   for (size_t i = 0; i < peers->count; ++i) {
     if (status == KDL_OK && of[i].done)
       add_figures(request, peers->all[i], &of[i], results);
-    free_samples(&of[i]);
+    dispatch_rows_free(of[i].ns, row_count);
   }
   return status;
 }

@@ -173,3 +173,15 @@ kdl_status suite_dispatch(const dispatch_request *request, bench_results *result
   results->interrupted = bench_stopped();
   return status;
 }
+
+bool dispatch_rows_make(double *rows[], size_t count, size_t length) {
+  bool well = true;
+  for (size_t i = 0; i < count; ++i)
+    well &= (rows[i] = calloc(length, sizeof(double))) != NULL;
+  return well;
+}
+
+void dispatch_rows_free(double *rows[], size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    free(rows[i]);
+}

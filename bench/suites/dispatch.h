@@ -28,4 +28,8 @@ int cold_child(const char *folder, const char *peer_name, const char *mode);
 void dispatch_compare(const dispatch_request *request, const char *mode, const peer_list *peers,
                       const double *const *blocks, size_t count, bench_results *results);
 
+/* Rows of so many samples each; false where there is no memory for all of them. */
+bool dispatch_rows_make(double *rows[], size_t count, size_t length);
+void dispatch_rows_free(double *rows[], size_t count);
+
 #endif

@@ -4,7 +4,6 @@
 #include "peers/peer.h"
 #include "system/environment.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,16 +39,9 @@ const llvm_peer *suite_llvm(void) {
   char path[PATH_MAX];
   if (!suite_object_find("llvm", path))
     return NULL;
-  /* NOLINTBEGIN(clang-analyzer-optin.taint.GenericTaint): a file beside the program is as good as
-   * the program. */
-  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  /* NOLINTEND(clang-analyzer-optin.taint.GenericTaint) */
-  void *symbol = object ? dlsym(object, LLVM_PEER_SYMBOL) : NULL;
-  if (!symbol) {
-    const char *why = dlerror();
-    peer_fail("%s", why ? why : path);
+  void *symbol = peer_symbol(path, LLVM_PEER_SYMBOL);
+  if (!symbol)
     return NULL;
-  }
   llvm_peer_function *function;
   memcpy(&function, &symbol, sizeof function);
   return function();

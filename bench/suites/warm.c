@@ -128,18 +128,6 @@ typedef struct {
   bool met[row_count];
 } samples;
 
-static bool make_samples(samples *made, size_t runs) {
-  bool well = true;
-  for (size_t i = 0; i < row_count; ++i)
-    well &= (made->ns[i] = calloc(runs, sizeof(double))) != NULL;
-  return well;
-}
-
-static void free_samples(samples *made) {
-  for (size_t i = 0; i < row_count; ++i)
-    free(made->ns[i]);
-}
-
 static double median_of(const double *values, size_t count, double *room) {
   memcpy(room, values, count * sizeof *room);
   bench_sort(room, count);
@@ -266,7 +254,7 @@ static kdl_status measure_mode(const dispatch_request *request, const mode *what
   kdl_status status = KDL_OK;
   bool well = at.room != NULL;
   for (size_t i = 0; i < peers->count; ++i)
-    well &= make_samples(&at.of[i], block_count * at.runs);
+    well &= dispatch_rows_make(at.of[i].ns, row_count, block_count * at.runs);
   if (!well)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu runs", block_count * at.runs);
   size_t blocks = well ? run_blocks(&at, &status) : 0;
@@ -278,7 +266,7 @@ static kdl_status measure_mode(const dispatch_request *request, const mode *what
   for (size_t i = 0; i < peers->count; ++i) {
     if (blocks)
       add_figures(request, &at, i, blocks * at.runs, results);
-    free_samples(&at.of[i]);
+    dispatch_rows_free(at.of[i].ns, row_count);
   }
   free(at.room);
   return status;

@@ -274,17 +274,11 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_parse_conte
     kdl_error_prefix("%s", region->source->name);
     return status;
   }
-  kdl_image image = {
-      .source = region->source,
-      .offset = region->base,
-      .stored_size = region->size,
-      .size = region->size,
-      .kind = kind,
-      .declared_kind = kdl_llvm_image_kind(kind),
-      .offload_kind = target.offload_kind,
-      .header_offset = region->base,
-      .label = kdl_arena_format(&container->arena, "bare image%s", scope->place),
-  };
+  kdl_image image = kdl_image_in(region);
+  image.kind = kind;
+  image.declared_kind = kdl_llvm_image_kind(kind);
+  image.offload_kind = target.offload_kind;
+  image.label = kdl_arena_format(&container->arena, "bare image%s", scope->place);
   image.pairs = target_pairs(container, target.triple, target.arch, &image.pair_count);
   if (!image.label || !image.pairs)
     return kdl_container_no_memory(container);

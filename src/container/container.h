@@ -159,6 +159,15 @@ typedef struct kdl_parse_context {
 kdl_parse_context kdl_container_begin_module(kdl_container *container,
                                              const kdl_parse_context *outer, bool is_first);
 
+/* An image that is all of a region, stored as it is. */
+static inline kdl_image kdl_image_in(const kdl_region *region) {
+  return (kdl_image){.source = region->source,
+                     .offset = region->base,
+                     .stored_size = region->size,
+                     .size = region->size,
+                     .header_offset = region->base};
+}
+
 /* Appends an image, which is a module by itself where the scope has none. `proto->pairs` must
  * already be in the container's arena; triple and arch are taken from them. Unless the metadata
  * carries a kernel index, the image's first bytes are looked at: they decide its kind, and a nested

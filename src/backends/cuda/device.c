@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which context is current while one of them is spoken to. */
+#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/cuda/objects.h"
 
@@ -95,17 +96,11 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_status status = open_context(device);
-  if (status == KDL_OK)
-    *out_device = device;
-  else
-    free(device);
-  return status;
+  return kdl_hand_over(status, device, out_device);
 }
 
-static kdl_open_devices open_devices = {.errors = &kdl_cuda_errors,
-                                        .load = kdl_cuda_load,
-                                        .open = open_new,
-                                        .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {&kdl_cuda_errors, kdl_cuda_load, open_new,
+                                        PTHREAD_MUTEX_INITIALIZER, NULL};
 
 /* CUDA numbers a device as long as the process runs, so that the number is identity enough. */
 kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_device) {

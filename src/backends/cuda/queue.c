@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are streams. */
+#include "backends/common/hand_over.h"
 #include "backends/cuda/objects.h"
 
 #include <stdatomic.h>
@@ -45,14 +46,8 @@ kdl_status kdl_cuda_queue_create(void *device, int32_t priority, void **out_queu
   kdl_cuda_queue *queue = make_queue(device);
   if (!queue)
     return KDL_NO_MEMORY;
-  kdl_status status = create_stream(device, priority, queue);
-  if (status != KDL_OK) {
-    free(queue);
-    return status;
-  }
   queue->owned = true;
-  *out_queue = queue;
-  return KDL_OK;
+  return kdl_hand_over(create_stream(device, priority, queue), queue, out_queue);
 }
 
 /* The caller's stream must be one of the device, and of the context that code is loaded into where
@@ -88,13 +83,7 @@ kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
   if (!queue)
     return KDL_NO_MEMORY;
   queue->stream = native;
-  kdl_status status = adopt_stream(device, queue);
-  if (status != KDL_OK) {
-    free(queue);
-    return status;
-  }
-  *out_queue = queue;
-  return KDL_OK;
+  return kdl_hand_over(adopt_stream(device, queue), queue, out_queue);
 }
 
 /* Needs no context of its own, so that it is also tried where none can be made current. */

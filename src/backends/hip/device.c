@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices, and which one is current while one of them is spoken to. HIP has no contexts beyond
  * that: each device has one, which the whole process shares. */
+#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/hip/objects.h"
 
@@ -86,17 +87,11 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
     return kdl_driver_errors_no_memory(&kdl_hip_errors, desc->ordinal);
   device->ordinal = desc->ordinal;
   kdl_status status = check_device(device);
-  if (status == KDL_OK)
-    *out_device = device;
-  else
-    free(device);
-  return status;
+  return kdl_hand_over(status, device, out_device);
 }
 
-static kdl_open_devices open_devices = {.errors = &kdl_hip_errors,
-                                        .load = kdl_hip_load,
-                                        .open = open_new,
-                                        .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {&kdl_hip_errors, kdl_hip_load, open_new,
+                                        PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device) {
   if (desc->native_context)

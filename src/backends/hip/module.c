@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device. */
+#include "backends/common/hand_over.h"
 #include "backends/hip/objects.h"
 
 #include "base/bytes.h"
@@ -106,13 +107,9 @@ kdl_status kdl_hip_module_load(void *device, const kdl_backend_image *image, voi
   kdl_status status = prepare(device, image, module);
   if (status == KDL_OK)
     status = load(device, module);
-  if (status != KDL_OK) {
+  if (status != KDL_OK)
     free(module->copy);
-    free(module);
-    return status;
-  }
-  *out_module = module;
-  return KDL_OK;
+  return kdl_hand_over(status, module, out_module);
 }
 
 /* A device that is lost refuses every step; what is ours is freed all the same. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are streams. */
+#include "backends/common/hand_over.h"
 #include "backends/hip/objects.h"
 
 #include <stdlib.h>
@@ -34,11 +35,7 @@ kdl_status kdl_hip_queue_create(void *device, int32_t priority, void **out_queue
   kdl_status status = make_queue(device, (kdl_hip_queue){.owned = true}, (void **)&queue);
   if (status == KDL_OK)
     status = create_stream(device, priority, queue);
-  if (status == KDL_OK)
-    *out_queue = queue;
-  else
-    free(queue);
-  return status;
+  return kdl_hand_over(status, queue, out_queue);
 }
 
 /* Asked of the runtime, which knows its streams; what is none has no device. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts. A driver's devices share one context, so that memory of one can be
  * copied by another, unless the caller brings its own. */
+#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/level_zero/objects.h"
 
@@ -162,21 +163,16 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   device->ordinal = desc->ordinal;
   device->adopted = desc->native_context;
   kdl_status status = set_up(device);
-  if (status != KDL_OK) {
-    free(device);
-    return status;
+  if (status == KDL_OK) {
+    kdl_ranges_init(&device->ranges);
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_mutex_init(&device->stamps.lock, NULL);
   }
-  kdl_ranges_init(&device->ranges);
-  pthread_mutex_init(&device->lock, NULL);
-  pthread_mutex_init(&device->stamps.lock, NULL);
-  *out_device = device;
-  return KDL_OK;
+  return kdl_hand_over(status, device, out_device);
 }
 
-static kdl_open_devices open_devices = {.errors = &kdl_ze_errors,
-                                        .load = kdl_ze_load,
-                                        .open = open_new,
-                                        .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {&kdl_ze_errors, kdl_ze_load, open_new,
+                                        PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device) {
   return kdl_open_devices_get(&open_devices, desc, out_device);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Images on a device: SPIR-V, which the driver compiles, and its own machine code. */
+#include "backends/common/hand_over.h"
 #include "backends/level_zero/objects.h"
 
 #include "backends/common/text.h"
@@ -87,12 +88,7 @@ kdl_status kdl_ze_module_load(void *handle, const kdl_backend_image *image, void
   module->data = image->data;
   module->data_size = image->data_size;
   kdl_status status = create_aligned(device, image, &module->handle);
-  if (status != KDL_OK) {
-    free(module);
-    return status;
-  }
-  *out_module = module;
-  return KDL_OK;
+  return kdl_hand_over(status, module, out_module);
 }
 
 /* Every queue may have a handle of each of its kernels. A device that is lost refuses every step;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices and their contexts: one of its own for each, or the caller's. */
+#include "backends/common/hand_over.h"
 #include "backends/common/open_devices.h"
 #include "backends/opencl/objects.h"
 
@@ -170,19 +171,13 @@ static kdl_status open_new(const kdl_backend_device *desc, void **out_device) {
   device->adopted = desc->native_context;
   kdl_ranges_init(&device->ranges);
   kdl_status status = set_up(device);
-  if (status != KDL_OK) {
+  if (status != KDL_OK)
     kdl_ranges_destroy(&device->ranges);
-    free(device);
-    return status;
-  }
-  *out_device = device;
-  return KDL_OK;
+  return kdl_hand_over(status, device, out_device);
 }
 
-static kdl_open_devices open_devices = {.errors = &kdl_opencl_errors,
-                                        .load = kdl_opencl_load,
-                                        .open = open_new,
-                                        .lock = PTHREAD_MUTEX_INITIALIZER};
+static kdl_open_devices open_devices = {&kdl_opencl_errors, kdl_opencl_load, open_new,
+                                        PTHREAD_MUTEX_INITIALIZER, NULL};
 
 kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_device) {
   return kdl_open_devices_get(&open_devices, desc, out_device);

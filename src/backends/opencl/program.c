@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Programs: from SPIR-V where the device takes it, from machine code or PTX, from OpenCL C. */
+#include "backends/common/hand_over.h"
 #include "backends/common/text.h"
 #include "backends/opencl/objects.h"
 
@@ -162,12 +163,7 @@ kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, 
     if (status != KDL_OK)
       release(device, module->program);
   }
-  if (status != KDL_OK) {
-    free(module);
-    return status;
-  }
-  *out_module = module;
-  return KDL_OK;
+  return kdl_hand_over(status, module, out_module);
 }
 
 /* What still runs holds on to its kernel and program (OpenCL, "clReleaseKernel"). */

@@ -412,14 +412,8 @@ kdl_status kdl_parse_bundle_section(kdl_container *container, const kdl_parse_co
   /* The host's image is the object itself; its section holds one byte, since none may be empty. */
   if (kdl_text_is(parts.kind, "host"))
     return KDL_OK;
-  kdl_image image = {
-      .source = region->source,
-      .offset = region->base,
-      .stored_size = region->size,
-      .size = region->size,
-      .header_offset = region->base,
-      .label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place),
-  };
+  kdl_image image = kdl_image_in(region);
+  image.label = kdl_arena_format(&container->arena, "clang-bundle%s", scope->place);
   if (!image.label)
     return kdl_container_no_memory(container);
   return add_image(container, scope, id, &parts, &image);

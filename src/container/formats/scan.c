@@ -110,15 +110,9 @@ static kdl_status add_hit(kdl_container *container, const kdl_parse_context *sco
   kdl_status status = kdl_container_walk(container, scope, found, KDL_UNKNOWN_IS_IGNORED);
   if (status != KDL_BAD_FILE)
     return status;
-  kdl_image image = {
-      .source = found->source,
-      .offset = found->base,
-      .stored_size = found->size,
-      .size = found->size,
-      .header_offset = found->base,
-      .problem = kdl_arena_format(&container->arena, "%s", kdl_error_message()),
-      .label = kdl_arena_format(&container->arena, "found%s", scope->place),
-  };
+  kdl_image image = kdl_image_in(found);
+  image.problem = kdl_arena_format(&container->arena, "%s", kdl_error_message());
+  image.label = kdl_arena_format(&container->arena, "found%s", scope->place);
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   return image.problem && image.label ? kdl_container_add(container, &module, &image)
                                       : kdl_container_no_memory(container);

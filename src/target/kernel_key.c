@@ -230,8 +230,8 @@ static bool read_value(cursor *c, kdl_kernel_field field, kdl_kernel_key *key) {
 
 static kdl_kernel_field find_field(kdl_string name) {
   int field = 0;
-  while (field < KDL_KERNEL_FIELD_COUNT && (name.data[0] != fields[field].name.data[0] ||
-                                            !kdl_text_equal(name, fields[field].name)))
+  while (field < KDL_KERNEL_FIELD_COUNT &&
+         (name.data[0] != fields[field].name.data[0] || !kdl_text_equal(name, fields[field].name)))
     ++field;
   return (kdl_kernel_field)field;
 }

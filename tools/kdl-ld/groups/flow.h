@@ -45,7 +45,7 @@ typedef struct ld_variable {
 } ld_variable;
 
 typedef struct ld_region {
-  uint32_t entry;
+  uint32_t *entries, entry_count; /* blocks that other regions lead to */
   uint32_t *blocks, block_count;
   uint32_t *always, always_count; /* blocks that every work-item runs once, in order */
   uint32_t last;                  /* the block whose branch leaves the region */
@@ -106,7 +106,7 @@ void ld_flow_find_varying(ld_flow *flow);
 bool ld_flow_is_varying(const ld_flow *flow, LLVMValueRef value);
 
 /* regions.c */
-kdl_status ld_flow_find_regions(ld_flow *flow);
+void ld_flow_find_regions(ld_flow *flow);
 
 /* places.c */
 void ld_flow_find_places(ld_flow *flow);

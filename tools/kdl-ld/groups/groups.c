@@ -26,9 +26,7 @@ static kdl_status make_group(ld_flow *flow) {
   if (status != KDL_OK)
     return status;
   ld_flow_find_varying(flow);
-  status = ld_flow_find_regions(flow);
-  if (status != KDL_OK)
-    return status;
+  ld_flow_find_regions(flow);
   ld_flow_find_places(flow);
   ld_flow_write_loops(flow);
   ld_groups_restore(flow, memory, count);

@@ -119,6 +119,32 @@ static LLVMValueRef wide(ld_loops *loops, LLVMValueRef value) {
   return LLVMBuildZExt(loops->builder, value, loops->i64, "");
 }
 
+/* The end of the block that begins the body: where there are several entries, the group says which
+ * one it takes. */
+static LLVMValueRef enter(ld_loops *loops, ld_loop *loop, const ld_region *region) {
+  const ld_flow *flow = loops->flow;
+  LLVMBasicBlockRef first = flow->blocks[region->entries[0]].ref;
+  if (region->entry_count == 1)
+    return LLVMBuildBr(loops->builder, first);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(loops->builder);
+  LLVMPositionBuilderBefore(loops->builder, LLVMGetFirstInstruction(loops->entry));
+  LLVMValueRef way = LLVMBuildAlloca(loops->builder, loops->i32, "kdl.way");
+  LLVMPositionBuilderAtEnd(loops->builder, loop->before);
+  LLVMValueRef taken = LLVMBuildLoad2(loops->builder, loops->i32, way, "");
+  LLVMPositionBuilderAtEnd(loops->builder, body);
+  LLVMValueRef end = LLVMBuildSwitch(loops->builder, taken, first, region->entry_count - 1);
+  loop->ways = ld_flow_take(flow->arena, region->entry_count, sizeof(LLVMBasicBlockRef));
+  for (uint32_t i = 0; i < region->entry_count; ++i) {
+    if (i)
+      LLVMAddCase(end, word(loops, i), flow->blocks[region->entries[i]].ref);
+    loop->ways[i] = add_block(loops, "kdl.way");
+    LLVMPositionBuilderAtEnd(loops->builder, loop->ways[i]);
+    LLVMBuildStore(loops->builder, word(loops, i), way);
+    LLVMBuildBr(loops->builder, loop->before);
+  }
+  return end;
+}
+
 static void make_blocks(ld_loops *loops, uint32_t number) {
   const ld_flow *flow = loops->flow;
   ld_loop *loop = &loops->loops[number];
@@ -150,7 +176,7 @@ static void make_blocks(ld_loops *loops, uint32_t number) {
                : LLVMBuildNUWMul(loops->builder, loop->index, wide(loops, loops->extent[d]), "");
     loop->index = LLVMBuildNUWAdd(loops->builder, row, wide(loops, loop->thread[d]), "");
   }
-  loop->body_end = LLVMBuildBr(loops->builder, flow->blocks[flow->regions[number].entry].ref);
+  loop->body_end = enter(loops, loop, &flow->regions[number]);
   LLVMPositionBuilderAtEnd(loops->builder, loop->latch);
   end_turn(loops, turns[0], loop->thread[0], 0, add_block(loops, "kdl.row"));
   end_turn(loops, turns[1], loop->thread[1], 1, add_block(loops, "kdl.plane"));
@@ -166,7 +192,13 @@ static LLVMBasicBlockRef way_into(const ld_loops *loops, LLVMBasicBlockRef block
   uint32_t b = 0;
   ld_map_get(&flow->block_numbers, block, &b);
   const ld_region *region = &flow->regions[flow->blocks[b].region];
-  return region->is_barrier ? block : loops->loops[flow->blocks[b].region].before;
+  const ld_loop *loop = &loops->loops[flow->blocks[b].region];
+  if (region->is_barrier)
+    return block;
+  uint32_t entry = 0;
+  while (entry + 1 < region->entry_count && region->entries[entry] != b)
+    ++entry;
+  return loop->ways ? loop->ways[entry] : loop->before;
 }
 
 static void lead_on(const ld_loops *loops, LLVMValueRef branch) {
@@ -322,7 +354,7 @@ static void end_region(ld_loops *loops, uint32_t number) {
 }
 
 static void end_barrier(ld_loops *loops, const ld_region *region) {
-  LLVMBasicBlockRef block = loops->flow->blocks[region->entry].ref;
+  LLVMBasicBlockRef block = loops->flow->blocks[region->entries[0]].ref;
   lead_on(loops, LLVMGetBasicBlockTerminator(block));
 }
 

@@ -12,6 +12,7 @@
 typedef struct ld_loop {
   LLVMBasicBlockRef before; /* without a terminator until the end */
   LLVMBasicBlockRef first;  /* what it leads to */
+  LLVMBasicBlockRef *ways;  /* by entry: what leads to `before`; NULL where there is one entry */
   LLVMBasicBlockRef latch;  /* where a work-item has done the region */
   LLVMBasicBlockRef after;  /* where all have */
   LLVMValueRef body_end;    /* the terminator of the block that begins the loop's body */

@@ -152,11 +152,13 @@ static int first_use(const ld_block *block, const ld_variable *variable) {
 /* Whether a run through the region may use what an earlier one left. */
 static bool needs_what_was(const ld_flow *flow, const ld_region *region,
                            const ld_variable *variable) {
-  uint32_t depth = 0, number = flow->blocks[region->entry].region;
+  uint32_t depth = 0, number = flow->blocks[region->entries[0]].region;
   uint32_t *stack = ld_flow_take(flow->arena, region->block_count + 1, sizeof *stack);
   bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
-  stack[depth++] = region->entry;
-  seen[region->entry] = true;
+  for (uint32_t i = 0; i < region->entry_count; ++i) {
+    seen[region->entries[i]] = true;
+    stack[depth++] = region->entries[i];
+  }
   while (depth) {
     const ld_block *block = &flow->blocks[stack[--depth]];
     int use = first_use(block, variable);

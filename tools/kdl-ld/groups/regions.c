@@ -4,7 +4,6 @@
  * about. One that does decide about a barrier ends its region, and is taken by the group as a
  * whole. Regions that follow one another, and nothing else, are put together.
  */
-#include "base/error.h"
 #include "groups/flow.h"
 
 static uint32_t root_of(uint32_t *parents, uint32_t block) {
@@ -65,61 +64,46 @@ static void join_followers(const ld_flow *flow, uint32_t *parents) {
   }
 }
 
-static kdl_status enter(const ld_flow *flow, ld_region *region, uint32_t block) {
-  if (region->entry == LD_FLOW_END || region->entry == block) {
-    region->entry = block;
-    return KDL_OK;
+static bool is_entry(const ld_flow *flow, uint32_t number, uint32_t b) {
+  const ld_block *block = &flow->blocks[b];
+  for (uint32_t i = 0; i < block->before_count; ++i) {
+    const ld_block *before = &flow->blocks[block->before[i]];
+    if (before->region != number || before->decides_barrier)
+      return true;
   }
-  return kdl_fail(
-      KDL_BAD_FILE,
-      "%s: kernel %s waits for its group (__gpu_sync_threads), and comes here by a jump "
-      "from across a barrier, which it cannot on the CPU: expected loops and "
-      "conditions without goto around the barrier",
-      ld_flow_line(flow, LLVMGetFirstInstruction(flow->blocks[block].ref)), flow->kernel->name);
+  return b == 0;
 }
 
-static kdl_status find_entry(ld_flow *flow, ld_region *region) {
-  uint32_t number = (uint32_t)(region - flow->regions);
-  kdl_status status = KDL_OK;
-  region->entry = LD_FLOW_END;
+static void find_entries(ld_flow *flow, uint32_t number) {
+  ld_region *region = &flow->regions[number];
+  region->entries = ld_flow_take(flow->arena, region->block_count, sizeof *region->entries);
   region->last = LD_FLOW_END;
-  for (uint32_t k = 0; k < region->block_count && status == KDL_OK; ++k) {
-    uint32_t b = region->blocks[k];
-    const ld_block *block = &flow->blocks[b];
-    if (b == 0)
-      status = enter(flow, region, b);
-    for (uint32_t i = 0; i < block->before_count && status == KDL_OK; ++i) {
-      if (flow->blocks[block->before[i]].region != number)
-        status = enter(flow, region, b);
-    }
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    const ld_block *block = &flow->blocks[region->blocks[k]];
+    if (is_entry(flow, number, region->blocks[k]))
+      region->entries[region->entry_count++] = region->blocks[k];
     if (block->decides_barrier || ld_flow_returns(block))
-      region->last = b;
+      region->last = region->blocks[k];
     region->is_barrier |= block->is_barrier;
   }
-  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks that every work-item runs once                                                        */
 
-/* Goes on from a block inside the region, not through `without`, marking what it reaches. True
- * where it leaves the region. */
-static bool reach(const ld_flow *flow, uint32_t number, uint32_t from, uint32_t without, bool *seen,
-                  uint32_t *stack) {
-  uint32_t depth = 0;
+/* What is reached inside a region from the blocks on the stack, not through `without`. True where
+ * that leaves the region. */
+static bool reach(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_t depth,
+                  uint32_t without, bool *seen) {
   bool leaves = false;
-  stack[depth++] = from;
   while (depth) {
     const ld_block *block = &flow->blocks[stack[--depth]];
     leaves |= ld_flow_returns(block) || block->decides_barrier;
-    for (uint32_t i = 0; i < block->next_count; ++i) {
+    for (uint32_t i = 0; i < block->next_count && !block->decides_barrier; ++i) {
       uint32_t to = block->next[i];
-      /* The region again, by its entry, is another run through it. */
-      if (flow->blocks[to].region != number || to == flow->regions[number].entry) {
-        leaves |= flow->blocks[to].region != number;
-        continue;
-      }
-      if (to == without || seen[to])
+      bool is_inside = flow->blocks[to].region == number;
+      leaves |= !is_inside;
+      if (!is_inside || to == without || seen[to])
         continue;
       seen[to] = true;
       stack[depth++] = to;
@@ -128,41 +112,33 @@ static bool reach(const ld_flow *flow, uint32_t number, uint32_t from, uint32_t 
   return leaves;
 }
 
-static bool is_in_loop_at_entry(const ld_flow *flow, uint32_t number) {
+/* Whether a work-item can leave the region without having come to the block. */
+static bool is_avoidable(const ld_flow *flow, uint32_t number, uint32_t block, uint32_t *stack) {
   const ld_region *region = &flow->regions[number];
-  const ld_block *entry = &flow->blocks[region->entry];
-  for (uint32_t i = 0; i < entry->before_count; ++i) {
-    const ld_block *before = &flow->blocks[entry->before[i]];
-    if (before->region == number && !before->decides_barrier)
-      return true;
+  bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < region->entry_count; ++i) {
+    if (region->entries[i] == block)
+      continue;
+    seen[region->entries[i]] = true;
+    stack[depth++] = region->entries[i];
   }
-  return false;
+  return reach(flow, number, stack, depth, block, seen);
 }
 
 static void find_always(ld_flow *flow, uint32_t number, uint32_t *stack) {
   ld_region *region = &flow->regions[number];
   region->always = ld_flow_take(flow->arena, region->block_count, sizeof *region->always);
   uint32_t *reached = ld_flow_take(flow->arena, region->block_count, sizeof *reached);
-  bool entry_loops = is_in_loop_at_entry(flow, number);
   for (uint32_t k = 0; k < region->block_count; ++k) {
     uint32_t b = region->blocks[k];
-    bool *seen = ld_flow_take(flow->arena, flow->block_count, sizeof *seen);
-    bool is_avoidable = b != region->entry && reach(flow, number, region->entry, b, seen, stack);
-    if (is_avoidable || (b == region->entry && entry_loops))
+    if (is_avoidable(flow, number, b, stack))
       continue;
     bool *after = ld_flow_take(flow->arena, flow->block_count, sizeof *after);
-    reach(flow, number, b, LD_FLOW_END, after, stack);
+    stack[0] = b;
+    reach(flow, number, stack, 1, LD_FLOW_END, after);
     if (after[b])
       continue; /* in a loop */
-    /* In a loop that goes through the entry: the blocks after it lead there. */
-    bool loops = false;
-    for (uint32_t i = 0; entry_loops && i < flow->blocks[region->entry].before_count; ++i) {
-      uint32_t before = flow->blocks[region->entry].before[i];
-      loops |= flow->blocks[before].region == number && !flow->blocks[before].decides_barrier &&
-               (before == b || after[before]);
-    }
-    if (loops)
-      continue;
     uint32_t behind = 0;
     for (uint32_t i = 0; i < flow->block_count; ++i)
       behind += after[i];
@@ -198,7 +174,7 @@ static void number_regions(ld_flow *flow, uint32_t *parents) {
   }
 }
 
-kdl_status ld_flow_find_regions(ld_flow *flow) {
+void ld_flow_find_regions(ld_flow *flow) {
   uint32_t *parents = ld_flow_take(flow->arena, flow->block_count, sizeof *parents);
   for (uint32_t b = 0; b < flow->block_count; ++b)
     parents[b] = b;
@@ -213,12 +189,9 @@ kdl_status ld_flow_find_regions(ld_flow *flow) {
   }
   join_followers(flow, parents);
   number_regions(flow, parents);
-  kdl_status status = KDL_OK;
   uint32_t *stack = ld_flow_take(flow->arena, flow->block_count + 1, sizeof *stack);
-  for (uint32_t r = 0; r < flow->region_count && status == KDL_OK; ++r) {
-    status = find_entry(flow, &flow->regions[r]);
-    if (status == KDL_OK)
-      find_always(flow, r, stack);
+  for (uint32_t r = 0; r < flow->region_count; ++r) {
+    find_entries(flow, r);
+    find_always(flow, r, stack);
   }
-  return status;
 }

@@ -295,3 +295,23 @@ BLOCK __gpu_kernel void divergent(in x, out y) {
     __gpu_sync_threads();
   y[INDEX] = place[N - 1 - t];
 }
+
+/* Comes into a condition from across a barrier, and leaves out of another. */
+BLOCK __gpu_kernel void jumps(in x, out y) {
+  KDL_LOCAL(uint32_t, place[N]);
+  uint32_t t = __gpu_thread_id(0), v = x[INDEX];
+  if (__gpu_block_id(0) % 2) {
+    place[t] = v;
+    __gpu_sync_threads();
+    v = place[(t + 1) % N];
+    goto in;
+  }
+  if (v % 3) {
+  in:
+    v = v * 5 + 1;
+  } else if (v & 4) {
+    y[INDEX] = 7;
+    return;
+  }
+  y[INDEX] = v;
+}

@@ -139,8 +139,14 @@ def cases(x, n, g, all_x):
     return v
 
 
+def jumps(x, n, g, all_x):
+    if g % 2:
+        return [(x[(t + 1) % n] * 5 + 1) & MASK for t in range(n)]
+    return [(v * 5 + 1) & MASK if v % 3 else 7 if v & 4 else v for v in x]
+
+
 KERNELS = [reduce, scan, blelloch, reverse, histogram, sort, bitonic, stencil, callee, branches, until, private_memory,
-           uneven, cases]
+           uneven, cases, jumps]
 
 
 def main():

@@ -87,7 +87,7 @@ def row_of(rows, name):
 # What the recorder noted
 
 def called(folder, every):
-    """The functions that libkdl called, of all processes. Programs that have libkdl linked in look up functions themselves too: there, the
+    """The functions that libkdl called, of all processes. A program that has libkdl linked in may look up functions itself too: there, the
     places count that look up several functions, and none that the tables do not have."""
     found, lookups = set(), {}
     for path in glob.glob(os.path.join(folder, "**", "*.functions"), recursive=True):
@@ -95,7 +95,10 @@ def called(folder, every):
             for line in file.read().replace(b"\0", b"").decode(errors="replace").splitlines():
                 name, rest = line[1:].split(" ", 1)
                 lookups.setdefault((os.path.basename(path), rest.rsplit(" ", 1)[1]), []).append((name, line.startswith("*")))
-    for (_, asker), names in lookups.items():
+    with_library = {process for process, asker in lookups if asker.startswith("libkdl")}
+    for (process, asker), names in lookups.items():
+        if process in with_library and not asker.startswith("libkdl"):
+            continue
         known = [any(row_of(rows, name) for rows in every.values()) for name, _ in names]
         if asker.startswith("libkdl") or (all(known) and len(known) > 4):
             found.update(name for name, was_called in names if was_called)

@@ -57,7 +57,8 @@ opencl() {
   done
   suite "$column" opencl opencl_buffer "${traced[@]}" "${env[@]}"
   recorded "$column" env "${env[@]}" "$build/bin/test_device_real_opencl"
-  written "$column" opencl "$name" "$told" "conformance suite with each kind of memory and traced, unit.device_real_opencl"
+  recorded "$column" env "${env[@]}" "$build/bin/adopt" "$library" opencl
+  written "$column" opencl "$name" "$told" "conformance suite with each kind of memory and traced, what is adopted, unit.device_real_opencl"
 }
 
 if has cuda; then
@@ -66,8 +67,9 @@ if has cuda; then
   suite cuda cuda cuda "${traced[@]}"
   recorded cuda "$build/bin/test_cuda_real"
   recorded cuda "$build/bin/test_device_real_cuda"
+  recorded cuda "$build/bin/adopt" "$library" cuda
   written cuda cuda "the driver" "libcuda.so.1, $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)" \
-    "conformance suite by modules, by libraries and traced, unit.cuda_real, unit.device_real_cuda"
+    "conformance suite by modules, by libraries and traced, what is adopted, unit.cuda_real, unit.device_real_cuda"
 fi
 ! has opencl-nvidia || [ ! -e /etc/OpenCL/vendors/nvidia.icd ] || opencl opencl-nvidia NVIDIA "$(cat /etc/OpenCL/vendors/nvidia.icd)" "NVIDIA's OpenCL"
 ! has opencl-pocl || [ ! -e /etc/OpenCL/vendors/pocl.icd ] || opencl opencl-pocl PoCL "$(cat /etc/OpenCL/vendors/pocl.icd)" \

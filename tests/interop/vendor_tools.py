@@ -153,7 +153,7 @@ def with_ocloc(options):
                 refused.append((device, name, f"no zebin: ELF type and machine {machine.hex()}"))
                 continue
             compare_zebin(count, f"{device} {name}", zebin, options)
-        count.targets.append(device)
+            count.targets += [device] if device not in count.targets else []
     for device, name, why in refused:
         print(f"not compiled: {device} {name}: {why}")
     return count
@@ -205,7 +205,7 @@ def with_cuobjdump(options):
             text = run(nvdisasm, cubin).stdout
             count.same(f"{target} {name}: programs that end", True, text.count("EXIT") >= len(theirs))
             count.images += 1
-        count.targets.append(target)
+            count.targets += [target] if target not in count.targets else []
     for target, name, why in refused:
         print(f"not compiled: {target} {name}: {why}")
     return count

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* adopt LIBRARY BACKEND: a program that has a context, a stream and memory of the driver's own lets
+ * libkdl use them: cuda or opencl. Returns 77 where this machine has no such device. */
+#include <kdl/kdl.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { count = 1000 };
+
+static const char *library_name;
+
+static void *entry(const char *name) {
+  void *found = dlsym(dlopen(library_name, RTLD_NOW), name);
+  if (!found) {
+    printf("FAIL: %s has no %s\n", library_name, name);
+    exit(1);
+  }
+  return found;
+}
+#define ENTRY(name, type) ((type)(uintptr_t)entry(name))
+
+static void must(int error, const char *call) {
+  if (!error)
+    return;
+  printf("FAIL: %s: error %d\n", call, error);
+  exit(1);
+}
+#define MUST(call) must(call, #call)
+#define OK(call)                                                                                   \
+  do {                                                                                             \
+    if ((call) != KDL_OK) {                                                                        \
+      printf("FAIL: %s: %s\n", #call, kdl_error_message());                                        \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the program has of its own                                                              */
+
+typedef struct {
+  void *context, *queue;
+  uint64_t memory[2]; /* of `count` floats each */
+} own;
+
+static own make_cuda(void) {
+  own made = {0};
+  int device = -1;
+  library_name = "libcuda.so.1";
+  MUST(ENTRY("cuInit", int (*)(unsigned))(0));
+  MUST(ENTRY("cuDeviceGet", int (*)(int *, int))(&device, 0));
+  MUST(ENTRY("cuCtxCreate_v2", int (*)(void **, unsigned, int))(&made.context, 0, device));
+  MUST(ENTRY("cuStreamCreate", int (*)(void **, unsigned))(&made.queue, 0));
+  for (int i = 0; i < 2; ++i)
+    MUST(ENTRY("cuMemAlloc_v2", int (*)(uint64_t *, size_t))(&made.memory[i],
+                                                             count * sizeof(float)));
+  void *popped;
+  MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+  return made;
+}
+
+static own make_opencl(void) {
+  own made = {0};
+  int error = 0;
+  void *platform, *device;
+  library_name = "libOpenCL.so.1";
+  MUST(ENTRY("clGetPlatformIDs", int (*)(uint32_t, void **, uint32_t *))(1, &platform, NULL));
+  MUST(ENTRY("clGetDeviceIDs", int (*)(void *, uint64_t, uint32_t, void **, uint32_t *))(
+      platform, 0xffffffff, 1, &device, NULL));
+  made.context =
+      ENTRY("clCreateContext", void *(*)(const intptr_t *, uint32_t, void **, void *, void *,
+                                         int *))(NULL, 1, &device, NULL, NULL, &error);
+  must(error, "clCreateContext");
+  made.queue = ENTRY("clCreateCommandQueue",
+                     void *(*)(void *, void *, uint64_t, int *))(made.context, device, 0, &error);
+  must(error, "clCreateCommandQueue");
+  for (int i = 0; i < 2; ++i) {
+    made.memory[i] = (uint64_t)(uintptr_t)ENTRY("clCreateBuffer",
+                                                void *(*)(void *, uint64_t, size_t, void *, int *))(
+        made.context, 1, count * sizeof(float), NULL, &error);
+    must(error, "clCreateBuffer");
+  }
+  return made;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+int main(int argc, char **argv) {
+  kdl_device *device;
+  kdl_library *lib;
+  kdl_queue *queue;
+  kdl_kernel *kernel;
+  static float x[count], y[count];
+  if (argc != 3)
+    return 2;
+  if (kdl_device_find(argv[2], &device) != KDL_OK) {
+    printf("skipped: %s\n", kdl_error_message());
+    return 77;
+  }
+  own mine = strcmp(argv[2], "cuda") == 0 ? make_cuda() : make_opencl();
+  OK(kdl_device_adopt(device, mine.context));
+  OK(kdl_open(argv[1], NULL, &lib));
+  OK(kdl_queue_adopt(device, mine.queue, &queue));
+  OK(kdl_sym(lib, device, "scale", NULL, &kernel));
+  kdl_buffer in = kdl_buffer_adopt(device, mine.memory[0], sizeof x);
+  kdl_buffer out = kdl_buffer_adopt(device, mine.memory[1], sizeof y);
+  for (int i = 0; i < count; ++i)
+    x[i] = (float)i;
+  OK(kdl_write(queue, &in, 0, x, sizeof x));
+  float a = 2;
+  uint32_t n = count;
+  OK(kdl_launch_items(kernel, queue, kdl_extent1(count), KDL_ARGS(&a, &in, &out, &n)));
+  OK(kdl_read(queue, y, &out, 0, sizeof y));
+  OK(kdl_sync(queue));
+  for (int i = 0; i < count; ++i) {
+    if (y[i] != 2 * x[i]) {
+      printf("FAIL: found %g at %d, expected %g\n", (double)y[i], i, (double)(2 * x[i]));
+      return 1;
+    }
+  }
+  void *context, *native;
+  OK(kdl_device_native(device, KDL_NATIVE_CONTEXT, &context));
+  OK(kdl_queue_native(queue, &native));
+  if (context != mine.context || native != mine.queue) {
+    puts("FAIL: the handles are not the program's own");
+    return 1;
+  }
+  kdl_queue_destroy(queue);
+  kdl_close(lib);
+  puts("ok: a context, a queue and memory of the program's own were used");
+  return 0;
+}

@@ -316,11 +316,16 @@ static kdl_status read_number(kdl_json *json) {
   return status;
 }
 
-kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
+/* The number that comes next; it ends where the reader then stands. */
+static kdl_status next_number(kdl_json *json, size_t *out_start) {
   kdl_status status = require(json, KDL_JSON_NUMBER);
-  size_t start = json->at;
-  if (status == KDL_OK)
-    status = read_number(json);
+  *out_start = json->at;
+  return status == KDL_OK ? read_number(json) : status;
+}
+
+kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
+  size_t start;
+  kdl_status status = next_number(json, &start);
   if (status != KDL_OK)
     return status;
   uint64_t number = 0;
@@ -337,10 +342,8 @@ kdl_status kdl_json_number(kdl_json *json, uint64_t *out_number) {
 }
 
 kdl_status kdl_json_real(kdl_json *json, double *out_real) {
-  kdl_status status = require(json, KDL_JSON_NUMBER);
-  size_t start = json->at;
-  if (status == KDL_OK)
-    status = read_number(json);
+  size_t start;
+  kdl_status status = next_number(json, &start);
   if (status != KDL_OK)
     return status;
   /* A number is followed by something else only by chance of the buffer's end: copied, it ends. */

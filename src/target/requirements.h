@@ -59,27 +59,27 @@ static inline void kdl_rule_fault(kdl_image_rule *rule, uint64_t reasons) {
   rule->faults |= reasons;
 }
 
+/* The kind of an image that does not say it is `usual`. Another than that is a fault, but for
+ * bitcode where the family takes it; returns whether there is none. */
+static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind usual, bool takes_bitcode) {
+  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
+    rule->kind = (uint8_t)usual;
+  if (rule->kind == usual || (takes_bitcode && rule->kind == KDL_IMAGE_BITCODE))
+    return true;
+  kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  return false;
+}
+
 /* One family each: fills arch, needs, form and rank from the description, or records a fault.
  * `rule->kind` is already made precise. */
-void kdl_nvptx_image(const kdl_image_desc *desc, kdl_image_rule *rule);
-void kdl_amdgcn_image(const kdl_image_desc *desc, kdl_image_rule *rule);
-void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule);
-void kdl_intel_image(const kdl_image_desc *desc, kdl_image_rule *rule);
-void kdl_x86_image(const kdl_image_desc *desc, kdl_image_rule *rule);
-void kdl_aarch64_image(const kdl_image_desc *desc, kdl_image_rule *rule);
+typedef void kdl_family_image(const kdl_image_desc *desc, kdl_image_rule *rule);
+kdl_family_image kdl_nvptx_image, kdl_amdgcn_image, kdl_spirv_image, kdl_intel_image, kdl_x86_image,
+    kdl_aarch64_image;
 
 /* One family each: fills `arch` and adds what the device has to `has`. */
-bool kdl_nvptx_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                      kdl_parse_error *out_error);
-bool kdl_amdgcn_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                       kdl_parse_error *out_error);
-bool kdl_spirv_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                      kdl_parse_error *out_error);
-bool kdl_intel_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                      kdl_parse_error *out_error);
-bool kdl_x86_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                    kdl_parse_error *out_error);
-bool kdl_aarch64_device(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                        kdl_parse_error *out_error);
+typedef bool kdl_family_device(const kdl_device_desc *desc, kdl_device_rule *rule,
+                               kdl_feature_set *has, kdl_parse_error *out_error);
+kdl_family_device kdl_nvptx_device, kdl_amdgcn_device, kdl_spirv_device, kdl_intel_device,
+    kdl_x86_device, kdl_aarch64_device;
 
 #endif

@@ -52,8 +52,6 @@ static kdl_status compare(const bench_results *before, const bench_results *afte
                                        {"NEW", true, 0, NULL},
                                        {"CHANGE", true, 0, NULL}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
   size_t shared = 0;
   for (size_t i = 0; i < after->figure_count; ++i) {
     const bench_figure *now = &after->figures[i];
@@ -66,9 +64,7 @@ static kdl_status compare(const bench_results *before, const bench_results *afte
     add_row(table, then, now, found);
   }
   *out_alone = before->figure_count + after->figure_count - 2 * shared;
-  kdl_status status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
+  return cli_table_finish(table);
 }
 
 int cli_bench_compare(const cli_args *args, const char *old_path, const char *new_path) {

@@ -297,15 +297,13 @@ static kdl_status print_table(const bench_results *results, const char *name) {
     columns[count++] = (cli_column){"HIGH", true, 0, NULL};
   }
   cli_table *table = cli_table_create(columns, count);
-  for (size_t i = 0; table && i < results->figure_count; ++i) {
+  for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
     if (is_of(name, figure->name, "kdl"))
       add_row(table, results, &peers, figure);
   }
   printf("\n%s\n", strchr(name, '/') + 1);
-  kdl_status status =
-      table ? cli_table_print(table) : kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
-  cli_table_destroy(table);
+  kdl_status status = cli_table_finish(table);
   for (size_t i = 0; i < peers.count; ++i)
     print_summary(results, name, peers.titles[i]);
   return status;

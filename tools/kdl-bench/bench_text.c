@@ -29,13 +29,6 @@ static void add_time(cli_table *table, double ns) {
   add(table, words);
 }
 
-static kdl_status print_table(cli_table *table) {
-  kdl_status status =
-      table ? cli_table_print(table) : kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
-  cli_table_destroy(table);
-  return status;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The machine                                                                                  */
 
@@ -167,12 +160,12 @@ static kdl_status print_mode(const bench_results *results, const char *mode, con
   list_rows(results, mode, peers, &rows);
   printf("\n%s\n", title_of(mode));
   cli_table *table = cli_table_create(columns, peers->count + 1);
-  for (size_t i = 0; table && i < rows.count; ++i)
+  for (size_t i = 0; i < rows.count; ++i)
     add_row(table, results, mode, peers, rows.texts[i], rows.texts[i],
             offsetof(bench_figure, median));
-  for (size_t i = 0; table && i < sizeof spreads / sizeof *spreads; ++i)
+  for (size_t i = 0; i < sizeof spreads / sizeof *spreads; ++i)
     add_row(table, results, mode, peers, "total", spreads[i].name, spreads[i].offset);
-  return print_table(table);
+  return cli_table_finish(table);
 }
 
 static kdl_status print_layers(const bench_results *results) {
@@ -199,7 +192,7 @@ static kdl_status print_figures(const bench_results *results) {
                                        {"P5", true, 0, NULL},      {"P95", true, 0, NULL},
                                        {"P99", true, 0, NULL}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < results->figure_count; ++i) {
+  for (size_t i = 0; i < results->figure_count; ++i) {
     const bench_figure *figure = &results->figures[i];
     const char *name = strchr(figure->name, '/');
     const double values[] = {figure->median, figure->low, figure->high,
@@ -209,7 +202,7 @@ static kdl_status print_figures(const bench_results *results) {
       add_time(table, values[k]);
   }
   putchar('\n');
-  return print_table(table);
+  return cli_table_finish(table);
 }
 
 static kdl_status print_curves(const bench_results *results) {
@@ -219,7 +212,7 @@ static kdl_status print_curves(const bench_results *results) {
                                        {"PARAMETER", false, 0, NULL},
                                        {"GROWS AS", false, 0, NULL}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < results->curve_count; ++i) {
+  for (size_t i = 0; i < results->curve_count; ++i) {
     const bench_curve *curve = &results->curves[i];
     if (!curve->count)
       continue;
@@ -234,7 +227,7 @@ static kdl_status print_curves(const bench_results *results) {
     add(table, text);
   }
   putchar('\n');
-  return print_table(table);
+  return cli_table_finish(table);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -246,7 +239,7 @@ static kdl_status print_comparisons(const bench_results *results) {
                                        {"HIGH", true, 0, NULL},      {"BLOCKS", true, 0, NULL},
                                        {"ROUNDS", true, 0, NULL}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < results->comparison_count; ++i) {
+  for (size_t i = 0; i < results->comparison_count; ++i) {
     const bench_comparison *comparison = &results->comparisons[i];
     const double values[] = {comparison->ratio.median, comparison->ratio.low,
                              comparison->ratio.high};
@@ -263,7 +256,7 @@ static kdl_status print_comparisons(const bench_results *results) {
     add(table, text);
   }
   printf("\nblock by block, with the 95%% interval of the ratio\n");
-  return print_table(table);
+  return cli_table_finish(table);
 }
 
 static void print_checks(const bench_results *results) {

@@ -9,7 +9,6 @@ static const kdl_backend_table table = {
     .abi = KDL_BACKEND_ABI,
     .name = "cuda",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_cuda_##slot,
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
     .queue_capturing = kdl_cuda_queue_capturing,
     .memory_info = kdl_cuda_memory_info,

@@ -22,6 +22,10 @@ kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda
   return KDL_OK;
 }
 
+kdl_status kdl_cuda_enter_own(const kdl_cuda_device *device, kdl_cuda_scope *out_scope) {
+  return kdl_cuda_enter(device, device->context, out_scope);
+}
+
 kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope *out_scope) {
   kdl_status status = kdl_cuda_enter(device, device->context, out_scope);
   int mode = KDL_CUDA_CAPTURE_MODE_RELAXED;

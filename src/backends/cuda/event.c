@@ -24,18 +24,16 @@ kdl_status kdl_cuda_event_record(void *device, void *event, void *queue_handle) 
   return kdl_cuda_leave(&scope, kdl_cuda.event_record(event, queue->stream), "cuEventRecord");
 }
 
-kdl_status kdl_cuda_event_sync(void *handle, void *event) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_sync(void *device, void *event) {
   kdl_cuda_scope scope;
-  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   return kdl_cuda_leave(&scope, kdl_cuda.event_sync(event), "cuEventSynchronize");
 }
 
-kdl_status kdl_cuda_event_query(void *handle, void *event, int *out_done) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_query(void *device, void *event, int *out_done) {
   kdl_cuda_scope scope;
-  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   int error = kdl_cuda.event_query(event);
   *out_done = error == KDL_CUDA_SUCCESS;
@@ -52,10 +50,9 @@ kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue_handle) {
   return kdl_cuda_leave(&scope, kdl_cuda.stream_wait(queue->stream, event, 0), "cuStreamWaitEvent");
 }
 
-kdl_status kdl_cuda_event_elapsed(void *handle, void *start, void *end, double *out_ns) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_event_elapsed(void *device, void *start, void *end, double *out_ns) {
   kdl_cuda_scope scope;
-  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   float milliseconds = 0;
   int error = kdl_cuda.event_elapsed(&milliseconds, start, end);

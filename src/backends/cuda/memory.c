@@ -19,10 +19,9 @@ kdl_status kdl_cuda_free(void *device, uint64_t address) {
   return kdl_cuda_leave(&scope, kdl_cuda.free(address), "cuMemFree_v2");
 }
 
-kdl_status kdl_cuda_memory_info(void *handle, uint64_t *out_free, uint64_t *out_total) {
-  kdl_cuda_device *device = handle;
+kdl_status kdl_cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total) {
   kdl_cuda_scope scope;
-  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   size_t available = 0, total = 0;
   int error = kdl_cuda.memory_info(&available, &total);

@@ -13,7 +13,6 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_cuda_##name parameters;
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -39,6 +38,9 @@ typedef struct kdl_cuda_scope {
 
 /* Makes the context current where it is not; a thread may keep it: see is_kept. */
 kdl_status kdl_cuda_enter(const kdl_cuda_device *device, void *context, kdl_cuda_scope *out_scope);
+
+/* The same with the device's own context. */
+kdl_status kdl_cuda_enter_own(const kdl_cuda_device *device, kdl_cuda_scope *out_scope);
 
 /* The same for calls that may allocate: they would break every capture in the process that was
  * begun in the usual, global, mode, unless the thread declares that it knows. */

@@ -67,7 +67,7 @@ static kdl_status check_context(const kdl_cuda_device *device, const kdl_cuda_qu
 
 static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
-  if (kdl_cuda_enter(device, device->context, &scope) != KDL_OK)
+  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   int error = KDL_CUDA_SUCCESS;
   if (!is_special(queue->stream))

@@ -9,7 +9,6 @@ static const kdl_backend_table table = {
     .abi = KDL_BACKEND_ABI,
     .name = "hip",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_hip_##slot,
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
     .queue_capturing = kdl_hip_queue_capturing,
     .memory_info = kdl_hip_memory_info,

@@ -14,7 +14,6 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_hip_##name parameters;
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 
 /* ------------------------------------------------------------------------------------------ */

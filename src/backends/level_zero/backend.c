@@ -9,7 +9,6 @@ static const kdl_backend_table table = {
     .abi = KDL_BACKEND_ABI,
     .name = "level_zero",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_ze_##slot,
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 };
 

@@ -16,7 +16,6 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_ze_##name parameters;
-#define KDL_BACKEND_ADDRESSES KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 
 typedef struct kdl_ze_queue kdl_ze_queue;

@@ -9,6 +9,7 @@ static const kdl_backend_table table = {
     .abi = KDL_BACKEND_ABI,
     .name = "opencl",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_opencl_##slot,
+#define KDL_BACKEND_ADDRESSES(result, name, parameters)
 #include "backends/common/functions.def"
 };
 

@@ -14,6 +14,7 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_opencl_##name parameters;
+#define KDL_BACKEND_ADDRESSES(result, name, parameters)
 #include "backends/common/functions.def"
 
 typedef struct kdl_opencl_device kdl_opencl_device;

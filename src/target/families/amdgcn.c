@@ -288,12 +288,8 @@ void kdl_amdgcn_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
     return;
   }
-  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
-    rule->kind = KDL_IMAGE_HSACO;
-  if (rule->kind != KDL_IMAGE_HSACO && rule->kind != KDL_IMAGE_BITCODE) {
-    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  if (!kdl_rule_kind(rule, KDL_IMAGE_HSACO, true))
     return;
-  }
   bool generic = kdl_amdgcn_is_generic(id.processor);
   unsigned named = add_settings(&id, rule);
   if (generic)

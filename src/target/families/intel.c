@@ -152,12 +152,8 @@ void kdl_intel_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     kdl_rule_fault(rule, KDL_REASON(UNKNOWN_ARCH));
     return;
   }
-  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
-    rule->kind = KDL_IMAGE_ZEBIN;
-  if (rule->kind != KDL_IMAGE_ZEBIN) {
-    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  if (!kdl_rule_kind(rule, KDL_IMAGE_ZEBIN, false))
     return;
-  }
   rule->form = KDL_FORM_ZEBIN;
   kdl_rule_arch(rule, arch_of(ip), arch_of(ip));
   kdl_rule_rank(rule, KDL_TIER_NATIVE, 0);

@@ -19,12 +19,8 @@ void kdl_spirv_image(const kdl_image_desc *desc, kdl_image_rule *rule) {
     source_image(rule);
     return;
   }
-  if (rule->kind == KDL_IMAGE_UNKNOWN || rule->kind == KDL_IMAGE_OBJECT)
-    rule->kind = KDL_IMAGE_SPIRV;
-  if (rule->kind != KDL_IMAGE_SPIRV && rule->kind != KDL_IMAGE_BITCODE) {
-    kdl_rule_fault(rule, KDL_REASON(KIND_MISMATCH));
+  if (!kdl_rule_kind(rule, KDL_IMAGE_SPIRV, true))
     return;
-  }
   /* The next family takes SPIR-V too; see kdl_target_family. */
   kdl_rule_arch(rule, KDL_ARCH(KDL_FAMILY_SPIRV, 0), KDL_ARCH(KDL_FAMILY_INTEL, KDL_ARCH_DETAIL));
   kdl_string triple = desc->triple;

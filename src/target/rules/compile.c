@@ -26,9 +26,8 @@ static const struct {
   const char *name;
   kdl_feature_class features;
   /* How the arch of an image is read, and that of a device. */
-  void (*image)(const kdl_image_desc *desc, kdl_image_rule *rule);
-  bool (*device)(const kdl_device_desc *desc, kdl_device_rule *rule, kdl_feature_set *has,
-                 kdl_parse_error *out_error);
+  kdl_family_image *image;
+  kdl_family_device *device;
 } families[KDL_FAMILY_COUNT] = {
     [KDL_FAMILY_NONE] = {"unknown device", KDL_CLASS_GPU, unknown_image, unknown_device},
     [KDL_FAMILY_NVPTX] = {"NVIDIA GPU", KDL_CLASS_GPU, kdl_nvptx_image, kdl_nvptx_device},

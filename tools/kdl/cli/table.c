@@ -69,16 +69,19 @@ static void add_item(cli_table *table, kdl_string text, const char *label, size_
 }
 
 void cli_table_add(cli_table *table, kdl_string text) {
+  if (!table)
+    return;
   add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
   table->next_column = (table->next_column + 1) % table->column_count;
 }
 
 void cli_table_add_failed(cli_table *table) {
-  table->out_of_memory = true;
+  if (table)
+    table->out_of_memory = true;
 }
 
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
-  if (label)
+  if (table && label)
     add_item(table, text, label, SIZE_MAX);
   else
     cli_table_add_failed(table);
@@ -223,8 +226,9 @@ static kdl_status print_items(cli_table *table, cli_table_below *below, void *us
 }
 
 kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {
-  if (table->out_of_memory)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells", table->count);
+  if (!table || table->out_of_memory)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells",
+                    table ? table->count : 0);
   table->widths = calloc(table->column_count, sizeof *table->widths);
   if (!table->widths)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
@@ -244,4 +248,10 @@ kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *
 
 kdl_status cli_table_print(cli_table *table) {
   return cli_table_print_with(table, NULL, NULL);
+}
+
+kdl_status cli_table_finish(cli_table *table) {
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
 }

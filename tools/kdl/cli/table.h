@@ -20,7 +20,8 @@ typedef struct cli_column {
 
 typedef struct cli_table cli_table;
 
-/* `columns` must outlive the table. NULL when out of memory. */
+/* `columns` must outlive the table. NULL when out of memory: then the others do nothing, and
+ * cli_table_print says so. */
 cli_table *cli_table_create(const cli_column *columns, size_t count);
 void cli_table_destroy(cli_table *table);
 
@@ -36,6 +37,9 @@ void cli_table_add_failed(cli_table *table);
 void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
 
 kdl_status cli_table_print(cli_table *table);
+
+/* Prints and destroys it. */
+kdl_status cli_table_finish(cli_table *table);
 
 /* The same for lines too many to be kept until all widths are known: `below` is called after each
  * row, with its number, and prints what belongs below it by cli_table_say. A failure ends the

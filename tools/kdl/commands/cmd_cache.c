@@ -80,8 +80,6 @@ static kdl_status add_row(void *user, const kdl_cache_look *look) {
 
 static kdl_status print_table(const kdl_cache_settings *settings, bool is_long) {
   table_listing listing = {cli_table_create(columns, column_count), is_long};
-  if (!listing.table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   kdl_status status = kdl_cache_look_at_all(settings, add_row, &listing);
   if (status == KDL_OK)
     status = cli_table_print(listing.table);

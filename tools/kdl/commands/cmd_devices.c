@@ -144,7 +144,7 @@ static void add_device(cli_table *table, size_t index, const kdl_device_spec *ro
 
 static cli_table *make_table(const kdl_discovery *found, const layout *form) {
   cli_table *table = cli_table_create(columns, form->narrow ? narrow_count : column_count);
-  for (size_t i = 0; table && i < found->device_count; ++i) {
+  for (size_t i = 0; i < found->device_count; ++i) {
     const kdl_found_device *device = &found->devices[i];
     add_device(table, i, &found->routes[device->first], device->count, form);
   }
@@ -158,11 +158,7 @@ static kdl_status print_devices(const kdl_discovery *found, bool all) {
     cli_table_destroy(table);
     table = make_table(found, &(layout){.narrow = true, .all = all});
   }
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
-  kdl_status status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
+  return cli_table_finish(table);
 }
 
 /* "level_zero: no device: libze_loader.so.1: ..." */

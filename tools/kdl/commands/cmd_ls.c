@@ -154,8 +154,6 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
       columns[count++] = all_columns[i].column;
   }
   cli_table *table = cli_table_create(columns, count);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(lib, i, &image);

@@ -109,13 +109,9 @@ static kdl_status print_groups(cli_ranking *ranking, const group *groups, size_t
       {.title = "MODULES", .right = true},           {.title = "FIT"},
   };
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   for (size_t i = 0; i < count; ++i)
     add_group(table, ranking, &groups[i]);
-  kdl_status status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
+  return cli_table_finish(table);
 }
 
 kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,

@@ -63,8 +63,6 @@ static void add_candidate(cli_table *table, const kdl_link_ukernel *ukernel,
 
 static kdl_status print_ukernels(const kdl_link_report *report, kdl_string triple) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   size_t rows = 0;
   for (size_t i = 0; i < report->ukernel_count; ++i) {
     const kdl_link_ukernel *ukernel = &report->ukernels[i];

@@ -114,8 +114,6 @@ static kdl_status print_images(const matrix *m) {
     }
   }
   cli_table *table = cli_table_create(columns, plain_count + count);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   for (size_t i = 0; i < m->image_count; ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(m->question->input->lib, i, &image);
@@ -127,9 +125,7 @@ static kdl_status print_images(const matrix *m) {
       cli_table_add(table, value ? *value : (kdl_string){"", 0});
     }
   }
-  kdl_status status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
+  return cli_table_finish(table);
 }
 
 /* The table with the columns of images [from, to). */
@@ -217,7 +213,7 @@ static kdl_status print_coverage(matrix *m, bool *out_fits) {
                                        {.title = "MODULES", .right = true},
                                        {.title = "KERNELS", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  kdl_status status = table ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
+  kdl_status status = KDL_OK;
   for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
     status = add_coverage(m, table, row, out_fits);
   if (status == KDL_OK)

@@ -96,15 +96,11 @@ static kdl_status print_images(const cli_question *question, cli_ranking *rankin
       columns[count++] = all_columns[i].column;
   }
   cli_table *table = cli_table_create(columns, count);
-  if (!table)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for the table");
   for (size_t i = 0; i < ranking->count; ++i) {
     if (shown[i])
       add_row(table, question, ranking, &ranking->items[i], show);
   }
-  kdl_status status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
+  return cli_table_finish(table);
 }
 
 /* All images, or where they are many, those that may hold the kernel. */

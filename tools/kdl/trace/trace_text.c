@@ -46,12 +46,6 @@ static void add_share(cli_table *table, double part, double whole) {
   cli_table_add(table, text(words));
 }
 
-static kdl_status finish(cli_table *table) {
-  kdl_status status = table ? cli_table_print(table) : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  cli_table_destroy(table);
-  return status;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Tables                                                                                       */
 
@@ -62,7 +56,7 @@ static kdl_status print_layers(const cli_trace *trace, const cli_trace_sums *sum
       {.title = "P95", .right = true},   {.title = "SHARE", .right = true},
       {.title = "BYTES", .right = true}, {.title = "FAILED", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < sums->layer_count; ++i) {
+  for (size_t i = 0; i < sums->layer_count; ++i) {
     const cli_trace_layer *layer = &sums->layers[i];
     cli_table_add(table, text(cli_trace_word(trace, layer->name)));
     add_sum(table, &layer->sum);
@@ -70,7 +64,7 @@ static kdl_status print_layers(const cli_trace *trace, const cli_trace_sums *sum
     add_number(table, layer->bytes);
     add_number(table, layer->failed);
   }
-  return finish(table);
+  return cli_table_finish(table);
 }
 
 static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *sums) {
@@ -91,7 +85,7 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
   for (size_t i = 0; i < sums->kernel_count; ++i)
     launching += sums->kernels[i].launches.total;
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < sums->kernel_count; ++i) {
+  for (size_t i = 0; i < sums->kernel_count; ++i) {
     const cli_trace_kernel *kernel = &sums->kernels[i];
     cli_table_add(table, text(cli_trace_word(trace, kernel->name)));
     if (kernel->image < 0)
@@ -104,7 +98,7 @@ static kdl_status print_kernels(const cli_trace *trace, const cli_trace_sums *su
     add_share(table, kernel->launches.total, launching);
     add_sum(table, &kernel->on_device);
   }
-  return finish(table);
+  return cli_table_finish(table);
 }
 
 static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *sums) {
@@ -115,7 +109,7 @@ static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *su
       {.title = "WRITTEN", .right = true},   {.title = "READ", .right = true},
       {.title = "COPIED", .right = true}};
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; table && i < sums->device_count; ++i) {
+  for (size_t i = 0; i < sums->device_count; ++i) {
     const cli_trace_device *device = &sums->devices[i];
     cli_table_add(table, text(cli_trace_word(trace, device->name)));
     add_number(table, device->launches);
@@ -127,7 +121,7 @@ static kdl_status print_devices(const cli_trace *trace, const cli_trace_sums *su
     add_number(table, device->read);
     add_number(table, device->copied);
   }
-  return finish(table);
+  return cli_table_finish(table);
 }
 
 static void print_about(const cli_trace *trace, const cli_trace_sums *sums) {

@@ -35,6 +35,12 @@ static kdl_status learn_sizes(kdl_kernel *kernel, uint32_t *out_sizes, size_t co
   return KDL_OK;
 }
 
+void kdl_arguments_forget(kdl_kernel *kernel) {
+  if (kernel->param_sizes != kernel->few_sizes)
+    free(kernel->param_sizes);
+  kernel->param_sizes = NULL;
+}
+
 kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
   const kdl_backend_kernel *loaded = &kernel->loaded;
   bool has_sig = kdl_kernel_has(&kernel->key, KDL_KERNEL_SIG);
@@ -49,8 +55,10 @@ kdl_status kdl_arguments_learn(kdl_kernel *kernel) {
                     "metadata says %" PRIu64 " parameters and %" PRIu64
                     " hidden ones, the image itself %u",
                     count, hidden, (unsigned)loaded->param_count);
-  free(kernel->param_sizes);
-  kernel->param_sizes = malloc((count + 1) * sizeof *kernel->param_sizes);
+  kdl_arguments_forget(kernel);
+  kernel->param_sizes = count <= sizeof kernel->few_sizes / sizeof *kernel->few_sizes
+                            ? kernel->few_sizes
+                            : malloc(count * sizeof *kernel->param_sizes);
   if (!kernel->param_sizes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %" PRIu64 " parameters", count);
   kernel->param_count = (int64_t)count;

@@ -190,7 +190,7 @@ static void begin_tracing(kdl_kernel *kernel) {
 }
 
 void kdl_entry_publish(kdl_kernel *kernel) {
-  kernel->is_checked = kdl_environment("KDL_CHECK") != NULL;
+  kernel->is_checked = kdl_environment_lasting(KDL_LASTING_CHECK) != NULL;
   if (kernel->runtime->traced)
     begin_tracing(kernel);
   kernel->head.context = kernel->loaded.context;

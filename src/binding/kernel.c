@@ -33,7 +33,7 @@ typedef struct {
 static void free_kernel(kdl_kernel *kernel) {
   free(kernel->failure.message);
   kdl_arena_free(&kernel->told);
-  free(kernel->param_sizes);
+  kdl_arguments_forget(kernel);
   free(kernel->disagreement);
 }
 

@@ -55,6 +55,7 @@ struct kdl_kernel {
   uint32_t tile[3];
   int64_t param_count;             /* that the caller gives; -1 where it is unknown */
   uint32_t *param_sizes;           /* NULL likewise; 0 for one that is not known */
+  uint32_t few_sizes[8];           /* they lie here, where these are enough */
   bool is_checked;                 /* KDL_CHECK */
   char *disagreement;              /* why explicit grids are refused, or NULL */
   const kdl_trace_subject *traced; /* what its records are about; NULL where there are none */
@@ -101,6 +102,7 @@ void kdl_entry_publish(kdl_kernel *kernel);
 /* Finds out, when an image is bound, what the caller has to give; refuses an image whose own
  * parameters contradict its metadata. */
 kdl_status kdl_arguments_learn(kdl_kernel *kernel);
+void kdl_arguments_forget(kdl_kernel *kernel);
 
 /* Whether a launch of the bound kernel is given what it takes. */
 kdl_status kdl_arguments_check(const kdl_kernel *kernel, const kdl_args *args);

@@ -45,7 +45,7 @@ typedef struct {
 /* Requests                                                                                     */
 
 static kdl_status read_policy(kdl_policy *out_policy) {
-  const char *name = kdl_environment("KDL_POLICY");
+  const char *name = kdl_environment_lasting(KDL_LASTING_POLICY);
   *out_policy = KDL_POLICY_BEST;
   if (name && !kdl_policy_parse(kdl_text_of(name), out_policy))
     return kdl_fail(
@@ -65,7 +65,7 @@ kdl_status kdl_select_opts_read(const kdl_select_opts *given, kdl_select_opts *o
 
 static kdl_status make_request(kdl_library *lib, kdl_device *device, const char *kernel,
                                const kdl_select_opts *opts, request *out_request) {
-  const char *tag = kdl_environment("KDL_VARIANT_TAG");
+  const char *tag = kdl_environment_lasting(KDL_LASTING_VARIANT_TAG);
   request made = {.device = device, .catalog = lib->catalog};
   kdl_select_opts whole;
   kdl_status status = kdl_select_opts_read(opts, &whole);

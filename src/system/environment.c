@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,33 @@ bool kdl_is_privileged(void) {
 const char *kdl_environment(const char *name) {
   const char *value = secure_getenv(name);
   return value && *value ? value : NULL;
+}
+
+static pthread_once_t lasting_once = PTHREAD_ONCE_INIT;
+static const char *lasting[KDL_LASTING_COUNT];
+
+/* Copies, since a program may change its environment; one that there is no memory for is unset. */
+static void read_lasting(void) {
+  static const char *const names[] = {[KDL_LASTING_POLICY] = "KDL_POLICY",
+                                      [KDL_LASTING_VARIANT_TAG] = "KDL_VARIANT_TAG",
+                                      [KDL_LASTING_CHECK] = "KDL_CHECK"};
+  for (int i = 0; i < KDL_LASTING_COUNT; ++i) {
+    const char *value = kdl_environment(names[i]);
+    lasting[i] = value ? strdup(value) : NULL;
+  }
+}
+
+const char *kdl_environment_lasting(kdl_lasting_variable which) {
+  pthread_once(&lasting_once, read_lasting);
+  return lasting[which];
+}
+
+void kdl_environment_forget(void) {
+  for (int i = 0; i < KDL_LASTING_COUNT; ++i) {
+    free((char *)(uintptr_t)lasting[i]);
+    lasting[i] = NULL;
+  }
+  lasting_once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
 
 static bool names_topic(const char *list, const char *topic) {

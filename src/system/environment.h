@@ -13,6 +13,20 @@ bool kdl_is_privileged(void);
 /* NULL where unset, empty, or not to be trusted. */
 const char *kdl_environment(const char *name);
 
+/* Those that are asked for on the way to every kernel, as they were when the first was asked for: a
+ * walk through the environment takes longer than a choice. */
+typedef enum kdl_lasting_variable {
+  KDL_LASTING_POLICY,
+  KDL_LASTING_VARIANT_TAG,
+  KDL_LASTING_CHECK,
+  KDL_LASTING_COUNT,
+} kdl_lasting_variable;
+
+const char *kdl_environment_lasting(kdl_lasting_variable which);
+
+/* For tests, which change them: they are read again. */
+void kdl_environment_forget(void);
+
 typedef enum kdl_debug_topic {
   KDL_DEBUG_FILES,
   KDL_DEBUG_DEVICES,

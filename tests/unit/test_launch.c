@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a launch is given: arguments, packed arguments, shapes, group memory, variables. */
 #include "launch_support.h"
+#include "system/environment.h"
 
 static const host_row rows[] = {{"mark1", 0, NULL, NULL, NULL, NULL}};
 static host_library made;
@@ -99,6 +100,7 @@ static void wrong_arguments_are_told_before_the_launch(void **state) {
 static void environment_turns_checks_on(void **state) {
   (void)state;
   setenv("KDL_CHECK", "1", 1);
+  kdl_environment_forget();
   host_library own = open_rows(rows, 1);
   kdl_kernel *mark = kernel_named(own.lib, "mark");
   uint32_t n = 1, out[1] = {0}, *to = out;
@@ -108,6 +110,7 @@ static void environment_turns_checks_on(void **state) {
   kdl_launch_desc desc = kdl_grid(1, 1, 1);
   assert_ok(kdl_prefetch(mark));
   unsetenv("KDL_CHECK");
+  kdl_environment_forget();
   assert_fails(kdl_launch_call(mark, NULL, &desc, &args), KDL_BAD_CALL,
                "mark: argument 1: found 2 bytes, expected 4");
   assert_int_equal(out[0], 0);

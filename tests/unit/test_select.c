@@ -2,6 +2,7 @@
 /* Choosing through the public API: policies, kernels, tags, limits, and what is said when nothing
  * fits. */
 #include "library_builder.h"
+#include "system/environment.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -90,13 +91,16 @@ static void environment_gives_what_options_do_not(void **state) {
   built_library built = build_library(rows, 2);
   kdl_choice choice = {.size = sizeof choice};
   setenv("KDL_POLICY", "first", 1);
+  kdl_environment_forget();
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));
   assert_int_equal(choice.image, 0);
   setenv("KDL_POLICY", "fastest", 1);
+  kdl_environment_forget();
   assert_fails(
       kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice), KDL_BAD_CALL,
       "KDL_POLICY: position 0: found \"fastest\", expected one of: best, first, capability");
   unsetenv("KDL_POLICY");
+  kdl_environment_forget();
   assert_ok(kdl_select(built.lib, device_named("h200"), NULL, NULL, &choice));
   assert_int_equal(choice.image, 1);
   free_library(&built);

@@ -27,26 +27,14 @@ static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
   unsigned count = kdl_cuda_jit_options(code->jit, &options, &values);
   const void *data = code->jit ? kdl_cuda_jit_text(code->jit) : image->data;
   int error = kdl_cuda.module_load(&code->handle, data, count, options, values);
-  if (error != KDL_CUDA_SUCCESS)
-    return kdl_cuda_code_fail(ordinal, error, "cuModuleLoadDataEx", code->jit);
-  kdl_cuda_jit_log(code->jit, image->name);
-  return KDL_OK;
-}
-
-static kdl_status acquire_bound(uint32_t ordinal, const kdl_backend_image *image,
-                                kdl_cuda_code **out_code) {
-  kdl_cuda_code *code = malloc(sizeof *code);
-  if (!code)
-    return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", ordinal);
-  *code = (kdl_cuda_code){0};
-  kdl_status status = load_bound(ordinal, image, code);
-  if (status != KDL_OK) {
+  kdl_status status = KDL_OK;
+  if (error == KDL_CUDA_SUCCESS)
+    kdl_cuda_jit_log(code->jit, image->name);
+  else
+    status = kdl_cuda_code_fail(ordinal, error, "cuModuleLoadDataEx", code->jit);
+  if (status != KDL_OK)
     kdl_cuda_jit_destroy(code->jit);
-    free(code);
-    return status;
-  }
-  *out_code = code;
-  return KDL_OK;
+  return status;
 }
 
 static void release_bound(uint32_t ordinal, kdl_cuda_code *code) {
@@ -54,7 +42,6 @@ static void release_bound(uint32_t ordinal, kdl_cuda_code *code) {
   if (error != KDL_CUDA_SUCCESS)
     kdl_cuda_note(ordinal, error, "cuModuleUnload");
   kdl_cuda_jit_destroy(code->jit);
-  free(code);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -68,7 +55,7 @@ static kdl_status load_into(kdl_cuda_device *device, const kdl_backend_image *im
     return status;
   status = kdl_cuda_has_libraries()
                ? kdl_cuda_library_acquire(device->ordinal, image, &module->code)
-               : acquire_bound(device->ordinal, image, &module->code);
+               : load_bound(device->ordinal, image, &module->own);
   (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuModuleLoadDataEx");
   return status;
 }
@@ -83,8 +70,10 @@ kdl_status kdl_cuda_module_load(void *handle, const kdl_backend_image *image, vo
   kdl_cuda_module *module = malloc(sizeof *module);
   if (!module)
     return kdl_own_services.fail(KDL_NO_MEMORY, 0, "cuda:%u: no memory", device->ordinal);
-  *module =
-      (kdl_cuda_module){.kind = image->kind, .data = image->data, .data_size = image->data_size};
+  *module = (kdl_cuda_module){.code = &module->own,
+                              .kind = image->kind,
+                              .data = image->data,
+                              .data_size = image->data_size};
   kdl_status status = load_into(device, image, module);
   if (status != KDL_OK) {
     free(module);

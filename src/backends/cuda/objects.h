@@ -85,7 +85,8 @@ typedef struct kdl_cuda_code {
 typedef struct kdl_cuda_kernel kdl_cuda_kernel;
 
 typedef struct kdl_cuda_module {
-  kdl_cuda_code *code;
+  kdl_cuda_code *code; /* shared, or its own */
+  kdl_cuda_code own;
   kdl_image_kind kind;
   uint32_t launched; /* 1 once one of its kernels was */
   const void *data;  /* libkdl's */

@@ -19,13 +19,13 @@ row() {
 }
 
 echo 'instructions, of a library with one image'
-row step_open 1580 kdl_open_memory
-row step_select 3460 kdl_sym
-row step_load 4360 kdl_prefetch
-row step_close 1170 kdl_close
+row step_open 1360 kdl_open_memory
+row step_select 3560 kdl_sym
+row step_load 3480 kdl_prefetch
+row step_close 990 kdl_close
 echo 'instructions, of a library with 11 images'
-row step_open 7020 kdl_open_memory "$bundle" nothing
-row step_select 6900 kdl_sym "$bundle" nothing
-row step_load 4610 kdl_prefetch "$bundle" nothing
-row step_close 1260 kdl_close "$bundle" nothing
+row step_open 5530 kdl_open_memory "$bundle" nothing
+row step_select 5900 kdl_sym "$bundle" nothing
+row step_load 3730 kdl_prefetch "$bundle" nothing
+row step_close 1080 kdl_close "$bundle" nothing
 exit "$failed"

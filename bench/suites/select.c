@@ -81,7 +81,7 @@ static kdl_status measure_memory(size_t blocks, bench_results *results) {
   kdl_pair pairs[] = {{{"triple", 6}, {"nvptx64-nvidia-cuda", 19}},
                       {{"arch", 4}, {"sm_90", 5}},
                       {{"kdl.kernel.saxpy", 16}, {"rev=1", 5}}};
-  kdl_image image = {.kind = KDL_IMAGE_CUBIN, .pairs = pairs, .pair_count = 3};
+  kdl_image image = {.kind = KDL_IMAGE_CUBIN, .pair_list = pairs, .pair_count = 3};
   kdl_image_read_keys(&image);
   kdl_container container = {.images = &image, .count = 1, .name = "bench"};
   kdl_catalog *catalog = NULL;

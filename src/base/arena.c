@@ -14,7 +14,16 @@ struct kdl_arena_block {
 /* The first block is as large as glibc's malloc hands out from a thread's own store. */
 enum { first_block = 1008, largest_block = 256 * 1024, alignment = 8 };
 
-static void *grow(kdl_arena *arena, size_t size) {
+void *kdl_arena_grow(kdl_arena *arena, size_t size) {
+  if (size > SIZE_MAX / 2)
+    return NULL;
+  if (size == 0)
+    size = 1; /* NULL means failure, also for nothing */
+  size = (size + alignment - 1) & ~(size_t)(alignment - 1);
+  if (arena->limit && size > arena->limit - arena->used)
+    return NULL;
+  if (size <= arena->left)
+    return kdl_arena_alloc(arena, size);
   size_t capacity = first_block;
   while (capacity < arena->used && capacity < largest_block)
     capacity *= 2;
@@ -29,23 +38,6 @@ static void *grow(kdl_arena *arena, size_t size) {
   arena->left = capacity - size;
   arena->used += size;
   return block->bytes;
-}
-
-void *kdl_arena_alloc(kdl_arena *arena, size_t size) {
-  if (size > SIZE_MAX / 2)
-    return NULL;
-  if (size == 0)
-    size = 1; /* NULL means failure, also for nothing */
-  size = (size + alignment - 1) & ~(size_t)(alignment - 1);
-  if (arena->limit && size > arena->limit - arena->used)
-    return NULL;
-  if (size > arena->left)
-    return grow(arena, size);
-  void *at = arena->next;
-  arena->next += size;
-  arena->left -= size;
-  arena->used += size;
-  return at;
 }
 
 kdl_string kdl_arena_string(kdl_arena *arena, const void *data, size_t length) {

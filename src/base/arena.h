@@ -25,8 +25,21 @@ static inline void kdl_arena_begin(kdl_arena *arena, void *memory, size_t size) 
   arena->left = size;
 }
 
+/* For what the current piece of memory has no room for. */
+void *kdl_arena_grow(kdl_arena *arena, size_t size);
+
 /* NULL when out of memory or over the limit. Aligned for any pointer or 64-bit integer. */
-void *kdl_arena_alloc(kdl_arena *arena, size_t size);
+static inline void *kdl_arena_alloc(kdl_arena *arena, size_t size) {
+  size_t rounded = (size + 7) & ~(size_t)7;
+  if (rounded == 0 || rounded > arena->left ||
+      (arena->limit && rounded > arena->limit - arena->used))
+    return kdl_arena_grow(arena, size);
+  void *at = arena->next;
+  arena->next += rounded;
+  arena->left -= rounded;
+  arena->used += rounded;
+  return at;
+}
 
 /* A NUL-terminated copy; `data` is NULL when out of memory. */
 kdl_string kdl_arena_string(kdl_arena *arena, const void *data, size_t length);

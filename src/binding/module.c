@@ -51,16 +51,17 @@ static kdl_status hand_over(const kdl_library *lib, kdl_module *module,
   status = runtime->table->module_load(runtime->handle, image, &module->handle);
   if (status != KDL_OK)
     kdl_runtime_drop(runtime);
-  kdl_layer_leave(KDL_LAYER_LOAD,
-                  &(kdl_layer_about){.library = lib->container->name,
-                                     .device = runtime->name,
-                                     .target = image->arch,
-                                     .kind = kdl_image_kind_name(image->kind),
-                                     .variant = kdl_image_variant_tag(lib, module->image),
-                                     .has_image = true,
-                                     .image = module->image,
-                                     .bytes = image->data_size,
-                                     .failed = status != KDL_OK});
+  if (kdl_layer_is_heard())
+    kdl_layer_leave(KDL_LAYER_LOAD,
+                    &(kdl_layer_about){.library = lib->container->name,
+                                       .device = runtime->name,
+                                       .target = image->arch,
+                                       .kind = kdl_image_kind_name(image->kind),
+                                       .variant = kdl_image_variant_tag(lib, module->image),
+                                       .has_image = true,
+                                       .image = module->image,
+                                       .bytes = image->data_size,
+                                       .failed = status != KDL_OK});
   if (is_told && status == KDL_OK)
     kdl_debug(KDL_DEBUG_LOAD, "%s: loaded on %s in %.1f us", image->name, runtime->table->name,
               (double)(now_ns() - start) / 1000);
@@ -142,7 +143,7 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
   kdl_backend_image image = {.size = sizeof image,
                              .arch = source->arch.data,
                              .name = name,
-                             .pairs = source->pairs,
+                             .pairs = kdl_image_pairs(source),
                              .pair_count = source->pair_count};
   kdl_status status = kind_of(lib, module->image, &image.kind);
   if (status == KDL_OK)

@@ -40,9 +40,9 @@ static bool may_have_ukernels(const kdl_image *image) {
   bool is_indexed = false;
   kdl_string name;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    if (kdl_text_starts(image->pairs[i].key, "kdl.ukernel."))
+    if (kdl_text_starts(kdl_image_pairs(image)[i].key, "kdl.ukernel."))
       return true;
-    is_indexed |= kdl_kernel_name(image->pairs[i].key, &name);
+    is_indexed |= kdl_kernel_name(kdl_image_pairs(image)[i].key, &name);
   }
   return !is_indexed;
 }
@@ -71,8 +71,8 @@ static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_
   uint64_t numbers[] = {image->offload_kind, image->flags, image->pair_count};
   kdl_blake2b_add(hash, numbers, sizeof numbers);
   for (uint32_t i = 0; i < image->pair_count; ++i) {
-    add_string(hash, image->pairs[i].key.data, image->pairs[i].key.length);
-    add_string(hash, image->pairs[i].value.data, image->pairs[i].value.length);
+    add_string(hash, kdl_image_pairs(image)[i].key.data, kdl_image_pairs(image)[i].key.length);
+    add_string(hash, kdl_image_pairs(image)[i].value.data, kdl_image_pairs(image)[i].value.length);
   }
   add_string(hash, data, size);
   return KDL_OK;

@@ -37,7 +37,7 @@ static kdl_status pack_library(const kdl_link_task *task, void **out_data, size_
                                .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
                                .offload_kind = image->offload_kind,
                                .flags = image->flags,
-                               .pairs = image->pairs,
+                               .pairs = kdl_image_pairs(image),
                                .pair_count = image->pair_count};
     status = kdl_container_bytes(container, i, &packed.data, &packed.data_size);
     if (status == KDL_OK)

@@ -113,26 +113,27 @@ static const kdl_pair *target_pairs(kdl_container *container, const char *triple
   return fits ? pairs : NULL;
 }
 
-void kdl_image_read_keys(kdl_image *image) {
+void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value) {
   kdl_string kernel;
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    kdl_string key = image->pairs[i].key;
-    kdl_string value = image->pairs[i].value;
-    if (kdl_text_is(key, "triple"))
-      image->triple = value;
-    else if (kdl_text_is(key, "arch"))
-      image->arch = value;
-    else if (!kdl_text_starts(key, "kdl."))
-      image->says |= KDL_SAYS_RULES;
-    else if (kdl_kernel_name(key, &kernel))
-      image->says |= KDL_SAYS_KERNELS;
-    else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
-      image->says |= KDL_SAYS_VERSION;
-    else if (kdl_text_is(key, KDL_DIGEST_KEY))
-      image->says |= KDL_SAYS_DIGEST;
-    else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
-      image->kind = KDL_IMAGE_CL;
-  }
+  if (kdl_text_is(key, "triple"))
+    image->triple = value;
+  else if (kdl_text_is(key, "arch"))
+    image->arch = value;
+  else if (!kdl_text_starts(key, "kdl."))
+    image->says |= KDL_SAYS_RULES;
+  else if (kdl_kernel_name(key, &kernel))
+    image->says |= KDL_SAYS_KERNELS;
+  else if (kdl_text_is(key, "kdl.version") || kdl_text_is(key, "kdl.ptx_isa"))
+    image->says |= KDL_SAYS_VERSION;
+  else if (kdl_text_is(key, KDL_DIGEST_KEY))
+    image->says |= KDL_SAYS_DIGEST;
+  else if (kdl_text_is(key, "kdl.kind") && kdl_text_is(value, "cl"))
+    image->kind = KDL_IMAGE_CL;
+}
+
+void kdl_image_read_keys(kdl_image *image) {
+  for (uint32_t i = 0; i < image->pair_count; ++i)
+    kdl_image_read_key(image, image->pair_list[i].key, image->pair_list[i].value);
 }
 
 /* What the header's word and the triple say, for images that are not looked at. */
@@ -223,13 +224,11 @@ static kdl_status look_at_head(kdl_image *image) {
 kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope) {
   kdl_status status = KDL_OK;
   kdl_image *image = &container->images[container->count];
-  image->triple = image->arch = (kdl_string){"", 0};
   image->parent = scope->parent;
   image->module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
   image->is_link_input = scope->is_link_input;
   if (image->module == container->module_count)
     ++container->module_count;
-  kdl_image_read_keys(image);
   if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
   bool indexed = image->says & KDL_SAYS_KERNELS;
@@ -256,6 +255,8 @@ kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *
   if (status != KDL_OK)
     return status;
   *image = *proto;
+  image->triple = image->arch = (kdl_string){"", 0};
+  kdl_image_read_keys(image);
   return kdl_container_end_image(container, scope);
 }
 
@@ -279,8 +280,8 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_parse_conte
   image.declared_kind = kdl_llvm_image_kind(kind);
   image.offload_kind = target.offload_kind;
   image.label = kdl_arena_format(&container->arena, "bare image%s", scope->place);
-  image.pairs = target_pairs(container, target.triple, target.arch, &image.pair_count);
-  if (!image.label || !image.pairs)
+  image.pair_list = target_pairs(container, target.triple, target.arch, &image.pair_count);
+  if (!image.label || !image.pair_list)
     return kdl_container_no_memory(container);
   kdl_parse_context module = kdl_container_begin_module(container, scope, true);
   return kdl_container_add(container, &module, &image);

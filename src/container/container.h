@@ -71,7 +71,9 @@ typedef struct kdl_image {
   uint32_t parent; /* index, or KDL_PARENT_NONE */
   uint32_t module; /* images of one module are variants of the same code */
   uint32_t pair_count;
-  const kdl_pair *pairs; /* triple and arch included */
+  const kdl_pair *pair_list; /* for kdl_image_pairs */
+  /* Where the pairs are still to be read: the OffloadBinary, in memory that stays. */
+  _Atomic(const uint8_t *) unread;
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
@@ -133,9 +135,19 @@ void kdl_container_release(kdl_container *container, uint32_t index);
 /* Gives back what was inflated for single images, even while held: for closing. */
 void kdl_container_forget(kdl_container *container);
 
-/* Fills in what the image's pairs say: the triple, the arch, the kind of source code, and `says`.
- * Of equal keys the last counts. */
+/* Fills in what one of the image's pairs says, or all of them: the triple, the arch, the kind of
+ * source code, and `says`. Of equal keys the last counts. */
+void kdl_image_read_key(kdl_image *image, kdl_string key, kdl_string value);
 void kdl_image_read_keys(kdl_image *image);
+
+/* Metadata, triple and arch included. An OffloadBinary's in memory that stays is read when first
+ * asked for, by any thread: few images of a library are. */
+const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *image);
+static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
+  return atomic_load_explicit(&image->unread, memory_order_acquire)
+             ? kdl_offload_binary_read_pairs(image)
+             : image->pair_list;
+}
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);
@@ -168,7 +180,7 @@ static inline kdl_image kdl_image_in(const kdl_region *region) {
                      .header_offset = region->base};
 }
 
-/* Appends an image, which is a module by itself where the scope has none. `proto->pairs` must
+/* Appends an image, which is a module by itself where the scope has none. `proto->pair_list` must
  * already be in the container's arena; triple and arch are taken from them. Unless the metadata
  * carries a kernel index, the image's first bytes are looked at: they decide its kind, and a nested
  * container is walked at once. Where a look would inflate what lies before it, a kind that is known
@@ -176,8 +188,9 @@ static inline kdl_image kdl_image_in(const kdl_region *region) {
 kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_image *proto);
 
-/* The same in two steps, for a parser that fills in the image where it will stay. The first gives
- * its place, the second adds it; one that is begun and not added is as if it had not been. */
+/* The same in two steps, for a parser that fills in the image where it will stay, with what its
+ * keys say. The first gives its place, the second adds it; one that is begun and not added is as if
+ * it had not been. */
 kdl_status kdl_container_grow(kdl_container *container);
 static inline kdl_status kdl_container_begin_image(kdl_container *container,
                                                    kdl_image **out_image) {

@@ -164,6 +164,19 @@ kdl_status kdl_elf_read_section(const kdl_elf *elf, uint64_t index, kdl_elf_sect
                                elf->section_count);
   uint64_t at = elf->section_table + index * pick(elf, section_size);
   const uint8_t *header = elf->data + at;
+  if (elf->is_64 && !elf->is_big_endian) { /* as nearly all are: without a choice for each field */
+    *out_section = (kdl_elf_section){
+        .header = at,
+        .name = kdl_load_u32(header),
+        .type = kdl_load_u32(header + 4),
+        .link = kdl_load_u32(header + section_link.in_64),
+        .offset = kdl_load_u64(header + section_offset.in_64),
+        .size = kdl_load_u64(header + section_length.in_64),
+        .alignment = kdl_load_u64(header + section_align.in_64),
+        .entry_size = kdl_load_u64(header + section_entry.in_64),
+    };
+    return KDL_OK;
+  }
   *out_section = (kdl_elf_section){
       .header = at,
       .name = kdl_elf_load_u32(elf, header),
@@ -228,14 +241,16 @@ kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_s
     return KDL_OK;
   kdl_elf_section names;
   kdl_status status = read_strings(elf, elf->section_names, &names);
-  size_t before = strlen(prefix);
+  const size_t before = strlen(prefix), length = before + name.length;
+  const size_t stride = pick(elf, section_size);
+  const uint8_t *header = elf->data + elf->section_table;
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
-    uint64_t header = elf->section_table + i * pick(elf, section_size);
-    uint32_t at = kdl_elf_load_u32(elf, elf->data + header); /* its first word is the name */
-    if (!kdl_in_range(at, before + name.length + 1, names.size))
+    header += stride;
+    uint32_t at = kdl_elf_load_u32(elf, header); /* its first word is the name */
+    if (!kdl_in_range(at, length + 1, names.size))
       continue;
     const char *text = (const char *)elf->data + names.offset + at;
-    if (text[before + name.length] == '\0' && memcmp(text, prefix, before) == 0 &&
+    if (text[length] == '\0' && memcmp(text, prefix, before) == 0 &&
         memcmp(text + before, name.data, name.length) == 0) {
       *out_found = true;
       status = kdl_elf_read_section(elf, i, out_section);

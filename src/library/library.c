@@ -198,7 +198,7 @@ kdl_status kdl_image_get(const kdl_library *lib, size_t index, kdl_image_info *o
       .header_offset = image->header_offset,
       .byte_count = image->size,
       .stored_count = image->stored_size,
-      .pairs = image->pairs,
+      .pairs = kdl_image_pairs(image),
       .pair_count = image->pair_count,
       .module = image->module,
       .problem = image->problem ? (kdl_string){image->problem, strlen(image->problem)}
@@ -212,7 +212,7 @@ const kdl_string *kdl_image_value(const kdl_library *lib, size_t index, const ch
   if (KDL_GIVEN(lib, key) != KDL_OK || check_index(lib, index) != KDL_OK)
     return NULL;
   const kdl_image *image = &lib->container->images[index];
-  return kdl_find_value(image->pairs, image->pair_count, key);
+  return kdl_find_value(kdl_image_pairs(image), image->pair_count, key);
 }
 
 kdl_status kdl_image_bytes(kdl_library *lib, size_t index, const void **out_data,
@@ -269,7 +269,7 @@ static bool visit_indexed_names(const kdl_image *image, name_visitor *visitor) {
   bool indexed = false;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
     kdl_string name;
-    if (!kdl_kernel_name(image->pairs[i].key, &name))
+    if (!kdl_kernel_name(kdl_image_pairs(image)[i].key, &name))
       continue;
     indexed = true;
     if (visitor->visit(visitor->user, &name) != 0)

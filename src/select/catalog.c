@@ -56,10 +56,10 @@ static bool is_indexed(const kdl_image *image) {
 /* "1.2" under a key. Of repeated keys the last counts. */
 static image_version said_under(const kdl_image *image, kdl_string key) {
   for (uint32_t i = image->pair_count; i-- > 0;) {
-    kdl_string text = image->pairs[i].value;
+    kdl_string text = kdl_image_pairs(image)[i].value;
     uint32_t major, minor = 0;
     size_t at = 0;
-    if (!kdl_text_equal(image->pairs[i].key, key))
+    if (!kdl_text_equal(kdl_image_pairs(image)[i].key, key))
       continue;
     bool has_major = kdl_text_number(text, &at, &major) && major <= UINT16_MAX;
     bool has_dot = has_major && at < text.length && text.data[at] == '.';
@@ -86,13 +86,9 @@ static image_version said_version(const kdl_image *image) {
  * say it. An image that contradicts its format keeps version 0, and fails when it is loaded. */
 static image_version read_version(kdl_container *container, uint32_t index) {
   const kdl_image *image = &container->images[index];
-  bool tells = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
-               image->kind == KDL_IMAGE_HSACO;
   const void *data;
   size_t size;
   kdl_image_target target;
-  if (!tells)
-    return (image_version){0};
   if (is_indexed(image) || image->codec != KDL_CODEC_NONE)
     return said_version(image);
   if (kdl_container_hold(container, index, &data, &size) != KDL_OK)
@@ -107,13 +103,18 @@ static image_version read_version(kdl_container *container, uint32_t index) {
 
 kdl_image_desc kdl_catalog_desc(const kdl_catalog *catalog, size_t index) {
   const kdl_image *image = &catalog->container->images[index];
-  image_version version = read_version(catalog->container, (uint32_t)index);
+  bool has_version = image->kind == KDL_IMAGE_PTX || image->kind == KDL_IMAGE_SPIRV ||
+                     image->kind == KDL_IMAGE_HSACO;
+  image_version version = {0};
+  if (has_version)
+    version = read_version(catalog->container, (uint32_t)index);
+  bool has_rules = image->says & KDL_SAYS_RULES;
   return (kdl_image_desc){
       .kind = image->kind,
       .triple = image->triple,
       .arch = image->arch,
-      .pairs = image->pairs,
-      .pair_count = image->says & KDL_SAYS_RULES ? image->pair_count : 0,
+      .pairs = has_rules ? kdl_image_pairs(image) : NULL,
+      .pair_count = has_rules ? image->pair_count : 0,
       .version_major = version.major,
       .version_minor = version.minor,
       .generic_version = version.generic,
@@ -265,12 +266,12 @@ static bool collect_index(const kdl_image *image, kernel_list *list) {
     return false;
   for (uint32_t i = 0; i < image->pair_count; ++i) {
     kdl_string name;
-    if (!kdl_kernel_name(image->pairs[i].key, &name))
+    if (!kdl_kernel_name(kdl_image_pairs(image)[i].key, &name))
       continue;
     if (!append_name(list, name))
       return false;
     if (sorts)
-      list->keys[list->key_count++] = &image->pairs[i];
+      list->keys[list->key_count++] = &kdl_image_pairs(image)[i];
   }
   kdl_sort(list->keys, list->key_count, sizeof *list->keys, compare_keys);
   return true;
@@ -339,9 +340,9 @@ static kdl_string key_name(const kdl_pair *pair) {
 
 static const kdl_string *find_key(const kdl_image *image, kdl_string kernel) {
   for (size_t i = image->pair_count; i-- > 0;) {
-    kdl_string name = key_name(&image->pairs[i]);
+    kdl_string name = key_name(&kdl_image_pairs(image)[i]);
     if (name.length && compare_names(&name, &kernel) == 0)
-      return &image->pairs[i].value;
+      return &kdl_image_pairs(image)[i].value;
   }
   return NULL;
 }

@@ -117,10 +117,10 @@ static bool add_keys(kdl_inventory *inventory, const kdl_image *from, const inve
   *out_indexed = false;
   for (uint32_t i = 0; i < from->pair_count; ++i) {
     kdl_string name;
-    if (!kdl_kernel_name(from->pairs[i].key, &name))
+    if (!kdl_kernel_name(kdl_image_pairs(from)[i].key, &name))
       continue;
     *out_indexed = true;
-    if (!add_holding(inventory, image, name, &from->pairs[i].value))
+    if (!add_holding(inventory, image, name, &kdl_image_pairs(from)[i].value))
       return false;
   }
   return true;

@@ -21,7 +21,8 @@ kdl_status kdl_select_device_init(const kdl_device_spec *spec, kdl_select_device
 static bool has_tag(const kdl_image *image, kdl_string tag) {
   if (!tag.data)
     return false;
-  const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, "variant_tag");
+  const kdl_string *value =
+      kdl_find_value(kdl_image_pairs(image), image->pair_count, "variant_tag");
   return value && kdl_text_equal(*value, tag);
 }
 
@@ -118,7 +119,7 @@ size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
     const kdl_image *image = kdl_catalog_image(catalog, i);
     kdl_image_rule rule;
-    if (!kdl_match_kind(image->kind, device))
+    if (!kdl_match_may_run(image->kind, image->arch, device))
       continue;
     kdl_catalog_compile(catalog, i, &rule);
     if (!kdl_match_admits(&rule, device))

@@ -152,9 +152,9 @@ bool kdl_device_compile(const kdl_device_desc *desc, kdl_device_rule *out_rule,
  * have that program at hand. */
 void kdl_device_take_bitcode(kdl_device_rule *rule);
 
-/* Whether the device takes images of that kind, or a rule has to tell which kind it is: what it
- * does not take needs no rule to be refused. */
-bool kdl_match_kind(kdl_image_kind kind, const kdl_device_rule *device);
+/* False where an image of that kind and arch does not run on the device, whatever else is said of
+ * it: it needs no rule to be refused. Not all are found so. */
+bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device);
 
 /* Whether the image may run on the device. */
 static inline bool kdl_match_admits(const kdl_image_rule *image, const kdl_device_rule *device) {

@@ -237,10 +237,10 @@ static void threads_agree(void **state) {
   kdl_image images[2] = {{.kind = KDL_IMAGE_CUBIN,
                           .triple = KDL_TEXT("nvptx64-nvidia-cuda"),
                           .arch = KDL_TEXT("sm_90"),
-                          .pairs = pairs[0],
+                          .pair_list = pairs[0],
                           .pair_count = (uint32_t)counts[0]}};
   images[1] = images[0];
-  images[1].pairs = pairs[1];
+  images[1].pair_list = pairs[1];
   images[1].pair_count = (uint32_t)counts[1];
   kdl_image_read_keys(&images[0]);
   kdl_image_read_keys(&images[1]);

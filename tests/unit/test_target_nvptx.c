@@ -279,6 +279,32 @@ static void fits_are_told(void **state) {
   }
 }
 
+/* What is refused without a rule is refused by the rule. */
+static void refused_at_once_is_refused_by_the_rule(void **state) {
+  (void)state;
+  static const char *const suffixes[] = {"", "a", "f", "x"};
+  static const char *const devices[] = {"sm_50",  "sm_75",  "sm_87", "sm_90",
+                                        "sm_101", "sm_110", "sm_121"};
+  size_t refused = 0;
+  for (size_t d = 0; d < sizeof devices / sizeof *devices; ++d) {
+    kdl_device_rule device;
+    assert_true(kdl_device_compile(
+        &(kdl_device_desc){.family = KDL_FAMILY_NVPTX, .arch = kdl_text_of(devices[d])}, &device,
+        NULL));
+    for (unsigned i = 0; i < 32 * 140; ++i) {
+      char arch[32];
+      snprintf(arch, sizeof arch, "%s%u%s", i & 16 ? "compute_" : "sm_", i / 32, suffixes[i & 3]);
+      kdl_image_kind kind = i & 4 ? KDL_IMAGE_PTX : i & 8 ? KDL_IMAGE_HSACO : KDL_IMAGE_CUBIN;
+      kdl_image_rule image;
+      kdl_image_compile(&(kdl_image_desc){.kind = kind, .arch = kdl_text_of(arch)}, &image);
+      bool may_run = kdl_match_may_run(kind, kdl_text_of(arch), &device);
+      assert_true(may_run || !kdl_match_admits(&image, &device));
+      refused += !may_run;
+    }
+  }
+  assert_true(refused > 1000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names),
@@ -290,6 +316,7 @@ int main(void) {
       cmocka_unit_test(tokens),
       cmocka_unit_test(nearer_images_rank_higher),
       cmocka_unit_test(fits_are_told),
+      cmocka_unit_test(refused_at_once_is_refused_by_the_rule),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

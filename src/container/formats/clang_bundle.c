@@ -157,8 +157,8 @@ static kdl_status add_image(kdl_container *container, const kdl_parse_context *s
     if (kdl_text_is(parts->kind, offload_kinds[i].name))
       image->offload_kind = offload_kinds[i].offload_kind;
   }
-  image->pairs = make_pairs(container, id, parts, &image->pair_count);
-  if (!image->pairs)
+  image->pair_list = make_pairs(container, id, parts, &image->pair_count);
+  if (!image->pair_list)
     return kdl_container_no_memory(container);
   return kdl_container_add(container, scope, image);
 }

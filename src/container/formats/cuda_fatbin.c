@@ -200,7 +200,7 @@ static kdl_status read_pairs(const reader *walk, const fatbin_entry *entry, kdl_
                         entry->name_offset, entry->name_length);
   if (status == KDL_OK && entry->options_offset && !(entry->flags & flag_attributes))
     status = put_options(walk, entry, &pairs);
-  image->pairs = pairs.items;
+  image->pair_list = pairs.items;
   image->pair_count = pairs.count;
   return status;
 }

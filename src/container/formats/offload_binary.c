@@ -168,7 +168,7 @@ static kdl_status read_pairs(kdl_container *container, layout *binary, uint64_t 
   kdl_pair *pairs = kdl_arena_alloc(&container->arena, (size_t)count * sizeof *pairs);
   if (!pairs)
     return kdl_container_no_memory(container);
-  image->pairs = pairs;
+  image->pair_list = pairs;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t at = map + i * stride;
     const uint8_t *raw = peek(binary, at, (size_t)stride);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "container/container.h"
+#include "system/lock.h"
 
 #include <string.h>
 
@@ -53,38 +54,102 @@ static bool is_usual(const uint8_t *head, uint64_t limit, usual_layout *out_layo
   return found.strings_at < found.image_at;
 }
 
-/* Nearly every pair has one of these keys, whose length need not be looked for. `left` bytes are
- * there, the last of them a NUL. */
-static kdl_string key_at(const char *text, size_t left) {
-  if (left > 6 && memcmp(text, "triple", 7) == 0)
-    return KDL_TEXT("triple");
-  if (left > 4 && memcmp(text, "arch", 5) == 0)
-    return KDL_TEXT("arch");
-  return kdl_text_of(text);
+/* ------------------------------------------------------------------------------------------ */
+/* Pairs                                                                                        */
+
+typedef struct {
+  const uint8_t *map;
+  uint64_t strings_at; /* in the binary */
+  const char *strings; /* the last byte is a NUL */
+  size_t strings_size;
+} pair_source;
+
+/* False where a string lies elsewhere than the others. */
+static inline bool get_pair(const pair_source *from, uint64_t index, const char **out_key,
+                     const char **out_value) {
+  uint64_t key = kdl_load_u64(from->map + index * pair_size) - from->strings_at;
+  uint64_t value = kdl_load_u64(from->map + index * pair_size + 8) - from->strings_at;
+  *out_key = from->strings + key;
+  *out_value = from->strings + value;
+  return key < from->strings_size && value < from->strings_size; /* none lies before them */
 }
 
-/* The pairs, whose strings stay where they are in memory of the caller's, and are copied out of
- * anything else. NULL where a string lies elsewhere, or when out of memory. */
-static const kdl_pair *read_pairs(kdl_arena *arena, const uint8_t *head, const usual_layout *at,
-                                  bool stays) {
-  size_t strings_size = (size_t)(at->image_at - at->strings_at);
-  size_t size = at->pair_count * sizeof(kdl_pair);
-  kdl_pair *pairs = kdl_arena_alloc(arena, size + (stays ? 0 : strings_size));
-  if (!pairs || head[at->image_at - 1] != 0)
-    return NULL;
-  const char *strings = (const char *)head + at->strings_at;
-  if (!stays)
-    strings = memcpy(pairs + at->pair_count, strings, strings_size);
-  kdl_pair *pair = pairs;
-  for (const uint8_t *raw = head + map_at; raw < head + at->strings_at; raw += pair_size, ++pair) {
-    uint64_t key = kdl_load_u64(raw) - at->strings_at;
-    uint64_t value = kdl_load_u64(raw + 8) - at->strings_at;
-    if (key >= strings_size || value >= strings_size) /* also where it lies before them */
-      return NULL;
-    pair->key = key_at(strings + key, strings_size - key);
-    pair->value = kdl_text_of(strings + value);
+static void read_pairs(const pair_source *from, uint64_t count, kdl_pair *pairs) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const char *key, *value;
+    get_pair(from, i, &key, &value);
+    pairs[i] = (kdl_pair){kdl_text_of(key), kdl_text_of(value)};
   }
-  return pairs;
+}
+
+#define BEGINS(key, left, prefix)                                                                  \
+  ((left) >= sizeof(prefix) && memcmp(key, prefix, sizeof(prefix) - 1) == 0)
+#define IS(key, left, text) ((left) >= sizeof(text) && memcmp(key, text, sizeof(text)) == 0)
+
+/* The lengths of the usual keys need not be looked for. */
+static bool read_keys(const pair_source *from, kdl_image *image) {
+  const char *end = from->strings + from->strings_size;
+  for (uint64_t i = 0; i < image->pair_count; ++i) {
+    const char *key, *value;
+    if (!get_pair(from, i, &key, &value))
+      return false;
+    size_t left = (size_t)(end - key);
+    if (IS(key, left, "arch"))
+      image->arch = kdl_text_of(value);
+    else if (IS(key, left, "triple"))
+      image->triple = kdl_text_of(value);
+    else if (BEGINS(key, left, KDL_KERNEL_PREFIX) && key[sizeof KDL_KERNEL_PREFIX - 1])
+      image->says |= KDL_SAYS_KERNELS;
+    else
+      kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
+  }
+  return true;
+}
+
+const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  kdl_image *image = (kdl_image *)(uintptr_t)shared;
+  kdl_lock(&lock);
+  const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_relaxed);
+  if (head) {
+    uint64_t strings_at = map_at + image->pair_count * pair_size;
+    pair_source from = {
+        .map = head + map_at, .strings_at = strings_at, .strings = (const char *)head + strings_at};
+    read_pairs(&from, image->pair_count, (kdl_pair *)(uintptr_t)image->pair_list);
+    atomic_store_explicit(&image->unread, NULL, memory_order_release);
+  }
+  kdl_unlock(&lock);
+  return image->pair_list;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Binaries                                                                                     */
+
+/* One binary of that layout, of which the bytes before the image are at `head`. False where it is
+ * not as usual after all, or when out of memory. */
+static bool read_binary(kdl_container *container, const uint8_t *head, const usual_layout *at,
+                        bool stays, kdl_image *image) {
+  pair_source from = {
+      .map = head + map_at,
+      .strings_at = at->strings_at,
+      .strings = (const char *)head + at->strings_at,
+      .strings_size = (size_t)(at->image_at - at->strings_at),
+  };
+  size_t size = at->pair_count * sizeof(kdl_pair);
+  kdl_pair *pairs = kdl_arena_alloc(&container->arena, size + (stays ? 0 : from.strings_size));
+  if (!pairs || from.strings[from.strings_size - 1] != 0)
+    return false;
+  if (!stays)
+    from.strings = memcpy(pairs + at->pair_count, from.strings, from.strings_size);
+  image->pair_count = (uint32_t)at->pair_count;
+  image->pair_list = pairs;
+  if (!read_keys(&from, image))
+    return false;
+  if (stays)
+    atomic_init(&image->unread, head);
+  else
+    read_pairs(&from, at->pair_count, pairs);
+  return true;
 }
 
 kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
@@ -102,11 +167,8 @@ kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
     if (!head || !is_usual(head, region->size - *offset, &at))
       break;
     head = kdl_source_peek(source, start, (size_t)at.image_at);
-    const kdl_pair *pairs = head ? read_pairs(&container->arena, head, &at, stays) : NULL;
-    if (!pairs)
-      break;
-    status = kdl_container_begin_image(container, &image);
-    if (status != KDL_OK)
+    status = head ? kdl_container_begin_image(container, &image) : KDL_OK;
+    if (!head || status != KDL_OK)
       break;
     *image = (kdl_image){
         .source = source,
@@ -116,11 +178,13 @@ kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
         .declared_kind = kdl_load_u16(head + entry_at),
         .offload_kind = kdl_load_u16(head + entry_at + 2),
         .flags = kdl_load_u32(head + entry_at + 4),
-        .pair_count = (uint32_t)at.pair_count,
-        .pairs = pairs,
+        .triple = {"", 0},
+        .arch = {"", 0},
         .header_offset = start + entry_at,
         .label = label,
     };
+    if (!read_binary(container, head, &at, stays, image))
+      break;
     *offset += at.size;
     status = kdl_container_end_image(container, scope);
   }

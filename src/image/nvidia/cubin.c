@@ -56,7 +56,7 @@ typedef struct {
 } attribute;
 
 /* False at the end, and on failure. */
-static bool next_attribute(attribute_list *list, attribute *out, kdl_status *status) {
+static inline bool next_attribute(attribute_list *list, attribute *out, kdl_status *status) {
   const kdl_elf_section *section = &list->section;
   uint64_t left = section->size - list->at;
   if (left == 0)

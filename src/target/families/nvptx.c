@@ -209,6 +209,15 @@ static unsigned ptx_bit(uint32_t ptx) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
+bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
+  size_t at = sizeof "sm_" - 1;
+  uint32_t number;
+  uint8_t major, minor;
+  return !kdl_text_starts(arch, "sm_") || !kdl_text_number(arch, &at, &number) ||
+         !kdl_nvptx_capability(number, &major, &minor) ||
+         KDL_ARCH(KDL_FAMILY_NVPTX, CC(major, 0)) == (device_arch & ~(uint32_t)0xff);
+}
+
 static void compile_cubin(const kdl_nvptx_arch *arch, kdl_image_rule *rule) {
   uint32_t own = KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch->major, arch->minor));
   bool exact = arch->suffix == 'a' || arch->is_tegra;

@@ -19,6 +19,9 @@ bool kdl_nvptx_parse(kdl_string text, kdl_nvptx_arch *out_arch, kdl_parse_error 
 /* 90 is 9.0, 121 is 12.1; false over 2559. Renamed parts get their present number. */
 bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor);
 
+/* Whether a cubin for that arch is for the device's major version, or does not say. */
+bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch);
+
 /* Whether binary compatibility stops at this part: it runs cubins built for it and no others. */
 bool kdl_nvptx_is_tegra(unsigned major, unsigned minor);
 

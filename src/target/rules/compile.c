@@ -216,10 +216,12 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   *out_rule = rule;
 }
 
-/* Only these two are made precise, by the family's own function. */
-bool kdl_match_kind(kdl_image_kind kind, const kdl_device_rule *device) {
-  return kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT ||
-         !kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind);
+bool kdl_match_may_run(kdl_image_kind kind, kdl_string arch, const kdl_device_rule *device) {
+  if (kind == KDL_IMAGE_UNKNOWN || kind == KDL_IMAGE_OBJECT) /* which a rule makes precise */
+    return true;
+  if (kdl_feature_has(device->lacks, KDL_NEED_KIND + (unsigned)kind))
+    return false;
+  return kind != KDL_IMAGE_CUBIN || kdl_nvptx_may_run(arch, device->arch);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static kdl_string value_of(const kdl_image *image, const char *key) {
-  const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, key);
+  const kdl_string *value = kdl_find_value(kdl_image_pairs(image), image->pair_count, key);
   return value ? *value : (kdl_string){"", 0};
 }
 

@@ -76,7 +76,7 @@ static bool list_indexed(ld_libraries *libraries, const kdl_image *image, ld_sym
   kdl_string *names = kdl_arena_alloc(&libraries->arena, image->pair_count * sizeof *names + 1);
   for (uint32_t i = 0; names && i < image->pair_count; ++i) {
     kdl_string kernel;
-    kdl_string key = image->pairs[i].key;
+    kdl_string key = kdl_image_pairs(image)[i].key;
     if (kdl_text_starts(key, UKERNEL_PREFIX))
       names[symbols->count++] = kdl_text_from(key, sizeof UKERNEL_PREFIX - 1);
     is_indexed |= symbols->count > 0 || kdl_kernel_name(key, &kernel);

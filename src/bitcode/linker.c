@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "bitcode/link_key.h"
 #include "system/environment.h"
-#include "system/memory_file.h"
+#include "system/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "system/memory_file.h"
+#include "system/file.h"
 #include "system/process.h"
 #include "system/subprocess.h"
 

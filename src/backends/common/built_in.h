@@ -4,7 +4,7 @@
 #ifndef KDL_BACKENDS_COMMON_BUILT_IN_H
 #define KDL_BACKENDS_COMMON_BUILT_IN_H
 
-#include "backends/common/found.h"
+#include "backends/common/driver.h"
 
 #include <kdl/backend.h>
 

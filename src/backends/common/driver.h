@@ -119,4 +119,28 @@ bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report);
  * show other devices. Returns its error, and with it the call that failed. */
 int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call);
 
+/* ------------------------------------------------------------------------------------------ */
+/* What a driver shows                                                                          */
+
+/* The list that its backend fills. */
+typedef struct kdl_found_list {
+  kdl_device_spec *specs;
+  size_t count;
+  size_t capacity;
+  kdl_driver_report report;
+  bool is_short; /* of memory: there may be more devices */
+} kdl_found_list;
+
+/* A new spec of the list's backend at the end of the list, ordinal and discrete class filled in;
+ * NULL when out of memory, which the list then knows. Valid until the next one is added. */
+kdl_device_spec *kdl_found_add(kdl_found_list *list);
+
+/* Takes back the last spec, with a word of why. */
+void kdl_found_drop(kdl_found_list *list, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Takes out devices that the rules do not know, and sets the state to "no device" where a driver
+ * that works has shown none. */
+void kdl_found_finish(kdl_found_list *list);
+
 #endif

@@ -3,8 +3,8 @@
 #ifndef KDL_BACKENDS_HIP_DRIVER_H
 #define KDL_BACKENDS_HIP_DRIVER_H
 
+#include "backends/common/driver.h"
 #include "backends/common/driver_errors.h"
-#include "backends/common/found.h"
 #include "backends/hip/abi.h"
 
 typedef struct kdl_hip_api {

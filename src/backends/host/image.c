@@ -14,7 +14,6 @@
 #include "image/host/host_imports.h"
 #include "system/file.h"
 #include "system/loader.h"
-#include "system/memory_file.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 #define KDL_BACKENDS_LEVEL_ZERO_DRIVER_H
 
+#include "backends/common/driver.h"
 #include "backends/common/driver_errors.h"
-#include "backends/common/found.h"
 #include "backends/level_zero/abi.h"
 #include "base/error.h"
 

@@ -3,8 +3,8 @@
 #ifndef KDL_BACKENDS_OPENCL_DRIVER_H
 #define KDL_BACKENDS_OPENCL_DRIVER_H
 
+#include "backends/common/driver.h"
 #include "backends/common/driver_errors.h"
-#include "backends/common/found.h"
 #include "backends/opencl/abi.h"
 
 typedef struct kdl_opencl_api {

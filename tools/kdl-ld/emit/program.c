@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "system/environment.h"
-#include "system/memory_file.h"
+#include "system/file.h"
 #include "system/process.h"
 
 #include <errno.h>

@@ -89,7 +89,7 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
 /* ------------------------------------------------------------------------------------------ */
 /* Packing                                                                                      */
 
-enum { key_count = 9 }; /* besides those of kernels */
+enum { key_count = 10 }; /* besides those of kernels */
 
 static bool add(kdl_pair *pairs, size_t *count, const char *key, const char *value) {
   if (key && value)
@@ -151,6 +151,8 @@ static bool collect_pairs(const cc_job *job, kdl_arena *arena, kdl_pair *pairs, 
   const char *version = version_of(arena, job);
   if (version)
     fits = fits && add(pairs, count, "kdl.version", version);
+  if (job->kernels.has_fast_math)
+    fits = fits && add(pairs, count, "kdl.math", "fast");
   if (*features)
     fits = fits && add(pairs, count, "requires_features", features);
   if (job->source->priority)

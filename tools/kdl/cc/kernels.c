@@ -425,7 +425,9 @@ kdl_status cc_kernels_read(kdl_arena *arena, kdl_string ast, cc_kernels *out_ker
   read_node(&r, 0, (kdl_string){"", 0});
   if (r.failed || !find_waiting(&r))
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the kernels");
-  *out_kernels =
-      (cc_kernels){r.kernels.items, r.kernels.count, r.microkernels.items, r.microkernels.count};
+  *out_kernels = (cc_kernels){.items = r.kernels.items,
+                              .count = r.kernels.count,
+                              .microkernels = r.microkernels.items,
+                              .microkernel_count = r.microkernels.count};
   return KDL_OK;
 }

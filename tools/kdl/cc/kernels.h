@@ -47,6 +47,7 @@ typedef struct cc_kernels {
   size_t count;
   const char **microkernels; /* functions that <kdl/ukernel.h> marks, and that are defined */
   size_t microkernel_count;
+  bool has_fast_math; /* -ffast-math: signature.h */
 } cc_kernels;
 
 /* Whether its work-items wait for one another, and there are several. */

@@ -49,6 +49,10 @@ static const char questions[] =
     "#define KDL_ASK_POINTER(T, U) 5, sizeof(T), 0, 0, _Alignof(T), KDL_ASK_GLOBAL(T, U), \\\n"
     "  KDL_ASK_TYPE(U),\n";
 
+/* The last answer: whether Clang computes faster than it is exact. */
+enum { exact_math = 1, fast_math = 2 };
+static const char last_answer[] = "#ifdef __FAST_MATH__\n2};\n#else\n1};\n#endif\n";
+
 static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
   fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
   if (is_opencl)
@@ -65,7 +69,7 @@ static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
         fprintf(out, "KDL_ASK_VALUE(__typeof_unqual__(%s))\n", type);
     }
   }
-  fputs("1};\n", out);
+  fputs(last_answer, out);
 }
 
 /* The same in C++, which has no _Generic. */
@@ -121,7 +125,7 @@ static void ask_cxx(FILE *out, bool is_host, const cc_kernels *kernels) {
               param->is_pointer ? "POINTER" : "VALUE", param->type);
     }
   }
-  fputs("1};\n", out);
+  fputs(last_answer, out);
 }
 
 void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
@@ -231,5 +235,9 @@ kdl_status cc_signature_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernel
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < kernels->count && status == KDL_OK; ++i)
     status = read_signature(arena, ir, &at, &kernels->items[i]);
+  uint32_t math = exact_math;
+  if (status == KDL_OK && !next_answer(ir, &at, &math))
+    return kdl_fail(KDL_BAD_FILE, "found no answer about math in Clang's IR");
+  kernels->has_fast_math = math == fast_math;
   return status;
 }

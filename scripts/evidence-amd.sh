@@ -12,7 +12,7 @@
 #   src/       the sources, of which src/emulation/rocjitsu/configs is read here: what the GPUs are
 #   build/     the emulator, built by CMake from src/emulation/rocjitsu: the targets rocjitsu_shared, rocjitsu_hooks and rocjitsu_bin,
 #              with the changes of docs/upstream-bugs.md
-# GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance races", to some of what is run; VERSIONS is added
+# GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance examples", to some of what is run; VERSIONS is added
 # to what is written of the emulator, as its commit and patches.
 set -euo pipefail
 [ $# -ge 1 ] || {
@@ -127,31 +127,13 @@ conformance() {
 # --------------------------------------------------------------------------------------------------
 # Kernels
 
-compile_examples() {
-  local target=$1 kernel variant
-  mkdir -p "$work/examples.$target"
-  for kernel in saxpy reduce softmax layernorm histogram matmul; do
-    variant=()
-    [ "$kernel" != matmul ] || variant=("--variant=tag=tiled,priority=10:$source/examples/kernels/matmul_tiled.c")
-    "$build/bin/kdl" cc "$source/examples/kernels/$kernel.c" --targets="$target" --flag=-include "--flag=$source/tests/examples/mark.h" \
-      "${variant[@]}" -o "$work/examples.$target/$kernel.offload"
-  done
-}
-
+compile_# Under the emulator's detector of races on group memory.
 examples() {
   local config=$1 target=$2
   compile_examples "$target"
-  echo "== example kernels, $target"
-  emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip
-  excerpt 40 .
-  echo "exit code $code, $took s"
-}
-
-races() {
-  local config=$1 target=$2
-  compile_examples "$target"
-  echo "== races on group memory in the example kernels, $target"
+  echo "== example kernels with the detector of races, $target"
   emulated "$config" 900 RJ_RACE=1 "$build/bin/example_table" "$work/examples.$target" hip
+  excerpt 20 '^(kernel|saxpy|reduce|softmax|layernorm|matmul|histogram|[0-9]+ runs|skipped)|fault'
   echo "$(grep -ac '^RACE ' "$work/log" || true) races, exit code $code, $took s"
   grep -a '^RACE ' "$work/log" | sed -E 's/.*(type=[A-Z]+).*/\1/' | sort | uniq -c || true
   grep -aA6 '^RACE ' "$work/log" | head -20 || true
@@ -354,7 +336,7 @@ make_configs
       conformance "$work/$config" "$target"
       [ -z "$generic" ] || conformance "$work/$config" "$generic"
     fi
-    for part in examples races ukernels mlir traces; do
+    for part in examples ukernels mlir traces; do
       ! runs_part $part || $part "$work/$config" "$target"
     done
   done <<EOF

@@ -127,7 +127,18 @@ conformance() {
 # --------------------------------------------------------------------------------------------------
 # Kernels
 
-compile_# Under the emulator's detector of races on group memory.
+compile_examples() {
+  local target=$1 kernel variant
+  mkdir -p "$work/examples.$target"
+  for kernel in saxpy reduce softmax layernorm histogram matmul; do
+    variant=()
+    [ "$kernel" != matmul ] || variant=("--variant=tag=tiled,priority=10:$source/examples/kernels/matmul_tiled.c")
+    "$build/bin/kdl" cc "$source/examples/kernels/$kernel.c" --targets="$target" --flag=-include "--flag=$source/tests/examples/mark.h" \
+      "${variant[@]}" -o "$work/examples.$target/$kernel.offload"
+  done
+}
+
+# Under the emulator's detector of races on group memory.
 examples() {
   local config=$1 target=$2
   compile_examples "$target"

@@ -146,6 +146,7 @@ typedef struct kdl_ze_queue_group {
   uint32_t queue_count;
 } kdl_ze_queue_group;
 
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): likewise */
 typedef struct kdl_ze_memory_properties {
   uint32_t type;
   void *next;

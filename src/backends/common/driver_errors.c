@@ -52,6 +52,8 @@ kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t
 void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
                             const char *call) {
   char words[words_size];
+  if (!error)
+    return;
   errors->describe(error, words, sizeof words);
   kdl_own_services.log("%s:%u: %s: %s", errors->backend, ordinal, call, words);
 }

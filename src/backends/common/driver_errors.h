@@ -38,7 +38,8 @@ kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t o
 /* The same for memory of the process: "cuda:0: no memory". */
 kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal);
 
-/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
+/* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. Nothing where
+ * `error` is 0. */
 void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, int error,
                             const char *call);
 

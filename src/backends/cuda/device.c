@@ -37,15 +37,12 @@ kdl_status kdl_cuda_enter_relaxed(const kdl_cuda_device *device, kdl_cuda_scope 
 static void restore(const kdl_cuda_scope *scope) {
   if (scope->capture_mode >= 0) {
     int mode = scope->capture_mode;
-    int error = kdl_cuda.capture_mode(&mode);
-    if (error != KDL_CUDA_SUCCESS)
-      kdl_cuda_note(scope->ordinal, error, "cuThreadExchangeStreamCaptureMode");
+    kdl_cuda_note(scope->ordinal, kdl_cuda.capture_mode(&mode),
+                  "cuThreadExchangeStreamCaptureMode");
   }
   if (scope->pushed) {
     void *context;
-    int error = kdl_cuda.context_pop(&context);
-    if (error != KDL_CUDA_SUCCESS)
-      kdl_cuda_note(scope->ordinal, error, "cuCtxPopCurrent_v2");
+    kdl_cuda_note(scope->ordinal, kdl_cuda.context_pop(&context), "cuCtxPopCurrent_v2");
   }
 }
 
@@ -115,13 +112,7 @@ kdl_status kdl_cuda_device_open(const kdl_backend_device *desc, void **out_devic
 
 void *kdl_cuda_device_native(void *handle, kdl_native which) {
   kdl_cuda_device *device = handle;
-  switch (which) {
-  case KDL_NATIVE_DEVICE:
-    return (void *)(intptr_t)device->number;
-  case KDL_NATIVE_CONTEXT:
-    return device->context;
-  }
-  return NULL;
+  return kdl_native_of(which, (void *)(intptr_t)device->number, device->context);
 }
 
 /* The primary context stays: giving it back would end it for those that use it without holding it,

@@ -90,12 +90,8 @@ kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
 static void destroy_stream(const kdl_cuda_device *device, kdl_cuda_queue *queue) {
   kdl_cuda_scope scope;
   bool entered = kdl_cuda_enter_relaxed(device, &scope) == KDL_OK;
-  int error = kdl_cuda.stream_sync(queue->stream);
-  if (error != KDL_CUDA_SUCCESS)
-    kdl_cuda_note(device->ordinal, error, "cuStreamSynchronize");
-  error = kdl_cuda.stream_destroy(queue->stream);
-  if (error != KDL_CUDA_SUCCESS)
-    kdl_cuda_note(device->ordinal, error, "cuStreamDestroy_v2");
+  kdl_cuda_note(device->ordinal, kdl_cuda.stream_sync(queue->stream), "cuStreamSynchronize");
+  kdl_cuda_note(device->ordinal, kdl_cuda.stream_destroy(queue->stream), "cuStreamDestroy_v2");
   if (entered)
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuStreamDestroy_v2");
 }

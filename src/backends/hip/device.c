@@ -42,14 +42,10 @@ kdl_status kdl_hip_enter_relaxed(const kdl_hip_device *device, kdl_hip_scope *ou
 static void restore(const kdl_hip_scope *scope) {
   if (scope->capture_mode >= 0) {
     int mode = scope->capture_mode;
-    int error = kdl_hip.capture_mode(&mode);
-    if (error != KDL_HIP_SUCCESS)
-      kdl_hip_note(scope->ordinal, error, "hipThreadExchangeStreamCaptureMode");
+    kdl_hip_note(scope->ordinal, kdl_hip.capture_mode(&mode), "hipThreadExchangeStreamCaptureMode");
   }
   if (scope->previous >= 0) {
-    int error = kdl_hip.device_set(scope->previous);
-    if (error != KDL_HIP_SUCCESS)
-      kdl_hip_note(scope->ordinal, error, "hipSetDevice");
+    kdl_hip_note(scope->ordinal, kdl_hip.device_set(scope->previous), "hipSetDevice");
   }
 }
 
@@ -107,7 +103,7 @@ kdl_status kdl_hip_device_open(const kdl_backend_device *desc, void **out_device
 
 void *kdl_hip_device_native(void *handle, kdl_native which) {
   kdl_hip_device *device = handle;
-  return which == KDL_NATIVE_DEVICE ? (void *)(uintptr_t)device->ordinal : NULL;
+  return kdl_native_of(which, (void *)(uintptr_t)device->ordinal, NULL);
 }
 
 /* The device's context is the whole process's. */

@@ -118,12 +118,9 @@ void kdl_hip_module_unload(void *handle, void *module_handle) {
   kdl_hip_module *module = module_handle;
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
-  int error = entered ? kdl_hip.device_sync() : KDL_HIP_SUCCESS;
-  if (error != KDL_HIP_SUCCESS)
-    kdl_hip_note(device->ordinal, error, "hipDeviceSynchronize");
-  error = kdl_hip.module_unload(module->handle);
-  if (error != KDL_HIP_SUCCESS)
-    kdl_hip_note(device->ordinal, error, "hipModuleUnload");
+  kdl_hip_note(device->ordinal, entered ? kdl_hip.device_sync() : KDL_HIP_SUCCESS,
+               "hipDeviceSynchronize");
+  kdl_hip_note(device->ordinal, kdl_hip.module_unload(module->handle), "hipModuleUnload");
   if (entered)
     (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipModuleUnload");
   for (kdl_hip_kernel *kernel = module->kernels; kernel;) {

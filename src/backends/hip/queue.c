@@ -60,12 +60,8 @@ kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
 static void destroy_stream(const kdl_hip_device *device, void *stream) {
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
-  int error = kdl_hip.stream_sync(stream);
-  if (error != KDL_HIP_SUCCESS)
-    kdl_hip_note(device->ordinal, error, "hipStreamSynchronize");
-  error = kdl_hip.stream_destroy(stream);
-  if (error != KDL_HIP_SUCCESS)
-    kdl_hip_note(device->ordinal, error, "hipStreamDestroy");
+  kdl_hip_note(device->ordinal, kdl_hip.stream_sync(stream), "hipStreamSynchronize");
+  kdl_hip_note(device->ordinal, kdl_hip.stream_destroy(stream), "hipStreamDestroy");
   if (entered)
     (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipStreamDestroy");
 }

@@ -180,13 +180,7 @@ kdl_status kdl_ze_device_open(const kdl_backend_device *desc, void **out_device)
 
 void *kdl_ze_device_native(void *handle, kdl_native which) {
   kdl_ze_device *device = handle;
-  switch (which) {
-  case KDL_NATIVE_DEVICE:
-    return device->handle;
-  case KDL_NATIVE_CONTEXT:
-    return device->context;
-  }
-  return NULL;
+  return kdl_native_of(which, device->handle, device->context);
 }
 
 bool kdl_ze_large_buffers(void) {
@@ -211,9 +205,7 @@ static void leave_context(const kdl_ze_device *device) {
   if (!is_last)
     return;
   free(shared);
-  int error = kdl_ze.context_destroy(device->context);
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, "zeContextDestroy");
+  kdl_ze_note(device, kdl_ze.context_destroy(device->context), "zeContextDestroy");
 }
 
 /* A context that was adopted is the caller's. */

@@ -45,9 +45,7 @@ static void give_number(kdl_ze_device *device, uint32_t number) {
 /* Handles                                                                                      */
 
 static void destroy_handle(const kdl_ze_device *device, void *handle) {
-  int error = handle ? kdl_ze.kernel_destroy(handle) : KDL_ZE_SUCCESS;
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, "zeKernelDestroy");
+  kdl_ze_note(device, handle ? kdl_ze.kernel_destroy(handle) : KDL_ZE_SUCCESS, "zeKernelDestroy");
 }
 
 /* A kernel may follow addresses that it finds in memory or in a structure, so that the driver has

@@ -24,9 +24,7 @@ static void take_log(const kdl_ze_device *device, void *log, char *text, size_t 
   if (lines && kdl_ze.log_text(log, &length, lines) == KDL_ZE_SUCCESS)
     kdl_join_lines(lines, text, size);
   free(lines);
-  int error = kdl_ze.log_destroy(log);
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, "zeModuleBuildLogDestroy");
+  kdl_ze_note(device, kdl_ze.log_destroy(log), "zeModuleBuildLogDestroy");
 }
 
 /* Flags are the driver's own; KDL_LEVEL_ZERO_BUILD_FLAGS adds to them. */
@@ -110,9 +108,7 @@ void kdl_ze_module_unload(void *handle, void *module_handle) {
     kdl_ze_kernel_free(kernel);
     kernel = next;
   }
-  int error = kdl_ze.module_destroy(module->handle);
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, "zeModuleDestroy");
+  kdl_ze_note(device, kdl_ze.module_destroy(module->handle), "zeModuleDestroy");
   free(module);
 }
 

@@ -237,9 +237,7 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
   if (queue->kernel == instance->kernel)
     queue->kernel = NULL;
   queue->instances[kernel_number] = NULL;
-  int error = kdl_ze.kernel_destroy(instance->handle);
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(queue->device, error, "zeKernelDestroy");
+  kdl_ze_note(queue->device, kdl_ze.kernel_destroy(instance->handle), "zeKernelDestroy");
   free(instance);
 }
 
@@ -271,9 +269,7 @@ void kdl_ze_queue_destroy(void *device, void *handle) {
   for (uint32_t i = 0; i < queue->instance_count; ++i)
     kdl_ze_queue_forget(queue, i);
   if (queue->is_owned) {
-    int error = kdl_ze.list_destroy(queue->list);
-    if (error != KDL_ZE_SUCCESS)
-      kdl_ze_note(device, error, "zeCommandListDestroy");
+    kdl_ze_note(device, kdl_ze.list_destroy(queue->list), "zeCommandListDestroy");
   }
   free(queue->instances);
   free(queue);

@@ -32,9 +32,7 @@ static kdl_status create_pool(kdl_ze_device *device, kdl_ze_pool *pool) {
     return KDL_OK;
   }
   kdl_status status = kdl_ze_fail(device, error, "zeEventPoolCreate");
-  error = kdl_ze.free(device->context, times);
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, "zeMemFree");
+  kdl_ze_note(device, kdl_ze.free(device->context, times), "zeMemFree");
   return status;
 }
 
@@ -141,20 +139,15 @@ void kdl_ze_stamp_drop(kdl_ze_device *device, kdl_ze_stamp *stamp) {
 /* ------------------------------------------------------------------------------------------ */
 /* The end                                                                                      */
 
-static void note(const kdl_ze_device *device, int error, const char *call) {
-  if (error != KDL_ZE_SUCCESS)
-    kdl_ze_note(device, error, call);
-}
-
 void kdl_ze_stamps_destroy(kdl_ze_device *device) {
   pthread_mutex_lock(&device->stamps.lock);
   while (device->stamps.pools) {
     kdl_ze_pool *pool = device->stamps.pools;
     device->stamps.pools = pool->next;
     for (unsigned i = 0; i < pool->made; ++i)
-      note(device, kdl_ze.event_destroy(pool->stamps[i].event), "zeEventDestroy");
-    note(device, kdl_ze.pool_destroy(pool->handle), "zeEventPoolDestroy");
-    note(device, kdl_ze.free(device->context, pool->times), "zeMemFree");
+      kdl_ze_note(device, kdl_ze.event_destroy(pool->stamps[i].event), "zeEventDestroy");
+    kdl_ze_note(device, kdl_ze.pool_destroy(pool->handle), "zeEventPoolDestroy");
+    kdl_ze_note(device, kdl_ze.free(device->context, pool->times), "zeMemFree");
     free(pool);
   }
   device->stamps.free = device->stamps.late = NULL;

@@ -185,21 +185,13 @@ kdl_status kdl_opencl_device_open(const kdl_backend_device *desc, void **out_dev
 
 void *kdl_opencl_device_native(void *handle, kdl_native which) {
   kdl_opencl_device *device = handle;
-  switch (which) {
-  case KDL_NATIVE_DEVICE:
-    return device->id;
-  case KDL_NATIVE_CONTEXT:
-    return device->context;
-  }
-  return NULL;
+  return kdl_native_of(which, device->id, device->context);
 }
 
 /* A context that was adopted was retained. */
 void kdl_opencl_device_close(void *handle, void *queue) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue_destroy(device, queue);
-  int32_t error = kdl_opencl.context_release(device->context);
-  if (error != KDL_CL_SUCCESS)
-    kdl_opencl_note(device->ordinal, error, "clReleaseContext");
+  kdl_opencl_note(device->ordinal, kdl_opencl.context_release(device->context), "clReleaseContext");
   kdl_open_devices_remove(&open_devices, device);
 }

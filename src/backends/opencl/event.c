@@ -21,9 +21,8 @@ kdl_status kdl_opencl_event_create(void *handle, void **out_event) {
 }
 
 static void release(const kdl_opencl_device *device, void *marker) {
-  int32_t error = marker ? kdl_opencl.event_release(marker) : KDL_CL_SUCCESS;
-  if (error != KDL_CL_SUCCESS)
-    kdl_opencl_note(device->ordinal, error, "clReleaseEvent");
+  kdl_opencl_note(device->ordinal, marker ? kdl_opencl.event_release(marker) : KDL_CL_SUCCESS,
+                  "clReleaseEvent");
 }
 
 void kdl_opencl_event_destroy(void *handle, void *event_handle) {

@@ -24,28 +24,25 @@ static kdl_opencl_instance *allocate(kdl_opencl_kernel *kernel) {
   return made;
 }
 
-kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status) {
+kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
+                                      kdl_opencl_instance **out_instance) {
   uint32_t ordinal = kernel->device->ordinal;
   kdl_opencl_instance *made = allocate(kernel);
-  if (!made) {
-    *out_status = kdl_opencl_no_memory(ordinal);
-    return NULL;
-  }
+  if (!made)
+    return kdl_opencl_no_memory(ordinal);
   int32_t error = KDL_CL_SUCCESS;
   made->kernel = kdl_opencl.kernel_create(kernel->program, kernel->name, &error);
   if (!made->kernel) {
     free(made);
-    *out_status = kdl_opencl_fail(ordinal, error, "clCreateKernel \"%s\"", kernel->name);
-    return NULL;
+    return kdl_opencl_fail(ordinal, error, "clCreateKernel \"%s\"", kernel->name);
   }
-  *out_status = KDL_OK;
-  return made;
+  *out_instance = made;
+  return KDL_OK;
 }
 
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance) {
-  int32_t error = kdl_opencl.kernel_release(instance->kernel);
-  if (error != KDL_CL_SUCCESS)
-    kdl_opencl_note(kernel->device->ordinal, error, "clReleaseKernel");
+  kdl_opencl_note(kernel->device->ordinal, kdl_opencl.kernel_release(instance->kernel),
+                  "clReleaseKernel");
   free(instance);
 }
 
@@ -139,9 +136,9 @@ static kdl_status learn_block(kdl_opencl_kernel *kernel, void *native,
 /* The first cl_kernel answers the questions; its instance has no room for values before. */
 static kdl_status prepare(kdl_opencl_kernel *kernel, const kdl_opencl_module *module,
                           const kdl_kernel_request *request, kdl_backend_kernel *out_kernel) {
-  kdl_status status;
-  kdl_opencl_instance *asked = kdl_opencl_instance_create(kernel, &status);
-  if (!asked)
+  kdl_opencl_instance *asked;
+  kdl_status status = kdl_opencl_instance_create(kernel, &asked);
+  if (status != KDL_OK)
     return status;
   status = learn_params(kernel, module, request, asked->kernel);
   if (status == KDL_OK)

@@ -121,7 +121,7 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
   if (atomic_load_explicit(&kernel->first->owner, memory_order_relaxed) == 0) {
     instance = kernel->first;
   } else if (kernel->instance_count < most_instances) {
-    instance = kdl_opencl_instance_create(kernel, out_status);
+    *out_status = kdl_opencl_instance_create(kernel, &instance);
     if (instance) {
       instance->next = atomic_load_explicit(&kernel->instances, memory_order_relaxed);
       ++kernel->instance_count;
@@ -140,12 +140,12 @@ static kdl_opencl_instance *find_instance(kdl_opencl_kernel *kernel, kdl_status 
  * launch, so it is made anew. */
 static kdl_status launch_once(kdl_opencl_kernel *kernel, const kdl_launch_desc *desc,
                               const kdl_args *args, void *queue) {
-  kdl_status status;
-  kdl_opencl_instance *instance = kdl_opencl_instance_create(kernel, &status);
-  if (!instance)
-    return status;
-  status = launch_on(instance, desc, args, queue);
-  kdl_opencl_instance_free(kernel, instance);
+  kdl_opencl_instance *instance;
+  kdl_status status = kdl_opencl_instance_create(kernel, &instance);
+  if (status == KDL_OK) {
+    status = launch_on(instance, desc, args, queue);
+    kdl_opencl_instance_free(kernel, instance);
+  }
   return status;
 }
 

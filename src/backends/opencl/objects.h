@@ -130,8 +130,8 @@ struct kdl_opencl_kernel {
 
 void kdl_opencl_kernel_free(kdl_opencl_kernel *kernel);
 
-/* NULL where that fails, which is recorded with *out_status. */
-kdl_opencl_instance *kdl_opencl_instance_create(kdl_opencl_kernel *kernel, kdl_status *out_status);
+kdl_status kdl_opencl_instance_create(kdl_opencl_kernel *kernel,
+                                      kdl_opencl_instance **out_instance);
 void kdl_opencl_instance_free(kdl_opencl_kernel *kernel, kdl_opencl_instance *instance);
 
 extern const kdl_argument_setter kdl_opencl_setter;

@@ -144,9 +144,7 @@ static kdl_status build(const kdl_opencl_device *device, const kdl_backend_image
 /* What libkdl asks for                                                                         */
 
 static void release(const kdl_opencl_device *device, void *program) {
-  int32_t error = kdl_opencl.program_release(program);
-  if (error != KDL_CL_SUCCESS)
-    kdl_opencl_note(device->ordinal, error, "clReleaseProgram");
+  kdl_opencl_note(device->ordinal, kdl_opencl.program_release(program), "clReleaseProgram");
 }
 
 kdl_status kdl_opencl_module_load(void *handle, const kdl_backend_image *image, void **out_module) {

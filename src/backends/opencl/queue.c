@@ -100,9 +100,7 @@ kdl_status kdl_opencl_queue_adopt(void *handle, void *native, void **out_queue) 
 void kdl_opencl_queue_destroy(void *handle, void *queue_handle) {
   kdl_opencl_device *device = handle;
   kdl_opencl_queue *queue = queue_handle;
-  int32_t error = kdl_opencl.queue_release(queue->queue);
-  if (error != KDL_CL_SUCCESS)
-    kdl_opencl_note(device->ordinal, error, "clReleaseCommandQueue");
+  kdl_opencl_note(device->ordinal, kdl_opencl.queue_release(queue->queue), "clReleaseCommandQueue");
   free(queue);
 }
 

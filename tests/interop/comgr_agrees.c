@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* comgr_agrees FILE...: reads AMD code objects by AMD's own code object manager and by libkdl, and
- * compares: target, kernels, group memory, the largest and the required block, parameters. comgr
- * also disassembles the code, where it knows the processor: an older one reads the metadata of
- * newer code objects all the same. */
+ * compares: where they are in one of Clang's bundles; target, kernels, group memory, the largest
+ * and the required block, parameters. comgr also disassembles the code, where it knows the
+ * processor: an older one reads the metadata of newer code objects all the same. */
 #include "base/text.h"
 #include "image/amd/limits.h"
 #include "image/image.h"
@@ -276,6 +276,46 @@ static unsigned disassemble(file *f, amd_comgr_data_t object, const char *isa) {
   return instructions;
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Bundles                                                                                      */
+
+static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+
+/* The bytes that HIP would load for each target of the bundle. */
+static void compare_bundle(file *f, amd_comgr_data_t bundle) {
+  kdl_library *lib;
+  if (kdl_open_memory(f->data, f->size, NULL, &lib) != KDL_OK) {
+    differ(f, "libkdl: %s", kdl_error_message());
+    return;
+  }
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info info = {.size = sizeof info};
+    const void *bytes;
+    size_t size;
+    char isa[256];
+    amd_comgr_code_object_info_t theirs = {.isa = isa};
+    if (kdl_image_get(lib, i, &info) != KDL_OK ||
+        kdl_image_bytes(lib, i, &bytes, &size) != KDL_OK) {
+      differ(f, "libkdl: %s", kdl_error_message());
+      continue;
+    }
+    snprintf(isa, sizeof isa, "%s--%s", info.triple.data, info.arch.data);
+    MUST(lookup_code_object(bundle, &theirs, 1));
+    if (theirs.size != size || theirs.offset > f->size || size > f->size - theirs.offset ||
+        memcmp(f->data + theirs.offset, bytes, size) != 0)
+      differ(f, "%s: comgr has %zu bytes at %llu, libkdl %zu others", isa, theirs.size,
+             (unsigned long long)theirs.offset, size);
+    ++f->kernels;
+  }
+  printf("%s bundle: %u code objects\n", f->wrong ? "FAIL" : "ok", f->kernels);
+  kdl_close(lib);
+}
+
+static bool is_bundle(const file *f) {
+  return f->size > sizeof bundle_magic &&
+         memcmp(f->data, bundle_magic, sizeof bundle_magic - 1) == 0;
+}
+
 int main(int argc, char **argv) {
   unsigned wrong = 0, told = 0, disassembled = 0;
   size_t major, minor;
@@ -290,8 +330,16 @@ int main(int argc, char **argv) {
       printf("FAIL: %s cannot be read\n", f.path);
       return 1;
     }
-    MUST(create_data(AMD_COMGR_DATA_KIND_EXECUTABLE, &object));
+    MUST(create_data(is_bundle(&f) ? AMD_COMGR_DATA_KIND_FATBIN : AMD_COMGR_DATA_KIND_EXECUTABLE,
+                     &object));
     MUST(set_data(object, f.size, (const char *)f.data));
+    if (is_bundle(&f)) {
+      compare_bundle(&f, object);
+      MUST(release_data(object));
+      free(f.data);
+      wrong += f.wrong;
+      continue;
+    }
     bool tells = compare_target(&f, object, &target, isa);
     compare_kernels(&f, object, target.arch);
     unsigned instructions = disassemble(&f, object, isa);
@@ -307,7 +355,7 @@ int main(int argc, char **argv) {
     told += tells;
     disassembled += instructions != 0;
   }
-  printf("%d code objects; comgr told the target of %u and disassembled %u; %u differences\n",
-         argc - 1, told, disassembled, wrong);
+  printf("%d files; comgr told the target of %u and disassembled %u; %u differences\n", argc - 1,
+         told, disassembled, wrong);
   return wrong || argc < 2 ? 1 : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * ulp POINTS LABEL=ROUTE=LIBRARY...: how far the math functions of kernels.c, compiled into LIBRARY
- * and run on the first device of ROUTE, are from MPFR's, at so many points of every function.
- * Prints a table in Markdown: a row for each function and type, a column for each LABEL.
+ * and run on ROUTE, a device or the first of a driver, are from MPFR's, at so many points of every
+ * function. Prints a table in Markdown: a row for each function and type, a column for each LABEL.
  *
  * A number of the table is the largest distance in units in the last place, over arguments and
  * results that are normal numbers. Behind it stands
@@ -285,7 +285,7 @@ static void open_column(char *words, column *out) {
   if (!path)
     stop(words, "expected LABEL=ROUTE=LIBRARY");
   *route++ = *path++ = '\0';
-  snprintf(device, sizeof device, "%s:0", route);
+  snprintf(device, sizeof device, strchr(route, ':') ? "%s" : "%s:0", route);
   *out = (column){.label = words};
   if (kdl_device_find(device, &out->device) != KDL_OK ||
       kdl_queue_create(out->device, NULL, &out->queue) != KDL_OK ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * launcher TABLE ROUTE: runs the cases that run.py wrote into TABLE on the first device of ROUTE,
- * and compares what they give with what they must. Exits with 1 where one is wrong, with 77 where
- * nothing here runs through ROUTE or takes the image.
+ * launcher TABLE ROUTE: runs the cases that run.py wrote into TABLE on ROUTE, a device or the first
+ * of a driver, and compares what they give with what they must. Exits with 1 where one is wrong,
+ * with 77 where nothing here runs through ROUTE or takes the image.
  *
  * A case is lines of words: "case LABEL KERNEL LIBRARY", "items X Y Z" or "grid X Y Z", "block X Y
  * Z", "shared BYTES 1 1", "buffer|value|bytes TYPE COUNT VALUE..." for each argument, "want
@@ -255,7 +255,7 @@ int main(int argc, char **argv) {
   test t;
   if (!table || !line)
     stop(argv[1], "cannot be read");
-  snprintf(device, sizeof device, "%s:0", argv[2]);
+  snprintf(device, sizeof device, strchr(argv[2], ':') ? "%s" : "%s:0", argv[2]);
   if (kdl_device_find(device, &s.device) != KDL_OK) {
     printf("skipped: %s\n", kdl_error_message());
     return 77;

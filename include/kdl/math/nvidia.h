@@ -11,7 +11,14 @@
 
 #define __nv_fast_exp2f __nv_exp2f
 #define __nv_fast_rsqrtf __nv_rsqrtf
-#define __nv_fast_sqrtf __nv_sqrtf
+
+/* Unless it is told otherwise while it is compiled, the plain one is the fast one. */
+#ifdef __cplusplus
+extern "C"
+#endif
+    float kdl_nv_fast_sqrtf(float) __asm__("__nv_sqrtf");
+#define __nv_fast_sqrtf kdl_nv_fast_sqrtf
+#define __nv_sqrtf __nv_fsqrt_rn
 
 #define __nv_acospif kdl_math_acospif
 #define __nv_acospi kdl_math_acospi

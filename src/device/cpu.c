@@ -8,6 +8,7 @@
  */
 #include "device/cpu.h"
 #include "target/families/aarch64.h"
+#include "target/families/riscv.h"
 #include "target/families/x86.h"
 
 #include <sched.h>
@@ -20,6 +21,9 @@
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#elif defined(__riscv)
+#include <sys/auxv.h>
+#include <sys/syscall.h>
 #endif
 
 /* Takes out what cannot be there, since it lacks what it builds on: under some hypervisors AVX-512
@@ -179,6 +183,21 @@ void kdl_cpu_name_aarch64(uint64_t midr, kdl_device_spec *spec) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* RISC-V                                                                                       */
+
+void kdl_cpu_describe_riscv(uint64_t hwcap, uint64_t extensions, kdl_device_spec *spec) {
+  static const char letters[] = "imafdc";
+  kdl_feature_set set = kdl_riscv_probed(extensions);
+  for (const char *letter = letters; *letter; ++letter) {
+    if (!(hwcap >> (*letter - 'a') & 1))
+      return; /* less than rv64gc, which no image is for */
+  }
+  if (hwcap >> ('v' - 'a') & 1)
+    kdl_feature_add(&set, KDL_RISCV_V);
+  kdl_out_riscv(&(kdl_out){spec->arch, sizeof spec->arch, 0}, consistent(KDL_CLASS_RISCV, set));
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* This CPU                                                                                     */
 
 static bool read_line(const char *path, char *line, size_t size) {
@@ -227,6 +246,23 @@ static bool describe_this(kdl_device_spec *spec) {
   if (read_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", line, sizeof line))
     kdl_cpu_name_aarch64(strtoull(line, NULL, 16), spec);
   return true;
+}
+
+#elif defined(__riscv) && __riscv_xlen == 64
+
+/* Linux 6.4 and later tell the extensions that have no letter; before, they are not used. */
+static uint64_t probe_extensions(void) {
+  enum { number = 258, ima_ext_0 = 4 }; /* Linux, arch/riscv/include/uapi/asm/hwprobe.h */
+  struct {
+    int64_t key;
+    uint64_t value;
+  } pair = {ima_ext_0, 0};
+  return syscall(number, &pair, 1, 0, NULL, 0) == 0 && pair.key == ima_ext_0 ? pair.value : 0;
+}
+
+static bool describe_this(kdl_device_spec *spec) {
+  kdl_cpu_describe_riscv(getauxval(AT_HWCAP), probe_extensions(), spec);
+  return *spec->arch;
 }
 
 #else

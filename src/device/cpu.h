@@ -25,4 +25,8 @@ void kdl_cpu_describe_aarch64(uint64_t hwcap, uint64_t hwcap2, unsigned vector_b
 /* Fills the name from MIDR_EL1, where it is a CPU that is known. */
 void kdl_cpu_name_aarch64(uint64_t midr, kdl_device_spec *spec);
 
+/* Fills arch from the letters of the auxiliary vector and riscv_hwprobe's word of extensions;
+ * leaves it empty where the CPU has less than rv64gc. */
+void kdl_cpu_describe_riscv(uint64_t hwcap, uint64_t extensions, kdl_device_spec *spec);
+
 #endif

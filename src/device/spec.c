@@ -43,6 +43,9 @@ bool kdl_backend_parse(kdl_string name, kdl_backend *out_backend) {
 static kdl_target_family host_family(kdl_string arch) {
   kdl_feature_set set;
   kdl_string base = {arch.data, kdl_text_find(arch, 0, "+")};
+  if (kdl_text_starts(base, "rv64") || kdl_text_starts(base, "rva2") ||
+      kdl_text_starts(base, "riscv"))
+    return KDL_FAMILY_RISCV;
   bool is_x86 = kdl_text_starts(base, "x86") || kdl_x86_parse(base, &set, NULL);
   return is_x86 ? KDL_FAMILY_X86_64 : KDL_FAMILY_AARCH64;
 }
@@ -80,6 +83,7 @@ unsigned kdl_family_backends(kdl_target_family family) {
     return 1u << KDL_BACKEND_LEVEL_ZERO;
   case KDL_FAMILY_X86_64:
   case KDL_FAMILY_AARCH64:
+  case KDL_FAMILY_RISCV:
     return 1u << KDL_BACKEND_HOST;
   case KDL_FAMILY_NONE:
   case KDL_FAMILY_COUNT:

@@ -74,12 +74,12 @@ static inline bool kdl_rule_kind(kdl_image_rule *rule, kdl_image_kind usual, boo
  * `rule->kind` is already made precise. */
 typedef void kdl_family_image(const kdl_image_desc *desc, kdl_image_rule *rule);
 kdl_family_image kdl_nvptx_image, kdl_amdgcn_image, kdl_spirv_image, kdl_intel_image, kdl_x86_image,
-    kdl_aarch64_image;
+    kdl_aarch64_image, kdl_riscv_image;
 
 /* One family each: fills `arch` and adds what the device has to `has`. */
 typedef bool kdl_family_device(const kdl_device_desc *desc, kdl_device_rule *rule,
                                kdl_feature_set *has, kdl_parse_error *out_error);
 kdl_family_device kdl_nvptx_device, kdl_amdgcn_device, kdl_spirv_device, kdl_intel_device,
-    kdl_x86_device, kdl_aarch64_device;
+    kdl_x86_device, kdl_aarch64_device, kdl_riscv_device;
 
 #endif

@@ -44,6 +44,7 @@ typedef enum kdl_target_family {
   KDL_FAMILY_INTEL, /* one that takes zebin as well */
   KDL_FAMILY_X86_64,
   KDL_FAMILY_AARCH64,
+  KDL_FAMILY_RISCV,
   KDL_FAMILY_COUNT,
 } kdl_target_family;
 

@@ -92,6 +92,13 @@ static void print_detection(void) {
   for (size_t i = 0; i < count; ++i)
     printf("aarch64_probe\t%s\t%u\t%u\n", kdl_feature_name(KDL_CLASS_AARCH64, aarch64[i].feature),
            aarch64[i].hwcap, aarch64[i].bit);
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    kdl_feature_set set = kdl_riscv_probed((uint64_t)1 << bit);
+    for (unsigned token = 0; token < KDL_RISCV_FEATURE_COUNT; ++token) {
+      if (kdl_feature_has(set, token))
+        printf("riscv_probe\t%s\t%u\n", kdl_feature_name(KDL_CLASS_RISCV, token), bit);
+    }
+  }
 }
 
 static void print_reasons(void) {
@@ -106,6 +113,7 @@ int main(void) {
   print_tokens(KDL_CLASS_GPU, "gpu");
   print_tokens(KDL_CLASS_X86, "x86");
   print_tokens(KDL_CLASS_AARCH64, "aarch64");
+  print_tokens(KDL_CLASS_RISCV, "riscv");
   print_detection();
   print_reasons();
   print_nvidia();

@@ -134,16 +134,21 @@ def aarch64_detection(facts):
             for name, vector, bit in facts["aarch64_probe"]}
 
 
+def riscv_detection(facts):
+    return {name: f"IMA_EXT_0 bit {bit}" for name, bit in facts["riscv_probe"]}
+
+
 def alias_rows(facts, source):
     text = (source / "src/target/features/feature.c").read_text()
-    for which, place in (("x86", "x86-64"), ("aarch64", "AArch64")):
+    for which, place in (("x86", "x86-64"), ("aarch64", "AArch64"), ("riscv", "RISC-V")):
         body = re.search(rf"{which}_aliases\[\] = {{(.*?)}};", text, re.DOTALL).group(1)
         names = {re.sub("[-_.]", "", name): name for name, *_ in facts[which]}
         found = re.findall(rf'{{\s*"([^"]+)",\s*"",\s*KDL_{which.upper()}_(\w+)\s*}}', body)
         if len(found) != body.count("{"):
             sys.exit(f"tables: cannot read {which}_aliases in feature.c")
         for alias, identifier in found:
-            yield [place, f"`{alias}`", f"`{names[identifier.lower().replace('_', '')]}`"]
+            token = identifier.lower().replace("_", "")
+            yield [place, f"`{alias}`", f"`{names['rvv' if token == 'v' else token]}`"]
 
 
 def old_meanings(block):
@@ -191,8 +196,8 @@ def main():
             return table(["token", "meaning", "NVIDIA", "AMD", "Intel"], gpu_rows(facts))
         if name == "aliases":
             return table(["target", "other name", "token"], alias_rows(facts, source))
-        detection = {"x86": x86_detection, "aarch64": aarch64_detection}[name](facts)
-        how = {"x86": "CPUID, and state in XCR0", "aarch64": "auxiliary vector"}[name]
+        detection = {"x86": x86_detection, "aarch64": aarch64_detection, "riscv": riscv_detection}[name](facts)
+        how = {"x86": "CPUID, and state in XCR0", "aarch64": "auxiliary vector", "riscv": "riscv_hwprobe"}[name]
         return table(["token", "meaning", how, "implies"],
                      cpu_rows(facts, name, detection, old_meanings(block)))
 
@@ -210,8 +215,8 @@ def main():
 
     updated, count = re.subn(r"<!-- table (\w+) -->\n(.*?)<!-- end -->", replace, document,
                              flags=re.DOTALL)
-    if count != 5:
-        sys.exit(f"tables: found {count} tables in {page}, expected 5")
+    if count != 6:
+        sys.exit(f"tables: found {count} tables in {page}, expected 6")
     unexplained = re.findall(r"^\| `([^`]+)` \| - \|", updated, re.MULTILINE)
     if unexplained and not options.update:
         sys.exit(f"tables: tokens without a meaning: {unexplained}")

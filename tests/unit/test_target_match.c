@@ -114,7 +114,8 @@ static const row kinds[] = {
     {"hsaco gfx90a:xnack", "hip", "gfx90a", "unknown_arch"},
     {"hsaco gfx90a:xnack+:xnack+", "hip", "gfx90a", "unknown_arch"},
     {"zebin pvc-2", "level_zero", "pvc", "unknown_arch"},
-    {"unknown - triple=riscv64-unknown-linux-gnu", "host", "x86-64", "unknown_arch"},
+    {"unknown - triple=riscv64-unknown-linux-gnu", "host", "x86-64", "wrong_arch"},
+    {"unknown - triple=loongarch64-unknown-linux-gnu", "host", "x86-64", "unknown_arch"},
     {"unknown -", "cuda", "sm_90", "unknown_arch"},
 };
 

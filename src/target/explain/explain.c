@@ -6,6 +6,7 @@
 #include "target/families/amdgcn.h"
 #include "target/families/intel.h"
 #include "target/families/nvptx.h"
+#include "target/families/riscv.h"
 #include "target/families/x86.h"
 #include "target/requirements.h"
 #include "target/rules/metadata.h"
@@ -74,6 +75,9 @@ static void words_unknown_arch(in m, kdl_out *out) {
     break;
   case KDL_FAMILY_AARCH64:
     kdl_aarch64_parse(arch, &set, &error);
+    break;
+  case KDL_FAMILY_RISCV:
+    kdl_riscv_parse(arch, &set, &error);
     break;
   default:
     kdl_out_format(out, "no target is known for the triple ");

@@ -34,6 +34,12 @@ static const token aarch64_tokens[] = {
 #undef KDL_AARCH64_SECOND_BLOCK
 };
 
+static const token riscv_tokens[] = {
+#define KDL_RISCV_FEATURE(id, name, bit) {name, "", KDL_RISCV_##id},
+#include "target/features/riscv_features.def"
+#undef KDL_RISCV_FEATURE
+};
+
 /* Other names: what compilers and kernels call the same thing, and the tokens of GPUs that have a
  * counterpart on this CPU. "int8_dot" has none on x86-64: AVX-VNNI and AVX512-VNNI both would do,
  * and an image is built for one of them. */
@@ -160,6 +166,18 @@ static const implication aarch64_implied[] = {
     {KDL_AARCH64_FLAGM2, {{LOW(KDL_AARCH64_FLAGM), NO_HIGH}}},
 };
 
+static const token riscv_aliases[] = {
+    {"v", "", KDL_RISCV_V},
+    {"fp16", "", KDL_RISCV_ZFH},
+};
+
+static const implication riscv_implied[] = {
+    {KDL_RISCV_ZVFH, {{LOW(KDL_RISCV_ZVFHMIN) | LOW(KDL_RISCV_ZFHMIN), NO_HIGH}}},
+    {KDL_RISCV_ZVFHMIN, {{LOW(KDL_RISCV_V), NO_HIGH}}},
+    {KDL_RISCV_ZVBB, {{LOW(KDL_RISCV_V), NO_HIGH}}},
+    {KDL_RISCV_ZFH, {{LOW(KDL_RISCV_ZFHMIN), NO_HIGH}}},
+};
+
 #define TABLE(array) array, sizeof array / sizeof *array
 
 static const struct {
@@ -176,6 +194,8 @@ static const struct {
                        ((uint64_t)1 << 48) - 1},
     [KDL_CLASS_AARCH64] = {TABLE(aarch64_tokens), TABLE(aarch64_aliases), TABLE(aarch64_implied),
                            ((uint64_t)1 << 48) - 1},
+    [KDL_CLASS_RISCV] = {TABLE(riscv_tokens), TABLE(riscv_aliases), TABLE(riscv_implied),
+                         ((uint64_t)1 << 48) - 1},
 };
 
 kdl_feature_set kdl_feature_tokens(kdl_feature_class which, kdl_feature_set set) {
@@ -298,4 +318,18 @@ const kdl_aarch64_probe *kdl_aarch64_probes(size_t *out_count) {
   };
   *out_count = sizeof probes / sizeof *probes;
   return probes;
+}
+
+kdl_feature_set kdl_riscv_probed(uint64_t extensions) {
+  static const uint8_t bits[] = {
+#define KDL_RISCV_FEATURE(id, name, bit) bit,
+#include "target/features/riscv_features.def"
+#undef KDL_RISCV_FEATURE
+  };
+  kdl_feature_set set = {{0, 0}};
+  for (unsigned i = 0; i < KDL_RISCV_FEATURE_COUNT; ++i) {
+    if (extensions >> bits[i] & 1)
+      kdl_feature_add(&set, i);
+  }
+  return set;
 }

@@ -4,7 +4,7 @@
  *
  * A set has a meaning only together with the class of its owner: the same bit is one thing on a
  * GPU and another on an x86-64 CPU, and sets of different classes are never compared. The tokens
- * are data: gpu_features.def, x86_features.def, aarch64_features.def.
+ * are data: gpu_features.def, x86_features.def, aarch64_features.def, riscv_features.def.
  *
  * Bits 0 to 63 are tokens. Of the second word, bits 0 to 47 are tokens too on CPUs, and on GPUs
  * belong to the rules of the family (target/requirements.h); bits 48 to 63 belong to the rules
@@ -27,6 +27,7 @@ typedef enum kdl_feature_class {
   KDL_CLASS_GPU,
   KDL_CLASS_X86,
   KDL_CLASS_AARCH64,
+  KDL_CLASS_RISCV,
   KDL_CLASS_COUNT,
 } kdl_feature_class;
 
@@ -50,6 +51,13 @@ enum kdl_aarch64_feature {
 #include "target/features/aarch64_features.def"
 #undef KDL_AARCH64_FEATURE
 #undef KDL_AARCH64_SECOND_BLOCK
+};
+
+enum kdl_riscv_feature {
+#define KDL_RISCV_FEATURE(id, name, bit) KDL_RISCV_##id,
+#include "target/features/riscv_features.def"
+#undef KDL_RISCV_FEATURE
+  KDL_RISCV_FEATURE_COUNT,
 };
 
 static inline bool kdl_feature_has(kdl_feature_set set, unsigned bit) {
@@ -123,5 +131,8 @@ typedef struct kdl_aarch64_probe {
 
 const kdl_x86_probe *kdl_x86_probes(size_t *out_count);
 const kdl_aarch64_probe *kdl_aarch64_probes(size_t *out_count);
+
+/* The tokens that a word of riscv_hwprobe's key IMA_EXT_0 stands for. */
+kdl_feature_set kdl_riscv_probed(uint64_t extensions);
 
 #endif

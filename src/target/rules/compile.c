@@ -37,6 +37,7 @@ static const struct {
     [KDL_FAMILY_X86_64] = {"x86-64 CPU", KDL_CLASS_X86, kdl_x86_image, kdl_x86_device},
     [KDL_FAMILY_AARCH64] = {"AArch64 CPU", KDL_CLASS_AARCH64, kdl_aarch64_image,
                             kdl_aarch64_device},
+    [KDL_FAMILY_RISCV] = {"RISC-V CPU", KDL_CLASS_RISCV, kdl_riscv_image, kdl_riscv_device},
 };
 
 const char *kdl_family_name(kdl_target_family family) {
@@ -61,6 +62,8 @@ static const struct {
     {KDL_TEXT_ROW("aarch64_be"), KDL_FAMILY_NONE},
     {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
     {KDL_TEXT_ROW("arm64"), KDL_FAMILY_AARCH64},
+    {KDL_TEXT_ROW("riscv64be"), KDL_FAMILY_NONE},
+    {KDL_TEXT_ROW("riscv64"), KDL_FAMILY_RISCV},
     {KDL_TEXT_ROW("amdgpu"), KDL_FAMILY_AMDGCN},
     {KDL_TEXT_ROW("amd64"), KDL_FAMILY_X86_64},
     {KDL_TEXT_ROW("spir64_gen"), KDL_FAMILY_INTEL},
@@ -87,6 +90,7 @@ static const struct {
     {KDL_TEXT_ROW("x86-64"), KDL_FAMILY_X86_64}, {KDL_TEXT_ROW("armv8"), KDL_FAMILY_AARCH64},
     {KDL_TEXT_ROW("armv9"), KDL_FAMILY_AARCH64}, {KDL_TEXT_ROW("aarch64"), KDL_FAMILY_AARCH64},
     {KDL_TEXT_ROW("spirv"), KDL_FAMILY_SPIRV},   {KDL_TEXT_ROW("intel_gpu_"), KDL_FAMILY_INTEL},
+    {KDL_TEXT_ROW("rv64"), KDL_FAMILY_RISCV},    {KDL_TEXT_ROW("rva2"), KDL_FAMILY_RISCV},
 };
 
 static kdl_target_family family_of_arch(kdl_string arch) {
@@ -177,7 +181,7 @@ static void finish_rank(kdl_image_rule *rule, kdl_feature_set required) {
   kdl_tier tier = rule->form == KDL_FORM_BITCODE ? KDL_TIER_BITCODE : KDL_TIER_HOST;
   if (rule->family == KDL_FAMILY_X86_64) /* the members of level v1 are the same everywhere */
     rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0] >> KDL_X86_CMPXCHG16B;
-  else if (rule->family == KDL_FAMILY_AARCH64)
+  else if (rule->family == KDL_FAMILY_AARCH64 || rule->family == KDL_FAMILY_RISCV)
     rule->rank = (uint64_t)tier << KDL_TIER_SHIFT | rule->needs.word[0];
   else
     rule->rank |= count_bits(required.word[0]) & KDL_RANK_TOKENS;

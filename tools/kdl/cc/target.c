@@ -8,13 +8,14 @@
 #include "target/families/aarch64.h"
 #include "target/families/amdgcn.h"
 #include "target/families/nvptx.h"
+#include "target/families/riscv.h"
 #include "target/families/x86.h"
 
 #include <stdio.h>
 #include <string.h>
 
 const char cc_target_names[] = "sm_90, compute_90, gfx942, gfx11-generic, spirv64, opencl-c, "
-                               "x86-64-v3, armv8-a, a CPU as znver4 "
+                               "x86-64-v3, armv8-a, rv64gcv, a CPU as znver4 "
                                "or native, or a device as h200";
 
 /* ------------------------------------------------------------------------------------------ */
@@ -134,12 +135,28 @@ static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_
   return true;
 }
 
+static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
+  *out = (cc_target){.family = CC_HOST,
+                     .features = KDL_CLASS_RISCV,
+                     .packed_triple = "riscv64-unknown-linux-gnu",
+                     .vendor = "",
+                     .offload_kind = KDL_OFFLOAD_OPENMP};
+  if (!kdl_text_starts(name, "rv64") && !kdl_text_starts(name, "rva2") &&
+      !kdl_text_is(name, "riscv64"))
+    return false;
+  if (!kdl_riscv_parse(name, &out->has, out_error))
+    return true;
+  kdl_out_riscv(&(kdl_out){out->cpu, sizeof out->cpu, 0}, out->has);
+  snprintf(out->arch, sizeof out->arch, "%s", out->cpu);
+  return true;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Parsing                                                                                      */
 
 static bool parse_arch(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
   static bool (*const parsers[])(kdl_string, cc_target *, kdl_parse_error *) = {
-      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_x86, parse_aarch64};
+      parse_nvidia, parse_amd, parse_spirv, parse_opencl, parse_x86, parse_aarch64, parse_riscv};
   for (size_t i = 0; i < sizeof parsers / sizeof *parsers; ++i) {
     if (parsers[i](name, out, out_error))
       return true;
@@ -251,6 +268,10 @@ void cc_target_feature_name(kdl_feature_class which, unsigned bit, char *out_nam
   };
   const char *token = kdl_feature_name(which, bit);
   size_t used = 0;
+  if (which == KDL_CLASS_RISCV) {
+    snprintf(out_name, room, "%s", bit == KDL_RISCV_V ? "v" : token);
+    return;
+  }
   for (const char *const(*row)[2] = which == KDL_CLASS_X86 ? x86 : aarch64; (*row)[0]; ++row) {
     if (strcmp(token, (*row)[0]) == 0) {
       snprintf(out_name, room, "%s", (*row)[1]);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # run.sh BUILD [SECONDS]: kernels with barriers on this CPU, on one core: kdl's own images, PoCL, and Intel's OpenCL
-# where BUILD/opencl-runtime has it. The best time of a launch, and how much longer the others take.
+# where BUILD/opencl-runtime has it. The least CPU time of a launch, and how much longer the others take.
 build=$(realpath "${1:?usage: run.sh BUILD [SECONDS]}")
 seconds=${2:-1}
 here=$(dirname "$0")

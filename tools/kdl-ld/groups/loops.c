@@ -94,24 +94,35 @@ static void mark_loop(const ld_loops *loops, LLVMValueRef branch) {
                   LLVMMetadataAsValue(loops->context, whole));
 }
 
-/* One direction: from `before`, where the builder is, into a block that begins a turn. */
-static LLVMValueRef begin_turn(ld_loops *loops, LLVMBasicBlockRef turn) {
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(loops->builder);
-  LLVMValueRef none = word(loops, 0);
-  LLVMBuildBr(loops->builder, turn);
-  LLVMPositionBuilderAtEnd(loops->builder, turn);
-  LLVMValueRef counter = LLVMBuildPhi(loops->builder, loops->i32, "");
-  LLVMAddIncoming(counter, &none, &before, 1);
-  return counter;
+/* A direction of one work-item needs no loop; and one that folds away would leave its mark on the
+ * branch of a loop around it, whose turns are not free of one another. */
+static bool is_single(LLVMValueRef extent) {
+  return LLVMIsAConstantInt(extent) && LLVMConstIntGetZExtValue(extent) == 1;
 }
 
-static void end_turn(ld_loops *loops, LLVMBasicBlockRef turn, LLVMValueRef counter, unsigned d,
-                     LLVMBasicBlockRef after) {
+/* One direction, from where the builder is. */
+static void begin_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(loops->builder);
+  LLVMValueRef none = word(loops, 0);
+  loop->thread[d] = none;
+  if (is_single(loops->extent[d]))
+    return;
+  loop->turns[d] = add_block(loops, "kdl.item");
+  LLVMBuildBr(loops->builder, loop->turns[d]);
+  LLVMPositionBuilderAtEnd(loops->builder, loop->turns[d]);
+  loop->thread[d] = LLVMBuildPhi(loops->builder, loops->i32, "");
+  LLVMAddIncoming(loop->thread[d], &none, &before, 1);
+}
+
+static void end_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
+  if (is_single(loops->extent[d]))
+    return;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(loops->builder);
-  LLVMValueRef next = LLVMBuildNUWAdd(loops->builder, counter, word(loops, 1), "");
-  LLVMAddIncoming(counter, &next, &here, 1);
+  LLVMBasicBlockRef after = add_block(loops, "kdl.row");
+  LLVMValueRef next = LLVMBuildNUWAdd(loops->builder, loop->thread[d], word(loops, 1), "");
+  LLVMAddIncoming(loop->thread[d], &next, &here, 1);
   LLVMValueRef more = LLVMBuildICmp(loops->builder, LLVMIntULT, next, loops->extent[d], "");
-  mark_loop(loops, LLVMBuildCondBr(loops->builder, more, turn, after));
+  mark_loop(loops, LLVMBuildCondBr(loops->builder, more, loop->turns[d], after));
   LLVMPositionBuilderAtEnd(loops->builder, after);
 }
 
@@ -153,35 +164,24 @@ static void make_blocks(ld_loops *loops, uint32_t number) {
   *loop = (ld_loop){.before = add_block(loops, "kdl.before"),
                     .latch = add_block(loops, "kdl.done"),
                     .after = add_block(loops, "kdl.after"),
+                    .first = add_block(loops, "kdl.items"),
                     .start = values,
                     .now = values + variables,
                     .own = values + 2 * variables,
                     .remade = values + 3 * variables};
-  LLVMBasicBlockRef turns[3];
-  for (unsigned d = 0; d < 3; ++d)
-    turns[d] = add_block(loops, "kdl.item");
-  /* `before` gets its branch to turns[2] when all that stands in it is known. */
-  LLVMBasicBlockRef from = loop->before;
+  LLVMPositionBuilderAtEnd(loops->builder, loop->first);
+  loop->index = LLVMConstInt(loops->i64, 0, false);
   for (unsigned d = 3; d-- > 0;) {
-    LLVMValueRef none = word(loops, 0);
-    if (d < 2) {
-      loop->thread[d] = begin_turn(loops, turns[d]);
-    } else {
-      LLVMPositionBuilderAtEnd(loops->builder, turns[d]);
-      loop->thread[d] = LLVMBuildPhi(loops->builder, loops->i32, "");
-      LLVMAddIncoming(loop->thread[d], &none, &from, 1);
-    }
+    begin_turn(loops, loop, d);
     LLVMValueRef row =
-        d == 2 ? LLVMConstInt(loops->i64, 0, false)
-               : LLVMBuildNUWMul(loops->builder, loop->index, wide(loops, loops->extent[d]), "");
+        LLVMBuildNUWMul(loops->builder, loop->index, wide(loops, loops->extent[d]), "");
     loop->index = LLVMBuildNUWAdd(loops->builder, row, wide(loops, loop->thread[d]), "");
   }
   loop->body_end = enter(loops, loop, &flow->regions[number]);
   LLVMPositionBuilderAtEnd(loops->builder, loop->latch);
-  end_turn(loops, turns[0], loop->thread[0], 0, add_block(loops, "kdl.row"));
-  end_turn(loops, turns[1], loop->thread[1], 1, add_block(loops, "kdl.plane"));
-  end_turn(loops, turns[2], loop->thread[2], 2, loop->after);
-  loop->first = turns[2];
+  for (unsigned d = 0; d < 3; ++d)
+    end_turn(loops, loop, d);
+  LLVMBuildBr(loops->builder, loop->after);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -304,11 +304,24 @@ static const char *disagreement(const ld_flow *flow, const ld_block *block) {
       branch, flow->kernel->name, barrier ? ld_flow_line(flow, barrier) : branch);
 }
 
+/* The accesses of one region come before those of the next, which the marks on its loop say nothing
+ * about: LLVM moves the mark of a loop that it unrolls to the branch of a loop around it, and would
+ * take the turns of that one to be free of one another. Nothing is done here when it runs. */
+static void keep_order(ld_loops *loops) {
+  static const char clobbers[] = "~{memory}";
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(loops->context), NULL, 0, false);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, clobbers, sizeof clobbers - 1, true, false,
+                                          LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(loops->builder, type, nothing, NULL, 0, "");
+}
+
 static void end_region(ld_loops *loops, uint32_t number) {
   const ld_flow *flow = loops->flow;
   const ld_region *region = &flow->regions[number];
   ld_loop *loop = &loops->loops[number];
   LLVMBasicBlockRef out = NULL;
+  LLVMPositionBuilderAtEnd(loops->builder, loop->after);
+  keep_order(loops);
   for (uint32_t k = 0; k < region->block_count; ++k) {
     const ld_block *block = &flow->blocks[region->blocks[k]];
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block->ref);

@@ -10,12 +10,13 @@
 
 /* The loop of one region. Arrays are by variable. */
 typedef struct ld_loop {
-  LLVMBasicBlockRef before; /* without a terminator until the end */
-  LLVMBasicBlockRef first;  /* what it leads to */
-  LLVMBasicBlockRef *ways;  /* by entry: what leads to `before`; NULL where there is one entry */
-  LLVMBasicBlockRef latch;  /* where a work-item has done the region */
-  LLVMBasicBlockRef after;  /* where all have */
-  LLVMValueRef body_end;    /* the terminator of the block that begins the loop's body */
+  LLVMBasicBlockRef before;   /* without a terminator until the end */
+  LLVMBasicBlockRef first;    /* what it leads to, which leads to the first turn */
+  LLVMBasicBlockRef *ways;    /* by entry: what leads to `before`; NULL where there is one entry */
+  LLVMBasicBlockRef latch;    /* where a work-item has done the region */
+  LLVMBasicBlockRef after;    /* where all have */
+  LLVMValueRef body_end;      /* the terminator of the block that begins the loop's body */
+  LLVMBasicBlockRef turns[3]; /* where each direction's turns begin */
   LLVMValueRef thread[3];
   LLVMValueRef index;   /* of the work-item in its group, 64 bits */
   LLVMValueRef *start;  /* the group's value when the region begins */

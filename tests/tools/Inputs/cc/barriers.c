@@ -315,3 +315,14 @@ BLOCK __gpu_kernel void jumps(in x, out y) {
   }
   y[INDEX] = v;
 }
+
+/* Turns of a loop around barriers that follow from one another, in memory of the work-item's own:
+ * groups that are so small that loops over them are unrolled. */
+BLOCK __gpu_kernel void follows(in x, out y) {
+  uint32_t t = __gpu_thread_id(0), kept[4] = {x[INDEX], t, 3, 4}, rounds = x[0] % 4 + 4;
+  for (uint32_t i = 0; i < rounds; ++i) {
+    __gpu_sync_threads();
+    kept[(kept[i & 3] + i) & 3] = kept[(i + 1) & 3] * 5 + i;
+  }
+  y[INDEX] = kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7;
+}

@@ -145,8 +145,18 @@ def jumps(x, n, g, all_x):
     return [(v * 5 + 1) & MASK if v % 3 else 7 if v & 4 else v for v in x]
 
 
+def follows(x, n, g, all_x):
+    result = []
+    for t, v in enumerate(x):
+        kept = [v, t, 3, 4]
+        for i in range(all_x[0] % 4 + 4):
+            kept[(kept[i & 3] + i) & 3] = (kept[(i + 1) & 3] * 5 + i) & MASK
+        result.append((kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7) & MASK)
+    return result
+
+
 KERNELS = [reduce, scan, blelloch, reverse, histogram, sort, bitonic, stencil, callee, branches, until, private_memory,
-           uneven, cases, jumps]
+           uneven, cases, jumps, follows]
 
 
 def main():

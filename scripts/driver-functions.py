@@ -25,6 +25,13 @@ BACKENDS = {"cuda": "CUDA", "hip": "HIP", "level_zero": "Level Zero", "opencl": 
 NEEDS = {"LIST": "listing", "LIST_OPTIONAL": "listing, where it is there", "REQUIRED": "launching", "OPTIONAL": "launching, where it is there"}
 HEADS = ("backend", "column", "library", "machine", "libkdl", "commands")
 FAKE = "fake"
+# Why a function is called on few libraries.
+REASONS = {
+    "cuDeviceGetUuid": "drivers before CUDA 11.4",
+    "cuLaunchCooperativeKernel": "drivers before CUDA 11.6",
+    "cuMemcpyPeerAsync": "two GPUs",
+    "clCreateProgramWithILKHR": "SPIR-V on OpenCL before 2.1",
+}
 
 
 def fail(words):
@@ -95,12 +102,12 @@ def called(folder, every):
             for line in file.read().replace(b"\0", b"").decode(errors="replace").splitlines():
                 name, rest = line[1:].split(" ", 1)
                 lookups.setdefault((os.path.basename(path), rest.rsplit(" ", 1)[1]), []).append((name, line.startswith("*")))
-    with_library = {process for process, asker in lookups if asker.startswith("libkdl")}
+    with_library = {process for process, asker in lookups if asker.startswith("libkdl.so")}
     for (process, asker), names in lookups.items():
-        if process in with_library and not asker.startswith("libkdl"):
+        if process in with_library and not asker.startswith("libkdl.so"):
             continue
         known = [any(row_of(rows, name) for rows in every.values()) for name, _ in names]
-        if asker.startswith("libkdl") or (all(known) and len(known) > 4):
+        if asker.startswith("libkdl.so") or (all(known) and len(known) > 4):
             found.update(name for name, was_called in names if was_called)
     return found
 
@@ -153,7 +160,8 @@ def evidence(every):
 
 
 def sentence(words, functions):
-    return f"{words}: {', '.join(f'`{f}`' for f in functions)}.\n" if functions else f"{words}: none.\n"
+    named = [f"`{f}`" + (f" (for {REASONS[f]})" if f in REASONS else "") for f in functions]
+    return f"{words}: {', '.join(named) or 'none'}.\n"
 
 
 def page(every, files):
@@ -162,10 +170,19 @@ def page(every, files):
 
 Every function of a driver that libkdl calls, {total} in all, and on which library each has been called so far. `scripts/driver-functions.py`
 writes this page from the tables by which the backends look functions up (`src/backends/*/symbols.def`) and from what was recorded
-(`docs/results/functions-*.txt`); `docs.driver_functions` fails where the two differ, and where a program calls what is not listed.
+(`docs/results/functions-*.txt`); `docs.driver_functions` fails where the page is another, and `conformance.functions_are_listed` where libkdl calls
+what the tables do not have.
 
 A call is recorded where it happens: `tests/functions/recorder.c` is loaded before the program and gives libkdl stubs that mark the function
-and jump to it. `scripts/record-functions.sh BUILD` records what can be on a machine.
+and jump to it. `scripts/record-functions.sh BUILD` records what can be on a machine. By hand, for a column of its own:
+
+```
+mkdir calls && KDL_FUNCTIONS_RECORD=$PWD/calls LD_PRELOAD=$PWD/build/lib/librecorder.so PROGRAM
+scripts/driver-functions.py --gather calls hip 'column: ...' 'library: ...' 'machine: ...' 'commands: ...' >docs/results/functions-NAME.txt
+scripts/driver-functions.py
+```
+With OpenCL and Level Zero, the library is a loader, and the column says what is behind it. What the runtime library for MLIR looks up besides
+(`mlir/runtime/native.c`) is not libkdl's and not listed.
 """]
     for backend, rows in every.items():
         mine = [(h, f) for h, f in files if h["backend"] == backend]

@@ -121,13 +121,15 @@ kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target) {
   return (kdl_string){"", 0};
 }
 
-bool cc_examine_math(kdl_string ir, const cc_target *target) {
+bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_libm) {
   kdl_string declared;
+  bool calls = false;
+  *out_calls_libm = false;
   for (kdl_string rest = ir; next_declared(&rest, &declared);) {
-    if (cc_math_has(target, declared))
-      return true;
+    calls |= cc_math_has(target, declared);
+    *out_calls_libm |= target->family == CC_HOST && cc_math_is_libm(declared);
   }
-  return false;
+  return calls;
 }
 
 /* What follows "\n!12 = ", up to the end of its line; empty where there is no such node. */

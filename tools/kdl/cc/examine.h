@@ -31,8 +31,8 @@ cc_place cc_examine_use(kdl_string ir, kdl_string function);
 /* Where LLVM IR with line tables first has a type. */
 cc_place cc_examine_type(kdl_string ir, const char *type);
 
-/* Whether the IR calls a function of <kdl/math.h>'s libraries. */
-bool cc_examine_math(kdl_string ir, const cc_target *target);
+/* Whether the IR calls a function of <kdl/math.h>'s libraries, and whether one of libm's. */
+bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_libm);
 
 /* Compares the kernels with those that the image shows, and their signatures with its parameters.
  * KDL_BAD_FILE where they differ, which means that this program misread the source. */

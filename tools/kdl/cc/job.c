@@ -123,7 +123,7 @@ static kdl_status read_signatures(cc_job *job) {
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode)
     status = refuse_undefined(job, ir);
-  job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target);
+  job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
   if (job->has_bf16 && job->target->family == CC_OPENCL)
@@ -467,11 +467,12 @@ static kdl_status make_host_bitcode(cc_job *job) {
 /* References to what the image itself defines are bound while it is linked. */
 static kdl_status link_host(cc_job *job, const char *code) {
   const char *image = cc_file_of(job, "so");
-  kdl_status status = compile_ir(job, code,
-                                 WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
-                                      "-Wl,-z,defs", "-Wl,--gc-sections", "-Wl,-Bsymbolic",
-                                      asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
-                                 image);
+  kdl_status status =
+      compile_ir(job, code,
+                 WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
+                      job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs", "-Wl,--gc-sections",
+                      "-Wl,-Bsymbolic", asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
+                 image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_OBJECT);
   kdl_host_object object;

@@ -98,6 +98,11 @@ void cc_math_define(kdl_words *words, const cc_job *job) {
     kdl_words_add(words, "-DKDL_MATH_OCML");
 }
 
+bool cc_math_is_libm(kdl_string name) {
+  static const char *const names[] = {"tgammaf", "tgamma", "lgammaf", "lgamma"};
+  return KDL_TEXT_AMONG(name, names);
+}
+
 bool cc_math_has(const cc_target *target, kdl_string name) {
   switch (target->family) {
   case CC_NVIDIA:
@@ -105,7 +110,7 @@ bool cc_math_has(const cc_target *target, kdl_string name) {
   case CC_AMD:
     return kdl_text_starts(name, "__ocml_");
   case CC_HOST:
-    return kdl_text_starts(name, "kdl_math_");
+    return kdl_text_starts(name, "kdl_math_") || cc_math_is_libm(name);
   case CC_SPIRV: /* "_Z15__spirv_ocl_sinf" is an instruction */
     return kdl_text_starts(name, "_Z") && kdl_text_contains(name, "__spirv_ocl_");
   case CC_OPENCL:

@@ -23,6 +23,9 @@ void cc_math_define(kdl_words *words, const cc_job *job);
 /* Whether a function that IR declares is one of these libraries'. */
 bool cc_math_has(const cc_target *target, kdl_string name);
 
+/* Whether it is one that an image for the CPU leaves to the machine's libm. */
+bool cc_math_is_libm(kdl_string name);
+
 /* Makes what a job needs to link the libraries, if its source calls them. */
 kdl_status cc_math_prepare(cc_job *job);
 

@@ -10,7 +10,7 @@
 
 enum { method_length = sizeof KDL_DIGEST_METHOD - 1, value_length = KDL_DIGEST_VALUE - 1 };
 
-void kdl_digest_value(const void *data, size_t size, char out_value[KDL_DIGEST_VALUE]) {
+static void value_of(const void *data, size_t size, char out_value[KDL_DIGEST_VALUE]) {
   kdl_digest digest = kdl_digest_of(data, size);
   memcpy(out_value, KDL_DIGEST_METHOD, method_length);
   kdl_digest_print(&digest, out_value + method_length);
@@ -38,7 +38,7 @@ kdl_status kdl_digest_check(const kdl_pair *pairs, size_t count, const void *dat
                                    " and %d hexadecimal digits in lower case",
                     position, expected->data, 2 * KDL_DIGEST_SIZE);
   char found[KDL_DIGEST_VALUE];
-  kdl_digest_value(data, size, found);
+  value_of(data, size, found);
   if (memcmp(found, expected->data, value_length) != 0)
     return kdl_fail(KDL_BAD_FILE,
                     KDL_DIGEST_KEY ": found %s, expected %s: the image is not what was written",
@@ -80,7 +80,7 @@ kdl_status kdl_writer_add_digested(kdl_writer *writer, const kdl_writer_image *i
     return status;
   if (whole.data_size == 0)
     return kdl_writer_add_lent(writer, &whole, lender);
-  kdl_digest_value(whole.data, whole.data_size, value);
+  value_of(whole.data, whole.data_size, value);
   return add_with(writer, &whole, lender, value);
 }
 
@@ -94,7 +94,7 @@ kdl_status kdl_writer_add_lent_digested(kdl_writer *writer, const kdl_writer_ima
   kdl_status status = kdl_container_hold(lender.container, lender.index, &data, &size);
   if (status != KDL_OK)
     return status;
-  kdl_digest_value(data, size, value);
+  value_of(data, size, value);
   kdl_container_release(lender.container, lender.index);
   return add_with(writer, image, lender, value);
 }

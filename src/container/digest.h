@@ -16,7 +16,6 @@
 
 /* "blake2b-256:" and 64 hexadecimal digits, with a NUL. */
 enum { KDL_DIGEST_VALUE = sizeof KDL_DIGEST_METHOD - 1 + KDL_DIGEST_TEXT };
-void kdl_digest_value(const void *data, size_t size, char out_value[KDL_DIGEST_VALUE]);
 
 /* Whether a value can be read; else the position of what is wrong. */
 bool kdl_digest_is_readable(kdl_string value, size_t *out_position);

@@ -208,10 +208,6 @@ size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **
   return inventory->name_count;
 }
 
-size_t kdl_inventory_unreadable(const kdl_inventory *inventory) {
-  return inventory->unreadable;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 

@@ -24,9 +24,6 @@ void kdl_inventory_destroy(kdl_inventory *inventory);
 /* The distinct names of kernels, in the order in which they are first found. */
 size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **out_names);
 
-/* Images whose kernels cannot be read, containers not among them. */
-size_t kdl_inventory_unreadable(const kdl_inventory *inventory);
-
 typedef struct kdl_coverage {
   size_t modules; /* that are there to run: objects for a device linker only where all are */
   size_t modules_run;

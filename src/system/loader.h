@@ -20,12 +20,6 @@ static inline void *kdl_dlopen(const char *path, int flags) {
   return library;
 }
 
-static inline void kdl_dlclose(void *library) {
-  kdl_fork_hold();
-  dlclose(library);
-  kdl_fork_release();
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* What is loaded                                                                               */
 

@@ -38,14 +38,7 @@ void cli_bench_subject_free(cli_bench_subject *subject);
 /* As a table for people. */
 kdl_status cli_bench_print(const bench_results *results);
 
-/* Other forms, each into a file or "-". `command` is the line that was typed. */
-typedef struct cli_bench_form {
-  const char *option; /* "json" */
-  bool is_page;       /* what is written goes into a page */
-  void (*write)(const bench_results *results, const char *command, FILE *file);
-} cli_bench_form;
-extern const cli_bench_form cli_bench_forms[]; /* ends with a NULL option */
-
+/* Other forms. `command` is the line that was typed. */
 void cli_bench_write_json(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_folded(const bench_results *results, const char *command, FILE *file);
 void cli_bench_write_trace(const bench_results *results, const char *command, FILE *file);

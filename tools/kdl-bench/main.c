@@ -144,16 +144,20 @@ static kdl_status take_peers(const cli_args *args, dispatch_request *request,
 /* ------------------------------------------------------------------------------------------ */
 /* What is written                                                                              */
 
-const cli_bench_form cli_bench_forms[] = {
-    {"json", false, cli_bench_write_json},     {"html", true, cli_bench_write_json},
-    {"folded", false, cli_bench_write_folded}, {"trace", false, cli_bench_write_trace},
-    {"lnt", false, cli_bench_write_lnt},       {NULL, false, NULL}};
+/* Other forms, each into a file or "-". `command` is the line that was typed. */
+static const struct form {
+  const char *option; /* "json" */
+  bool is_page;       /* what is written goes into a page */
+  void (*write)(const bench_results *results, const char *command, FILE *file);
+} forms[] = {{"json", false, cli_bench_write_json},     {"html", true, cli_bench_write_json},
+             {"folded", false, cli_bench_write_folded}, {"trace", false, cli_bench_write_trace},
+             {"lnt", false, cli_bench_write_lnt},       {NULL, false, NULL}};
 
 /* Found out before minutes are spent on measuring. *out_on_stdout: the text stays away. */
 static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout) {
   static const char *const options[] = {"json", "html", "folded", "trace", "lnt", NULL};
   kdl_status status = cli_output_on_stdout(args, options, out_on_stdout);
-  for (const cli_bench_form *form = cli_bench_forms; form->option && status == KDL_OK; ++form) {
+  for (const struct form *form = forms; form->option && status == KDL_OK; ++form) {
     const char *path = cli_args_value(args, form->option);
     if (path && strcmp(path, "-") != 0)
       status = cli_output_check(path);
@@ -164,7 +168,7 @@ static kdl_status check_outputs(const cli_args *args, const char **out_on_stdout
 static kdl_status write_forms(const cli_args *args, const bench_results *results) {
   char *command = cli_args_line(args);
   kdl_status status = command ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  for (const cli_bench_form *form = cli_bench_forms; form->option && status == KDL_OK; ++form) {
+  for (const struct form *form = forms; form->option && status == KDL_OK; ++form) {
     const char *path = cli_args_value(args, form->option);
     char *data = NULL;
     size_t size = 0;

@@ -14,7 +14,7 @@
 
 static char name[64] = "kdl";
 
-int cli_exit_code(kdl_status status) {
+static int exit_code(kdl_status status) {
   switch (status) {
   case KDL_OK:
     return CLI_EXIT_FINE;
@@ -84,7 +84,7 @@ void cli_note(const char *format, ...) {
 int cli_finish(kdl_status status) {
   if (status != KDL_OK)
     say("error", "\033[1;31m", kdl_error_message());
-  return cli_exit_code(status);
+  return exit_code(status);
 }
 
 /* ------------------------------------------------------------------------------------------ */

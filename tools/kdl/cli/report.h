@@ -20,8 +20,6 @@ enum {
   CLI_EXIT_DEVICE = 4,
 };
 
-int cli_exit_code(kdl_status status);
-
 /* "kdl", "kdl ls", "llvm-offload-binary": what messages start with. */
 void cli_report_set_name(const char *program, const char *command);
 const char *cli_report_name(void);

@@ -54,10 +54,6 @@ bool cli_verdict_lacks_kernel(const kdl_verdict *verdict);
 enum { CLI_COUNT_ROOM = 32 };
 const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]);
 
-/* "3 of 226 modules, 12 of 15,008 kernels" */
-enum { CLI_COVERAGE_ROOM = 256 };
-const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERAGE_ROOM]);
-
 /* Images by kind and architecture, for libraries with too many for a list: those for which `shown`
  * has a flag, by their place in the ranking. */
 kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,

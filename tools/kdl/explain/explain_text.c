@@ -140,9 +140,12 @@ const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]) {
   return room;
 }
 
-const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERAGE_ROOM]) {
+/* "3 of 226 modules, 12 of 15,008 kernels" */
+enum { coverage_room = 256 };
+
+static const char *coverage_text(const kdl_coverage *coverage, char room[coverage_room]) {
   char counts[5][CLI_COUNT_ROOM];
-  kdl_out out = {room, CLI_COVERAGE_ROOM, 0};
+  kdl_out out = {room, coverage_room, 0};
   kdl_out_format(
       &out, "%s of %s modules, %s of %s kernels", cli_count(coverage->modules_run, counts[0]),
       cli_count(coverage->modules, counts[1]), cli_count(coverage->kernels_run, counts[2]),
@@ -156,8 +159,8 @@ const char *cli_coverage_text(const kdl_coverage *coverage, char room[CLI_COVERA
 
 /* "runs    3 of 226 modules, 12 of 15,008 kernels", and one that does not. */
 static void print_coverage(const kdl_coverage *coverage) {
-  char room[CLI_COVERAGE_ROOM];
-  say("runs", cli_coverage_text(coverage, room), "");
+  char room[coverage_room];
+  say("runs", coverage_text(coverage, room), "");
   if (!coverage->missing.data)
     return;
   char text[512], plain[128], count[CLI_COUNT_ROOM];

@@ -4,11 +4,20 @@
 
 #include "base/error.h"
 #include "images/kinds.h"
+#include "images/terms.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct selector {
+  bool by_index;
+  size_t index;
+  cli_terms terms;
+  uint16_t offload_kind; /* parsed from the term `kind`, where there is one */
+  kdl_image_kind image_kind;
+} selector;
 
 static const char grammar[] = "an index, or key=value,key=value with kind (the offload kind), "
                               "image_kind, triple, arch or any metadata key";
@@ -20,7 +29,7 @@ static bool is_key(const cli_term *term, const char *key) {
   return strcmp(term->key.data, key) == 0;
 }
 
-static kdl_status parse_index(const char *option, const char *text, cli_select *out) {
+static kdl_status parse_index(const char *option, const char *text, selector *out) {
   out->terms = (cli_terms){.option = option, .grammar = grammar, .text = text};
   size_t digits = strspn(text, "0123456789");
   if (text[digits])
@@ -34,7 +43,7 @@ static kdl_status parse_index(const char *option, const char *text, cli_select *
   return KDL_OK;
 }
 
-static kdl_status parse_kinds(cli_select *select) {
+static kdl_status parse_kinds(selector *select) {
   for (size_t i = 0; i < select->terms.count; ++i) {
     const cli_term *term = &select->terms.items[i];
     size_t value_at = term->position + term->key.length + 1;
@@ -48,15 +57,15 @@ static kdl_status parse_kinds(cli_select *select) {
   return KDL_OK;
 }
 
-kdl_status cli_select_parse(const char *option, const char *text, cli_select *out_select) {
-  *out_select = (cli_select){.by_index = false};
+static kdl_status parse(const char *option, const char *text, selector *out_select) {
+  *out_select = (selector){.by_index = false};
   if (text[0] >= '0' && text[0] <= '9' && !strchr(text, '='))
     return parse_index(option, text, out_select);
   kdl_status status = cli_terms_parse(option, grammar, text, &out_select->terms);
   return status == KDL_OK ? parse_kinds(out_select) : status;
 }
 
-void cli_select_free(cli_select *select) {
+static void free_selector(selector *select) {
   cli_terms_free(&select->terms);
 }
 
@@ -72,7 +81,7 @@ static const kdl_string *find_value(const kdl_image_info *image, kdl_string key)
   return NULL;
 }
 
-static bool term_fits(const cli_select *select, const cli_term *term, const kdl_image_info *image) {
+static bool term_fits(const selector *select, const cli_term *term, const kdl_image_info *image) {
   if (is_key(term, "kind"))
     return image->offload_kind == select->offload_kind;
   if (is_key(term, "image_kind"))
@@ -83,7 +92,7 @@ static bool term_fits(const cli_select *select, const cli_term *term, const kdl_
   return kdl_text_equal(*value, term->value);
 }
 
-bool cli_select_fits(const cli_select *select, const kdl_image_info *image) {
+static bool fits(const selector *select, const kdl_image_info *image) {
   if (select->by_index)
     return image->index == select->index;
   for (size_t i = 0; i < select->terms.count; ++i) {
@@ -129,7 +138,7 @@ static void list_values(const cli_term *term, const kdl_library *lib, char *out,
   }
 }
 
-static bool any_fits(const cli_select *select, const cli_term *term, const kdl_library *lib) {
+static bool any_fits(const selector *select, const cli_term *term, const kdl_library *lib) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_image_info image = {.size = sizeof image};
     kdl_image_get(lib, i, &image);
@@ -139,7 +148,7 @@ static bool any_fits(const cli_select *select, const cli_term *term, const kdl_l
   return false;
 }
 
-static kdl_status nothing_fits(const cli_select *select, const kdl_library *lib, const char *file) {
+static kdl_status nothing_fits(const selector *select, const kdl_library *lib, const char *file) {
   size_t count = kdl_image_count(lib);
   if (select->by_index && count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: no image %zu: it holds none", file, select->index);
@@ -166,18 +175,18 @@ static kdl_status nothing_fits(const cli_select *select, const kdl_library *lib,
 
 static kdl_status choose(const char *option, const char *text, const kdl_library *lib,
                          const char *file, bool *chosen) {
-  cli_select select;
+  selector select;
   bool found = false;
-  kdl_status status = cli_select_parse(option, text, &select);
+  kdl_status status = parse(option, text, &select);
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
     kdl_image_info image = {.size = sizeof image};
     status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && cli_select_fits(&select, &image))
+    if (status == KDL_OK && fits(&select, &image))
       found = chosen[i] = true;
   }
   if (status == KDL_OK && !found)
     status = nothing_fits(&select, lib, file);
-  cli_select_free(&select);
+  free_selector(&select);
   return status;
 }
 

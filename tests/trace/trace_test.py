@@ -347,7 +347,8 @@ def test_closing(s):
             if said or "1 stream" not in left:
                 fail(f"{backend} {age}: closed late: {said}, {left}")
             # The driver has ended: it is not called any more, and everything stays.
-            said, left = alive("late", trace=None)
+            # What is given back to a driver that has ended is forgotten: LeakSanitizer calls that a leak.
+            said, left = alive("late", trace=None, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
             if said or "2 stream" not in left:
                 fail(f"{backend} {age}: closed behind the driver's end: {said}, {left}")
             said, left = alive("launch_late", trace=None)
@@ -372,7 +373,8 @@ def test_closing(s):
     for mode in ("launch", "leave", "late"):
         if os.path.exists(log):
             os.remove(log)
-        expect(f"loader: {mode}", s.run(mode, count=3, device="level_zero", library=s.gpu, KDL_TRACE_GPU="1", **loader), "")
+        forgets = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"} if mode == "late" else {}
+        expect(f"loader: {mode}", s.run(mode, count=3, device="level_zero", library=s.gpu, KDL_TRACE_GPU="1", **loader, **forgets), "")
         with open(log, encoding="utf-8") as file:
             left = [line for line in file if line.startswith("alive at exit: ")]
         if bool(left) == (mode == "launch"):

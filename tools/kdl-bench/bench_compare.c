@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/report.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 #include <string.h>
 

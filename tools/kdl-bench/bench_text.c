@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "base/error.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/text.h"
 
+#include "base/array.h"
+#include "base/error.h"
 #include "base/text.h"
+#include "cli/report.h"
 
+#include <langinfo.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <wchar.h>
 
 enum { longest_printable = 4 * 4 + 1 }; /* of one character: four bytes, each as \xNN */
@@ -76,4 +83,250 @@ size_t cli_text_width(const char *printable) {
     width += (size_t)wcwidth((wchar_t)code);
   }
   return width;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Columns                                                                                      */
+
+enum { gap = 2, narrowest = 4 };
+
+/* A cell, or a line of its own below a row (column SIZE_MAX). */
+typedef struct {
+  char *text;
+  const char *label;
+  size_t column;
+} item;
+
+struct cli_table {
+  const cli_column *columns;
+  size_t column_count;
+  item *items;
+  size_t count;
+  size_t capacity;
+  size_t next_column;
+  bool out_of_memory;
+  size_t *widths; /* while it is printed */
+  size_t limit;
+  bool coloured;
+};
+
+cli_table *cli_table_create(const cli_column *columns, size_t count) {
+  cli_table *table = calloc(1, sizeof *table);
+  if (table) {
+    table->columns = columns;
+    table->column_count = count;
+  }
+  return table;
+}
+
+void cli_table_destroy(cli_table *table) {
+  if (!table)
+    return;
+  for (size_t i = 0; i < table->count; ++i)
+    free(table->items[i].text);
+  free(table->items);
+  free(table);
+}
+
+static void add_item(cli_table *table, kdl_string text, const char *label, size_t column) {
+  item *items = kdl_array_grow(table->items, table->count, &table->capacity, 64, sizeof *items);
+  if (!items) {
+    table->out_of_memory = true;
+    return;
+  }
+  table->items = items;
+  char *printable = cli_text_printable(text);
+  if (!printable) {
+    table->out_of_memory = true;
+    return;
+  }
+  table->items[table->count++] = (item){printable, label, column};
+}
+
+void cli_table_add(cli_table *table, kdl_string text) {
+  if (!table)
+    return;
+  add_item(table, text.length ? text : (kdl_string){"-", 1}, NULL, table->next_column);
+  table->next_column = (table->next_column + 1) % table->column_count;
+}
+
+void cli_table_add_failed(cli_table *table) {
+  if (table)
+    table->out_of_memory = true;
+}
+
+void cli_table_add_line(cli_table *table, const char *label, kdl_string text) {
+  if (table && label)
+    add_item(table, text, label, SIZE_MAX);
+  else
+    cli_table_add_failed(table);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+size_t cli_terminal_width(void) {
+  if (!isatty(STDOUT_FILENO))
+    return 0;
+  const char *columns = getenv("COLUMNS");
+  long asked = columns ? strtol(columns, NULL, 10) : 0;
+  if (asked > 0 && asked < 10000)
+    return (size_t)asked;
+  struct winsize size;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    return size.ws_col;
+  return 80;
+}
+
+static void measure(const cli_table *table, size_t *widths) {
+  for (size_t i = 0; i < table->column_count; ++i)
+    widths[i] = strlen(table->columns[i].title);
+  for (size_t i = 0; i < table->count; ++i) {
+    const item *cell = &table->items[i];
+    if (cell->column == SIZE_MAX)
+      continue;
+    size_t width = cli_text_width(cell->text);
+    if (width > widths[cell->column])
+      widths[cell->column] = width;
+  }
+}
+
+size_t cli_table_width(const cli_table *table) {
+  size_t total = (table->column_count - 1) * gap;
+  size_t *widths = calloc(table->column_count, sizeof *widths);
+  if (!widths)
+    return 0;
+  measure(table, widths);
+  for (size_t i = 0; i < table->column_count; ++i)
+    total += widths[i];
+  free(widths);
+  return total;
+}
+
+static void shrink(const cli_table *table, size_t *widths, size_t limit) {
+  size_t total = (table->column_count - 1) * gap;
+  int rank = 0;
+  for (size_t i = 0; i < table->column_count; ++i) {
+    total += widths[i];
+    if (table->columns[i].shrinks > rank)
+      rank = table->columns[i].shrinks;
+  }
+  for (; rank > 0; --rank) {
+    for (size_t i = 0; i < table->column_count && total > limit; ++i) {
+      size_t title = strlen(table->columns[i].title);
+      size_t least = title > narrowest ? title : narrowest;
+      if (table->columns[i].shrinks != rank || widths[i] <= least)
+        continue;
+      size_t cut = widths[i] - least < total - limit ? widths[i] - least : total - limit;
+      widths[i] -= cut;
+      total -= cut;
+    }
+  }
+}
+
+static void pad(size_t columns) {
+  printf("%*s", (int)columns, "");
+}
+
+/* The last column is not padded, so that no line ends in blanks. */
+static void print_cell(const char *text, size_t room, bool right, bool last, const char *tint) {
+  size_t width = cli_text_width(text);
+  bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+  const char *mark = width <= room ? "" : utf8 ? "…" : "~";
+  size_t bytes = cli_text_fit(text, width <= room ? room : room - 1);
+  size_t shown = width <= room ? width : room;
+  if (right)
+    pad(room - shown);
+  printf("%s%s%s%.*s%s%s", tint ? "\033[" : "", tint ? tint : "", tint ? "m" : "", (int)bytes, text,
+         mark, tint ? "\033[0m" : "");
+  if (!right && !last)
+    pad(room - shown);
+  fputs(last ? "\n" : "  ", stdout);
+}
+
+/* The words of `text` from column `at` on; those that end beyond `limit` start a new line. */
+static void print_words(const char *text, size_t at, size_t indent, size_t limit) {
+  for (bool first = true; *text; first = false) {
+    size_t length = strcspn(text, " ");
+    bool wraps = !first && limit && at + 1 + length > limit;
+    if (wraps) {
+      putchar('\n');
+      pad(indent);
+      at = indent;
+    } else if (!first) {
+      putchar(' ');
+      ++at;
+    }
+    printf("%.*s", (int)length, text);
+    at += length;
+    text += length;
+    text += *text == ' ';
+  }
+  putchar('\n');
+}
+
+static void print_line(const cli_table *table, const char *label, const char *text) {
+  size_t indent = (table->columns[0].right ? table->widths[0] : 0) + gap;
+  pad(indent);
+  printf("%s%s%s ", table->coloured ? "\033[2m" : "", label, table->coloured ? "\033[0m" : "");
+  print_words(text, indent + strlen(label) + 1, indent + gap, table->limit);
+}
+
+kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text) {
+  char *printable = cli_text_printable(text);
+  if (!printable)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a text of %zu bytes", text.length);
+  print_line(table, label, printable);
+  free(printable);
+  return KDL_OK;
+}
+
+static kdl_status print_items(cli_table *table, cli_table_below *below, void *user) {
+  kdl_status status = KDL_OK;
+  size_t row = 0;
+  for (size_t i = 0; i < table->count && status == KDL_OK; ++i) {
+    const item *cell = &table->items[i];
+    if (cell->column == SIZE_MAX) {
+      print_line(table, cell->label, cell->text);
+      continue;
+    }
+    const cli_column *column = &table->columns[cell->column];
+    bool is_last = cell->column + 1 == table->column_count;
+    print_cell(cell->text, table->widths[cell->column], column->right, is_last,
+               table->coloured ? column->tint : NULL);
+    if (is_last && below)
+      status = below(user, table, row++);
+  }
+  return status;
+}
+
+kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user) {
+  if (!table || table->out_of_memory)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table of %zu cells",
+                    table ? table->count : 0);
+  table->widths = calloc(table->column_count, sizeof *table->widths);
+  if (!table->widths)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a table");
+  table->coloured = cli_stream_has_colour(stdout);
+  table->limit = cli_terminal_width();
+  measure(table, table->widths);
+  if (table->limit)
+    shrink(table, table->widths, table->limit);
+  for (size_t i = 0; i < table->column_count; ++i)
+    print_cell(table->columns[i].title, table->widths[i], table->columns[i].right,
+               i + 1 == table->column_count, table->coloured ? "1" : NULL);
+  kdl_status status = print_items(table, below, user);
+  free(table->widths);
+  table->widths = NULL;
+  return status;
+}
+
+kdl_status cli_table_print(cli_table *table) {
+  return cli_table_print_with(table, NULL, NULL);
+}
+
+kdl_status cli_table_finish(cli_table *table) {
+  kdl_status status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Text that came out of a file: it may hold anything, and a terminal or a JSON reader must not
- * notice. */
+ * notice. Alone and in columns. */
 #ifndef KDL_TOOL_TEXT_H
 #define KDL_TOOL_TEXT_H
 
@@ -26,5 +26,54 @@ size_t cli_text_width(const char *printable);
 
 /* The longest start of a printable text that takes at most `columns`, in bytes. */
 size_t cli_text_fit(const char *printable, size_t columns);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Columns                                                                                      */
+
+/* Aligned, on standard output. On a terminal the table is cut to its width, the columns that matter
+ * least first; elsewhere nothing is ever cut. */
+typedef struct cli_column {
+  const char *title;
+  bool right;       /* numbers */
+  int shrinks;      /* may be cut to fit a terminal: the highest number first; 0 never */
+  const char *tint; /* "31" and the like, or NULL; used where colours are */
+} cli_column;
+
+typedef struct cli_table cli_table;
+
+/* `columns` must outlive the table. NULL when out of memory: then the others do nothing, and
+ * cli_table_print says so. */
+cli_table *cli_table_create(const cli_column *columns, size_t count);
+void cli_table_destroy(cli_table *table);
+
+/* The next cell of the current row; a full row starts the next one. An empty cell shows as "-".
+ * Failures to allocate are remembered and reported by cli_table_print. */
+void cli_table_add(cli_table *table, kdl_string text);
+
+/* A cell for whose text there was no memory: cli_table_print will say so. */
+void cli_table_add_failed(cli_table *table);
+
+/* A line below the current row, indented, never cut; on a terminal it goes on below itself. The
+ * label must outlive the table; NULL is one for which there was no memory. */
+void cli_table_add_line(cli_table *table, const char *label, kdl_string text);
+
+kdl_status cli_table_print(cli_table *table);
+
+/* Prints and destroys it. */
+kdl_status cli_table_finish(cli_table *table);
+
+/* The same for lines too many to be kept until all widths are known: `below` is called after each
+ * row, with its number, and prints what belongs below it by cli_table_say. A failure ends the
+ * table.
+ */
+typedef kdl_status cli_table_below(void *user, cli_table *table, size_t row);
+kdl_status cli_table_print_with(cli_table *table, cli_table_below *below, void *user);
+kdl_status cli_table_say(cli_table *table, const char *label, kdl_string text);
+
+/* Columns that its rows take where nothing is cut; 0 when out of memory. */
+size_t cli_table_width(const cli_table *table);
+
+/* Columns of the terminal on standard output; 0 where there is none and nothing is to be cut. */
+size_t cli_terminal_width(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include "cache/inspect.h"
 #include "cli/json.h"
 #include "cli/report.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "commands.h"
 
 #include <inttypes.h>

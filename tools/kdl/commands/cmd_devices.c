@@ -2,7 +2,6 @@
 /* kdl devices: what this machine can run kernels on, and why not on more. */
 #include "base/error.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/text.h"
 #include "commands.h"
 #include "registry/discover.h"

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/input.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "cli/text.h"
 #include "commands.h"
 #include "container/digest.h"

@@ -2,7 +2,7 @@
 /* Many images in few lines: by kind, architecture and outcome. */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "explain/explain.h"
 
 #include <inttypes.h>

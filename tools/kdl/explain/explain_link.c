@@ -3,7 +3,6 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/table.h"
 #include "cli/text.h"
 #include "explain/explain.h"
 #include "link/link.h"

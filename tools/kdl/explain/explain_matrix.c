@@ -3,7 +3,7 @@
  * have few images. Where they are too many all the same, the table goes on below itself. */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "explain/explain.h"
 #include "library/selection.h"
 

@@ -3,7 +3,6 @@
 #include "trace/trace_report.h"
 
 #include "base/error.h"
-#include "cli/table.h"
 #include "cli/text.h"
 
 #include <inttypes.h>

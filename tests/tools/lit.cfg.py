@@ -19,6 +19,7 @@ Features, for REQUIRES lines; each is true where it can be used here:
   zstd zlib lz4             containers compressed so can be read by this build
   sanitizer                 kdl is built with one
   ukernels                  the built-in microkernels are built
+  cuda-headers              CUDA's headers are installed
   libdevice                 CUDA's library of device functions is installed
   rocm-device-libs          AMD's of ROCm 5 are
   math                      kdl was built with libclc
@@ -84,6 +85,8 @@ try:
     config.available_features.add("terminal")
 except OSError:
     pass
+if os.path.exists("/usr/local/cuda/include/cuda_runtime.h"):
+    config.available_features.add("cuda-headers")
 libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"
 config.substitutions.append(("%libdevice", libdevice))
 if os.path.exists(libdevice):

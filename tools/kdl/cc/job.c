@@ -12,6 +12,7 @@
 #include "cc/line_marks.h"
 #include "cc/math.h"
 #include "cc/signature.h"
+#include "cc/vendor_language.h"
 #include "cc/wrapper.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
@@ -102,6 +103,11 @@ static kdl_status refuse_undefined(cc_job *job, kdl_string ir) {
   kdl_string name = cc_examine_undefined(ir, job->target);
   if (name.length == 0)
     return KDL_OK;
+  if (kdl_text_is(name, "printf"))
+    return cc_refuse_at(
+        job, cc_examine_use(ir, name),
+        "printf writes nowhere here: of kernels, those of opencl-c and of CUDA files "
+        "have it, from their drivers");
   return cc_refuse_at(job, cc_examine_use(ir, name),
                       "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
                       (int)name.length, name.data);
@@ -121,7 +127,7 @@ static kdl_status read_signatures(cc_job *job) {
         answers);
   if (status == KDL_OK)
     status = cc_read_file(job, answers, &ir);
-  if (status == KDL_OK && !job->plan->bitcode)
+  if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
     status = refuse_undefined(job, ir);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
@@ -194,7 +200,8 @@ static kdl_status check_calls(cc_job *job, kdl_string ir) {
 
 /* C++ has names for types in a function's symbol, which no launch would give. */
 static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
-  if (job->source->language != CC_CXX || kernel->has_c_name || kernel->does_group)
+  if (job->source->language == CC_C || job->source->language == CC_OPENCL_C || kernel->has_c_name ||
+      kernel->does_group)
     return KDL_OK;
   return cc_refuse_at(job, kernel->place,
                       "kernel %s has C++'s linkage, and no name that a launch could give; expected "
@@ -209,7 +216,9 @@ static kdl_status check_kernels(cc_job *job) {
     const cc_kernel *kernel = &job->kernels.items[i];
     status = check_linkage(job, kernel);
     if (status == KDL_OK)
-      status = is_host ? check_name(job, kernel) : check_pointers(job, kernel);
+      status = is_host             ? check_name(job, kernel)
+               : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
+                                   : check_pointers(job, kernel);
   }
   return status;
 }
@@ -268,7 +277,8 @@ static kdl_status make_nvidia(cc_job *job) {
 
 static kdl_status make_amd(cc_job *job) {
   const char *image = cc_file_of(job, "hsaco");
-  kdl_status status = compile_with_math(job, job->source->path, WITH("-nostdlib"), image);
+  kdl_status status = compile_with_math(
+      job, job->source->path, WITH(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_HSACO);
   if (status != KDL_OK)
@@ -531,13 +541,9 @@ static kdl_status check_language(cc_job *job) {
         "%s: OpenCL C is for the target opencl-c alone; C that includes <kdl/kernel.h> "
         "is for all (-x c takes the file as that)",
         job->source->path);
-  if (language == CC_CUDA || language == CC_HIP)
-    return cc_refuse(
-        job,
-        "%s: %s is the language of a program whose kernels %s takes out of it, with "
-        "launches and host code; kdl cc compiles files of kernels in C and C++ (-x c++ "
-        "takes the file as that)",
-        job->source->path, cc_language_name(language), language == CC_CUDA ? "nvcc" : "hipcc");
+  const char *refusal = cc_vendor_is(job) ? cc_vendor_refusal(job) : NULL;
+  if (refusal)
+    return cc_refuse(job, "%s: %s", job->source->path, refusal);
   return KDL_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cc/math.h"
+#include "cc/vendor_language.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,7 +178,18 @@ static bool is_for_language(const char *flag, const cc_job *job) {
   if (strncmp(flag, "-std=", 5) != 0)
     return true;
   bool is_cxx = strstr(flag, "++") != NULL;
-  return job->target->family != CC_OPENCL && is_cxx == (job->source->language == CC_CXX);
+  return job->target->family != CC_OPENCL && is_cxx == (job->source->language != CC_C);
+}
+
+/* What the user says, and what says what is compiled for. */
+static void add_words(kdl_words *words, const cc_job *job) {
+  const cc_plan *plan = job->plan;
+  kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
+  kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
+  for (size_t i = 0; i < plan->flag_count; ++i) {
+    if (is_for_language(plan->flags[i], job))
+      kdl_words_add(words, plan->flags[i]);
+  }
 }
 
 static void add_language(kdl_words *words, const cc_job *job) {
@@ -192,12 +204,7 @@ static void add_language(kdl_words *words, const cc_job *job) {
   if (job->target->family == CC_HOST)
     kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
   cc_math_define(words, job);
-  kdl_words_format(words, "-DKDL_TARGET=\"%s\"", job->target->name);
-  kdl_words_format(words, "-DKDL_TAG=\"%s\"", job->source->tag ? job->source->tag : "");
-  for (size_t i = 0; i < plan->flag_count; ++i) {
-    if (is_for_language(plan->flags[i], job))
-      kdl_words_add(words, plan->flags[i]);
-  }
+  add_words(words, job);
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)
     kdl_words_format(words, "-isystem%s/kdl/stand_in", plan->tools.include);
@@ -213,8 +220,14 @@ kdl_words cc_start_clang(cc_job *job, const char *path) {
   const char *slash = strrchr(job->source->path, '/');
   kdl_words words = {.arena = &job->arena};
   kdl_words_add(&words, plan->tools.clang);
-  add_target(&words, job);
-  add_language(&words, job);
+  if (cc_vendor_is(job)) {
+    cc_vendor_add(&words, job);
+    add_words(&words, job);
+    kdl_words_format(&words, "-isystem%s", plan->tools.include);
+  } else {
+    add_target(&words, job);
+    add_language(&words, job);
+  }
   kdl_words_format(&words, "-O%s", plan->optimization);
   kdl_words_add(&words, "-fno-crash-diagnostics"); /* which are files that stay */
   if (plan->colour)

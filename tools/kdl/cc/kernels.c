@@ -207,7 +207,7 @@ static void read_value(reader *r, kdl_string line) {
 /* An attribute of the function under way. */
 static void read_attribute(reader *r, kdl_string line) {
   size_t end;
-  if (kdl_text_starts(line, "DeviceKernelAttr")) {
+  if (kdl_text_starts(line, "DeviceKernelAttr") || kdl_text_starts(line, "CUDAGlobalAttr")) {
     r->is_kernel = true;
   } else if (kdl_text_starts(line, "VisibilityAttr")) {
     r->is_microkernel = kdl_text_contains(line, "Hidden");

@@ -80,9 +80,9 @@ static const char cxx_questions[] =
     "template <class T> struct kdl_ask_pointer { using type = void; };\n"
     "template <class T> struct kdl_ask_pointer<T *> {\n"
     "  using type = T;\n"
-    "  static constexpr unsigned in_global = KDL_ASK_IS_HOST;\n"
+    "  static constexpr unsigned in_global = KDL_ASK_IS_PLAIN;\n"
     "};\n"
-    "#if !KDL_ASK_IS_HOST\n"
+    "#if !KDL_ASK_IS_PLAIN\n"
     "template <class T> struct kdl_ask_pointer<__gpu_global T *> {\n"
     "  using type = T;\n"
     "  static constexpr unsigned in_global = 1;\n"
@@ -109,15 +109,16 @@ static const char cxx_questions[] =
     "  KDL_ASK_TYPE(kdl_ask_plain<kdl_ask_pointer<__VA_ARGS__>::type>),\n";
 
 /* Types are written as where the kernel stands: in its namespace. */
-static void ask_cxx(FILE *out, bool is_host, const cc_kernels *kernels) {
-  fprintf(out, "#define KDL_ASK_IS_HOST %d\n%s", is_host, cxx_questions);
+static void ask_cxx(FILE *out, bool is_plain, const char *place, const cc_kernels *kernels) {
+  fprintf(out, "#define KDL_ASK_IS_PLAIN %d\n%s", is_plain, cxx_questions);
   for (size_t i = 0; i < kernels->count; ++i) {
     if (*kernels->items[i].space)
       fprintf(out, "using namespace %s;\n", kernels->items[i].space);
   }
-  fputs("extern \"C\" const unsigned kdl_answers[];\n"
-        "extern \"C\" const unsigned kdl_answers[] = {\n",
-        out);
+  fprintf(out,
+          "extern \"C\" %sconst unsigned kdl_answers[];\n"
+          "extern \"C\" %sconst unsigned kdl_answers[] = {\n",
+          place, place);
   for (size_t i = 0; i < kernels->count; ++i) {
     for (size_t k = 0; k < kernels->items[i].param_count; ++k) {
       const cc_param *param = &kernels->items[i].params[k];
@@ -131,7 +132,9 @@ static void ask_cxx(FILE *out, bool is_host, const cc_kernels *kernels) {
 void cc_signature_ask(FILE *out, const cc_target *target, cc_language language,
                       const cc_kernels *kernels) {
   if (language == CC_CXX)
-    ask_cxx(out, target->family == CC_HOST, kernels);
+    ask_cxx(out, target->family == CC_HOST, "", kernels);
+  else if (language == CC_CUDA || language == CC_HIP)
+    ask_cxx(out, true, "__attribute__((device, used)) ", kernels);
   else
     ask_c(out, target->family == CC_OPENCL, kernels);
 }

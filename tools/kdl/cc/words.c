@@ -12,7 +12,7 @@ static const char *const separate[] = {"-include",   "-imacros", "-isystem", "-i
 /* ... and those that are one word, or begin so. */
 static const char *const joined[] = {"-f",       "-g",      "-m",         "-std=", "-pedantic",
                                      "-isystem", "-iquote", "-idirafter", "-U"};
-static const char *const whole[] = {"-w", "-ansi"};
+static const char *const whole[] = {"-w", "-ansi", "-nogpulib", "-nogpuinc"};
 
 static bool is_among(const char *word, const char *const *list, size_t count) {
   for (size_t i = 0; i < count; ++i) {

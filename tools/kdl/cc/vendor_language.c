@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cc/vendor_language.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool cc_vendor_is(const cc_job *job) {
+  return job->source->language == CC_CUDA || job->source->language == CC_HIP;
+}
+
+const char *cc_vendor_refusal(const cc_job *job) {
+  cc_language language = job->source->language;
+  if (language == CC_CUDA && job->target->family != CC_NVIDIA)
+    return "CUDA is for NVIDIA's targets, as sm_90; C and C++ that include <kdl/kernel.h> are for "
+           "all";
+  if (language == CC_HIP && job->target->family != CC_AMD)
+    return "HIP is for AMD's targets, as gfx942; C and C++ that include <kdl/kernel.h> are for all";
+  return NULL;
+}
+
+/* Clang knows CUDA's usual folder, and that of a ptxas on PATH. */
+static void add_cuda(kdl_words *words, const cc_job *job) {
+  const char *home = getenv("CUDA_HOME");
+  if (!home || !*home)
+    home = getenv("CUDA_PATH");
+  kdl_words_add(words, "-xcuda");
+  kdl_words_format(words, "--offload-arch=%s", job->target->cpu);
+  kdl_words_add(words, "-Wno-unknown-cuda-version");
+  if (home && *home)
+    kdl_words_format(words, "--cuda-path=%s", home);
+}
+
+/* Debian has AMD's device libraries where Clang does not look. */
+static void add_hip(kdl_words *words, const cc_job *job) {
+  const char *ocml = job->plan->tools.math.ocml;
+  const char *slash = ocml ? strrchr(ocml, '/') : NULL;
+  kdl_words_add(words, "-xhip");
+  kdl_words_format(words, "--offload-arch=%s", job->target->cpu);
+  kdl_words_add(words,
+                job->target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
+  kdl_words_add(words, "--no-gpu-bundle-output");
+  if (slash)
+    kdl_words_format(words, "--rocm-device-lib-path=%.*s", (int)(slash - ocml), ocml);
+}
+
+void cc_vendor_add(kdl_words *words, const cc_job *job) {
+  if (job->source->language == CC_CUDA)
+    add_cuda(words, job);
+  else
+    add_hip(words, job);
+  kdl_words_add(words, "--offload-device-only");
+  kdl_words_add(words, "-std=gnu++17");
+  kdl_words_add(words, "-Qunused-arguments"); /* where a step does not link */
+}

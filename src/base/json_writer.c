@@ -9,11 +9,11 @@ size_t kdl_json_escape(const char *text, size_t size, char out[KDL_JSON_ESCAPED]
   size_t length = kdl_utf8_length(text, size);
   unsigned char first = (unsigned char)*text;
   if (length == 0)
-    strcpy(out, "\\ufffd");
+    snprintf(out, KDL_JSON_ESCAPED, "\\ufffd");
   else if (first == '"' || first == '\\')
     snprintf(out, KDL_JSON_ESCAPED, "\\%c", first);
   else if (first == '\n' || first == '\t')
-    strcpy(out, first == '\n' ? "\\n" : "\\t");
+    snprintf(out, KDL_JSON_ESCAPED, "%s", first == '\n' ? "\\n" : "\\t");
   else if (first < 0x20 || first == 0x7f)
     snprintf(out, KDL_JSON_ESCAPED, "\\u%04x", first);
   else

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------------------------------ */
-/* Which streams there are                                                                      */
+/* Which streams and events there are                                                           */
 
 /* #gpu.select_object makes a stream for each launch without one, waits for it, and destroys it; a
  * driver takes longer for the stream than for the launch. So a stream that is destroyed right after
@@ -17,8 +17,9 @@
 enum { kept_limit = 16 };
 
 typedef struct {
-  kdl_queue *queue;
-  bool is_kept; /* for the next who wants one */
+  void *handle;
+  bool is_event;
+  bool is_kept; /* a stream, for the next who wants one */
 } entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +30,7 @@ static _Thread_local const kdl_queue *just_waited_for;
 
 static entry *find(const void *handle) {
   for (size_t i = count; i-- > 0;) {
-    if (entries[i].queue == handle)
+    if (entries[i].handle == handle)
       return &entries[i];
   }
   return NULL;
@@ -43,14 +44,14 @@ static kdl_queue *take_kept(void) {
       continue;
     entries[i].is_kept = false;
     --kept_count;
-    taken = entries[i].queue;
+    taken = entries[i].handle;
   }
   pthread_mutex_unlock(&lock);
   return taken;
 }
 
-/* Out of memory, a stream is one that is not known: it is not kept, and not taken for an event. */
-static void add(kdl_queue *stream) {
+/* Out of memory, it is one that is not known: it is not kept, and not taken for what it is not. */
+static void add(void *handle, bool is_event) {
   pthread_mutex_lock(&lock);
   if (count == room) {
     size_t wanted = room ? room * 2 : 32;
@@ -59,7 +60,7 @@ static void add(kdl_queue *stream) {
     room = more ? wanted : room;
   }
   if (count < room)
-    entries[count++] = (entry){.queue = stream};
+    entries[count++] = (entry){.handle = handle, .is_event = is_event};
   pthread_mutex_unlock(&lock);
 }
 
@@ -77,6 +78,15 @@ static bool keep(const kdl_queue *stream, bool is_idle) {
   }
   pthread_mutex_unlock(&lock);
   return is_kept;
+}
+
+static void destroy_event(kdl_event *event) {
+  pthread_mutex_lock(&lock);
+  entry *known = event ? find(event) : NULL;
+  if (known)
+    *known = entries[--count];
+  pthread_mutex_unlock(&lock);
+  kdl_event_destroy(event);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -116,11 +126,26 @@ kdl_queue *mgpuStreamCreate(void) {
   if (!device || stream)
     return stream;
   if (kdl_mlir_ok(kdl_queue_create(device->device, NULL, &stream), what))
-    add(stream);
+    add(stream, false);
   return stream;
 }
 
+/* MLIR 22 takes the event of a token that a region only passes on for a stream: it records another
+ * on it, and destroys it. */
+static kdl_event *event_instead(kdl_queue *stream) {
+  pthread_mutex_lock(&lock);
+  const entry *known = find(stream);
+  kdl_event *event = known && known->is_event ? known->handle : NULL;
+  pthread_mutex_unlock(&lock);
+  return event;
+}
+
 void mgpuStreamDestroy(kdl_queue *stream) {
+  kdl_event *event = stream ? event_instead(stream) : NULL;
+  if (event) {
+    mgpuEventDestroy(event);
+    return;
+  }
   bool is_idle = stream && stream == just_waited_for;
   just_waited_for = NULL;
   if (!keep(stream, is_idle))
@@ -137,7 +162,7 @@ void mgpuStreamSynchronize(kdl_queue *stream) {
 static kdl_queue *stream_instead(kdl_event *event) {
   pthread_mutex_lock(&lock);
   const entry *known = find(event);
-  kdl_queue *stream = known && !known->is_kept ? known->queue : NULL;
+  kdl_queue *stream = known && !known->is_kept && !known->is_event ? known->handle : NULL;
   pthread_mutex_unlock(&lock);
   return stream;
 }
@@ -152,7 +177,7 @@ static kdl_status wait_for_stream(kdl_queue *other, kdl_queue *stream) {
     status = kdl_event_record(event, other);
   if (status == KDL_OK)
     status = kdl_event_wait(event, stream);
-  kdl_event_destroy(bury(event));
+  destroy_event(bury(event));
   return status;
 }
 
@@ -170,12 +195,14 @@ kdl_event *mgpuEventCreate(void) {
   kdl_event *event = NULL;
   if (device)
     kdl_mlir_ok(kdl_event_create(device->device, &event), what);
+  if (event)
+    add(event, true);
   return event;
 }
 
 void mgpuEventDestroy(kdl_event *event) {
   if (!stream_instead(event))
-    kdl_event_destroy(bury(event));
+    destroy_event(bury(event));
 }
 
 void mgpuEventSynchronize(kdl_event *event) {
@@ -184,7 +211,20 @@ void mgpuEventSynchronize(kdl_event *event) {
     kdl_mlir_ok(stream ? kdl_sync(stream) : kdl_event_sync(event), "mgpuEventSynchronize");
 }
 
+/* Behind what another event stands for. */
+static kdl_status record_behind(kdl_event *event, kdl_event *other) {
+  kdl_queue *stream = mgpuStreamCreate();
+  kdl_status status = stream ? kdl_event_wait(other, stream) : KDL_DEVICE;
+  if (status == KDL_OK)
+    status = kdl_event_record(event, stream);
+  mgpuStreamDestroy(stream);
+  return status;
+}
+
 void mgpuEventRecord(kdl_event *event, kdl_queue *stream) {
-  if (event && stream)
-    kdl_mlir_ok(kdl_event_record(event, stream), "mgpuEventRecord");
+  if (!event || !stream)
+    return;
+  kdl_event *other = event_instead(stream);
+  kdl_mlir_ok(other ? record_behind(event, other) : kdl_event_record(event, stream),
+              "mgpuEventRecord");
 }

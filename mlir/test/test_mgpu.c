@@ -48,6 +48,23 @@ static void streams_may_stand_for_events(void **state) {
   assert_no_error();
 }
 
+/* What MLIR 22 makes of a region that passes on a token of another. */
+static void events_may_stand_for_streams(void **state) {
+  (void)state;
+  kdl_queue *stream = mgpuStreamCreate();
+  kdl_event *first = mgpuEventCreate(), *second = mgpuEventCreate();
+  kdl_queue *as_stream = (kdl_queue *)first;
+  mgpuEventRecord(first, stream);
+  mgpuEventRecord(second, as_stream);
+  mgpuStreamDestroy(as_stream);
+  mgpuEventSynchronize(second);
+  mgpuEventDestroy(second);
+  mgpuStreamDestroy(stream);
+  for (int i = 0; i < 100; ++i)
+    mgpuEventDestroy(mgpuEventCreate());
+  assert_no_error();
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* On the host                                                                                  */
 
@@ -339,6 +356,7 @@ static const struct CMUnitTest host_tests[] = {
     TEST(modules_are_loaded_and_launched),        TEST(what_is_no_module_is_refused),
     TEST(host_memory_needs_no_registration),      TEST(events_order_streams),
     TEST(events_outlive_their_first_destruction), TEST(streams_may_stand_for_events),
+    TEST(events_may_stand_for_streams),
 };
 static const struct CMUnitTest cuda_tests[] = {
     TEST(copies_go_where_the_addresses_say),
@@ -351,6 +369,7 @@ static const struct CMUnitTest cuda_tests[] = {
     TEST(events_order_streams),
     TEST(events_outlive_their_first_destruction),
     TEST(streams_may_stand_for_events),
+    TEST(events_may_stand_for_streams),
 };
 static const struct CMUnitTest hip_tests[] = {
     TEST(shared_memory_is_had_and_given_back),
@@ -358,6 +377,7 @@ static const struct CMUnitTest hip_tests[] = {
     TEST(events_order_streams),
     TEST(events_outlive_their_first_destruction),
     TEST(streams_may_stand_for_events),
+    TEST(events_may_stand_for_streams),
 };
 static const struct CMUnitTest level_zero_tests[] = {
     TEST(shared_memory_is_had_and_given_back),
@@ -365,6 +385,7 @@ static const struct CMUnitTest level_zero_tests[] = {
     TEST(events_order_streams),
     TEST(events_outlive_their_first_destruction),
     TEST(streams_may_stand_for_events),
+    TEST(events_may_stand_for_streams),
 };
 
 static const machine machines[] = {

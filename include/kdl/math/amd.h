@@ -4,6 +4,7 @@
 #define KDL_MATH_AMD_H
 
 #define KDL_MATH_LINK
+#define KDL_MATH_LINK_2
 #define KDL_MATH_PRIVATE __attribute__((address_space(5)))
 #define KDL_MATH_F32(name) __ocml_##name##_f32
 #define KDL_MATH_F64(name) __ocml_##name##_f64

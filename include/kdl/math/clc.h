@@ -5,6 +5,7 @@
 #define KDL_MATH_CLC_H
 
 #define KDL_MATH_LINK
+#define KDL_MATH_LINK_2
 #define KDL_MATH_PRIVATE
 #define KDL_MATH_F32(name) kdl_math_##name##f
 #define KDL_MATH_F64(name) kdl_math_##name

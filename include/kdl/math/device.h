@@ -7,6 +7,7 @@
  *     KDL_MATH_NATIVE(sin)                    and of its fast one, of float
  *     KDL_MATH_OVERLOADS                      defined where both are one, told apart by its type
  *     KDL_MATH_LINK                           what stands before a declaration of these
+ *     KDL_MATH_LINK_2                         the same, for those that write a second result
  *     KDL_MATH_PRIVATE                        the address space of pointers that these take
  *
  * Where no library was found, KDL_MATH_MISSING says so, in the message for the line that calls.
@@ -55,18 +56,18 @@ KDL_MATH_EACH_INT(KDL_MATH_DECLARE_INT)
 KDL_MATH_EACH_NATIVE(KDL_MATH_DECLARE_NATIVE)
 KDL_MATH_LINK int KDL_MATH_F32(ilogb)(float);
 KDL_MATH_LINK int KDL_MATH_F64(ilogb)(double);
-KDL_MATH_LINK float KDL_MATH_F32(frexp)(float, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(frexp)(double, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK float KDL_MATH_F32(lgamma_r)(float, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(lgamma_r)(double, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK float KDL_MATH_F32(modf)(float, float KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(modf)(double, double KDL_MATH_PRIVATE *);
-KDL_MATH_LINK float KDL_MATH_F32(fract)(float, float KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(fract)(double, double KDL_MATH_PRIVATE *);
-KDL_MATH_LINK float KDL_MATH_F32(remquo)(float, float, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(remquo)(double, double, int KDL_MATH_PRIVATE *);
-KDL_MATH_LINK float KDL_MATH_F32(sincos)(float, float KDL_MATH_PRIVATE *);
-KDL_MATH_LINK double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(frexp)(float, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(frexp)(double, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(lgamma_r)(float, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(lgamma_r)(double, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(modf)(float, float KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(modf)(double, double KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(fract)(float, float KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(fract)(double, double KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(remquo)(float, float, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(remquo)(double, double, int KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 float KDL_MATH_F32(sincos)(float, float KDL_MATH_PRIVATE *);
+KDL_MATH_LINK_2 double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
 #if defined(__cplusplus) && !defined(KDL_MATH_OVERLOADS)
 }
 #endif

@@ -4,6 +4,7 @@
 #define KDL_MATH_NVIDIA_H
 
 #define KDL_MATH_LINK
+#define KDL_MATH_LINK_2
 #define KDL_MATH_PRIVATE
 #define KDL_MATH_F32(name) __nv_##name##f
 #define KDL_MATH_F64(name) __nv_##name

@@ -4,6 +4,7 @@
 #define KDL_MATH_SPIRV_H
 
 #define KDL_MATH_LINK __attribute__((overloadable, const))
+#define KDL_MATH_LINK_2 __attribute__((overloadable))
 #define KDL_MATH_OVERLOADS
 #define KDL_MATH_PRIVATE
 #define KDL_MATH_F32(name) __spirv_ocl_##name

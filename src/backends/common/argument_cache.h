@@ -171,6 +171,16 @@ static inline bool kdl_argument_list_is_written_out(const kdl_argument_list *lis
          list->word_count <= KDL_MOST_WRITTEN_OUT;
 }
 
+/* The function that gives a kernel its entry: one of those, or the backend's launch_bare or
+ * launch_many. */
+#define KDL_WRITTEN_OUT_CHOICE(name)                                                               \
+  kdl_launch_entry *name(const kdl_argument_list *list) {                                          \
+    static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {     \
+        [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};                          \
+    return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]        \
+                                                  : launch_many;                                   \
+  }
+
 /* Zero where 16 bytes are those that were remembered, at an address that 16 divides. */
 static inline __attribute__((always_inline)) uint64_t kdl_differ_16(const void *bytes,
                                                                     const void *remembered) {

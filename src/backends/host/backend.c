@@ -2,6 +2,7 @@
 #include "backends/host/host.h"
 
 #include "backends/common/built_in.h"
+#include "backends/common/hand_over.h"
 #include "device/cpu.h"
 #include "system/lock.h"
 
@@ -103,13 +104,9 @@ static kdl_status module_load(void *device, const kdl_backend_image *image, void
   if (!module)
     return kdl_in_process_no_memory();
   kdl_status status = kdl_host_image_load(image, &module->image);
-  if (status != KDL_OK) {
-    free(module);
-    return status;
-  }
-  pthread_mutex_init(&module->lock, NULL);
-  *out_module = module;
-  return KDL_OK;
+  if (status == KDL_OK)
+    pthread_mutex_init(&module->lock, NULL);
+  return kdl_hand_over(status, module, out_module);
 }
 
 static void module_unload(void *device, void *handle) {

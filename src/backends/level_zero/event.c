@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Events: each has the stamp of its last record. */
+#include "backends/common/hand_over.h"
 #include "backends/level_zero/objects.h"
 
 #include <stdlib.h>
@@ -15,13 +16,9 @@ kdl_status kdl_ze_event_create(void *device, void **out_event) {
   if (!event)
     return kdl_ze_no_memory(device);
   kdl_status status = kdl_ze_stamp_take(device, &event->stamp);
-  if (status != KDL_OK) {
-    free(event);
-    return status;
-  }
-  pthread_mutex_init(&event->lock, NULL);
-  *out_event = event;
-  return KDL_OK;
+  if (status == KDL_OK)
+    pthread_mutex_init(&event->lock, NULL);
+  return kdl_hand_over(status, event, out_event);
 }
 
 void kdl_ze_event_destroy(void *device, void *handle) {

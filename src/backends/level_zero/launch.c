@@ -207,10 +207,4 @@ launch_few(const kdl_kernel_head *head, const kdl_launch_desc *desc, const kdl_a
 }
 
 KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
-
-kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list) {
-  static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
-      [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};
-  return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]
-                                                : launch_many;
-}
+KDL_WRITTEN_OUT_CHOICE(kdl_ze_entry_of)

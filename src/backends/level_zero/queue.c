@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Queues are immediate command lists: what is appended is given to the device at once. */
+#include "backends/common/hand_over.h"
 #include "backends/level_zero/objects.h"
 
 #include <stdlib.h>
@@ -49,14 +50,11 @@ kdl_status kdl_ze_queue_create(void *device, int32_t priority, void **out_queue)
   if (!queue)
     return kdl_ze_no_memory(device);
   kdl_status status = create_list(queue, priority);
-  if (status != KDL_OK) {
-    free(queue);
-    return status;
+  if (status == KDL_OK) {
+    queue->is_owned = true;
+    enlist(device, queue);
   }
-  queue->is_owned = true;
-  enlist(device, queue);
-  *out_queue = queue;
-  return KDL_OK;
+  return kdl_hand_over(status, queue, out_queue);
 }
 
 /* ------------------------------------------------------------------------------------------ */

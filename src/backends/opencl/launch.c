@@ -222,10 +222,4 @@ static inline __attribute__((always_inline)) kdl_status launch_few(const kdl_ker
 }
 
 KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ENTRY)
-
-kdl_launch_entry *kdl_opencl_entry_of(const kdl_argument_list *list) {
-  static kdl_launch_entry *const few[KDL_MOST_WRITTEN_OUT + 1][KDL_MOST_WRITTEN_OUT + 1] = {
-      [0][0] = launch_bare, KDL_EACH_WRITTEN_OUT(KDL_WRITTEN_OUT_ROW)};
-  return kdl_argument_list_is_written_out(list) ? few[list->wide_count][list->word_count]
-                                                : launch_many;
-}
+KDL_WRITTEN_OUT_CHOICE(kdl_opencl_entry_of)

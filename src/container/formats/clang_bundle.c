@@ -190,11 +190,7 @@ static kdl_status add_entry(kdl_container *container, const kdl_parse_context *s
 /* *out_used is the length of the bundle at the start of `bundle`. */
 static kdl_status read_plain(kdl_container *container, const kdl_parse_context *scope,
                              const kdl_region *bundle, const char *label, uint64_t *out_used) {
-  if (bundle->size < header_size)
-    return kdl_malformed(bundle, 0, "bundle header",
-                         "found %" PRIu64 " bytes, expected at least %d", bundle->size,
-                         header_size);
-  const uint8_t *header = kdl_region_peek(bundle, 0, header_size);
+  const uint8_t *header = kdl_region_header(bundle, 0, "bundle header", header_size);
   if (!header)
     return kdl_error_status();
   if (memcmp(header, plain_magic, plain_magic_size) != 0)
@@ -287,11 +283,8 @@ static kdl_status measure_v1(const kdl_region *bundle, uint64_t *out_total) {
 }
 
 static kdl_status read_packed_header(const kdl_region *bundle, packed_header *out_header) {
-  if (bundle->size < packed_header_size_v1)
-    return kdl_malformed(bundle, 0, "compressed bundle header",
-                         "found %" PRIu64 " bytes, expected at least %d", bundle->size,
-                         packed_header_size_v1);
-  const uint8_t *raw = kdl_region_peek(bundle, 0, packed_header_size_v1);
+  const uint8_t *raw =
+      kdl_region_header(bundle, 0, "compressed bundle header", packed_header_size_v1);
   if (!raw)
     return kdl_error_status();
   uint32_t version = kdl_load_u16(raw + 4);

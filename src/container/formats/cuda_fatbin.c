@@ -287,10 +287,7 @@ static kdl_status read_entries(const reader *walk, uint64_t at, uint64_t end) {
 static kdl_status read_header(const kdl_region *region, uint64_t at, uint64_t *out_first,
                               uint64_t *out_end) {
   uint64_t room = region->size - at;
-  if (room < header_size)
-    return kdl_malformed(region, at, "header", "found %" PRIu64 " bytes, expected at least %d",
-                         room, header_size);
-  const uint8_t *raw = kdl_region_peek(region, at, header_size);
+  const uint8_t *raw = kdl_region_header(region, at, "header", header_size);
   if (!raw)
     return kdl_error_status();
   uint32_t found_magic = kdl_load_u32(raw);

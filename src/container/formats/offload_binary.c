@@ -413,10 +413,7 @@ static kdl_status check_entries(const kdl_region *stored, const layout *binary,
 /* Reads one binary at the start of `stored`; *out_used is its stored length. */
 static kdl_status read_binary(kdl_container *container, const kdl_parse_context *scope,
                               const kdl_region *stored, label_cache *labels, uint64_t *out_used) {
-  if (stored->size < header_size)
-    return kdl_malformed(stored, 0, "header", "found %" PRIu64 " bytes, expected at least %d",
-                         stored->size, header_size);
-  const uint8_t *header = kdl_region_peek(stored, 0, header_size);
+  const uint8_t *header = kdl_region_header(stored, 0, "header", header_size);
   if (!header)
     return kdl_error_status();
   if (memcmp(header, magic, sizeof magic) != 0)

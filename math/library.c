@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/math.h>'s functions as bitcode for one family of processors: those of LLVM's libclc, under
- * names of kdl's own. libclc's are OpenCL's overloaded ones, whose names Clang mangles as in C++.
- *
- * On CPUs they are inlined (KDL_MATH_INLINES), so that the loop over work-items is vectorised. Most
- * are without branches; those with loops stay calls.
+ * <kdl/math.h>'s functions: those of LLVM's libclc, under names of kdl's own. libclc's are OpenCL's
+ * overloaded ones, whose names Clang mangles as in C++. They are inlined where they are called, so
+ * that a CPU's loop over work-items is vectorised: most are without branches.
  */
 #include <kdl/math/functions.h>
 
 #define CLC extern __attribute__((overloadable))
-#ifdef KDL_MATH_INLINES
 #define OURS __attribute__((always_inline))
-#else
-#define OURS
-#endif
 
 #define DEFINE_1(name)                                                                             \
   CLC float name(float);                                                                           \

@@ -14,16 +14,16 @@ const char *kdl_driver_error_name_of(const kdl_driver_error_name *names, size_t 
   return "unknown error";
 }
 
-static bool is_in(const int *list, int error) {
-  while (*list && *list != error)
+bool kdl_driver_error_is_in(const int *list, int error) {
+  while (list && *list && *list != error)
     ++list;
-  return *list;
+  return list && *list;
 }
 
 static kdl_status status_of(const kdl_driver_errors *errors, int error) {
-  if (is_in(errors->no_memory, error))
+  if (kdl_driver_error_is_in(errors->no_memory, error))
     return KDL_NO_MEMORY;
-  return is_in(errors->no_match, error) ? KDL_NO_MATCH : KDL_DEVICE;
+  return kdl_driver_error_is_in(errors->no_match, error) ? KDL_NO_MATCH : KDL_DEVICE;
 }
 
 kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t ordinal, int error,

@@ -9,6 +9,7 @@
 #include "backends/common/services.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 typedef struct kdl_driver_errors {
   const char *backend;
@@ -17,7 +18,11 @@ typedef struct kdl_driver_errors {
   /* Errors that mean KDL_NO_MEMORY and KDL_NO_MATCH, 0 behind the last; others mean KDL_DEVICE. */
   const int *no_memory;
   const int *no_match;
+  const int *no_device; /* likewise: the driver works and sees no device; may be NULL */
 } kdl_driver_errors;
+
+/* Whether it is one of those, of which 0 is behind the last. */
+bool kdl_driver_error_is_in(const int *list, int error);
 
 /* A driver that has no words for its errors: their names, from its header. */
 typedef struct kdl_driver_error_name {

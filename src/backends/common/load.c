@@ -28,8 +28,9 @@ kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
 }
 
 void kdl_backend_report(const kdl_driver_errors *errors, kdl_driver_report *report,
-                        kdl_driver_state state, const char *call, int error) {
+                        const char *call, int error) {
   char words[256];
+  bool is_none = kdl_driver_error_is_in(errors->no_device, error);
   errors->describe(error, words, sizeof words);
-  kdl_driver_say(report, state, "%s: %s", call, words);
+  kdl_driver_say(report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED, "%s: %s", call, words);
 }

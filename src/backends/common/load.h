@@ -17,6 +17,6 @@ kdl_status kdl_backend_load(kdl_driver *driver, const kdl_driver_errors *errors,
 
 /* What a driver that does not start tells the report: "cuInit: CUDA_ERROR_UNKNOWN (999)". */
 void kdl_backend_report(const kdl_driver_errors *errors, kdl_driver_report *report,
-                        kdl_driver_state state, const char *call, int error);
+                        const char *call, int error);
 
 #endif

@@ -68,13 +68,8 @@ const kdl_driver_errors kdl_cuda_errors = {
     .describe = describe,
     .no_memory = (const int[]){KDL_CUDA_ERROR_OUT_OF_MEMORY, 0},
     .no_match = (const int[]){KDL_CUDA_ERROR_NOT_FOUND, 0},
+    .no_device = (const int[]){KDL_CUDA_ERROR_NO_DEVICE, 0},
 };
-
-void kdl_cuda_report(kdl_driver_report *report, const char *call, int error) {
-  bool is_none = error == KDL_CUDA_ERROR_NO_DEVICE;
-  kdl_backend_report(&kdl_cuda_errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
-                     call, error);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */

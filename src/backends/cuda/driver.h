@@ -37,9 +37,6 @@ extern const kdl_driver_errors kdl_cuda_errors;
  * returns the status that goes with the error. */
 #define kdl_cuda_fail(...) kdl_driver_errors_fail(&kdl_cuda_errors, __VA_ARGS__)
 
-/* The same for the report of listing: "cuInit: CUDA_ERROR_UNKNOWN (999): unknown error". */
-void kdl_cuda_report(kdl_driver_report *report, const char *call, int error);
-
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 #define kdl_cuda_note(...) kdl_driver_errors_note(&kdl_cuda_errors, __VA_ARGS__)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* NVIDIA GPUs, through libcuda. cuInit and the cuDevice functions create no context. */
+#include "backends/common/load.h"
 #include "backends/cuda/driver.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ void kdl_cuda_list(kdl_found_list *list) {
   const char *call;
   int error = kdl_driver_start(&kdl_cuda_driver, true, &call);
   if (error != KDL_CUDA_SUCCESS) {
-    kdl_cuda_report(&list->report, call, error);
+    kdl_backend_report(&kdl_cuda_errors, &list->report, call, error);
     return;
   }
   int version = 0;
@@ -74,7 +75,7 @@ void kdl_cuda_list(kdl_found_list *list) {
   int count = 0;
   error = kdl_cuda.device_count(&count);
   if (error != KDL_CUDA_SUCCESS) {
-    kdl_cuda_report(&list->report, "cuDeviceGetCount", error);
+    kdl_backend_report(&kdl_cuda_errors, &list->report, "cuDeviceGetCount", error);
     return;
   }
   for (int i = 0; i < count; ++i)

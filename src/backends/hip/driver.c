@@ -34,13 +34,8 @@ const kdl_driver_errors kdl_hip_errors = {
     .describe = describe,
     .no_memory = (const int[]){KDL_HIP_ERROR_OUT_OF_MEMORY, 0},
     .no_match = (const int[]){KDL_HIP_ERROR_NOT_FOUND, 0},
+    .no_device = (const int[]){KDL_HIP_ERROR_NO_DEVICE, KDL_HIP_ERROR_INVALID_DEVICE, 0},
 };
-
-void kdl_hip_report(kdl_driver_report *report, const char *call, int error) {
-  bool is_none = error == KDL_HIP_ERROR_NO_DEVICE || error == KDL_HIP_ERROR_INVALID_DEVICE;
-  kdl_backend_report(&kdl_hip_errors, report, is_none ? KDL_DRIVER_NO_DEVICE : KDL_DRIVER_FAILED,
-                     call, error);
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loading                                                                                      */

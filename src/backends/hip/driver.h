@@ -32,9 +32,6 @@ extern const kdl_driver_errors kdl_hip_errors;
  * their own: ours is taken from there. */
 #define kdl_hip_fail(...) kdl_driver_errors_fail(&kdl_hip_errors, __VA_ARGS__)
 
-/* The same for the report of listing: "hipInit: hipErrorUnknown (3): unknown error". */
-void kdl_hip_report(kdl_driver_report *report, const char *call, int error);
-
 /* The same for calls whose failure cannot be returned: a line for KDL_DEBUG=load. */
 #define kdl_hip_note(...) kdl_driver_errors_note(&kdl_hip_errors, __VA_ARGS__)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* AMD GPUs, through libamdhip64. Nothing here makes a device current or allocates on it. */
+#include "backends/common/load.h"
 #include "backends/hip/driver.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ void kdl_hip_list(kdl_found_list *list) {
     error = kdl_hip.device_count(&count);
   }
   if (error != KDL_HIP_SUCCESS) {
-    kdl_hip_report(&list->report, call, error);
+    kdl_backend_report(&kdl_hip_errors, &list->report, call, error);
     return;
   }
   /* HIP_VERSION: 6.4.43482 is 60443482. */

@@ -163,7 +163,7 @@ static bool is_zero(kdl_string value) {
 /* @reduce.scratch = internal thread_local global [256 x float] zeroinitializer, section
  * "kdl.group", align 16 */
 static kdl_status read_variable(kdl_string line, variable *out) {
-  static const char kind[] = " global ", align[] = ", align ";
+  static const char kind[] = " global ", align[] = ", align ", comdat[] = ", comdat";
   size_t at = 0;
   next_name(line, &at, &out->name);
   const char *section = memmem(line.data, line.length, group_section, sizeof group_section - 1);
@@ -183,6 +183,8 @@ static kdl_status read_variable(kdl_string line, variable *out) {
                     "group cannot have",
                     (int)shown(out->name).length, shown(out->name).data);
   kdl_string rest = kdl_text_from(line, (size_t)(section - line.data) + sizeof group_section - 1);
+  if (kdl_text_starts(rest, comdat)) /* of an inline function of C++ */
+    rest = kdl_text_from(rest, kdl_text_find(rest, sizeof comdat - 1, ","));
   if (!kdl_text_starts(rest, align))
     return kdl_fail(KDL_BAD_FILE, "the variable %.*s of the group has no alignment",
                     (int)shown(out->name).length, shown(out->name).data);

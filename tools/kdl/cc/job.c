@@ -13,6 +13,7 @@
 #include "cc/math.h"
 #include "cc/signature.h"
 #include "cc/vendor_language.h"
+#include "cc/waiting.h"
 #include "cc/wrapper.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
@@ -129,6 +130,8 @@ static kdl_status read_signatures(cc_job *job) {
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
     status = refuse_undefined(job, ir);
+  if (status == KDL_OK && job->target->family == CC_HOST)
+    status = cc_waiting_read(&job->arena, ir, &job->kernels);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
@@ -207,6 +210,22 @@ static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
                       "kernel %s has C++'s linkage, and no name that a launch could give; expected "
                       "extern \"C\" before it, or the __gpu_kernel of <kdl/kernel.h>",
                       kernel->name);
+}
+
+/* A launch gives values. */
+static kdl_status check_references(cc_job *job) {
+  for (size_t i = 0; i < job->kernels.count; ++i) {
+    const cc_kernel *kernel = &job->kernels.items[i];
+    for (size_t k = 0; k < kernel->param_count; ++k) {
+      const cc_param *param = &kernel->params[k];
+      if (*param->is && param->is[strlen(param->is) - 1] == '&')
+        return cc_refuse_at(job, param->place,
+                            "kernel %s: parameter %zu (%s) is a reference, '%s', which no launch "
+                            "can give; expected a value, or a pointer",
+                            kernel->name, k, param->name, param->type);
+    }
+  }
+  return KDL_OK;
 }
 
 static kdl_status check_kernels(cc_job *job) {
@@ -560,6 +579,8 @@ void cc_job_run(cc_job *job) {
   kdl_status status = check_language(job);
   if (status == KDL_OK)
     status = read_kernels(job);
+  if (status == KDL_OK)
+    status = check_references(job);
   if (status == KDL_OK)
     status = read_signatures(job);
   if (status == KDL_OK)

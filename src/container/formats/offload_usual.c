@@ -66,18 +66,20 @@ typedef struct {
 
 /* False where a string lies elsewhere than the others. */
 static inline bool get_pair(const pair_source *from, uint64_t index, const char **out_key,
-                     const char **out_value) {
+                            const char **out_value) {
   uint64_t key = kdl_load_u64(from->map + index * pair_size) - from->strings_at;
   uint64_t value = kdl_load_u64(from->map + index * pair_size + 8) - from->strings_at;
+  if (key >= from->strings_size || value >= from->strings_size) /* also where it lies before them */
+    return false;
   *out_key = from->strings + key;
   *out_value = from->strings + value;
-  return key < from->strings_size && value < from->strings_size; /* none lies before them */
+  return true;
 }
 
 static void read_pairs(const pair_source *from, uint64_t count, kdl_pair *pairs) {
   for (uint64_t i = 0; i < count; ++i) {
-    const char *key, *value;
-    get_pair(from, i, &key, &value);
+    const char *key = "", *value = "";
+    (void)get_pair(from, i, &key, &value); /* as read_keys has found */
     pairs[i] = (kdl_pair){kdl_text_of(key), kdl_text_of(value)};
   }
 }
@@ -114,7 +116,11 @@ const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
   if (head) {
     uint64_t strings_at = map_at + image->pair_count * pair_size;
     pair_source from = {
-        .map = head + map_at, .strings_at = strings_at, .strings = (const char *)head + strings_at};
+        .map = head + map_at,
+        .strings_at = strings_at,
+        .strings = (const char *)head + strings_at,
+        .strings_size = largest_head, /* which it was found to be within */
+    };
     read_pairs(&from, image->pair_count, (kdl_pair *)(uintptr_t)image->pair_list);
     atomic_store_explicit(&image->unread, NULL, memory_order_release);
   }

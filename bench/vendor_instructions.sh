@@ -26,14 +26,14 @@ row hip launch_1 hip_1 32 'one argument'
 row hip launch_4 hip_4 32 'four arguments'
 for backend in level_zero opencl; do
   if [ $backend = opencl ]; then
-    direct=cl call=clSetKernelArg launch=clEnqueueNDRangeKernel
+    direct=cl call=clSetKernelArg launch=clEnqueueNDRangeKernel more=1 # asks whose thread it is
   else
-    direct=ze call=zeKernelSetArgumentValue launch=zeCommandListAppendLaunchKernel
+    direct=ze call=zeKernelSetArgumentValue launch=zeCommandListAppendLaunchKernel more=0
   fi
   echo "$backend, beyond $launch"
-  row $backend launch_0 ${direct}_0 32 'no arguments'
-  row $backend launch_3 ${direct}_0 64 'three arguments as they were'
-  row $backend launch_8 ${direct}_0 99 'eight arguments as they were'
+  row $backend launch_0 ${direct}_0 $((32 + more)) 'no arguments'
+  row $backend launch_3 ${direct}_0 $((64 + more)) 'three arguments as they were'
+  row $backend launch_8 ${direct}_0 $((99 + more)) 'eight arguments as they were'
   echo "$backend, beyond as many calls of $call and $launch"
   row $backend launch_3 ${direct}_given_3 42 'three arguments as they were, which the direct calls give again'
   row $backend launch_8 ${direct}_given_8 32 'eight arguments as they were, which the direct calls give again'

@@ -162,16 +162,8 @@ kdl_status kdl_opencl_launch_elsewhere(const kdl_kernel_head *head, const kdl_la
 /* ------------------------------------------------------------------------------------------ */
 /* The usual launch                                                                             */
 
-/* Written out for x86-64, where compilers load both before they compare. */
 static inline __attribute__((always_inline)) bool is_mine(const kdl_opencl_instance *instance) {
-  uintptr_t owner = atomic_load_explicit(&instance->owner, memory_order_relaxed);
-#if defined(__x86_64__)
-  bool is_equal;
-  __asm__("cmp %%fs:0, %1" : "=@ccz"(is_equal) : "r"(owner));
-  return is_equal;
-#else
-  return owner == this_thread();
-#endif
+  return atomic_load_explicit(&instance->owner, memory_order_relaxed) == this_thread();
 }
 
 static kdl_status launch_bare(const kdl_kernel_head *head, const kdl_launch_desc *desc,

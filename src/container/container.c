@@ -287,6 +287,16 @@ static kdl_status add_bare_image(kdl_container *container, const kdl_parse_conte
   return kdl_container_add(container, &module, &image);
 }
 
+const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, const char *field,
+                                 size_t size) {
+  uint64_t left = region->size - offset;
+  if (left >= size)
+    return kdl_region_peek(region, offset, size);
+  (void)kdl_malformed(region, offset, field, "found %" PRIu64 " bytes, expected at least %zu", left,
+                      size);
+  return NULL;
+}
+
 static bool is_archive(const uint8_t *head, size_t size) {
   return size >= 8 && (memcmp(head, "!<arch>\n", 8) == 0 || memcmp(head, "!<thin>\n", 8) == 0);
 }

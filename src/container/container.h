@@ -171,6 +171,11 @@ typedef struct kdl_parse_context {
 kdl_parse_context kdl_container_begin_module(kdl_container *container,
                                              const kdl_parse_context *outer, bool is_first);
 
+/* `size` bytes at an offset that is in the region; NULL where that ends before them, which is
+ * recorded as a malformed `field`, or where they cannot be read. */
+const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, const char *field,
+                                 size_t size);
+
 /* An image that is all of a region, stored as it is. */
 static inline kdl_image kdl_image_in(const kdl_region *region) {
   return (kdl_image){.source = region->source,

@@ -345,13 +345,3 @@ kdl_status(kdl_malformed)(const kdl_region *region, uint64_t offset, const char 
   return kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: %s", region->source->name,
                   region->base + offset, field, message);
 }
-
-const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, const char *field,
-                                 size_t size) {
-  uint64_t left = region->size - offset;
-  if (left >= size)
-    return kdl_region_peek(region, offset, size);
-  (void)kdl_malformed(region, offset, field, "found %" PRIu64 " bytes, expected at least %zu", left,
-                      size);
-  return NULL;
-}

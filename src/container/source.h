@@ -149,9 +149,4 @@ kdl_status kdl_malformed(const kdl_region *region, uint64_t offset, const char *
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 #define kdl_malformed(...) kdl_not_ok(kdl_malformed(__VA_ARGS__))
 
-/* `size` bytes at an offset that is in the region; NULL where that ends before them, which is
- * recorded as a malformed `field`, or where they cannot be read. */
-const uint8_t *kdl_region_header(const kdl_region *region, uint64_t offset, const char *field,
-                                 size_t size);
-
 #endif

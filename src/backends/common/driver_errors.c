@@ -36,8 +36,8 @@ kdl_status kdl_driver_errors_fail_va(const kdl_driver_errors *errors, uint32_t o
                                ordinal, call, words);
 }
 
-kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordinal, int error,
-                                  const char *format, ...) {
+kdl_status(kdl_driver_errors_fail)(const kdl_driver_errors *errors, uint32_t ordinal, int error,
+                                   const char *format, ...) {
   va_list args;
   va_start(args, format);
   kdl_status status = kdl_driver_errors_fail_va(errors, ordinal, error, format, args);
@@ -45,7 +45,7 @@ kdl_status kdl_driver_errors_fail(const kdl_driver_errors *errors, uint32_t ordi
   return status;
 }
 
-kdl_status kdl_driver_errors_no_memory(const kdl_driver_errors *errors, uint32_t ordinal) {
+kdl_status(kdl_driver_errors_no_memory)(const kdl_driver_errors *errors, uint32_t ordinal) {
   return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s:%u: no memory", errors->backend, ordinal);
 }
 

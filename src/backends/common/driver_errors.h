@@ -7,6 +7,7 @@
 #define KDL_BACKENDS_COMMON_DRIVER_ERRORS_H
 
 #include "backends/common/services.h"
+#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -51,5 +52,9 @@ void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, i
 /* For a driver that does not start: "libcuda.so.1: cuInit: CUDA_ERROR_UNKNOWN (999)". */
 kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
                                       const char *call, int error);
+
+/* Said where the calls are, for analysers, which see one file at a time. */
+#define kdl_driver_errors_fail(...) kdl_not_ok(kdl_driver_errors_fail(__VA_ARGS__))
+#define kdl_driver_errors_no_memory(...) kdl_not_ok(kdl_driver_errors_no_memory(__VA_ARGS__))
 
 #endif

@@ -93,7 +93,7 @@ def made(source, name, **device):
     with open(f"{folder}/{name}", "w") as file:
         json.dump(config, file, indent=1)
 made("gfx942_cdna3_kmd.json", "gfx90a.json", arch="cdna2", gfx_target_version=90010, device_id=0x740f,
-     marketing_name="AMD Instinct MI210")
+     family_id=141, marketing_name="AMD Instinct MI210")
 made("gfx942_cdna3_kmd.json", "gfx942_two.json", num_gpus=2, location_id=768, hive_id=1)
 PYTHON
 }
@@ -138,15 +138,24 @@ compile_examples() {
   done
 }
 
-# Under the emulator's detector of races on group memory.
 examples() {
   local config=$1 target=$2
   compile_examples "$target"
+  echo "== example kernels, $target"
+  emulated "$config" 900 "$build/bin/example_table" "$work/examples.$target" hip
+  excerpt 20 '^(kernel|saxpy|reduce|softmax|layernorm|matmul|histogram|[0-9]+ runs|skipped)|fault'
+  echo "exit code $code, $took s"
+}
+
+# The emulator's detector of races does not know the counters of gfx12, by which everything is waited for there.
+races() {
+  local config=$1 target=$2
+  case $target in gfx12*) return ;; esac
+  compile_examples "$target"
   echo "== example kernels with the detector of races, $target"
   emulated "$config" 900 RJ_RACE=1 "$build/bin/example_table" "$work/examples.$target" hip
-  excerpt 20 '^(kernel|saxpy|reduce|softmax|layernorm|matmul|histogram|[0-9]+ runs|skipped)|fault'
-  echo "$(grep -ac '^RACE ' "$work/log" || true) races, exit code $code, $took s"
-  grep -a '^RACE ' "$work/log" | sed -E 's/.*(type=[A-Z]+).*/\1/' | sort | uniq -c || true
+  excerpt 2 '^([0-9]+ runs|skipped)'
+  echo "$(grep -ac '^RACE type=LDS' "$work/log" || true) races on group memory, $(grep -ac '^RACE ' "$work/log" || true) in all, exit code $code, $took s"
   grep -aA6 '^RACE ' "$work/log" | head -20 || true
 }
 
@@ -317,6 +326,7 @@ functions() {
   echo "== functions of libamdhip64 that libkdl calls"
   emulated "$work/gfx942_cdna3_kmd.json" 900 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/conformance" "$work/$target.offload" hip
   emulated "$work/gfx942_two.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/several" "$work/$target.offload" hip 2
+  echo "two GPUs: exit code $code, $took s"
   # Without metadata, so that the runtime is asked for a block.
   emulated "$work/gfx942_cdna3_kmd.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/kdl" run "$work/$target.hsaco" saxpy --device=hip \
     --items=5 --arg=f32:2 --arg='buf:f32[5]=iota' --arg='buf:f32[5]=1' --arg=u32:5 --dump=arg2
@@ -338,16 +348,18 @@ make_configs
   echo "hardware  none: GPUs emulated by AMD's rocjitsu${VERSIONS:+ ($VERSIONS)}"
   echo "software  $(packages ', ' libamdhip64-6 libhsa-runtime64-1 libamd-comgr3)$(clang-22 --version | head -1)"
   echo "commit    $(git -C "$source" rev-parse --short HEAD)"
-  echo "command   scripts/evidence-amd.sh FOLDER"
+  echo "command   ${GPUS:+GPUS=\"$GPUS\" }${PARTS:+PARTS=\"$PARTS\" }scripts/evidence-amd.sh FOLDER"
   while read -r target config generic; do
     [ -z "${GPUS:-}" ] || [[ " $GPUS " == *" $target "* ]] || continue
     echo
     echo "==== $target"
     if runs_part conformance; then
-      conformance "$work/$config" "$target"
+      # The emulator has not all of gfx90a's instructions: HIP's cooperative launches end in one that is missing.
+      case $target in gfx90a) more=GPU_ENABLE_COOP_GROUPS=0 ;; *) more='' ;; esac
+      conformance "$work/$config" "$target" ${more:+"$more"}
       [ -z "$generic" ] || conformance "$work/$config" "$generic"
     fi
-    for part in examples ukernels mlir traces; do
+    for part in examples races ukernels mlir traces; do
       ! runs_part $part || $part "$work/$config" "$target"
     done
   done <<EOF

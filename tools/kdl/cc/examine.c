@@ -195,6 +195,25 @@ cc_place cc_examine_type(kdl_string ir, const char *type) {
   }
 }
 
+/* define internal i32 @index_of(i32 %0) #0 !dbg !12 { */
+cc_place cc_examine_symbol(kdl_string ir, kdl_string name) {
+  char mark[512];
+  snprintf(mark, sizeof mark, " @%.*s(", (int)name.length, name.data);
+  for (size_t at = 0, end; at < ir.length && name.length; at = end + 1) {
+    end = kdl_text_find(ir, at, "\n");
+    kdl_string line = {ir.data + at, end - at};
+    if (!kdl_text_starts(line, "define ") || !memmem(line.data, line.length, mark, strlen(mark)))
+      continue;
+    kdl_string node = node_of(ir, field_of(line, "!dbg ", " "));
+    kdl_string number = field_of(node, ", line: ", ",)");
+    kdl_string file = node_of(ir, field_of(node, "file: ", ",)"));
+    cc_place place = {.file = field_of(file, "filename: \"", "\"")};
+    size_t digits = 0;
+    return kdl_text_number(number, &digits, &place.line) ? place : (cc_place){.line = 0};
+  }
+  return name.length ? cc_examine_use(ir, name) : (cc_place){.line = 0};
+}
+
 /* "target-features"="+avx2,-avx512f,+cx8" */
 static void add_listed(kdl_string list, kdl_feature_class which, kdl_feature_set *set) {
   for (size_t at = 0, end; at < list.length; at = end + 1) {

@@ -34,6 +34,9 @@ cc_place cc_examine_type(kdl_string ir, const char *type);
 /* Whether the IR calls a function of <kdl/math.h>'s libraries, and whether one of libm's. */
 bool cc_examine_math(kdl_string ir, const cc_target *target, bool *out_calls_libm);
 
+/* Where a function of such IR is defined, or a variable first used. */
+cc_place cc_examine_symbol(kdl_string ir, kdl_string name);
+
 /* Compares the kernels with those that the image shows, and their signatures with its parameters.
  * KDL_BAD_FILE where they differ, which means that this program misread the source. */
 kdl_status cc_examine_kernels(kdl_image_kind kind, kdl_string image, const cc_kernels *kernels);

@@ -6,6 +6,7 @@
 #include "cc/job_steps.h"
 
 #include "base/error.h"
+#include "cc/backend_errors.h"
 #include "cc/bf16.h"
 #include "cc/examine.h"
 #include "cc/group_variables.h"
@@ -328,11 +329,12 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
 /* LLVM does not say what it is that the version lacks. */
 static kdl_status hint_at_version(cc_job *job, kdl_status status) {
   const kdl_string *last = job->is_told ? &job->messages[job->message_count - 1] : NULL;
-  if (last && kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
-    return cc_refuse(job,
-                     "%s: it needs a later version of SPIR-V: subgroup functions need spirv64v1.3",
-                     job->source->path);
-  return status;
+  if (!last || !kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
+    return status;
+  --job->message_count; /* it is said here in other words */
+  return cc_refuse_at(job,
+                      job->kernels.count == 1 ? job->kernels.items[0].place : (cc_place){.line = 0},
+                      "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
 }
 
 static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
@@ -422,13 +424,14 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   if (!out)
     return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
-  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out);
+  kdl_string culprit = {"", 0};
+  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &culprit);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
     return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
   return status == KDL_BAD_FILE
-             ? cc_refuse(job, "%s: %s", job->source->path,
-                         kdl_arena_format(&job->arena, "%s", kdl_error_message()))
+             ? cc_refuse_at(job, cc_examine_symbol(ir, culprit), "%s",
+                            kdl_arena_format(&job->arena, "%s", kdl_error_message()))
              : status;
 }
 
@@ -592,6 +595,8 @@ void cc_job_run(cc_job *job) {
   if (status == KDL_OK)
     status = cc_examine_kernels(job->kind, job->image, &job->kernels);
   add_asked_features(job);
+  if (status != KDL_OK && !job->trouble)
+    cc_backend_error_place(job);
   if (status != KDL_OK && !job->trouble && !job->is_told)
     job->trouble = kdl_arena_format(&job->arena, "%s", kdl_error_message());
   job->status = status;

@@ -37,10 +37,12 @@ kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
   const char *words = kdl_error_message();
   job->has_place = true;
   job->trouble =
-      place.line ? kdl_arena_format(&job->arena, "%.*s:%u:%u: error: %s", (int)place.file.length,
-                                    place.file.data, place.line, place.column, words)
-                 : kdl_arena_format(&job->arena, "%.*s: error: %s", (int)place.file.length,
-                                    place.file.data, words);
+      place.column ? kdl_arena_format(&job->arena, "%.*s:%u:%u: error: %s", (int)place.file.length,
+                                      place.file.data, place.line, place.column, words)
+      : place.line ? kdl_arena_format(&job->arena, "%.*s:%u: error: %s", (int)place.file.length,
+                                      place.file.data, place.line, words)
+                   : kdl_arena_format(&job->arena, "%.*s: error: %s", (int)place.file.length,
+                                      place.file.data, words);
   return status;
 }
 
@@ -79,9 +81,9 @@ kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
   if (status != KDL_OK || code == 0)
     return status;
   job->is_told = job->message_count > 0;
-  if (!job->is_told || code > 128)
+  if (!job->is_told || code > 256)
     return cc_refuse(job, "%s ended with %s %d", words->items[0],
-                     code > 128 ? "signal" : "exit code", code > 128 ? code - 128 : code);
+                     code > 256 ? "signal" : "exit code", code > 256 ? code - 256 : code);
   return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
 }
 

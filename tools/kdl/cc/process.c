@@ -59,7 +59,7 @@ static kdl_status wait_for(pid_t child, const char *program, int *out_code) {
   int failure = kdl_process_wait(child, &state);
   if (failure)
     return kdl_fail(KDL_IO, "%s: cannot wait for it: %s", program, strerror(failure));
-  *out_code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+  *out_code = WIFEXITED(state) ? WEXITSTATUS(state) : 256 + WTERMSIG(state);
   return KDL_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Runs a program and waits for it. Its standard output goes to `out_path`, or nowhere where that is
- * NULL, and its messages to `message_path`. *out_code is its exit code, or 128 and the signal that
+ * NULL, and its messages to `message_path`. *out_code is its exit code, or 256 and the signal that
  * ended it. KDL_IO where it cannot be started. */
 kdl_status cc_run(const kdl_words *words, const char *out_path, const char *message_path,
                   int *out_code);

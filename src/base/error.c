@@ -38,7 +38,7 @@ kdl_status(kdl_fail)(kdl_status status, const char *format, ...) {
   return status;
 }
 
-kdl_status kdl_fail_null(const char *call, const char *name) {
+kdl_status(kdl_fail_null)(const char *call, const char *name) {
   return kdl_fail(KDL_BAD_CALL, "%s: found NULL for %s, expected a pointer", call, name);
 }
 

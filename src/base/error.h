@@ -41,6 +41,7 @@ static inline kdl_status kdl_not_ok(kdl_status status) {
 }
 #define kdl_fail(...) kdl_not_ok(kdl_fail(__VA_ARGS__))
 #define kdl_fail_code(...) kdl_not_ok(kdl_fail_code(__VA_ARGS__))
+#define kdl_fail_null(...) kdl_not_ok(kdl_fail_null(__VA_ARGS__))
 #define kdl_error_status() kdl_not_ok(kdl_error_status())
 
 #endif

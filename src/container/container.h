@@ -142,7 +142,7 @@ void kdl_image_read_keys(kdl_image *image);
 
 /* Metadata, triple and arch included. An OffloadBinary's in memory that stays is read when first
  * asked for, by any thread: few images of a library are. */
-const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *image);
+const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared);
 static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
   return atomic_load_explicit(&image->unread, memory_order_acquire)
              ? kdl_offload_binary_read_pairs(image)

@@ -198,7 +198,7 @@ static kdl_status nothing_fits(const request *asked, const ranking *made) {
   if (kdl_catalog_shortages(asked->catalog) != shortages)
     return short_of_names();
   if (!nearest)
-    return kdl_kernel_absent(asked->catalog, asked->kernel);
+    return kdl_not_ok(kdl_kernel_absent(asked->catalog, asked->kernel));
   const kdl_image *image = kdl_catalog_image(asked->catalog, nearest->image);
   kdl_explanation why;
   kdl_explain_candidate(asked->catalog, &made->query, nearest, &why);

@@ -348,8 +348,15 @@ void ld_loops_place(ld_loops *loops, uint32_t number) {
       else
         replace_addresses(loops, loop, i);
     }
+  }
+  keep_group_values(loops, loop);
+}
+
+void ld_loops_mark(ld_loops *loops, uint32_t number) {
+  const ld_region *region = &loops->flow->regions[number];
+  for (uint32_t k = 0; k < region->block_count; ++k) {
+    LLVMBasicBlockRef block = loops->flow->blocks[region->blocks[k]].ref;
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
       mark_access(loops, i);
   }
-  keep_group_values(loops, loop);
 }

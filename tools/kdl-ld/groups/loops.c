@@ -122,7 +122,7 @@ static void end_turn(ld_loops *loops, ld_loop *loop, unsigned d) {
   LLVMValueRef next = LLVMBuildNUWAdd(loops->builder, loop->thread[d], word(loops, 1), "");
   LLVMAddIncoming(loop->thread[d], &next, &here, 1);
   LLVMValueRef more = LLVMBuildICmp(loops->builder, LLVMIntULT, next, loops->extent[d], "");
-  mark_loop(loops, LLVMBuildCondBr(loops->builder, more, loop->turns[d], after));
+  loop->ends[d] = LLVMBuildCondBr(loops->builder, more, loop->turns[d], after);
   LLVMPositionBuilderAtEnd(loops->builder, after);
 }
 
@@ -421,6 +421,15 @@ void ld_flow_write_loops(ld_flow *flow) {
       end_barrier(&loops, &flow->regions[r]);
     else
       end_region(&loops, r);
+  }
+  for (uint32_t r = 0; r < flow->region_count; ++r) {
+    if (flow->regions[r].is_barrier || !ld_loops_may_mark(&loops, r))
+      continue;
+    ld_loops_mark(&loops, r);
+    for (unsigned d = 0; d < 3; ++d) {
+      if (loops.loops[r].ends[d])
+        mark_loop(&loops, loops.loops[r].ends[d]);
+    }
   }
   LLVMDisposeBuilder(loops.builder);
 }

@@ -16,7 +16,8 @@ typedef struct ld_loop {
   LLVMBasicBlockRef latch;    /* where a work-item has done the region */
   LLVMBasicBlockRef after;    /* where all have */
   LLVMValueRef body_end;      /* the terminator of the block that begins the loop's body */
-  LLVMBasicBlockRef turns[3]; /* where each direction's turns begin */
+  LLVMBasicBlockRef turns[3]; /* where each direction's turns begin; NULL: no loop */
+  LLVMValueRef ends[3];       /* and the branches that end them */
   LLVMValueRef thread[3];
   LLVMValueRef index;   /* of the work-item in its group, 64 bits */
   LLVMValueRef *start;  /* the group's value when the region begins */
@@ -58,5 +59,11 @@ void ld_loops_remake(ld_loops *loops);
 /* What the region does once for the group goes before its loop, and what it does with variables of
  * work-items goes to their memory. */
 void ld_loops_place(ld_loops *loops, uint32_t region);
+
+/* Marks the accesses of a region. */
+void ld_loops_mark(ld_loops *loops, uint32_t region);
+
+/* order.c: whether they and the region's loop may be marked, once all loops are written. */
+bool ld_loops_may_mark(const ld_loops *loops, uint32_t region);
 
 #endif

@@ -326,3 +326,16 @@ BLOCK __gpu_kernel void follows(in x, out y) {
   }
   y[INDEX] = kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7;
 }
+
+/* Stores of a stride, and loads of the same places in the same turn. */
+BLOCK __gpu_kernel void strides(in x, out y) {
+  uint32_t t = __gpu_thread_id(0), v = x[INDEX], kept[4] = {v, t, 3, 4};
+  if ((kept[(v >> 3) & 3] + t) & 1) {
+    kept[(kept[v & 3] + v) & 3] = t;
+    v += x[t];
+  } else {
+    kept[v & 3] = kept[(v >> 1) & 3] * 5;
+  }
+  __gpu_sync_threads();
+  y[INDEX] = v ^ kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7;
+}

@@ -155,8 +155,21 @@ def follows(x, n, g, all_x):
     return result
 
 
+def strides(x, n, g, all_x):
+    result = []
+    for t, v in enumerate(x):
+        kept = [v, t, 3, 4]
+        if (kept[v >> 3 & 3] + t) & 1:
+            kept[(kept[v & 3] + v) & 3] = t
+            v += all_x[t]
+        else:
+            kept[v & 3] = kept[v >> 1 & 3] * 5
+        result.append((v ^ kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7) & MASK)
+    return result
+
+
 KERNELS = [reduce, scan, blelloch, reverse, histogram, sort, bitonic, stencil, callee, branches, until, private_memory,
-           uneven, cases, jumps, follows]
+           uneven, cases, jumps, follows, strides]
 
 
 def main():

@@ -320,6 +320,22 @@ static void find_decided(ld_flow *flow) {
   }
 }
 
+void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set) {
+  uint32_t *stack = ld_flow_take(flow->arena, flow->block_count, sizeof *stack), depth = 0;
+  uint32_t join = flow->blocks[block].join;
+  stack[depth++] = block;
+  while (depth) {
+    const ld_block *from = &flow->blocks[stack[--depth]];
+    for (uint32_t i = 0; i < from->next_count; ++i) {
+      uint32_t to = from->next[i];
+      if (to == join || out_set[to] || flow->blocks[to].is_barrier)
+        continue;
+      out_set[to] = true;
+      stack[depth++] = to;
+    }
+  }
+}
+
 kdl_status ld_flow_read(ld_flow *flow) {
   kdl_status status = read_blocks(flow);
   if (status == KDL_OK)

@@ -19,6 +19,7 @@ typedef struct ld_block {
   bool *decided;                  /* by block: reached from here, before the join; NULL likewise */
   bool is_barrier;                /* holds a barrier and nothing else */
   bool decides_barrier;           /* some barrier is among what it decides about */
+  bool is_shared;                 /* so it does, and all work-items decide alike */
   bool decides_before;            /* what it decides is known before the loop over work-items */
   bool is_mixed;                  /* not all work-items may come here at the same time */
   bool is_clean;                  /* nothing was written between the last barrier and here */
@@ -100,6 +101,9 @@ bool ld_flow_is_local(LLVMValueRef instruction);
 
 /* "FILE:LINE:COLUMN" of the instruction, or of the nearest one in its block that has a line. */
 const char *ld_flow_line(const ld_flow *flow, LLVMValueRef instruction);
+
+/* Marks what a branch leads to before it comes to a barrier, or to where its ways join. */
+void ld_flow_find_before_barrier(const ld_flow *flow, uint32_t block, bool *out_set);
 
 /* uniform.c */
 void ld_flow_find_varying(ld_flow *flow);

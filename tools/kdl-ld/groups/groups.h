@@ -11,7 +11,8 @@
  *   uniform.c   which values and branches are the same for all work-items of a group
  *   regions.c   blocks that become one loop
  *   places.c    where each variable lives: with the group, with the work-item, or in one loop
- *   loops.c     the loops
+ *   loops.c     the loops; loop_values.c what is in them, loop_ends.c what is behind them
+ *   order.c     which of them LLVM may be told to be free of dependences
  */
 #ifndef KDL_LD_GROUPS_H
 #define KDL_LD_GROUPS_H

@@ -160,7 +160,7 @@ static uint32_t *find_turns(const ld_loops *loops, const ld_region *region) {
     stack[depth++] = region->always[k];
     while (depth) {
       const ld_block *block = &flow->blocks[stack[--depth]];
-      for (uint32_t i = 0; i < block->next_count && !block->decides_barrier; ++i) {
+      for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
         uint32_t to = block->next[i];
         if (flow->blocks[to].region != block->region || seen[to])
           continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Loops over work-items, while they are written: loops.c has their blocks, loop_values.c what they
- * compute. */
+ * compute, loop_ends.c where they lead. */
 #ifndef KDL_LD_GROUPS_LOOPS_H
 #define KDL_LD_GROUPS_LOOPS_H
 
@@ -47,6 +47,21 @@ typedef struct ld_loops {
   ld_kept *kept;
   LLVMValueRef access_group;
 } ld_loops;
+
+LLVMValueRef ld_loops_word(const ld_loops *loops, uint64_t value);
+LLVMBasicBlockRef ld_loops_add_block(const ld_loops *loops, const char *name);
+
+/* A field of kdl_host_group, where the builder is. */
+LLVMValueRef ld_loops_load_field(ld_loops *loops, LLVMTypeRef type, size_t offset, unsigned align);
+
+/* What the group does to go on with a block: the loop of its region. */
+LLVMBasicBlockRef ld_loops_way_into(const ld_loops *loops, LLVMBasicBlockRef block);
+
+/* The group ends where the builder is, with a message. */
+void ld_loops_stop(ld_loops *loops, const char *message);
+
+/* What comes behind a region, and how control gets there. */
+void ld_loops_end(ld_loops *loops, uint32_t region);
 
 /* Memory for the variables of work-items, where the builder is; and how much each needs. */
 void ld_loops_allocate(ld_loops *loops);

@@ -202,7 +202,7 @@ static bool leads_to(const ld_flow *flow, uint32_t from, uint32_t to) {
   stack[depth++] = from;
   while (depth && !seen[to]) {
     const ld_block *block = &flow->blocks[stack[--depth]];
-    for (uint32_t i = 0; i < block->next_count && !block->decides_barrier; ++i) {
+    for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
       uint32_t next = block->next[i];
       if (flow->blocks[next].region != block->region || seen[next])
         continue;

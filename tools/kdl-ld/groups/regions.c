@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Regions. A branch that decides about no barrier goes into one region with all that it decides
- * about. One that does decide about a barrier ends its region, and is taken by the group as a
- * whole. Regions that follow one another, and nothing else, are put together.
+ * Regions. A branch goes into one region with all that it decides about, up to barriers. One that
+ * does decide about a barrier, and alike for all work-items, ends its region instead, and is taken
+ * by the group as a whole. Regions that follow one another, and nothing else, are put together.
+ *
+ * Most regions are entered by one block. Others may be, where a condition that holds no barrier
+ * ends behind one that holds some: `if (a) { barrier } else if (b) return;`.
  */
 #include "groups/flow.h"
 
@@ -18,7 +21,7 @@ static uint32_t only_exit(const ld_flow *flow, uint32_t *parents, uint32_t regio
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     if (root_of(parents, b) != region)
       continue;
-    if (flow->blocks[b].decides_barrier)
+    if (flow->blocks[b].is_shared)
       return LD_FLOW_END;
     for (uint32_t i = 0; i < flow->blocks[b].next_count; ++i) {
       uint32_t to = flow->blocks[b].next[i];
@@ -41,7 +44,7 @@ static bool comes_from_elsewhere(const ld_flow *flow, uint32_t *parents, uint32_
     for (uint32_t i = 0; i < flow->blocks[b].before_count; ++i) {
       const uint32_t *before = flow->blocks[b].before;
       uint32_t source = root_of(parents, before[i]);
-      if ((source != region && source != from) || flow->blocks[before[i]].decides_barrier)
+      if ((source != region && source != from) || flow->blocks[before[i]].is_shared)
         return true;
     }
   }
@@ -68,7 +71,7 @@ static bool is_entry(const ld_flow *flow, uint32_t number, uint32_t b) {
   const ld_block *block = &flow->blocks[b];
   for (uint32_t i = 0; i < block->before_count; ++i) {
     const ld_block *before = &flow->blocks[block->before[i]];
-    if (before->region != number || before->decides_barrier)
+    if (before->region != number || before->is_shared)
       return true;
   }
   return b == 0;
@@ -82,7 +85,7 @@ static void find_entries(ld_flow *flow, uint32_t number) {
     const ld_block *block = &flow->blocks[region->blocks[k]];
     if (is_entry(flow, number, region->blocks[k]))
       region->entries[region->entry_count++] = region->blocks[k];
-    if (block->decides_barrier || ld_flow_returns(block))
+    if (block->is_shared || ld_flow_returns(block))
       region->last = region->blocks[k];
     region->is_barrier |= block->is_barrier;
   }
@@ -98,8 +101,8 @@ static bool reach(const ld_flow *flow, uint32_t number, uint32_t *stack, uint32_
   bool leaves = false;
   while (depth) {
     const ld_block *block = &flow->blocks[stack[--depth]];
-    leaves |= ld_flow_returns(block) || block->decides_barrier;
-    for (uint32_t i = 0; i < block->next_count && !block->decides_barrier; ++i) {
+    leaves |= ld_flow_returns(block) || block->is_shared;
+    for (uint32_t i = 0; i < block->next_count && !block->is_shared; ++i) {
       uint32_t to = block->next[i];
       bool is_inside = flow->blocks[to].region == number;
       leaves |= !is_inside;
@@ -180,10 +183,15 @@ void ld_flow_find_regions(ld_flow *flow) {
     parents[b] = b;
   for (uint32_t b = 0; b < flow->block_count; ++b) {
     const ld_block *block = &flow->blocks[b];
-    if (!block->decides || block->decides_barrier)
+    if (!block->decides || block->is_shared)
       continue;
+    bool *with = block->decided;
+    if (block->decides_barrier) {
+      with = ld_flow_take(flow->arena, flow->block_count, sizeof *with);
+      ld_flow_find_before_barrier(flow, b, with);
+    }
     for (uint32_t to = 0; to < flow->block_count; ++to) {
-      if (block->decided[to])
+      if (with[to])
         parents[root_of(parents, to)] = root_of(parents, b);
     }
   }

@@ -8,8 +8,8 @@
  * A load from an address that is the same for all gives the same value to all, since what another
  * work-item writes meanwhile would be a race.
  *
- * A branch that decides whether a barrier is reached does not divide the work-items, whatever it
- * depends on: they agree, or the group is stopped (loops.c).
+ * Behind a barrier all work-items are together, however they came there: they agree on it, or the
+ * group is stopped (loop_ends.c).
  */
 #include "groups/flow.h"
 
@@ -116,10 +116,17 @@ static bool look_at_block(ld_flow *flow, const ld_block *block) {
   return changed;
 }
 
-static bool divide(ld_flow *flow, const ld_block *block) {
-  bool changed = false;
+/* A branch that differs between work-items divides them up to where they join; or, where a barrier
+ * is among what it decides about, up to that: there all of them meet, or the group is stopped. */
+static bool divide(ld_flow *flow, uint32_t number) {
+  const ld_block *block = &flow->blocks[number];
+  bool changed = false, *divided = block->decided;
+  if (block->decides_barrier) {
+    divided = ld_flow_take(flow->arena, flow->block_count, sizeof *divided);
+    ld_flow_find_before_barrier(flow, number, divided);
+  }
   for (uint32_t b = 0; b < flow->block_count; ++b) {
-    if (!block->decided[b] || flow->blocks[b].is_mixed)
+    if (!divided[b] || flow->blocks[b].is_mixed)
       continue;
     changed = flow->blocks[b].is_mixed = true;
   }
@@ -131,10 +138,15 @@ void ld_flow_find_varying(ld_flow *flow) {
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t b = 0; b < flow->block_count; ++b) {
-      ld_block *block = &flow->blocks[b];
+      const ld_block *block = &flow->blocks[b];
       changed |= look_at_block(flow, block);
-      if (block->decides && !block->decides_barrier && ld_flow_is_varying(flow, block->decides))
-        changed |= divide(flow, block);
+      if (block->decides && ld_flow_is_varying(flow, block->decides))
+        changed |= divide(flow, b);
     }
+  }
+  for (uint32_t b = 0; b < flow->block_count; ++b) {
+    ld_block *block = &flow->blocks[b];
+    block->is_shared =
+        block->decides_barrier && !block->is_mixed && !ld_flow_is_varying(flow, block->decides);
   }
 }

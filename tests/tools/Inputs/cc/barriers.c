@@ -339,3 +339,17 @@ BLOCK __gpu_kernel void strides(in x, out y) {
   __gpu_sync_threads();
   y[INDEX] = v ^ kept[0] ^ kept[1] * 3 ^ kept[2] * 5 ^ kept[3] * 7;
 }
+
+/* Loops of different lengths, out of which none returns before the barrier. */
+BLOCK __gpu_kernel void returns(in x, out y) {
+  KDL_LOCAL(uint32_t, place[N]);
+  uint32_t t = __gpu_thread_id(0), v = x[INDEX], sum = 0;
+  for (uint32_t i = 0; i < v % 7; ++i) {
+    sum += i;
+    if (sum > 100)
+      return;
+  }
+  place[t] = sum;
+  __gpu_sync_threads();
+  y[INDEX] = place[(t + 1) % N];
+}

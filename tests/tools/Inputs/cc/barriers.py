@@ -168,8 +168,12 @@ def strides(x, n, g, all_x):
     return result
 
 
+def returns(x, n, g, all_x):
+    return [sum(range(x[(t + 1) % n] % 7)) for t in range(n)]
+
+
 KERNELS = [reduce, scan, blelloch, reverse, histogram, sort, bitonic, stencil, callee, branches, until, private_memory,
-           uneven, cases, jumps, follows, strides]
+           uneven, cases, jumps, follows, strides, returns]
 
 
 def main():

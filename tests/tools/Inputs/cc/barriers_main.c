@@ -44,8 +44,9 @@ static void print_number(uint32_t number) {
 }
 
 #define KERNELS(m)                                                                                 \
-  m(follows) m(strides) m(reduce) m(scan) m(blelloch) m(reverse) m(histogram) m(sort) m(bitonic)   \
-      m(stencil) m(callee) m(branches) m(until) m(private_memory) m(uneven) m(cases) m(jumps)
+  m(follows) m(returns) m(strides) m(reduce) m(scan) m(blelloch) m(reverse) m(histogram) m(sort)   \
+      m(bitonic) m(stencil) m(callee) m(branches) m(until) m(private_memory) m(uneven) m(cases)    \
+          m(jumps)
 #define DECLARE(name) void name(const kdl_host_group *group, const void *const *args);
 KERNELS(DECLARE)
 

@@ -1,147 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * <kdl/math.h> for OpenCL C: the driver's own functions. They are macros, so that an image has the
- * word `double` only where its source has it. OpenCL's names are overloaded, and C's are not: a name
- * in parentheses is OpenCL's, because a macro's is followed by its arguments.
+ * <kdl/math.h> for OpenCL C: the driver's own functions. Those of double are macros, so that an
+ * image has the word `double` only where its source has it. OpenCL's names are overloaded, and C's
+ * are not: a name in parentheses is OpenCL's, because a macro's is followed by its arguments.
  */
 #ifndef KDL_MATH_OPENCL_H
 #define KDL_MATH_OPENCL_H
 
+#include <kdl/math/functions.h>
+
 #if defined(__FAST_MATH__) || defined(__FAST_RELAXED_MATH__)
-#define KDL_MATH_FAST(name) native_##name
+#define KDL_CL_FAST(name) kdl_cl_native_##name
 #else
-#define KDL_MATH_FAST(name) (name)
+#define KDL_CL_FAST(name) kdl_cl_##name
 #endif
 
-#define acosf(x) (acos)((float)(x))
+/* Those of float are functions, in which a variable of the source's own, as `float exp`, is not
+ * taken for OpenCL's. */
+#define KDL_CL_1(name)                                                                             \
+  static inline float kdl_cl_##name##f(float x) {                                                  \
+    return name(x);                                                                                \
+  }
+#define KDL_CL_2(name)                                                                             \
+  static inline float kdl_cl_##name##f(float x, float y) {                                         \
+    return name(x, y);                                                                             \
+  }
+#define KDL_CL_3(name)                                                                             \
+  static inline float kdl_cl_##name##f(float x, float y, float z) {                                \
+    return name(x, y, z);                                                                          \
+  }
+#define KDL_CL_INT(name)                                                                           \
+  static inline float kdl_cl_##name##f(float x, int n) {                                           \
+    return name(x, n);                                                                             \
+  }
+#define KDL_CL_NATIVE(name) KDL_CL_1(native_##name)
+KDL_MATH_EACH_1(KDL_CL_1)
+KDL_MATH_EACH_2(KDL_CL_2)
+KDL_MATH_EACH_3(KDL_CL_3)
+KDL_MATH_EACH_INT(KDL_CL_INT)
+KDL_MATH_EACH_NATIVE(KDL_CL_NATIVE)
+
+#define acosf kdl_cl_acosf
 #define acos(x) (acos)((double)(x))
-#define acoshf(x) (acosh)((float)(x))
+#define acoshf kdl_cl_acoshf
 #define acosh(x) (acosh)((double)(x))
-#define acospif(x) (acospi)((float)(x))
+#define acospif kdl_cl_acospif
 #define acospi(x) (acospi)((double)(x))
-#define asinf(x) (asin)((float)(x))
+#define asinf kdl_cl_asinf
 #define asin(x) (asin)((double)(x))
-#define asinhf(x) (asinh)((float)(x))
+#define asinhf kdl_cl_asinhf
 #define asinh(x) (asinh)((double)(x))
-#define asinpif(x) (asinpi)((float)(x))
+#define asinpif kdl_cl_asinpif
 #define asinpi(x) (asinpi)((double)(x))
-#define atanf(x) (atan)((float)(x))
+#define atanf kdl_cl_atanf
 #define atan(x) (atan)((double)(x))
-#define atanhf(x) (atanh)((float)(x))
+#define atanhf kdl_cl_atanhf
 #define atanh(x) (atanh)((double)(x))
-#define atanpif(x) (atanpi)((float)(x))
+#define atanpif kdl_cl_atanpif
 #define atanpi(x) (atanpi)((double)(x))
-#define cbrtf(x) (cbrt)((float)(x))
+#define cbrtf kdl_cl_cbrtf
 #define cbrt(x) (cbrt)((double)(x))
-#define ceilf(x) (ceil)((float)(x))
+#define ceilf kdl_cl_ceilf
 #define ceil(x) (ceil)((double)(x))
-#define cosf(x) KDL_MATH_FAST(cos)((float)(x))
+#define cosf KDL_CL_FAST(cosf)
 #define cos(x) (cos)((double)(x))
-#define coshf(x) (cosh)((float)(x))
+#define coshf kdl_cl_coshf
 #define cosh(x) (cosh)((double)(x))
-#define cospif(x) (cospi)((float)(x))
+#define cospif kdl_cl_cospif
 #define cospi(x) (cospi)((double)(x))
-#define erff(x) (erf)((float)(x))
+#define erff kdl_cl_erff
 #define erf(x) (erf)((double)(x))
-#define erfcf(x) (erfc)((float)(x))
+#define erfcf kdl_cl_erfcf
 #define erfc(x) (erfc)((double)(x))
-#define expf(x) KDL_MATH_FAST(exp)((float)(x))
+#define expf KDL_CL_FAST(expf)
 #define exp(x) (exp)((double)(x))
-#define exp10f(x) KDL_MATH_FAST(exp10)((float)(x))
+#define exp10f KDL_CL_FAST(exp10f)
 #define exp10(x) (exp10)((double)(x))
-#define exp2f(x) KDL_MATH_FAST(exp2)((float)(x))
+#define exp2f KDL_CL_FAST(exp2f)
 #define exp2(x) (exp2)((double)(x))
-#define expm1f(x) (expm1)((float)(x))
+#define expm1f kdl_cl_expm1f
 #define expm1(x) (expm1)((double)(x))
-#define fabsf(x) (fabs)((float)(x))
+#define fabsf kdl_cl_fabsf
 #define fabs(x) (fabs)((double)(x))
-#define floorf(x) (floor)((float)(x))
+#define floorf kdl_cl_floorf
 #define floor(x) (floor)((double)(x))
-#define lgammaf(x) (lgamma)((float)(x))
+#define lgammaf kdl_cl_lgammaf
 #define lgamma(x) (lgamma)((double)(x))
-#define logf(x) KDL_MATH_FAST(log)((float)(x))
+#define logf KDL_CL_FAST(logf)
 #define log(x) (log)((double)(x))
-#define log10f(x) KDL_MATH_FAST(log10)((float)(x))
+#define log10f KDL_CL_FAST(log10f)
 #define log10(x) (log10)((double)(x))
-#define log1pf(x) (log1p)((float)(x))
+#define log1pf kdl_cl_log1pf
 #define log1p(x) (log1p)((double)(x))
-#define log2f(x) KDL_MATH_FAST(log2)((float)(x))
+#define log2f KDL_CL_FAST(log2f)
 #define log2(x) (log2)((double)(x))
-#define logbf(x) (logb)((float)(x))
+#define logbf kdl_cl_logbf
 #define logb(x) (logb)((double)(x))
-#define rintf(x) (rint)((float)(x))
+#define rintf kdl_cl_rintf
 #define rint(x) (rint)((double)(x))
-#define roundf(x) (round)((float)(x))
+#define roundf kdl_cl_roundf
 #define round(x) (round)((double)(x))
-#define rsqrtf(x) KDL_MATH_FAST(rsqrt)((float)(x))
+#define rsqrtf KDL_CL_FAST(rsqrtf)
 #define rsqrt(x) (rsqrt)((double)(x))
-#define sinf(x) KDL_MATH_FAST(sin)((float)(x))
+#define sinf KDL_CL_FAST(sinf)
 #define sin(x) (sin)((double)(x))
-#define sinhf(x) (sinh)((float)(x))
+#define sinhf kdl_cl_sinhf
 #define sinh(x) (sinh)((double)(x))
-#define sinpif(x) (sinpi)((float)(x))
+#define sinpif kdl_cl_sinpif
 #define sinpi(x) (sinpi)((double)(x))
-#define sqrtf(x) KDL_MATH_FAST(sqrt)((float)(x))
+#define sqrtf KDL_CL_FAST(sqrtf)
 #define sqrt(x) (sqrt)((double)(x))
-#define tanf(x) KDL_MATH_FAST(tan)((float)(x))
+#define tanf KDL_CL_FAST(tanf)
 #define tan(x) (tan)((double)(x))
-#define tanhf(x) (tanh)((float)(x))
+#define tanhf kdl_cl_tanhf
 #define tanh(x) (tanh)((double)(x))
-#define tanpif(x) (tanpi)((float)(x))
+#define tanpif kdl_cl_tanpif
 #define tanpi(x) (tanpi)((double)(x))
-#define tgammaf(x) (tgamma)((float)(x))
+#define tgammaf kdl_cl_tgammaf
 #define tgamma(x) (tgamma)((double)(x))
-#define truncf(x) (trunc)((float)(x))
+#define truncf kdl_cl_truncf
 #define trunc(x) (trunc)((double)(x))
-#define atan2f(x, y) (atan2)((float)(x), (float)(y))
+#define atan2f kdl_cl_atan2f
 #define atan2(x, y) (atan2)((double)(x), (double)(y))
-#define atan2pif(x, y) (atan2pi)((float)(x), (float)(y))
+#define atan2pif kdl_cl_atan2pif
 #define atan2pi(x, y) (atan2pi)((double)(x), (double)(y))
-#define copysignf(x, y) (copysign)((float)(x), (float)(y))
+#define copysignf kdl_cl_copysignf
 #define copysign(x, y) (copysign)((double)(x), (double)(y))
-#define fdimf(x, y) (fdim)((float)(x), (float)(y))
+#define fdimf kdl_cl_fdimf
 #define fdim(x, y) (fdim)((double)(x), (double)(y))
-#define fmaxf(x, y) (fmax)((float)(x), (float)(y))
+#define fmaxf kdl_cl_fmaxf
 #define fmax(x, y) (fmax)((double)(x), (double)(y))
-#define fminf(x, y) (fmin)((float)(x), (float)(y))
+#define fminf kdl_cl_fminf
 #define fmin(x, y) (fmin)((double)(x), (double)(y))
-#define fmodf(x, y) (fmod)((float)(x), (float)(y))
+#define fmodf kdl_cl_fmodf
 #define fmod(x, y) (fmod)((double)(x), (double)(y))
-#define hypotf(x, y) (hypot)((float)(x), (float)(y))
+#define hypotf kdl_cl_hypotf
 #define hypot(x, y) (hypot)((double)(x), (double)(y))
-#define maxmagf(x, y) (maxmag)((float)(x), (float)(y))
+#define maxmagf kdl_cl_maxmagf
 #define maxmag(x, y) (maxmag)((double)(x), (double)(y))
-#define minmagf(x, y) (minmag)((float)(x), (float)(y))
+#define minmagf kdl_cl_minmagf
 #define minmag(x, y) (minmag)((double)(x), (double)(y))
-#define nextafterf(x, y) (nextafter)((float)(x), (float)(y))
+#define nextafterf kdl_cl_nextafterf
 #define nextafter(x, y) (nextafter)((double)(x), (double)(y))
-#define powf(x, y) (pow)((float)(x), (float)(y))
+#define powf kdl_cl_powf
 #define pow(x, y) (pow)((double)(x), (double)(y))
-#define powrf(x, y) (powr)((float)(x), (float)(y))
+#define powrf kdl_cl_powrf
 #define powr(x, y) (powr)((double)(x), (double)(y))
-#define remainderf(x, y) (remainder)((float)(x), (float)(y))
+#define remainderf kdl_cl_remainderf
 #define remainder(x, y) (remainder)((double)(x), (double)(y))
-#define fmaf(x, y, z) (fma)((float)(x), (float)(y), (float)(z))
+#define fmaf kdl_cl_fmaf
 #define fma(x, y, z) (fma)((double)(x), (double)(y), (double)(z))
-#define madf(x, y, z) (mad)((float)(x), (float)(y), (float)(z))
+#define madf kdl_cl_madf
 #define mad(x, y, z) (mad)((double)(x), (double)(y), (double)(z))
-#define ldexpf(x, n) (ldexp)((float)(x), (int)(n))
+#define ldexpf kdl_cl_ldexpf
 #define ldexp(x, n) (ldexp)((double)(x), (int)(n))
-#define pownf(x, n) (pown)((float)(x), (int)(n))
+#define pownf kdl_cl_pownf
 #define pown(x, n) (pown)((double)(x), (int)(n))
-#define rootnf(x, n) (rootn)((float)(x), (int)(n))
+#define rootnf kdl_cl_rootnf
 #define rootn(x, n) (rootn)((double)(x), (int)(n))
-#define native_cosf(x) native_cos((float)(x))
-#define native_expf(x) native_exp((float)(x))
-#define native_exp10f(x) native_exp10((float)(x))
-#define native_exp2f(x) native_exp2((float)(x))
-#define native_logf(x) native_log((float)(x))
-#define native_log10f(x) native_log10((float)(x))
-#define native_log2f(x) native_log2((float)(x))
-#define native_rsqrtf(x) native_rsqrt((float)(x))
-#define native_sinf(x) native_sin((float)(x))
-#define native_sqrtf(x) native_sqrt((float)(x))
-#define native_tanf(x) native_tan((float)(x))
+#define native_cosf kdl_cl_native_cosf
+#define native_expf kdl_cl_native_expf
+#define native_exp10f kdl_cl_native_exp10f
+#define native_exp2f kdl_cl_native_exp2f
+#define native_logf kdl_cl_native_logf
+#define native_log10f kdl_cl_native_log10f
+#define native_log2f kdl_cl_native_log2f
+#define native_rsqrtf kdl_cl_native_rsqrtf
+#define native_sinf kdl_cl_native_sinf
+#define native_sqrtf kdl_cl_native_sqrtf
+#define native_tanf kdl_cl_native_tanf
 
 #define ilogbf(x) (ilogb)((float)(x))
 #define ilogb(x) (ilogb)((double)(x))
@@ -159,72 +186,72 @@
 #define sincos(x, sine, cosine) ((void)(*(sine) = (sincos)((double)(x), cosine)))
 
 /* Of half precision: by float, whose result is rounded once more. */
-#define acosf16(x) ((_Float16)(acos)((float)(x)))
-#define acoshf16(x) ((_Float16)(acosh)((float)(x)))
-#define acospif16(x) ((_Float16)(acospi)((float)(x)))
-#define asinf16(x) ((_Float16)(asin)((float)(x)))
-#define asinhf16(x) ((_Float16)(asinh)((float)(x)))
-#define asinpif16(x) ((_Float16)(asinpi)((float)(x)))
-#define atanf16(x) ((_Float16)(atan)((float)(x)))
-#define atanhf16(x) ((_Float16)(atanh)((float)(x)))
-#define atanpif16(x) ((_Float16)(atanpi)((float)(x)))
-#define cbrtf16(x) ((_Float16)(cbrt)((float)(x)))
-#define ceilf16(x) ((_Float16)(ceil)((float)(x)))
-#define cosf16(x) ((_Float16)(cos)((float)(x)))
-#define coshf16(x) ((_Float16)(cosh)((float)(x)))
-#define cospif16(x) ((_Float16)(cospi)((float)(x)))
-#define erff16(x) ((_Float16)(erf)((float)(x)))
-#define erfcf16(x) ((_Float16)(erfc)((float)(x)))
-#define expf16(x) ((_Float16)(exp)((float)(x)))
-#define exp10f16(x) ((_Float16)(exp10)((float)(x)))
-#define exp2f16(x) ((_Float16)(exp2)((float)(x)))
-#define expm1f16(x) ((_Float16)(expm1)((float)(x)))
-#define fabsf16(x) ((_Float16)(fabs)((float)(x)))
-#define floorf16(x) ((_Float16)(floor)((float)(x)))
-#define lgammaf16(x) ((_Float16)(lgamma)((float)(x)))
-#define logf16(x) ((_Float16)(log)((float)(x)))
-#define log10f16(x) ((_Float16)(log10)((float)(x)))
-#define log1pf16(x) ((_Float16)(log1p)((float)(x)))
-#define log2f16(x) ((_Float16)(log2)((float)(x)))
-#define logbf16(x) ((_Float16)(logb)((float)(x)))
-#define rintf16(x) ((_Float16)(rint)((float)(x)))
-#define roundf16(x) ((_Float16)(round)((float)(x)))
-#define rsqrtf16(x) ((_Float16)(rsqrt)((float)(x)))
-#define sinf16(x) ((_Float16)(sin)((float)(x)))
-#define sinhf16(x) ((_Float16)(sinh)((float)(x)))
-#define sinpif16(x) ((_Float16)(sinpi)((float)(x)))
-#define sqrtf16(x) ((_Float16)(sqrt)((float)(x)))
-#define tanf16(x) ((_Float16)(tan)((float)(x)))
-#define tanhf16(x) ((_Float16)(tanh)((float)(x)))
-#define tanpif16(x) ((_Float16)(tanpi)((float)(x)))
-#define tgammaf16(x) ((_Float16)(tgamma)((float)(x)))
-#define truncf16(x) ((_Float16)(trunc)((float)(x)))
-#define atan2f16(x, y) ((_Float16)(atan2)((float)(x), (float)(y)))
-#define atan2pif16(x, y) ((_Float16)(atan2pi)((float)(x), (float)(y)))
-#define copysignf16(x, y) ((_Float16)(copysign)((float)(x), (float)(y)))
-#define fdimf16(x, y) ((_Float16)(fdim)((float)(x), (float)(y)))
-#define fmaxf16(x, y) ((_Float16)(fmax)((float)(x), (float)(y)))
-#define fminf16(x, y) ((_Float16)(fmin)((float)(x), (float)(y)))
-#define fmodf16(x, y) ((_Float16)(fmod)((float)(x), (float)(y)))
-#define hypotf16(x, y) ((_Float16)(hypot)((float)(x), (float)(y)))
-#define maxmagf16(x, y) ((_Float16)(maxmag)((float)(x), (float)(y)))
-#define minmagf16(x, y) ((_Float16)(minmag)((float)(x), (float)(y)))
-#define powf16(x, y) ((_Float16)(pow)((float)(x), (float)(y)))
-#define powrf16(x, y) ((_Float16)(powr)((float)(x), (float)(y)))
-#define remainderf16(x, y) ((_Float16)(remainder)((float)(x), (float)(y)))
-#define fmaf16(x, y, z) ((_Float16)(fma)((float)(x), (float)(y), (float)(z)))
-#define madf16(x, y, z) ((_Float16)(mad)((float)(x), (float)(y), (float)(z)))
-#define ldexpf16(x, n) ((_Float16)(ldexp)((float)(x), (int)(n)))
-#define pownf16(x, n) ((_Float16)(pown)((float)(x), (int)(n)))
-#define rootnf16(x, n) ((_Float16)(rootn)((float)(x), (int)(n)))
+#define acosf16(x) ((_Float16)kdl_cl_acosf((float)(x)))
+#define acoshf16(x) ((_Float16)kdl_cl_acoshf((float)(x)))
+#define acospif16(x) ((_Float16)kdl_cl_acospif((float)(x)))
+#define asinf16(x) ((_Float16)kdl_cl_asinf((float)(x)))
+#define asinhf16(x) ((_Float16)kdl_cl_asinhf((float)(x)))
+#define asinpif16(x) ((_Float16)kdl_cl_asinpif((float)(x)))
+#define atanf16(x) ((_Float16)kdl_cl_atanf((float)(x)))
+#define atanhf16(x) ((_Float16)kdl_cl_atanhf((float)(x)))
+#define atanpif16(x) ((_Float16)kdl_cl_atanpif((float)(x)))
+#define cbrtf16(x) ((_Float16)kdl_cl_cbrtf((float)(x)))
+#define ceilf16(x) ((_Float16)kdl_cl_ceilf((float)(x)))
+#define cosf16(x) ((_Float16)kdl_cl_cosf((float)(x)))
+#define coshf16(x) ((_Float16)kdl_cl_coshf((float)(x)))
+#define cospif16(x) ((_Float16)kdl_cl_cospif((float)(x)))
+#define erff16(x) ((_Float16)kdl_cl_erff((float)(x)))
+#define erfcf16(x) ((_Float16)kdl_cl_erfcf((float)(x)))
+#define expf16(x) ((_Float16)kdl_cl_expf((float)(x)))
+#define exp10f16(x) ((_Float16)kdl_cl_exp10f((float)(x)))
+#define exp2f16(x) ((_Float16)kdl_cl_exp2f((float)(x)))
+#define expm1f16(x) ((_Float16)kdl_cl_expm1f((float)(x)))
+#define fabsf16(x) ((_Float16)kdl_cl_fabsf((float)(x)))
+#define floorf16(x) ((_Float16)kdl_cl_floorf((float)(x)))
+#define lgammaf16(x) ((_Float16)kdl_cl_lgammaf((float)(x)))
+#define logf16(x) ((_Float16)kdl_cl_logf((float)(x)))
+#define log10f16(x) ((_Float16)kdl_cl_log10f((float)(x)))
+#define log1pf16(x) ((_Float16)kdl_cl_log1pf((float)(x)))
+#define log2f16(x) ((_Float16)kdl_cl_log2f((float)(x)))
+#define logbf16(x) ((_Float16)kdl_cl_logbf((float)(x)))
+#define rintf16(x) ((_Float16)kdl_cl_rintf((float)(x)))
+#define roundf16(x) ((_Float16)kdl_cl_roundf((float)(x)))
+#define rsqrtf16(x) ((_Float16)kdl_cl_rsqrtf((float)(x)))
+#define sinf16(x) ((_Float16)kdl_cl_sinf((float)(x)))
+#define sinhf16(x) ((_Float16)kdl_cl_sinhf((float)(x)))
+#define sinpif16(x) ((_Float16)kdl_cl_sinpif((float)(x)))
+#define sqrtf16(x) ((_Float16)kdl_cl_sqrtf((float)(x)))
+#define tanf16(x) ((_Float16)kdl_cl_tanf((float)(x)))
+#define tanhf16(x) ((_Float16)kdl_cl_tanhf((float)(x)))
+#define tanpif16(x) ((_Float16)kdl_cl_tanpif((float)(x)))
+#define tgammaf16(x) ((_Float16)kdl_cl_tgammaf((float)(x)))
+#define truncf16(x) ((_Float16)kdl_cl_truncf((float)(x)))
+#define atan2f16(x, y) ((_Float16)kdl_cl_atan2f((float)(x), (float)(y)))
+#define atan2pif16(x, y) ((_Float16)kdl_cl_atan2pif((float)(x), (float)(y)))
+#define copysignf16(x, y) ((_Float16)kdl_cl_copysignf((float)(x), (float)(y)))
+#define fdimf16(x, y) ((_Float16)kdl_cl_fdimf((float)(x), (float)(y)))
+#define fmaxf16(x, y) ((_Float16)kdl_cl_fmaxf((float)(x), (float)(y)))
+#define fminf16(x, y) ((_Float16)kdl_cl_fminf((float)(x), (float)(y)))
+#define fmodf16(x, y) ((_Float16)kdl_cl_fmodf((float)(x), (float)(y)))
+#define hypotf16(x, y) ((_Float16)kdl_cl_hypotf((float)(x), (float)(y)))
+#define maxmagf16(x, y) ((_Float16)kdl_cl_maxmagf((float)(x), (float)(y)))
+#define minmagf16(x, y) ((_Float16)kdl_cl_minmagf((float)(x), (float)(y)))
+#define powf16(x, y) ((_Float16)kdl_cl_powf((float)(x), (float)(y)))
+#define powrf16(x, y) ((_Float16)kdl_cl_powrf((float)(x), (float)(y)))
+#define remainderf16(x, y) ((_Float16)kdl_cl_remainderf((float)(x), (float)(y)))
+#define fmaf16(x, y, z) ((_Float16)kdl_cl_fmaf((float)(x), (float)(y), (float)(z)))
+#define madf16(x, y, z) ((_Float16)kdl_cl_madf((float)(x), (float)(y), (float)(z)))
+#define ldexpf16(x, n) ((_Float16)kdl_cl_ldexpf((float)(x), (int)(n)))
+#define pownf16(x, n) ((_Float16)kdl_cl_pownf((float)(x), (int)(n)))
+#define rootnf16(x, n) ((_Float16)kdl_cl_rootnf((float)(x), (int)(n)))
 
-#define nearbyintf(x) (rint)((float)(x))
+#define nearbyintf kdl_cl_rintf
 #define nearbyint(x) (rint)((double)(x))
-#define scalbnf(x, n) (ldexp)((float)(x), (int)(n))
+#define scalbnf kdl_cl_ldexpf
 #define scalbn(x, n) (ldexp)((double)(x), (int)(n))
-#define lrintf(x) ((long)(rint)((float)(x)))
+#define lrintf(x) ((long)kdl_cl_rintf(x))
 #define lrint(x) ((long)(rint)((double)(x)))
-#define lroundf(x) ((long)(round)((float)(x)))
+#define lroundf(x) ((long)kdl_cl_roundf(x))
 #define lround(x) ((long)(round)((double)(x)))
 #define llrintf(x) lrintf(x)
 #define llrint(x) lrint(x)

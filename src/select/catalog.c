@@ -366,16 +366,17 @@ static const kdl_string *find_sorted_key(const kernel_list *list, kdl_string ker
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
                               const kdl_string **out_key) {
   const kdl_image *image = &catalog->container->images[index];
-  bool is_short = is_indexed(image) && image->pair_count <= few_pairs;
+  const bool has_index = is_indexed(image);
+  bool is_short = has_index && image->pair_count <= few_pairs;
   const kernel_list *list = is_short ? NULL : kernels_of(catalog, index);
   *out_key = NULL;
   if (list && list->trouble)
     return KDL_KERNEL_UNREADABLE;
-  if (is_indexed(image))
+  if (has_index)
     *out_key = is_short ? find_key(image, kernel) : find_sorted_key(list, kernel);
-  bool held = is_indexed(image) ? *out_key != NULL
-                                : list->count && bsearch(&kernel, list->names, list->count,
-                                                         sizeof kernel, compare_names);
+  bool held = has_index ? *out_key != NULL
+                        : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
+                                                 compare_names);
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
 }
 

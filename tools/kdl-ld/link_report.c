@@ -28,7 +28,8 @@ static void linker_itself(cli_json *json) {
 
 static void candidate(cli_json *json, const ld_candidate *its) {
   const kdl_image *image = kdl_catalog_image(its->library->catalog, its->image);
-  const kdl_string *features = kdl_find_value(kdl_image_pairs(image), image->pair_count, "requires_features");
+  const kdl_string *features =
+      kdl_find_value(kdl_image_pairs(image), image->pair_count, "requires_features");
   const kdl_string *tag = kdl_find_value(kdl_image_pairs(image), image->pair_count, "variant_tag");
   const kdl_string none = {"", 0};
   cli_json_begin_object(json);

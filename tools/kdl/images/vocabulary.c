@@ -57,11 +57,10 @@ static void offer_class(kdl_feature_class which, kdl_nearest *nearest) {
 }
 
 static void say_unknown(kdl_string token, kdl_feature_class which, kdl_out *out) {
-  static const char *const classes[] = {
-      [KDL_CLASS_GPU] = "GPUs",
-      [KDL_CLASS_X86] = "x86-64",
-      [KDL_CLASS_AARCH64] = "AArch64",
-      [KDL_CLASS_RISCV] = "RISC-V"};
+  static const char *const classes[] = {[KDL_CLASS_GPU] = "GPUs",
+                                        [KDL_CLASS_X86] = "x86-64",
+                                        [KDL_CLASS_AARCH64] = "AArch64",
+                                        [KDL_CLASS_RISCV] = "RISC-V"};
   kdl_out_format(out, "requires_features names ");
   kdl_out_quoted(out, token);
   if (which != KDL_CLASS_COUNT && kdl_feature_is_known(token)) {

@@ -319,7 +319,7 @@ sanitized() {
 
 # Which of HIP's functions libkdl called on the real runtime: docs/driver-functions.md.
 functions() {
-  local target=gfx942 calls=$work/calls both record=$source/docs/results/functions-hip-emulated.txt
+  local target=gfx942 calls=$work/calls both record=$source/docs/results/functions/hip-emulated.txt
   both=LD_PRELOAD=$folder/build/librocjitsu.so:$build/lib/librecorder.so
   mkdir -p "$calls"
   pack_conformance "$target" "$work/$target.offload"

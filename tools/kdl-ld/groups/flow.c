@@ -157,6 +157,35 @@ static kdl_status read_variables(ld_flow *flow) {
   return KDL_OK;
 }
 
+LLVMValueRef ld_flow_only_value(LLVMValueRef load) {
+  LLVMValueRef place = LLVMGetOperand(load, 0), found = NULL;
+  if (!LLVMIsAAllocaInst(place))
+    return NULL;
+  for (LLVMUseRef use = LLVMGetFirstUse(place); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsALoadInst(user))
+      continue;
+    if (found || !LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != place)
+      return NULL;
+    found = LLVMGetOperand(user, 0);
+  }
+  return found;
+}
+
+LLVMValueRef ld_flow_root(LLVMValueRef pointer) {
+  enum { deepest = 32 };
+  for (int depth = 0; depth < deepest; ++depth) {
+    LLVMValueRef held = LLVMIsALoadInst(pointer) ? ld_flow_only_value(pointer) : NULL;
+    if (LLVMIsAGetElementPtrInst(pointer))
+      pointer = LLVMGetOperand(pointer, 0);
+    else if (held)
+      pointer = held;
+    else
+      break;
+  }
+  return pointer;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Blocks                                                                                       */
 

@@ -90,6 +90,12 @@ ld_variable *ld_flow_stored(const ld_flow *flow, LLVMValueRef instruction);
 /* Whether the function ends with the block. */
 bool ld_flow_returns(const ld_block *block);
 
+/* The value that a load gives from a variable that is stored once; else NULL. */
+LLVMValueRef ld_flow_only_value(LLVMValueRef load);
+
+/* What an address is counted from. */
+LLVMValueRef ld_flow_root(LLVMValueRef pointer);
+
 /* Whether it calls that function. */
 bool ld_flow_calls(LLVMValueRef instruction, LLVMValueRef function);
 
@@ -133,6 +139,9 @@ kdl_status ld_groups_inline(ld_context *context, LLVMModuleRef module,
 /* Brings the function of a kernel into the form that the rest reads: a barrier has a block of its
  * own, and no block uses a value of another. *out_memory is an array of `*out_count`. */
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count);
+
+/* atomics.c: what is atomic in group memory need not be. */
+void ld_groups_relax(ld_flow *flow);
 
 /* Group memory is memory again, and barriers are gone. */
 void ld_groups_restore(ld_flow *flow, const ld_group_memory *memory, size_t count);

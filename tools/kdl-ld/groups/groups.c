@@ -29,6 +29,7 @@ static kdl_status make_group(ld_flow *flow) {
   ld_flow_find_regions(flow);
   ld_flow_find_places(flow);
   ld_flow_write_loops(flow);
+  ld_groups_relax(flow);
   ld_groups_restore(flow, memory, count);
   return KDL_OK;
 }

@@ -12,6 +12,7 @@
  *   regions.c   blocks that become one loop
  *   places.c    where each variable lives: with the group, with the work-item, or in one loop
  *   loops.c     the loops; loop_values.c what is in them, loop_ends.c what is behind them
+ *   atomics.c   operations that need not be atomic
  *   order.c     which of them LLVM may be told to be free of dependences
  */
 #ifndef KDL_LD_GROUPS_H

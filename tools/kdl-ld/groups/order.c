@@ -25,22 +25,6 @@ typedef struct {
 
 static const growth unknown = {false, 0}, same = {true, 0};
 
-/* The value that a variable holds which is stored once; else NULL. */
-static LLVMValueRef only_value(LLVMValueRef load) {
-  LLVMValueRef place = LLVMGetOperand(load, 0), found = NULL;
-  if (!LLVMIsAAllocaInst(place))
-    return NULL;
-  for (LLVMUseRef use = LLVMGetFirstUse(place); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (LLVMIsALoadInst(user))
-      continue;
-    if (found || !LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != place)
-      return NULL;
-    found = LLVMGetOperand(user, 0);
-  }
-  return found;
-}
-
 static bool is_inside(const order *o, LLVMValueRef instruction) {
   LLVMBasicBlockRef block = LLVMGetInstructionParent(instruction);
   uint32_t number;
@@ -101,7 +85,7 @@ static growth grows(const order *o, LLVMValueRef value, int depth) {
     return (growth){true, 1};
   if (!LLVMIsAInstruction(value))
     return same;
-  LLVMValueRef held = LLVMIsALoadInst(value) ? only_value(value) : NULL;
+  LLVMValueRef held = LLVMIsALoadInst(value) ? ld_flow_only_value(value) : NULL;
   if (depth > deepest)
     return unknown;
   if (held)
@@ -147,15 +131,7 @@ typedef struct {
 } access;
 
 static void find_object(const order *o, LLVMValueRef pointer, access *out) {
-  for (int depth = 0; depth < deepest; ++depth) {
-    LLVMValueRef held = LLVMIsALoadInst(pointer) ? only_value(pointer) : NULL;
-    if (LLVMIsAGetElementPtrInst(pointer))
-      pointer = LLVMGetOperand(pointer, 0);
-    else if (held)
-      pointer = held;
-    else
-      break;
-  }
+  pointer = ld_flow_root(pointer);
   if (LLVMIsAAllocaInst(pointer)) {
     out->kind = object;
     out->of = pointer;

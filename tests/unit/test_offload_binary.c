@@ -5,6 +5,8 @@
 #include "base/bytes.h"
 #include "container/container.h"
 
+#include <pthread.h>
+
 static void expect_three(const char *name, const char *container) {
   kdl_library *lib = open_golden(name);
   assert_int_equal(kdl_image_count(lib), 3);
@@ -276,6 +278,47 @@ static void survives_extreme_words(void **state) {
   assert_true(refused > 1000);
 }
 
+/* From a file metadata is read at once, from memory when somebody asks: any number of threads. */
+static void *count_pairs(void *user) {
+  kdl_library *lib = user;
+  uintptr_t sum = 0;
+  for (size_t i = 0; i < kdl_image_count(lib); ++i) {
+    kdl_image_info info = image_at(lib, i);
+    for (size_t k = 0; k < info.pair_count; ++k)
+      sum += info.pairs[k].key.length * 31 + info.pairs[k].value.length;
+  }
+  return (void *)sum;
+}
+
+static void memory_says_what_the_file_does(void **state) {
+  (void)state;
+  enum { threads = 4 };
+  size_t size;
+  uint8_t *data = read_golden("offload/v1_three.offload", &size);
+  kdl_library *file = open_golden("offload/v1_three.offload"), *memory;
+  assert_ok(kdl_open_memory(data, size, NULL, &memory));
+  pthread_t ids[threads];
+  for (size_t i = 0; i < threads; ++i)
+    assert_int_equal(pthread_create(&ids[i], NULL, count_pairs, memory), 0);
+  void *expected = count_pairs(file);
+  for (size_t i = 0; i < threads; ++i) {
+    void *found;
+    assert_int_equal(pthread_join(ids[i], &found), 0);
+    assert_ptr_equal(found, expected);
+  }
+  for (size_t i = 0; i < kdl_image_count(file); ++i) {
+    kdl_image_info a = image_at(file, i), b = image_at(memory, i);
+    assert_int_equal(a.pair_count, b.pair_count);
+    for (size_t k = 0; k < a.pair_count; ++k) {
+      assert_string_equal(a.pairs[k].key.data, b.pairs[k].key.data);
+      assert_string_equal(a.pairs[k].value.data, b.pairs[k].value.data);
+    }
+  }
+  kdl_close(memory);
+  kdl_close(file);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_version_1),
@@ -292,6 +335,7 @@ int main(void) {
       cmocka_unit_test(refuses_trailing_garbage),
       cmocka_unit_test(refuses_every_truncation),
       cmocka_unit_test(survives_extreme_words),
+      cmocka_unit_test(memory_says_what_the_file_does),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,14 @@ static void warn_of_tools(const call *c) {
     cli_note("no spirv-val was found: SPIR-V is not validated (Debian: spirv-tools)");
 }
 
+static void warn_of_ptxas(const call *c) {
+  for (size_t i = 0; i < c->job_count; ++i) {
+    if (c->jobs[i].is_beyond_ptxas)
+      cli_note("%s: %s does not know it: the image is PTX, which the driver compiles",
+               c->jobs[i].label, c->plan.tools.ptxas);
+  }
+}
+
 static void describe_images(const call *c) {
   for (size_t i = 0; i < c->job_count; ++i) {
     const cc_job *job = &c->jobs[i];
@@ -195,6 +203,7 @@ static kdl_status build(call *c) {
     status = cc_messages_print(c->jobs, c->job_count);
   if (status != KDL_OK)
     return status;
+  warn_of_ptxas(c);
   kdl_status whole = sum_up(c, &good);
   bool writes = whole == KDL_OK || (good && cli_args_has(c->args, "keep-going"));
   if (writes)

@@ -290,9 +290,17 @@ static kdl_status make_nvidia(cc_job *job) {
   kdl_status status = compile_with_math(job, job->source->path, WITH("-S"), ptx);
   if (status == KDL_OK)
     status = keep_image(job, ptx, KDL_IMAGE_PTX);
-  if (status == KDL_OK && job->plan->tools.ptxas && !job->target->is_virtual)
-    status = make_cubin(job, ptx);
-  return status;
+  if (status != KDL_OK || !job->plan->tools.ptxas || job->target->is_virtual)
+    return status;
+  status = make_cubin(job, ptx);
+  const kdl_string *last =
+      status != KDL_OK && job->is_told ? &job->messages[job->message_count - 1] : NULL;
+  job->is_beyond_ptxas = last && kdl_text_contains(*last, "is not defined for option 'gpu-name'");
+  if (!job->is_beyond_ptxas)
+    return status;
+  --job->message_count;
+  job->is_told = false;
+  return KDL_OK;
 }
 
 static kdl_status make_amd(cc_job *job) {

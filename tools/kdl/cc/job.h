@@ -65,6 +65,7 @@ typedef struct cc_job {
   kdl_string preprocessed;    /* OpenCL C */
   kdl_string image;
   kdl_image_kind kind;
+  bool is_beyond_ptxas;  /* NVIDIA: which does not know the architecture; the image is PTX */
   kdl_feature_set needs; /* tokens that the image needs beyond its architecture */
 } cc_job;
 

@@ -30,6 +30,7 @@ program() {
   local name=$1
   shift
   "$compiler" -std=gnu17 -O1 -I"$source/include" "$@" -L"$work/libkdl/lib" -lkdl -lm -lpthread -o "$work/$name.program"
+  # shellcheck disable=SC2016 # the script's own variables
   printf '#!/bin/sh\nexec env LD_LIBRARY_PATH=%s qemu-%s -cpu "$QEMU_CPU" -L %s %s "$@"\n' "$work/libkdl/lib" "$machine" "$root" \
     "$work/$name.program" >"$work/$name"
   chmod +x "$work/$name"

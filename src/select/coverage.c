@@ -211,59 +211,181 @@ size_t kdl_inventory_kernels(const kdl_inventory *inventory, const kdl_string **
 /* ------------------------------------------------------------------------------------------ */
 /* Verdicts                                                                                     */
 
-enum { is_there = 1, it_runs = 2, is_blind = 4 };
+enum { is_there = 1, it_runs = 2, is_blind = 4, is_native = 8 };
 
-static bool kernel_fits(const holding *held, const kdl_select_device *device) {
+/* Reasons against a kernel of an image that runs. */
+static uint64_t kernel_reasons(const holding *held, const kdl_select_device *device) {
   kdl_kernel_key key;
-  return !held->value || (kdl_kernel_parse(*held->value, &key, NULL) &&
-                          !kdl_kernel_fit(&key, &device->rule, &device->limits));
+  if (!held->value)
+    return 0;
+  return kdl_kernel_parse(*held->value, &key, NULL)
+             ? kdl_kernel_fit(&key, &device->rule, &device->limits)
+             : KDL_REASON(MALFORMED_KEY);
 }
 
-static void count_marks(const uint8_t *marks, size_t count, size_t *out_there, size_t *out_run) {
-  *out_there = *out_run = 0;
-  for (size_t i = 0; i < count; ++i) {
-    *out_there += (marks[i] & is_there) != 0;
-    *out_run += (marks[i] & it_runs) != 0;
+static bool is_machine_code(const kdl_image_rule *rule) {
+  kdl_tier tier = kdl_rank_tier(rule->rank);
+  return tier == KDL_TIER_HOST || tier >= KDL_TIER_GENERIC;
+}
+
+static size_t count_marks(const uint8_t *marks, size_t count, uint8_t mark) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i)
+    found += (marks[i] & mark) != 0;
+  return found;
+}
+
+/* What of a library runs, by module and by kernel. */
+typedef struct {
+  uint8_t *modules;
+  uint8_t *kernels;
+} tally;
+
+static void tally_free(tally *counts) {
+  free(counts->modules);
+  free(counts->kernels);
+}
+
+static uint64_t image_reasons(const kdl_inventory *inventory, size_t index,
+                              const kdl_select_device *device) {
+  const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
+  uint64_t reasons = kdl_match(rule, &device->rule).reasons;
+  return inventory->images[index].unresolved ? reasons | KDL_REASON(RELOCATABLE) : reasons;
+}
+
+static void tally_image(const kdl_inventory *inventory, size_t index,
+                        const kdl_select_device *device, tally *counts, kdl_coverage *coverage) {
+  const inventory_image *image = &inventory->images[index];
+  uint64_t reasons = image_reasons(inventory, index, device);
+  uint8_t mark = reasons ? is_there : is_there | it_runs;
+  if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
+    mark |= is_native;
+  coverage->unreadable += image->unreadable;
+  coverage->is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
+  counts->modules[kdl_catalog_image(inventory->catalog, index)->module] |=
+      image->unreadable ? mark | is_blind : mark;
+  for (size_t k = image->first; k < image->first + image->count; ++k) {
+    const holding *held = &inventory->holdings[k];
+    counts->kernels[held->kernel] |=
+        !reasons && !kernel_reasons(held, device) ? mark : (uint8_t)is_there;
   }
+}
+
+/* The caller frees *out_tally. */
+static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_device *device,
+                             tally *out_tally, kdl_coverage *out_coverage) {
+  tally counts = {calloc((size_t)inventory->module_count + 1, 1),
+                  calloc(inventory->name_count + 1, 1)};
+  kdl_coverage coverage = {.is_foreign = true};
+  if (!counts.modules || !counts.kernels) {
+    tally_free(&counts);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
+  }
+  for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
+    if (inventory->images[i].counts)
+      tally_image(inventory, i, device, &counts, &coverage);
+  }
+  coverage.modules = count_marks(counts.modules, inventory->module_count, is_there);
+  coverage.modules_run = count_marks(counts.modules, inventory->module_count, it_runs);
+  coverage.kernels = count_marks(counts.kernels, inventory->name_count, is_there);
+  coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, it_runs);
+  coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, is_native);
+  coverage.is_foreign &= coverage.modules != 0;
+  *out_tally = counts;
+  *out_coverage = coverage;
+  return KDL_OK;
+}
+
+/* Whether a module keeps the library from being complete on its own account. */
+static bool module_is_short(const tally *counts, const kdl_coverage *coverage, size_t module) {
+  uint8_t marks = counts->modules[module];
+  return (marks & is_there) && !(marks & it_runs) && ((marks & is_blind) || !coverage->kernels);
 }
 
 kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
                                kdl_coverage *out_coverage) {
-  uint8_t *modules = calloc((size_t)inventory->module_count + 1, 1);
-  uint8_t *kernels = calloc(inventory->name_count + 1, 1);
-  kdl_coverage coverage = {0};
-  if (!modules || !kernels) {
-    free(modules);
-    free(kernels);
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
-  }
-  for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
-    const inventory_image *image = &inventory->images[i];
-    if (!image->counts)
-      continue;
-    bool runs = !image->unresolved &&
-                kdl_match_admits(kdl_catalog_rule(inventory->catalog, i), &device->rule);
-    uint8_t mark = runs ? is_there | it_runs : is_there;
-    modules[kdl_catalog_image(inventory->catalog, i)->module] |=
-        image->unreadable ? mark | is_blind : mark;
-    coverage.unreadable += image->unreadable;
-    for (size_t k = image->first; k < image->first + image->count; ++k) {
-      const holding *held = &inventory->holdings[k];
-      kernels[held->kernel] |= runs && kernel_fits(held, device) ? mark : is_there;
-    }
-  }
-  count_marks(modules, inventory->module_count, &coverage.modules, &coverage.modules_run);
-  count_marks(kernels, inventory->name_count, &coverage.kernels, &coverage.kernels_run);
+  tally counts;
+  kdl_coverage coverage;
+  kdl_status status = tally_make(inventory, device, &counts, &coverage);
+  if (status != KDL_OK)
+    return status;
   for (size_t i = 0; i < inventory->name_count && !coverage.missing.data; ++i) {
-    if (kernels[i] == is_there)
+    if (counts.kernels[i] == is_there)
       coverage.missing = inventory->names[i];
   }
-  coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels &&
-                         (coverage.kernels || coverage.modules_run == coverage.modules);
+  coverage.is_complete = coverage.modules && coverage.kernels_run == coverage.kernels;
   for (size_t i = 0; i < inventory->module_count; ++i)
-    coverage.is_complete &= modules[i] != (is_there | is_blind);
-  free(modules);
-  free(kernels);
+    coverage.is_complete &= !module_is_short(&counts, &coverage, i);
+  tally_free(&counts);
   *out_coverage = coverage;
   return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What does not run                                                                            */
+
+typedef struct {
+  uint64_t distance, reasons;
+  size_t image;
+} nearest;
+
+static void offer(nearest *to, const kdl_inventory *inventory, size_t index, uint64_t reasons,
+                  const kdl_select_device *device) {
+  const kdl_image_rule *rule = kdl_catalog_rule(inventory->catalog, index);
+  uint64_t distance = kdl_match_distance(rule, &device->rule, reasons);
+  if (!to->reasons || distance < to->distance)
+    *to = (nearest){distance, reasons, index};
+}
+
+static void offer_image(const kdl_inventory *inventory, size_t index,
+                        const kdl_select_device *device, nearest *kernels, nearest *modules) {
+  const inventory_image *image = &inventory->images[index];
+  uint64_t reasons = image_reasons(inventory, index, device);
+  if (reasons)
+    offer(&modules[kdl_catalog_image(inventory->catalog, index)->module], inventory, index, reasons,
+          device);
+  for (size_t k = image->first; k < image->first + image->count; ++k) {
+    const holding *held = &inventory->holdings[k];
+    uint64_t against = reasons ? reasons : kernel_reasons(held, device);
+    if (against)
+      offer(&kernels[held->kernel], inventory, index, against, device);
+  }
+}
+
+static void visit_all(const kdl_inventory *inventory, const tally *counts,
+                      const kdl_coverage *coverage, const nearest *kernels, const nearest *modules,
+                      kdl_visit_shortfall *visit, void *user) {
+  for (size_t i = 0; i < inventory->name_count; ++i) {
+    kdl_shortfall found = {inventory->names[i], kernels[i].image, kernels[i].reasons};
+    if (counts->kernels[i] == is_there && visit(user, &found) != 0)
+      return;
+  }
+  for (size_t i = 0; i < inventory->module_count; ++i) {
+    kdl_shortfall found = {{NULL, 0}, modules[i].image, modules[i].reasons};
+    if (module_is_short(counts, coverage, i) && visit(user, &found) != 0)
+      return;
+  }
+}
+
+kdl_status kdl_inventory_shortfalls(const kdl_inventory *inventory, const kdl_select_device *device,
+                                    kdl_visit_shortfall *visit, void *user) {
+  tally counts;
+  kdl_coverage coverage;
+  kdl_status status = tally_make(inventory, device, &counts, &coverage);
+  if (status != KDL_OK)
+    return status;
+  nearest *kernels = calloc(inventory->name_count + 1, sizeof *kernels);
+  nearest *modules = calloc((size_t)inventory->module_count + 1, sizeof *modules);
+  if (!kernels || !modules)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
+  for (size_t i = 0; status == KDL_OK && i < kdl_catalog_count(inventory->catalog); ++i) {
+    if (inventory->images[i].counts)
+      offer_image(inventory, i, device, kernels, modules);
+  }
+  if (status == KDL_OK)
+    visit_all(inventory, &counts, &coverage, kernels, modules, visit, user);
+  free(kernels);
+  free(modules);
+  tally_free(&counts);
+  return status;
 }

@@ -29,9 +29,11 @@ typedef struct kdl_coverage {
   size_t modules_run;
   size_t kernels; /* distinct names in those modules */
   size_t kernels_run;
-  size_t unreadable;  /* images of those modules whose kernels cannot be read */
-  kdl_string missing; /* a kernel that does not run; `data` NULL where all do */
+  size_t kernels_native; /* of those that run: machine code, with nothing left to compile */
+  size_t unreadable;     /* images of those modules whose kernels cannot be read */
+  kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;
+  bool is_foreign; /* every image is for devices of other vendors */
 } kdl_coverage;
 
 /* A module runs where one of its images does, a kernel where an image that holds it does. All is
@@ -39,5 +41,18 @@ typedef struct kdl_coverage {
  * in another for this one. Modules count where their kernels cannot be told, or there are none. */
 kdl_status kdl_inventory_cover(const kdl_inventory *inventory, const kdl_select_device *device,
                                kdl_coverage *out_coverage);
+
+/* What does not run, and why. */
+typedef struct kdl_shortfall {
+  kdl_string kernel; /* `data` NULL: a module whose kernels cannot be told, or that has none */
+  size_t image;      /* of those that hold it, the nearest to running */
+  uint64_t reasons;  /* why that one does not: KDL_REASON bits, never 0 */
+} kdl_shortfall;
+
+/* Calls `visit` for each kernel that does not run, and for each module without a readable kernel
+ * that keeps the library from being complete; non-zero stops. */
+typedef int kdl_visit_shortfall(void *user, const kdl_shortfall *shortfall);
+kdl_status kdl_inventory_shortfalls(const kdl_inventory *inventory, const kdl_select_device *device,
+                                    kdl_visit_shortfall *visit, void *user);
 
 #endif

@@ -43,6 +43,64 @@ static void kernels_count_once_and_run_by_any_image(void **state) {
   free_library(&built);
 }
 
+/* "a: image 0, b: image 1 (reasons)" */
+typedef struct {
+  char text[256];
+  size_t used;
+} shortfalls;
+
+static int note_shortfall(void *user, const kdl_shortfall *found) {
+  shortfalls *to = user;
+  to->used += (size_t)snprintf(to->text + to->used, sizeof to->text - to->used, "%s%.*s:%zu%s",
+                               to->used ? " " : "", (int)found->kernel.length,
+                               found->kernel.data ? found->kernel.data : "", found->image,
+                               found->reasons & KDL_REASON(WRONG_VENDOR) ? "!" : "");
+  return 0;
+}
+
+static void assert_shortfalls(kdl_library *lib, const char *device, const char *expected) {
+  kdl_catalog *catalog;
+  kdl_inventory *inventory;
+  shortfalls found = {.used = 0};
+  assert_ok(kdl_library_catalog(lib, &catalog));
+  assert_ok(kdl_inventory_create(catalog, &inventory));
+  assert_ok(kdl_inventory_shortfalls(inventory, kdl_device_route(device_named(device), 0),
+                                     note_shortfall, &found));
+  kdl_inventory_destroy(inventory);
+  assert_string_equal(found.text, expected);
+}
+
+/* What does not run comes with the nearest image that holds it, and how the rest runs is counted.
+ */
+static void shortfalls_name_the_nearest_image(void **state) {
+  (void)state;
+  static const image_row rows[] = {
+      {3, NV_TRIPLE, "sm_90", "kdl.kernel.a=rev=1|kdl.kernel.b=rev=1"},
+      {3, NV_TRIPLE, "sm_80", "kdl.kernel.a=rev=1"},
+      {1, AMD_TRIPLE, "gfx942", "kdl.kernel.a=rev=1|kdl.kernel.c=rev=1"},
+      {5, NV_TRIPLE, "sm_80", "kdl.kernel.d=rev=1|kdl.version=7.0"},
+  };
+  built_library built = build_library(rows, 4);
+  assert_shortfalls(built.lib, "h200", "c:2!");
+  assert_shortfalls(built.lib, "a100", "b:0 c:2!");
+  assert_shortfalls(built.lib, "t4", "a:1 b:0 c:2! d:3");
+  kdl_coverage found = cover(built.lib, "h200");
+  assert_int_equal(found.kernels_native, 2);
+  assert_int_equal(found.kernels_run, 3);
+  assert_false(found.is_foreign);
+  assert_true(cover(built.lib, "pvc").is_foreign);
+  free_library(&built);
+}
+
+static void shortfalls_of_modules_without_readable_kernels(void **state) {
+  (void)state;
+  static const image_row rows[] = {{3, NV_TRIPLE, "sm_90", NULL}, {3, NV_TRIPLE, "sm_80", NULL}};
+  built_library built = build_library(rows, 2);
+  assert_shortfalls(built.lib, "t4", ":1");
+  assert_shortfalls(built.lib, "h200", "");
+  free_library(&built);
+}
+
 /* A kernel's own limits; of a key that is there twice the last counts. */
 static void a_kernel_that_does_not_fit_does_not_run(void **state) {
   (void)state;
@@ -273,6 +331,8 @@ static void each_module_has_its_own_choice(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernels_count_once_and_run_by_any_image),
+      cmocka_unit_test(shortfalls_name_the_nearest_image),
+      cmocka_unit_test(shortfalls_of_modules_without_readable_kernels),
       cmocka_unit_test(a_kernel_that_does_not_fit_does_not_run),
       cmocka_unit_test(unreadable_modules_must_run_themselves),
       cmocka_unit_test(a_module_may_be_for_other_devices),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "container/container.h"
-#include "base/text.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "container/digest.h"
 #include "image/image.h"
 
@@ -378,15 +379,19 @@ static kdl_status new_container(const char *name, kdl_container **out_container)
   return KDL_OK;
 }
 
-static kdl_status walk_source(kdl_container *container, kdl_source *source) {
-  kdl_container_adopt(container, source);
-  container->stored += source->size;
+/* The region is of a source that no container has yet. */
+static kdl_status walk_part(kdl_container *container, const kdl_region *part) {
+  kdl_container_adopt(container, part->source);
+  container->stored += part->size;
   container->arena.limit = KDL_LIMIT_METADATA;
   if (container->stored < (KDL_LIMIT_METADATA - KDL_METADATA_BASE) / KDL_METADATA_RATIO)
     container->arena.limit = KDL_METADATA_BASE + container->stored * KDL_METADATA_RATIO;
   kdl_parse_context top = {KDL_PARENT_NONE, 0, "", KDL_MODULE_NONE, false};
-  kdl_region whole = {source, 0, source->size};
-  return kdl_container_walk(container, &top, &whole, KDL_UNKNOWN_IS_ERROR);
+  return kdl_container_walk(container, &top, part, KDL_UNKNOWN_IS_ERROR);
+}
+
+static kdl_status walk_source(kdl_container *container, kdl_source *source) {
+  return walk_part(container, &(kdl_region){source, 0, source->size});
 }
 
 /* Hands over a container that was opened well; closes another. The limit was for what files say:
@@ -446,6 +451,27 @@ kdl_status kdl_container_open_file(const char *path, const char *name,
 kdl_status kdl_container_open_own(const char *path, const char *name,
                                   kdl_container **out_container) {
   return open_file(path, name, true, out_container);
+}
+
+kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t offset,
+                                   uint64_t size, kdl_container **out_container) {
+  kdl_container *container;
+  kdl_source *source;
+  kdl_status status = new_container(name, &container);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_source_open_file(&container->arena, path, name, &source);
+  if (status == KDL_OK && !kdl_in_range(offset, size, source->size)) {
+    status =
+        kdl_fail(KDL_BAD_FILE,
+                 "%s: found a file of %" PRIu64 " bytes, expected %" PRIu64 " at offset 0x%" PRIx64,
+                 name, source->size, size, offset);
+    kdl_source_close(source);
+  } else if (status == KDL_OK) {
+    container->name = source->name;
+    status = walk_part(container, &(kdl_region){source, offset, size});
+  }
+  return finish(container, status, out_container);
 }
 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,

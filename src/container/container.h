@@ -111,6 +111,9 @@ kdl_status kdl_container_open_own(const char *path, const char *name,
 /* Several files as one container, their images in the order of the files. `name` is copied. */
 kdl_status kdl_container_open_files(const char *const *paths, size_t count, const char *name,
                                     kdl_container **out_container);
+/* A part of a file by itself, as a member of an archive is; offsets are those in the file. */
+kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t offset,
+                                   uint64_t size, kdl_container **out_container);
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container);
 void kdl_container_close(kdl_container *container);

@@ -97,6 +97,16 @@ kdl_status kdl_open_memory(const void *data, size_t size, const kdl_open_opts *g
   return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
 }
 
+kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
+                                 kdl_library **out_lib) {
+  kdl_container *container;
+  const kdl_open_opts opts = {.size = sizeof opts};
+  kdl_layer_enter(KDL_LAYER_OPEN);
+  kdl_status status = kdl_container_open_part(path, name, offset, size, &container);
+  leave_open(status, name);
+  return status == KDL_OK ? wrap(container, &opts, out_lib) : status;
+}
+
 kdl_library *kdl_retain(kdl_library *lib) {
   if (KDL_GIVEN(lib) != KDL_OK)
     return NULL;

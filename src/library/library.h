@@ -29,6 +29,10 @@ static inline pthread_mutex_t *kdl_library_lock(const kdl_library *lib) {
   return &lib->container->lock;
 }
 
+/* A library that is a part of a file. */
+kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t offset, uint64_t size,
+                                 kdl_library **out_lib);
+
 /* The library's catalog with every rule, for those who explain. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 

@@ -125,14 +125,28 @@ static struct {
 #define ZLIB_SYMBOL(result, function, parameters) {#function, &zlib.function},
 static const symbol zlib_symbols[] = {KDL_ZLIB_FUNCTIONS(ZLIB_SYMBOL)};
 
-static kdl_status zlib_start(kdl_inflater *inflater) {
-  kdl_zlib_stream *stream = calloc(1, sizeof *stream);
-  if (!stream || zlib.inflateInit_(stream, KDL_ZLIB_VERSION, (int)sizeof *stream) != KDL_ZLIB_OK) {
+static kdl_status zlib_keep(kdl_inflater *inflater, kdl_zlib_stream *stream, int result) {
+  if (result != KDL_ZLIB_OK) {
     free(stream);
-    return kdl_fail(KDL_NO_MEMORY, "zlib stream: out of memory");
+    return kdl_fail(KDL_NO_MEMORY, "%s stream: out of memory", inflater->method->name);
   }
   inflater->state = stream;
   return KDL_OK;
+}
+
+static kdl_status zlib_start(kdl_inflater *inflater) {
+  kdl_zlib_stream *stream = calloc(1, sizeof *stream);
+  int size = (int)sizeof *stream;
+  return zlib_keep(inflater, stream,
+                   stream ? zlib.inflateInit_(stream, KDL_ZLIB_VERSION, size) : KDL_ZLIB_MEM_ERROR);
+}
+
+static kdl_status deflate_start(kdl_inflater *inflater) {
+  kdl_zlib_stream *stream = calloc(1, sizeof *stream);
+  int size = (int)sizeof *stream;
+  return zlib_keep(inflater, stream,
+                   stream ? zlib.inflateInit2_(stream, KDL_ZLIB_RAW_WINDOW, KDL_ZLIB_VERSION, size)
+                          : KDL_ZLIB_MEM_ERROR);
 }
 
 /* zlib counts in 32 bits; what does not fit is left for the next step. */
@@ -156,7 +170,7 @@ static kdl_status zlib_step(kdl_inflater *inflater, uint8_t *out, size_t capacit
   if (result == KDL_ZLIB_OK || result == KDL_ZLIB_STREAM_END || result == KDL_ZLIB_BUF_ERROR)
     return KDL_OK;
   if (result == KDL_ZLIB_MEM_ERROR)
-    return kdl_fail(KDL_NO_MEMORY, "zlib stream: out of memory");
+    return kdl_fail(KDL_NO_MEMORY, "%s stream: out of memory", inflater->method->name);
   return damaged(inflater, *out_made, stream->msg ? stream->msg : "it needs a preset dictionary");
 }
 
@@ -168,8 +182,12 @@ static void zlib_stop(kdl_inflater *inflater) {
 #define ZLIB_METHOD                                                                                \
   .symbols = zlib_symbols, .symbol_count = COUNT(zlib_symbols), .start = zlib_start,               \
   .step = zlib_step, .stop = zlib_stop
+#define DEFLATE_METHOD                                                                             \
+  .symbols = zlib_symbols, .symbol_count = COUNT(zlib_symbols), .start = deflate_start,            \
+  .step = zlib_step, .stop = zlib_stop
 #else
 #define ZLIB_METHOD .symbols = NULL
+#define DEFLATE_METHOD .symbols = NULL
 #endif
 
 #if KDL_WITH_LZ4
@@ -209,6 +227,7 @@ static const method methods[] = {
     [KDL_CODEC_ZLIB] = {"zlib", "libz.so.1", "KDL_WITH_ZLIB", ZLIB_METHOD},
     [KDL_CODEC_LZ4] = {"lz4", "liblz4.so.1", "KDL_WITH_LZ4", LZ4_METHOD},
     [KDL_CODEC_VENDOR] = {"vendor", NULL, NULL, .symbols = NULL},
+    [KDL_CODEC_DEFLATE] = {"deflate", "libz.so.1", "KDL_WITH_ZLIB", DEFLATE_METHOD},
 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -251,6 +270,8 @@ kdl_status kdl_codec_check(kdl_codec codec) {
   if (codec >= COUNT(methods))
     return kdl_fail(KDL_BAD_CALL, "found codec %d, expected less than %zu", (int)codec,
                     COUNT(methods));
+  if (codec == KDL_CODEC_DEFLATE) /* one library, which is loaded once */
+    codec = KDL_CODEC_ZLIB;
   const method *row = &methods[codec];
   if (codec == KDL_CODEC_NONE)
     return KDL_OK;

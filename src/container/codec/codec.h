@@ -17,11 +17,12 @@ typedef enum kdl_codec {
   KDL_CODEC_NONE = 0,
   KDL_CODEC_ZSTD,
   KDL_CODEC_ZLIB,
-  KDL_CODEC_LZ4,    /* one raw LZ4 block, as CUDA fatbins use it */
-  KDL_CODEC_VENDOR, /* undone by the vendor's own tools only: listed, never inflated */
+  KDL_CODEC_LZ4,     /* one raw LZ4 block, as CUDA fatbins use it */
+  KDL_CODEC_VENDOR,  /* undone by the vendor's own tools only: listed, never inflated */
+  KDL_CODEC_DEFLATE, /* what is in a zlib stream, without its header, as zip archives have it */
 } kdl_codec;
 
-/* "zstd", "zlib", "lz4", "vendor"; "none" for KDL_CODEC_NONE. */
+/* "zstd", "zlib", "lz4", "vendor", "deflate"; "none" for KDL_CODEC_NONE. */
 const char *kdl_codec_name(kdl_codec codec);
 
 /* KDL_OK where the codec can be used here, else KDL_UNSUPPORTED with the reason recorded. */

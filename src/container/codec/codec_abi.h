@@ -60,11 +60,14 @@ enum {
   KDL_ZLIB_STREAM_END = 1,
   KDL_ZLIB_MEM_ERROR = -4,
   KDL_ZLIB_BUF_ERROR = -5,
+  KDL_ZLIB_RAW_WINDOW = -15, /* of the largest window, without a header */
 };
 #define KDL_ZLIB_VERSION "1" /* of which zlib compares the first character */
 
 #define KDL_ZLIB_FUNCTIONS(X)                                                                      \
   X(int, inflateInit_, (kdl_zlib_stream * stream, const char *version, int stream_size))           \
+  X(int, inflateInit2_,                                                                            \
+    (kdl_zlib_stream * stream, int window_bits, const char *version, int stream_size))             \
   X(int, inflate, (kdl_zlib_stream * stream, int flush))                                           \
   X(int, inflateEnd, (kdl_zlib_stream * stream))
 

@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin link verify embed devices doctor explain which run cc cache trace bench help'
+  local commands='ls pack extract annotate merge thin link verify embed devices doctor explain which check run cc cache trace bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -153,6 +153,7 @@ _kdl() {
     devices) options='--json --all' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
+    check) options='--device= --kernels --json' ;;
     run)
       options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag='

@@ -317,6 +317,28 @@ const cli_command cli_commands[] = {
         .run = cli_run_which,
     },
     {
+        .name = "check",
+        .usage = "kdl check PATH... [--device=DEVICE] [--kernels] [--json]",
+        .summary = "say what of the libraries below some paths runs on a device, and why not",
+        .details =
+            "PATH is a file, a folder, a zip archive (a wheel) or a tar archive. Every library "
+            "with device code is judged by its kernels: '*' all run as machine code, '+' all run, "
+            "some compiled by the driver, '.' some do not run, with the reasons. Libraries are "
+            "grouped by the Python or Debian package they came with. Links are not followed. The "
+            "exit code is 3 where something does not run. KDL_DEVICE stands for --device.",
+        .options =
+            (const cli_option[]){
+                {"device", 0, CLI_MANY, "DEVICE",
+                 "as for 'kdl explain'; may be repeated; default: every device of this machine"},
+                {"kernels", 'k', CLI_FLAG, NULL, "name every kernel that does not run"},
+                {"json", 0, CLI_FLAG, NULL, "print JSON"},
+                {.name = NULL},
+            },
+        .min_operands = 1,
+        .max_operands = CLI_ANY,
+        .run = cli_run_check,
+    },
+    {
         .name = "run",
         .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
         .summary = "launch a kernel",

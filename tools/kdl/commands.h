@@ -15,6 +15,7 @@ const cli_command *cli_command_find(const char *name);
 int cli_run_annotate(const cli_args *args);
 int cli_run_cache(const cli_args *args);
 int cli_run_cc(const cli_args *args);
+int cli_run_check(const cli_args *args);
 int cli_run_devices(const cli_args *args);
 int cli_run_doctor(const cli_args *args);
 int cli_run_embed(const cli_args *args);

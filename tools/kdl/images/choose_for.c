@@ -98,6 +98,13 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
   return status;
 }
 
+kdl_status cli_devices_one(const char *text, cli_devices *out_devices) {
+  *out_devices = (cli_devices){.count = 0};
+  kdl_device *device;
+  kdl_status status = kdl_device_find(text, &device);
+  return status == KDL_OK ? add(out_devices, text, device) : status;
+}
+
 kdl_status cli_devices_here(cli_devices *out_devices) {
   kdl_status status = KDL_OK;
   *out_devices = (cli_devices){.count = 0};

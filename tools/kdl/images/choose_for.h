@@ -32,6 +32,9 @@ void cli_devices_free(cli_devices *devices);
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
                              cli_devices *out_devices);
 
+/* The one that a text names. */
+kdl_status cli_devices_one(const char *text, cli_devices *out_devices);
+
 /* Every device of this machine, and every device with a name. */
 kdl_status cli_devices_here(cli_devices *out_devices);
 kdl_status cli_devices_named(cli_devices *out_devices);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What `kdl check` finds: every library with device code below some paths, and of each what runs on
+ * the devices.
+ *
+ * One thread walks the folders, others take the files it finds. Of a file that was read only the
+ * counts stay, and a few names: the memory does not grow with what the files hold.
+ */
+#ifndef KDL_TOOL_CHECK_H
+#define KDL_TOOL_CHECK_H
+
+#include "base/arena.h"
+#include "cli/options.h"
+#include "images/choose_for.h"
+#include "select/coverage.h"
+
+#include <kdl/kdl.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  CHECK_NAMES = 4,    /* kernels that are named for each reason, unless all are wanted */
+  CHECK_GAPS = 64,    /* reasons of one library on one device that are told apart */
+  CHECK_WORKERS = 16, /* at most */
+};
+
+/* How a library runs on a device. */
+typedef enum check_outcome {
+  CHECK_NATIVE, /* all of it, as machine code */
+  CHECK_JIT,    /* all of it, some through a compiler in the driver or kdl-ld */
+  CHECK_PARTLY, /* some kernels do not run */
+  CHECK_NONE,   /* nothing runs */
+  CHECK_OTHER,  /* nothing runs: it is for other vendors' devices */
+} check_outcome;
+
+/* Kernels that do not run for one reason. */
+typedef struct check_gap {
+  kdl_image_kind kind; /* of the image that is nearest to running */
+  const char *arch;
+  uint64_t reasons;
+  const char *code, *words, *fix;
+  size_t kernels;
+  size_t modules; /* whose kernels cannot be told */
+  kdl_string *names;
+  size_t name_count, name_capacity;
+} check_gap;
+
+typedef struct check_verdict {
+  check_outcome outcome;
+  kdl_coverage coverage; /* without the name of a kernel */
+  check_gap *gaps;
+  size_t gap_count, gap_capacity;
+  size_t untold; /* kernels with reasons beyond CHECK_GAPS */
+} check_verdict;
+
+typedef struct check_library {
+  const char *path;    /* of the file, as the user would write it */
+  const char *member;  /* of the archive at that path; NULL: the file itself */
+  const char *package; /* "torch 2.11.0"; NULL where none is known */
+  size_t operand;
+  bool has_sibling; /* its package or archive has a library for one of the devices */
+  size_t images;
+  check_verdict *verdicts; /* one for each device */
+} check_library;
+
+/* A file or folder that could not be read. */
+typedef struct check_trouble {
+  const char *path, *message;
+} check_trouble;
+
+/* A path that was given. */
+typedef struct check_operand {
+  const char *shown;
+  const char *real; /* without links; NULL where it cannot be told */
+} check_operand;
+
+typedef struct check {
+  cli_devices devices;
+  kdl_select_opts opts;
+  bool all_names;
+  check_operand *operands;
+  size_t operand_count;
+
+  pthread_mutex_t lock; /* of all that follows */
+  kdl_arena arena;
+  check_library *libraries;
+  size_t library_count, library_capacity;
+  check_trouble *troubles;
+  size_t trouble_count, trouble_capacity;
+  const char **records; /* folders that end in .dist-info */
+  size_t record_count, record_capacity;
+  size_t files; /* that were looked at */
+  bool out_of_memory;
+} check;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was found; any thread                                                                   */
+
+/* Copies that live as long as the check; NULL when out of memory, which is remembered. */
+const char *check_keep(check *c, const char *text, size_t length);
+void *check_room(check *c, size_t size);
+
+/* Remembers that memory was short. */
+void check_short(check *c);
+
+/* The message is the thread's last failure where it is NULL. */
+void check_add_trouble(check *c, const char *path, const char *message);
+void check_add_record(check *c, const char *path);
+void check_add_library(check *c, const check_library *library);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+/* A regular file among many. */
+typedef struct check_file {
+  const char *path;
+  size_t operand;
+  bool is_operand; /* the user named it: archives are told by their bytes, not by their name */
+} check_file;
+
+/* Looks into a file; what is found is added. */
+void check_read_file(check *c, const check_file *file);
+
+/* Judges an open library and adds it, unless it holds no device code. `member` and `package` may be
+ * NULL. */
+kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
+                       const char *package);
+
+/* Whether first bytes are those of something that may hold device code. */
+bool check_is_code(const void *head, size_t size);
+
+/* Archives. `fd` is of the file. */
+void check_read_zip(check *c, const check_file *file, int fd, uint64_t size);
+void check_read_tar(check *c, const check_file *file, int fd, uint64_t size);
+
+/* A member that lies in the file as it is. */
+void check_read_part(check *c, const check_file *file, const char *member, const char *package,
+                     uint64_t offset, uint64_t size);
+
+/* Walks the operands and reads all files, on several threads. *out_failed says whether an operand
+ * itself could not be read. */
+kdl_status check_walk(check *c, bool *out_failed);
+
+/* Finds the packages that the libraries belong to. */
+void check_find_packages(check *c);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Telling                                                                                      */
+
+/* Whether the library counts as one that does not run whole on that device. One that is for other
+ * vendors' devices does not where it is for another of the devices that were asked for, or where
+ * its package has others for them: packages bring builds for several vendors. */
+bool check_fails(const check *c, const check_library *library, size_t device);
+
+/* Whether it is for one of the devices, whether it runs there or not. */
+bool check_is_for(const check *c, const check_library *library);
+
+const char *check_outcome_name(check_outcome outcome);
+
+/* "path" or "path!member"; in the room of the check. */
+const char *check_shown(check *c, const check_library *library);
+
+kdl_status check_print_text(check *c);
+kdl_status check_print_json(check *c);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One file: whether its first bytes are worth a look, and what is in it. */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+#include "image/image.h"
+#include "library/library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was found                                                                               */
+
+void check_short(check *c) {
+  pthread_mutex_lock(&c->lock);
+  c->out_of_memory = true;
+  pthread_mutex_unlock(&c->lock);
+}
+
+void *check_room(check *c, size_t size) {
+  pthread_mutex_lock(&c->lock);
+  void *room = kdl_arena_alloc(&c->arena, size);
+  c->out_of_memory |= !room;
+  pthread_mutex_unlock(&c->lock);
+  return room;
+}
+
+const char *check_keep(check *c, const char *text, size_t length) {
+  char *copy = check_room(c, length + 1);
+  if (copy) {
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+  }
+  return copy;
+}
+
+/* Adds an item to one of the check's lists. */
+static void append(check *c, void **items, size_t *count, size_t *capacity, const void *item,
+                   size_t size) {
+  pthread_mutex_lock(&c->lock);
+  void *grown = kdl_array_grow(*items, *count, capacity, 64, size);
+  if (grown) {
+    *items = grown;
+    memcpy((char *)grown + (*count)++ * size, item, size);
+  }
+  c->out_of_memory |= !grown;
+  pthread_mutex_unlock(&c->lock);
+}
+
+void check_add_trouble(check *c, const char *path, const char *message) {
+  const char *text = message ? message : kdl_error_message();
+  check_trouble trouble = {check_keep(c, path, strlen(path)), check_keep(c, text, strlen(text))};
+  if (trouble.path && trouble.message)
+    append(c, (void **)&c->troubles, &c->trouble_count, &c->trouble_capacity, &trouble,
+           sizeof trouble);
+}
+
+void check_add_record(check *c, const char *path) {
+  const char *copy = check_keep(c, path, strlen(path));
+  if (copy)
+    append(c, (void **)&c->records, &c->record_count, &c->record_capacity, &copy, sizeof copy);
+}
+
+void check_add_library(check *c, const check_library *library) {
+  append(c, (void **)&c->libraries, &c->library_count, &c->library_capacity, library,
+         sizeof *library);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Kinds of file                                                                                */
+
+bool check_is_code(const void *head, size_t size) {
+  const char *text = head;
+  if (size >= 8 && (memcmp(text, "!<arch>\n", 8) == 0 || memcmp(text, "!<thin>\n", 8) == 0))
+    return true;
+  return kdl_image_sniff(head, size) != KDL_IMAGE_UNKNOWN ||
+         (size >= 2 && memcmp(text, "MZ", 2) == 0);
+}
+
+static bool ends_with_any(const char *path, const char *const *ends, size_t count) {
+  size_t length = strlen(path);
+  for (size_t i = 0; i < count; ++i) {
+    size_t tail = strlen(ends[i]);
+    if (length > tail && strcmp(path + length - tail, ends[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool is_zip(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".whl", ".zip", ".pt2", ".egg"};
+  return size >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0) &&
+         (file->is_operand || ends_with_any(file->path, names, sizeof names / sizeof *names));
+}
+
+static bool is_tar(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".tar"};
+  return size >= 262 && memcmp(head + 257, "ustar", 5) == 0 &&
+         (file->is_operand || ends_with_any(file->path, names, 1));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+/* An object of Windows is searched like others, and most have no device code. */
+static bool is_harmless(kdl_status status, const uint8_t *head) {
+  return status == KDL_BAD_FILE && memcmp(head, "MZ", 2) == 0;
+}
+
+static void read_library(check *c, const check_file *file, const uint8_t *head) {
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
+  kdl_status status = kdl_open(file->path, &opts, &lib);
+  if (status == KDL_OK) {
+    status = check_judge(c, lib, file, NULL, NULL);
+    kdl_close(lib);
+  }
+  if (status != KDL_OK && !is_harmless(status, head))
+    check_add_trouble(c, file->path, NULL);
+}
+
+void check_read_part(check *c, const check_file *file, const char *member, const char *package,
+                     uint64_t offset, uint64_t size) {
+  kdl_library *lib;
+  char *name;
+  if (asprintf(&name, "%s!%s", file->path, member) < 0) {
+    check_short(c);
+    return;
+  }
+  kdl_status status = kdl_library_open_part(file->path, name, offset, size, &lib);
+  if (status == KDL_OK) {
+    status = check_judge(c, lib, file, member, package);
+    kdl_close(lib);
+  }
+  if (status != KDL_OK)
+    check_add_trouble(c, name, NULL);
+  free(name);
+}
+
+static void count_file(check *c) {
+  pthread_mutex_lock(&c->lock);
+  ++c->files;
+  pthread_mutex_unlock(&c->lock);
+}
+
+void check_read_file(check *c, const check_file *file) {
+  enum { head_size = 512 };
+  uint8_t head[head_size];
+  struct stat info;
+  int links = file->is_operand ? 0 : O_NOFOLLOW;
+  int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
+  ssize_t got = -1;
+  count_file(c);
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    got = pread(fd, head, sizeof head, 0);
+  if (got < 0)
+    check_add_trouble(c, file->path,
+                      fd >= 0 && !S_ISREG(info.st_mode) ? "is no longer a file" : strerror(errno));
+  else if (is_zip(file, head, (size_t)got))
+    check_read_zip(c, file, fd, (uint64_t)info.st_size);
+  else if (is_tar(file, head, (size_t)got))
+    check_read_tar(c, file, fd, (uint64_t)info.st_size);
+  else if (check_is_code(head, (size_t)got))
+    read_library(c, file, head);
+  if (fd >= 0)
+    close(fd);
+}

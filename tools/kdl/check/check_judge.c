@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What of one library runs on the devices, and why the rest does not. */
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+#include "library/library.h"
+#include "library/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reasons                                                                                      */
+
+typedef struct {
+  check *c;
+  kdl_library *lib;
+  kdl_device *device;
+  check_verdict *verdict;
+  kdl_status status;
+} gap_finder;
+
+typedef struct {
+  gap_finder *finder;
+  check_gap *gap;
+} teller;
+
+static const char *keep_text(check *c, const char *text) {
+  return check_keep(c, text, strlen(text));
+}
+
+static int tell(void *user, const kdl_verdict *verdict) {
+  teller *to = user;
+  check *c = to->finder->c;
+  if (verdict->reason_count) {
+    to->gap->code = keep_text(c, verdict->reasons[0].code);
+    to->gap->words = keep_text(c, verdict->reasons[0].words);
+    to->gap->fix = keep_text(c, verdict->reasons[0].fix);
+  }
+  return 1;
+}
+
+/* Room for one more item of an array that lies with what was found. */
+static bool make_room(check *c, void **items, size_t count, size_t *capacity, size_t size) {
+  if (count < *capacity)
+    return true;
+  size_t more = *capacity ? *capacity * 2 : CHECK_NAMES;
+  void *moved = check_room(c, more * size);
+  if (!moved)
+    return false;
+  if (count)
+    memcpy(moved, *items, count * size);
+  *items = moved;
+  *capacity = more;
+  return true;
+}
+
+/* The words for the first kernel stand for all of one reason. */
+static check_gap *add_gap(gap_finder *finder, const kdl_shortfall *shortfall,
+                          const kdl_image_info *image) {
+  check_verdict *verdict = finder->verdict;
+  if (verdict->gap_count == CHECK_GAPS ||
+      !make_room(finder->c, (void **)&verdict->gaps, verdict->gap_count, &verdict->gap_capacity,
+                 sizeof *verdict->gaps))
+    return NULL;
+  check_gap *gap = &verdict->gaps[verdict->gap_count];
+  *gap = (check_gap){.kind = image->kind,
+                     .arch = check_keep(finder->c, image->arch.data, image->arch.length),
+                     .reasons = shortfall->reasons,
+                     .code = "",
+                     .words = "",
+                     .fix = ""};
+  const uint32_t among = (uint32_t)shortfall->image;
+  char *kernel =
+      shortfall->kernel.data ? strndup(shortfall->kernel.data, shortfall->kernel.length) : NULL;
+  teller to = {finder, gap};
+  finder->status = kdl_library_explain(finder->lib, finder->device, kernel, &finder->c->opts,
+                                       &among, 1, tell, &to);
+  free(kernel);
+  ++verdict->gap_count;
+  return gap;
+}
+
+static check_gap *find_gap(gap_finder *finder, const kdl_shortfall *shortfall) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(finder->lib, shortfall->image, &image);
+  for (size_t i = 0; i < finder->verdict->gap_count; ++i) {
+    check_gap *gap = &finder->verdict->gaps[i];
+    if (gap->reasons == shortfall->reasons && gap->kind == image.kind && gap->arch &&
+        kdl_text_is(image.arch, gap->arch))
+      return gap;
+  }
+  return add_gap(finder, shortfall, &image);
+}
+
+static void add_name(check *c, check_gap *gap, kdl_string name) {
+  if (!make_room(c, (void **)&gap->names, gap->name_count, &gap->name_capacity, sizeof *gap->names))
+    return;
+  const char *copy = check_keep(c, name.data, name.length);
+  if (copy)
+    gap->names[gap->name_count++] = (kdl_string){copy, name.length};
+}
+
+static int visit_shortfall(void *user, const kdl_shortfall *shortfall) {
+  gap_finder *finder = user;
+  check_gap *gap = find_gap(finder, shortfall);
+  if (finder->status != KDL_OK)
+    return 1;
+  if (!gap) {
+    ++finder->verdict->untold;
+    return 0;
+  }
+  if (!shortfall->kernel.data) {
+    ++gap->modules;
+    return 0;
+  }
+  ++gap->kernels;
+  if (finder->c->all_names || gap->name_count < CHECK_NAMES)
+    add_name(finder->c, gap, shortfall->kernel);
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Verdicts                                                                                     */
+
+static check_outcome outcome_of(const kdl_coverage *coverage) {
+  if (coverage->is_foreign)
+    return CHECK_OTHER;
+  /* Modules without a kernel are one for each architecture. */
+  if (!coverage->kernels && !coverage->unreadable && coverage->modules_run)
+    return CHECK_NATIVE;
+  if (coverage->is_complete)
+    return coverage->kernels_native == coverage->kernels ? CHECK_NATIVE : CHECK_JIT;
+  return coverage->kernels_run || (!coverage->kernels && coverage->modules_run) ? CHECK_PARTLY
+                                                                                : CHECK_NONE;
+}
+
+static kdl_status judge_on(check *c, kdl_library *lib, const kdl_inventory *inventory,
+                           kdl_device *device, check_verdict *out_verdict) {
+  size_t route;
+  *out_verdict = (check_verdict){.outcome = CHECK_NONE};
+  kdl_status status = kdl_device_cover(device, inventory, &out_verdict->coverage, &route);
+  if (status != KDL_OK)
+    return status;
+  out_verdict->coverage.missing = (kdl_string){NULL, 0};
+  out_verdict->outcome = outcome_of(&out_verdict->coverage);
+  if (out_verdict->outcome != CHECK_PARTLY && out_verdict->outcome != CHECK_NONE &&
+      out_verdict->outcome != CHECK_OTHER)
+    return KDL_OK;
+  gap_finder finder = {c, lib, device, out_verdict, KDL_OK};
+  status = kdl_inventory_shortfalls(inventory, kdl_device_route(device, route), visit_shortfall,
+                                    &finder);
+  return status == KDL_OK ? finder.status : status;
+}
+
+/* A program or a library of the CPU alone is one image, the file itself. */
+static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) {
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    const kdl_image_rule *rule = kdl_catalog_rule(catalog, i);
+    bool is_gpu = rule->family >= KDL_FAMILY_NVPTX && rule->family <= KDL_FAMILY_INTEL;
+    if (is_gpu || !kdl_starts_with(lib->container->images[i].label, "bare image"))
+      return true;
+  }
+  return false;
+}
+
+/* Bitcode without kernels is for others to link, as libdevice is. */
+static bool is_for_linking(const kdl_catalog *catalog, const kdl_inventory *inventory) {
+  const kdl_string *names;
+  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
+    if (kdl_catalog_image(catalog, i)->kind != KDL_IMAGE_BITCODE)
+      return false;
+  }
+  return kdl_inventory_kernels(inventory, &names) == 0;
+}
+
+kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
+                       const char *package) {
+  kdl_catalog *catalog;
+  kdl_inventory *inventory;
+  kdl_status status = kdl_library_catalog(lib, &catalog);
+  if (status != KDL_OK || !has_device_code(lib, catalog))
+    return status;
+  status = kdl_inventory_create(catalog, &inventory);
+  if (status != KDL_OK)
+    return status;
+  if (is_for_linking(catalog, inventory)) {
+    kdl_inventory_destroy(inventory);
+    return KDL_OK;
+  }
+  check_library library = {.path = keep_text(c, file->path),
+                           .member = member ? keep_text(c, member) : NULL,
+                           .package = package ? keep_text(c, package) : NULL,
+                           .operand = file->operand,
+                           .images = kdl_image_count(lib),
+                           .verdicts =
+                               check_room(c, (c->devices.count + 1) * sizeof *library.verdicts)};
+  size_t modules = 0;
+  for (size_t i = 0; i < c->devices.count && status == KDL_OK && library.verdicts; ++i) {
+    status = judge_on(c, lib, inventory, c->devices.items[i].device, &library.verdicts[i]);
+    modules += library.verdicts[i].coverage.modules;
+  }
+  kdl_inventory_destroy(inventory);
+  if (status == KDL_OK && library.verdicts && modules)
+    check_add_library(c, &library);
+  return status;
+}

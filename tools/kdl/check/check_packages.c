@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which package a file came with: Python's dist-info folders and dpkg's lists of files say. Both
+ * list every file of a package; here each line is looked up among the libraries that were found. */
+#include "base/text.h"
+#include "check/check.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A library under its real path. */
+typedef struct {
+  char *real;
+  check_library *library;
+} place;
+
+typedef struct {
+  check *c;
+  place *places; /* in order */
+  size_t count;
+} places;
+
+static int compare_places(const void *left, const void *right) {
+  const place *a = left;
+  const place *b = right;
+  return strcmp(a->real, b->real);
+}
+
+/* What is below an operand is below its real path. */
+static char *real_path(const check *c, const check_library *library) {
+  const check_operand *operand = &c->operands[library->operand];
+  char *real;
+  const char *rest = library->path + strlen(operand->shown);
+  while (*rest == '/')
+    ++rest;
+  const char *base = operand->real ? operand->real : operand->shown;
+  bool is_root = strcmp(base, "/") == 0;
+  return asprintf(&real, "%s%s%s", is_root ? "" : base, *rest ? "/" : "", rest) < 0 ? NULL : real;
+}
+
+static void sort_places(check *c, places *out_places) {
+  *out_places = (places){.c = c, .places = calloc(c->library_count + 1, sizeof(place))};
+  for (size_t i = 0; out_places->places && i < c->library_count; ++i) {
+    char *real = c->libraries[i].package ? NULL : real_path(c, &c->libraries[i]);
+    if (real)
+      out_places->places[out_places->count++] = (place){real, &c->libraries[i]};
+  }
+  if (out_places->count)
+    qsort(out_places->places, out_places->count, sizeof(place), compare_places);
+}
+
+static void free_places(places *known) {
+  for (size_t i = 0; i < known->count; ++i)
+    free(known->places[i].real);
+  free(known->places);
+}
+
+/* Several libraries may be members of one file. */
+static void claim(const places *known, const char *path, const char *package) {
+  size_t low = 0, high = known->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(known->places[middle].real, path) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < known->count && strcmp(known->places[low].real, path) == 0; ++low) {
+    check_library *library = known->places[low].library;
+    if (!library->package)
+      library->package = check_keep(known->c, package, strlen(package));
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Python                                                                                       */
+
+/* The path at the start of a line of RECORD, which is CSV: quoted where it has a comma or a quote.
+ * Cuts the line. */
+static char *record_path(char *line) {
+  if (*line != '"') {
+    line[strcspn(line, ",\r\n")] = '\0';
+    return line;
+  }
+  char *to = line;
+  for (const char *from = line + 1; *from && (*from != '"' || from[1] == '"'); ++from) {
+    *to++ = *from;
+    from += *from == '"';
+  }
+  *to = '\0';
+  return line;
+}
+
+/* `folder` and a path that may begin with "../"; both without other dots. */
+static bool resolve(const char *folder, const char *path, char out[PATH_MAX]) {
+  size_t length = strlen(folder);
+  while (strncmp(path, "../", 3) == 0) {
+    path += 3;
+    while (length && folder[length - 1] != '/')
+      --length;
+    length -= length != 0;
+  }
+  int made = snprintf(out, PATH_MAX, "%.*s/%s", (int)length, folder, path);
+  return made > 0 && made < PATH_MAX;
+}
+
+static void read_record(const places *known, const char *shown) {
+  char folder[PATH_MAX], path[PATH_MAX], package[NAME_MAX + 1];
+  if (!realpath(shown, folder) || snprintf(path, sizeof path, "%s/RECORD", folder) >= PATH_MAX)
+    return;
+  char *name = strrchr(folder, '/');
+  snprintf(package, sizeof package, "%.*s", (int)(strlen(name + 1) - strlen(".dist-info")),
+           name + 1);
+  *name = '\0';
+  char *dash = strchr(package, '-');
+  if (dash)
+    *dash = ' ';
+  FILE *record = fopen(path, "re");
+  char *line = NULL;
+  size_t capacity = 0;
+  while (record && getline(&line, &capacity, record) > 0) {
+    if (resolve(folder, record_path(line), path))
+      claim(known, path, package);
+  }
+  free(line);
+  if (record)
+    fclose(record);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Debian                                                                                       */
+
+/* Since /lib is /usr/lib, a list may have a file under either. */
+static void claim_line(const places *known, const char *root, const char *line,
+                       const char *package) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s%s", root, line) < PATH_MAX)
+    claim(known, path, package);
+  if (kdl_starts_with(line, "/lib") &&
+      snprintf(path, sizeof path, "%s/usr%s", root, line) < PATH_MAX)
+    claim(known, path, package);
+}
+
+static void read_list(const places *known, const char *root, const char *folder, const char *name) {
+  char path[PATH_MAX], package[NAME_MAX + 1];
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX)
+    return;
+  snprintf(package, sizeof package, "%.*s", (int)strcspn(name, ":"), name);
+  size_t length = strlen(package);
+  if (length > 5 && strcmp(package + length - 5, ".list") == 0)
+    package[length - 5] = '\0';
+  FILE *list = fopen(path, "re");
+  char *line = NULL;
+  size_t capacity = 0;
+  while (list && getline(&line, &capacity, list) > 0) {
+    line[strcspn(line, "\n")] = '\0';
+    claim_line(known, root, line, package);
+  }
+  free(line);
+  if (list)
+    fclose(list);
+}
+
+/* `root` is "" or a folder that has a system in it. */
+static void read_lists(const places *known, const char *root) {
+  char folder[PATH_MAX];
+  if (snprintf(folder, sizeof folder, "%s/var/lib/dpkg/info", root) >= PATH_MAX)
+    return;
+  DIR *lists = opendir(folder);
+  const struct dirent *entry;
+  while (lists && (entry = readdir(lists))) {
+    size_t length = strlen(entry->d_name);
+    if (length > 5 && strcmp(entry->d_name + length - 5, ".list") == 0)
+      read_list(known, root, folder, entry->d_name);
+  }
+  if (lists)
+    closedir(lists);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static bool all_are_claimed(const places *known) {
+  for (size_t i = 0; i < known->count; ++i) {
+    if (!known->places[i].library->package)
+      return false;
+  }
+  return true;
+}
+
+void check_find_packages(check *c) {
+  places known;
+  sort_places(c, &known);
+  for (size_t i = 0; i < c->record_count && known.count; ++i)
+    read_record(&known, c->records[i]);
+  for (size_t i = 0; i < c->operand_count && !all_are_claimed(&known); ++i) {
+    if (c->operands[i].real && strcmp(c->operands[i].real, "/") != 0)
+      read_lists(&known, c->operands[i].real);
+  }
+  if (!all_are_claimed(&known))
+    read_lists(&known, "");
+  free_places(&known);
+}

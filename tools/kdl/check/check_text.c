@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* For people: for each device what runs, what does not and why, and what could not be read. */
+#include "base/cxx_name.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool check_fails(const check *c, const check_library *library, size_t device) {
+  if (library->verdicts[device].outcome != CHECK_OTHER)
+    return library->verdicts[device].outcome > CHECK_JIT;
+  return !library->has_sibling && !check_is_for(c, library);
+}
+
+bool check_is_for(const check *c, const check_library *library) {
+  for (size_t i = 0; i < c->devices.count; ++i) {
+    if (library->verdicts[i].outcome != CHECK_OTHER)
+      return true;
+  }
+  return false;
+}
+
+const char *check_outcome_name(check_outcome outcome) {
+  static const char *const names[] = {"native", "jit", "partly", "none", "other"};
+  return names[outcome];
+}
+
+const char *check_shown(check *c, const check_library *library) {
+  if (!library->member)
+    return library->path;
+  size_t path = strlen(library->path), member = strlen(library->member);
+  char *shown = check_room(c, path + member + 2);
+  if (!shown)
+    return library->path;
+  memcpy(shown, library->path, path);
+  shown[path] = '!';
+  memcpy(shown + path + 1, library->member, member + 1);
+  return shown;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* One device                                                                                   */
+
+typedef struct {
+  size_t libraries, whole, failing, other;
+  size_t kernels, native, jit;
+} sums;
+
+static sums sum_up(const check *c, size_t device) {
+  sums all = {0};
+  for (size_t i = 0; i < c->library_count; ++i) {
+    const check_verdict *verdict = &c->libraries[i].verdicts[device];
+    bool fails = check_fails(c, &c->libraries[i], device);
+    if (verdict->outcome == CHECK_OTHER && !fails) {
+      ++all.other;
+      continue;
+    }
+    ++all.libraries;
+    all.whole += verdict->outcome <= CHECK_JIT;
+    all.failing += fails;
+    all.kernels += verdict->coverage.kernels;
+    all.native += verdict->coverage.kernels_native;
+    all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
+  }
+  return all;
+}
+
+static void add_number(cli_table *table, size_t number) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%zu", number);
+  cli_table_add(table, kdl_text_of(digits));
+}
+
+/* "_Z1kv (k), _Z1lv (l) and 3 more" */
+static void add_names(cli_table *table, const check_gap *gap) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = gap->name_count ? open_memstream(&text, &size) : NULL;
+  for (size_t i = 0; stream && i < gap->name_count; ++i) {
+    char plain[128];
+    kdl_string name = gap->names[i];
+    fprintf(stream, "%s%.*s%s", i ? ", " : "", name.length < 160 ? (int)name.length : 160,
+            name.data, name.length < 160 ? "" : "...");
+    if (kdl_cxx_name(name, plain, sizeof plain))
+      fprintf(stream, " (%s)", plain);
+  }
+  if (stream && gap->kernels > gap->name_count)
+    fprintf(stream, " and %zu more", gap->kernels - gap->name_count);
+  if (stream && fclose(stream) == 0)
+    cli_table_add_line(table, "missing", (kdl_string){text, size});
+  free(text);
+}
+
+static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other) {
+  const char *label = "";
+  pthread_mutex_lock(&c->lock);
+  if (gap->kernels)
+    label = kdl_arena_format(&c->arena, "%zu kernel%s: %s:", gap->kernels,
+                             gap->kernels == 1 ? "" : "s", gap->code);
+  else
+    label = kdl_arena_format(&c->arena, "%zu module%s: %s:", gap->modules,
+                             gap->modules == 1 ? "" : "s", gap->code);
+  pthread_mutex_unlock(&c->lock);
+  cli_table_add_line(table, label, kdl_text_of(gap->words));
+  if (!is_other)
+    add_names(table, gap);
+  if (gap->fix[0])
+    cli_table_add_line(table, "fix", kdl_text_of(gap->fix));
+}
+
+static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {
+  const check_verdict *verdict = &library->verdicts[device];
+  const kdl_coverage *coverage = &verdict->coverage;
+  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE ? "*"
+                                   : verdict->outcome == CHECK_JIT  ? "+"
+                                                                    : "."));
+  cli_table_add(table, kdl_text_of(library->package ? library->package : ""));
+  cli_table_add(table, kdl_text_of(check_shown(c, library)));
+  cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
+  add_number(table, coverage->kernels_native);
+  add_number(table, coverage->kernels_run - coverage->kernels_native);
+  add_number(table, coverage->kernels - coverage->kernels_run);
+  for (size_t i = 0; i < verdict->gap_count; ++i)
+    add_gap(c, table, &verdict->gaps[i], verdict->outcome == CHECK_OTHER);
+}
+
+static kdl_status print_device(check *c, size_t device) {
+  static const cli_column columns[] = {
+      {.title = "", .right = true, .tint = "1;32"},
+      {.title = "PACKAGE", .shrinks = 2},
+      {.title = "LIBRARY", .shrinks = 1, .tint = "36"},
+      {.title = "RUNS"},
+      {.title = "NATIVE", .right = true},
+      {.title = "JIT", .right = true},
+      {.title = "NOT", .right = true},
+  };
+  kdl_device_info about = {.size = sizeof about};
+  kdl_status status = kdl_device_get(c->devices.items[device].device, &about);
+  if (status != KDL_OK)
+    return status;
+  sums all = sum_up(c, device);
+  printf("device  ");
+  cli_text_print(kdl_text_of(about.label), "  ");
+  cli_text_print(kdl_text_of(about.name), "\n");
+  printf("runs    %zu of %zu libraries whole, %zu of %zu kernels (%zu native, %zu jit)", all.whole,
+         all.libraries, all.native + all.jit, all.kernels, all.native, all.jit);
+  if (all.other)
+    printf("; %zu more %s for other devices", all.other, all.other == 1 ? "is" : "are");
+  puts("");
+  if (!all.libraries)
+    return KDL_OK;
+  putchar('\n');
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  for (size_t i = 0; i < c->library_count; ++i) {
+    const check_library *library = &c->libraries[i];
+    if (library->verdicts[device].outcome != CHECK_OTHER || check_fails(c, library, device))
+      add_library(c, table, library, device);
+  }
+  return cli_table_finish(table);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+kdl_status check_print_text(check *c) {
+  kdl_status status = KDL_OK;
+  printf("%zu file%s, %zu with device code", c->files, c->files == 1 ? "" : "s", c->library_count);
+  if (c->trouble_count)
+    printf(", %zu not readable", c->trouble_count);
+  puts("");
+  for (size_t i = 0; i < c->devices.count && status == KDL_OK && c->library_count; ++i) {
+    putchar('\n');
+    status = print_device(c, i);
+  }
+  if (status == KDL_OK && c->trouble_count)
+    puts("\nnot readable:");
+  for (size_t i = 0; i < c->trouble_count && status == KDL_OK; ++i) {
+    const check_trouble *trouble = &c->troubles[i];
+    printf("  ");
+    if (!kdl_starts_with(trouble->message, trouble->path))
+      cli_text_print(kdl_text_of(trouble->path), ": ");
+    cli_text_print(kdl_text_of(trouble->message), "\n");
+  }
+  return status == KDL_OK ? cli_output_flush() : status;
+}

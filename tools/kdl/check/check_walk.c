@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Folders and what is in them. Links are not followed but where the user names one: what they lead
+ * to is found where it lies, or is outside. A file with several names is read once, and nothing is
+ * opened but folders and regular files. */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files on their way to the threads that read them                                             */
+
+enum { queue_size = 64 };
+
+typedef struct {
+  char *path;
+  size_t operand;
+  bool is_operand;
+} queued;
+
+typedef struct {
+  check *c;
+  pthread_mutex_t lock;
+  pthread_cond_t has_room, has_files;
+  queued files[queue_size];
+  size_t first, count;
+  bool is_over;
+} queue;
+
+static void put(queue *q, queued file) {
+  pthread_mutex_lock(&q->lock);
+  while (q->count == queue_size)
+    pthread_cond_wait(&q->has_room, &q->lock);
+  q->files[(q->first + q->count++) % queue_size] = file;
+  pthread_cond_signal(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
+}
+
+static bool take(queue *q, queued *out_file) {
+  pthread_mutex_lock(&q->lock);
+  while (!q->count && !q->is_over)
+    pthread_cond_wait(&q->has_files, &q->lock);
+  bool found = q->count != 0;
+  if (found) {
+    *out_file = q->files[q->first];
+    q->first = (q->first + 1) % queue_size;
+    --q->count;
+    pthread_cond_signal(&q->has_room);
+  }
+  pthread_mutex_unlock(&q->lock);
+  return found;
+}
+
+static void finish(queue *q) {
+  pthread_mutex_lock(&q->lock);
+  q->is_over = true;
+  pthread_cond_broadcast(&q->has_files);
+  pthread_mutex_unlock(&q->lock);
+}
+
+static void *work(void *user) {
+  queue *q = user;
+  queued file;
+  while (take(q, &file)) {
+    check_read_file(q->c, &(check_file){file.path, file.operand, file.is_operand});
+    free(file.path);
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was seen already                                                                        */
+
+typedef struct {
+  dev_t device;
+  ino_t number;
+} inode;
+
+typedef struct {
+  inode *slots; /* of a hash table; number 0 is none */
+  size_t count, capacity;
+} inodes;
+
+static size_t slot_of(const inodes *set, inode item) {
+  size_t at = (size_t)((uint64_t)(item.number ^ item.device << 20) * 0x9e3779b97f4a7c15 >> 20);
+  at &= set->capacity - 1;
+  while (set->slots[at].number &&
+         (set->slots[at].number != item.number || set->slots[at].device != item.device))
+    at = (at + 1) & (set->capacity - 1);
+  return at;
+}
+
+static bool grow(inodes *set) {
+  inodes larger = {.capacity = set->capacity ? set->capacity * 2 : 256, .count = set->count};
+  larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+  if (!larger.slots)
+    return false;
+  for (size_t i = 0; i < set->capacity; ++i) {
+    if (set->slots[i].number)
+      larger.slots[slot_of(&larger, set->slots[i])] = set->slots[i];
+  }
+  free(set->slots);
+  *set = larger;
+  return true;
+}
+
+/* True the first time. Without memory everything is new, and may be read twice. */
+static bool is_new(inodes *set, const struct stat *info) {
+  inode item = {info->st_dev, info->st_ino};
+  if (((set->count + 1) * 2 > set->capacity && !grow(set)) || !item.number)
+    return true;
+  size_t at = slot_of(set, item);
+  if (set->slots[at].number)
+    return false;
+  set->slots[at] = item;
+  ++set->count;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Folders                                                                                      */
+
+typedef struct {
+  char *path;
+  dev_t device; /* of the folder it is in */
+} folder;
+
+typedef struct {
+  check *c;
+  queue *q;
+  inodes seen;
+  folder *folders; /* still to be looked into */
+  size_t folder_count, folder_capacity;
+  size_t operand;
+} walker;
+
+static void fail_at(check *c, const char *path) {
+  check_add_trouble(c, path, strerror(errno));
+}
+
+/* File systems that hold no files but a view of the kernel. */
+static bool is_kernels_own(const char *path) {
+  static const long types[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEVPTS_SUPER_MAGIC,
+                               CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+                               TRACEFS_MAGIC,      SECURITYFS_MAGIC,    BPF_FS_MAGIC,
+                               EFIVARFS_MAGIC,     PSTOREFS_MAGIC};
+  struct statfs about;
+  if (statfs(path, &about) != 0)
+    return false;
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+    if ((long)about.f_type == types[i])
+      return true;
+  }
+  return false;
+}
+
+static void push_folder(walker *w, char *path, dev_t device) {
+  folder *folders =
+      path ? kdl_array_grow(w->folders, w->folder_count, &w->folder_capacity, 64, sizeof *folders)
+           : NULL;
+  if (!folders) {
+    free(path);
+    check_short(w->c);
+    return;
+  }
+  w->folders = folders;
+  w->folders[w->folder_count++] = (folder){path, device};
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static char *join(const char *path, const char *name) {
+  char *joined;
+  const char *slash = ends_with(path, "/") ? "" : "/";
+  return asprintf(&joined, "%s%s%s", path, slash, name) < 0 ? NULL : joined;
+}
+
+static void visit_entry(walker *w, int at, const folder *in, dev_t device, const char *name) {
+  struct stat info;
+  char *path = join(in->path, name);
+  if (path && fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    fail_at(w->c, path);
+  } else if (path && S_ISDIR(info.st_mode)) {
+    if (ends_with(name, ".dist-info"))
+      check_add_record(w->c, path);
+    push_folder(w, path, device);
+    return;
+  } else if (path && S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
+    put(w->q, (queued){path, w->operand, false});
+    return;
+  }
+  if (!path)
+    check_short(w->c);
+  free(path);
+}
+
+static void visit_folder(walker *w, const folder *in) {
+  struct stat info;
+  DIR *open_folder = opendir(in->path);
+  if (!open_folder || fstat(dirfd(open_folder), &info) != 0) {
+    fail_at(w->c, in->path);
+  } else if (is_new(&w->seen, &info) && (info.st_dev == in->device || !is_kernels_own(in->path))) {
+    const struct dirent *entry;
+    while ((errno = 0, entry = readdir(open_folder))) {
+      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        visit_entry(w, dirfd(open_folder), in, info.st_dev, entry->d_name);
+    }
+    if (errno)
+      fail_at(w->c, in->path);
+  }
+  if (open_folder)
+    closedir(open_folder);
+}
+
+static void visit_operand(walker *w, const char *path, bool *out_failed) {
+  struct stat info;
+  if (stat(path, &info) != 0) {
+    fail_at(w->c, path);
+    *out_failed = true;
+  } else if (S_ISDIR(info.st_mode)) {
+    push_folder(w, strdup(path), 0);
+  } else if (!S_ISREG(info.st_mode)) {
+    check_add_trouble(w->c, path, "found a device, pipe or socket, expected a file or a folder");
+    *out_failed = true;
+  } else if (is_new(&w->seen, &info)) {
+    char *copy = strdup(path);
+    if (copy)
+      put(w->q, (queued){copy, w->operand, true});
+    else
+      check_short(w->c);
+  }
+  while (w->folder_count) {
+    folder next = w->folders[--w->folder_count];
+    visit_folder(w, &next);
+    free(next.path);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static size_t worker_count(void) {
+  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  if (cpus < 1)
+    return 1;
+  return cpus > CHECK_WORKERS ? CHECK_WORKERS : (size_t)cpus;
+}
+
+kdl_status check_walk(check *c, bool *out_failed) {
+  queue q = {.c = c,
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .has_room = PTHREAD_COND_INITIALIZER,
+             .has_files = PTHREAD_COND_INITIALIZER};
+  walker w = {.c = c, .q = &q};
+  pthread_t workers[CHECK_WORKERS];
+  size_t started = 0;
+  *out_failed = false;
+  for (size_t wanted = worker_count(); started < wanted; ++started) {
+    if (pthread_create(&workers[started], NULL, work, &q) != 0)
+      break;
+  }
+  if (!started)
+    return kdl_fail(KDL_IO, "cannot start a thread");
+  for (; w.operand < c->operand_count; ++w.operand)
+    visit_operand(&w, c->operands[w.operand].shown, out_failed);
+  finish(&q);
+  for (size_t i = 0; i < started; ++i)
+    pthread_join(workers[i], NULL);
+  free(w.seen.slots);
+  free(w.folders);
+  return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
+}

@@ -123,7 +123,7 @@ void ld_flow_find_places(ld_flow *flow);
 bool ld_flow_can_hoist(const ld_flow *flow, LLVMValueRef value);
 
 /* loops.c */
-void ld_flow_write_loops(ld_flow *flow);
+kdl_status ld_flow_write_loops(ld_flow *flow);
 
 /* prepare.c */
 typedef struct ld_group_memory {

@@ -28,7 +28,9 @@ static kdl_status make_group(ld_flow *flow) {
   ld_flow_find_varying(flow);
   ld_flow_find_regions(flow);
   ld_flow_find_places(flow);
-  ld_flow_write_loops(flow);
+  status = ld_flow_write_loops(flow);
+  if (status != KDL_OK)
+    return status;
   ld_groups_relax(flow);
   ld_groups_restore(flow, memory, count);
   return KDL_OK;

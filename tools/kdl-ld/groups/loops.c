@@ -8,6 +8,8 @@
  */
 #include "groups/loops.h"
 
+#include "base/error.h"
+
 #include <kdl/host_abi.h>
 
 #include <llvm-c/DebugInfo.h>
@@ -182,8 +184,21 @@ static void make_blocks(ld_loops *loops, uint32_t number) {
   LLVMBuildBr(loops->builder, loop->after);
 }
 
-/* The stack has room for the variables of so many work-items, where the launch says how many. What
- * the kernel says itself is checked by the compiler (-Wframe-larger-than). */
+/* The same where the kernel says how many work-items there are. */
+static kdl_status check_block(const ld_loops *loops) {
+  const ld_flow *flow = loops->flow;
+  const uint32_t *block = flow->kernel->block;
+  uint64_t each = ld_loops_bytes_per_item(loops), count = (uint64_t)block[0] * block[1] * block[2];
+  if (!each || count <= most_on_stack / each)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_FILE,
+                  "%s: kernel %s: its %" PRIu64 " work-items keep %" PRIu64
+                  " bytes each across barriers; expected at most %d bytes for a group",
+                  ld_flow_line(flow, LLVMGetBasicBlockTerminator(flow->blocks[0].ref)),
+                  flow->kernel->name, count, each, (int)most_on_stack);
+}
+
+/* The stack has room for the variables of so many work-items, where the launch says how many. */
 static void check_count(ld_loops *loops) {
   uint64_t each = ld_loops_bytes_per_item(loops);
   if (each == 0 || LLVMIsConstant(loops->count))
@@ -221,7 +236,7 @@ static LLVMValueRef make_access_group(LLVMContextRef context) {
   return node;
 }
 
-void ld_flow_write_loops(ld_flow *flow) {
+kdl_status ld_flow_write_loops(ld_flow *flow) {
   LLVMContextRef context = flow->context->llvm;
   ld_loops loops = {.flow = flow,
                     .context = context,
@@ -232,6 +247,11 @@ void ld_flow_write_loops(ld_flow *flow) {
                     .i64 = LLVMInt64TypeInContext(context),
                     .loops = ld_flow_take(flow->arena, flow->region_count, sizeof(ld_loop)),
                     .access_group = make_access_group(context)};
+  kdl_status status = check_block(&loops);
+  if (status != KDL_OK) {
+    LLVMDisposeBuilder(loops.builder);
+    return status;
+  }
   begin(&loops);
   check_count(&loops);
   ld_loops_allocate(&loops);
@@ -259,4 +279,5 @@ void ld_flow_write_loops(ld_flow *flow) {
     }
   }
   LLVMDisposeBuilder(loops.builder);
+  return KDL_OK;
 }

@@ -16,7 +16,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { side = 1024, count = side * side * 4, matmul_side = 512, bins = 256 };
+enum {
+  side = 1024,
+  area = side * side,
+  count = area * 4,
+  matmul_side = 512,
+  matmul_area = matmul_side * matmul_side,
+  bins = 256,
+};
 
 static void must(kdl_status status, const char *what) {
   if (status == KDL_OK)
@@ -30,6 +37,11 @@ static double now(clockid_t clock) {
   clock_gettime(clock, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+typedef union {
+  float f;
+  uint32_t u;
+} word;
 
 typedef struct {
   kdl_library *library;
@@ -79,7 +91,7 @@ static bool scan_is_right(const bench *b) {
 }
 
 static bool matmul_is_right(const bench *b) {
-  for (size_t k = 0; k < matmul_side * matmul_side; k += 97) {
+  for (size_t k = 0; k < matmul_area; k += 97) {
     double sum = 0;
     for (size_t i = 0; i < matmul_side; ++i)
       sum +=
@@ -91,7 +103,7 @@ static bool matmul_is_right(const bench *b) {
 }
 
 static bool transpose_is_right(const bench *b) {
-  for (size_t i = 0; i < (size_t)side * side; ++i) {
+  for (size_t i = 0; i < area; ++i) {
     if (b->z[i] != b->x[i % side * side + i / side])
       return false;
   }
@@ -127,7 +139,7 @@ static bool sort_is_right(const bench *b) {
 }
 
 static bool stencil_is_right(const bench *b) {
-  for (size_t i = 0; i < (size_t)side * side; ++i) {
+  for (size_t i = 0; i < area; ++i) {
     size_t column = i % side, row = i / side;
     double sum = b->x[i];
     sum += column ? b->x[i - 1] : 0;
@@ -147,12 +159,12 @@ static const subject subjects[] = {
      {matmul_side / 16, matmul_side / 16, 1},
      matmul_side,
      true,
-     matmul_side * matmul_side,
+     matmul_area,
      matmul_is_right},
-    {"transpose", {side / 16, side / 16, 1}, side, false, side * side, transpose_is_right},
+    {"transpose", {side / 16, side / 16, 1}, side, false, area, transpose_is_right},
     {"histogram", {count / 4096, 1, 1}, count, false, bins, histogram_is_right},
     {"sort", {count / 512, 1, 1}, 0, false, count, sort_is_right},
-    {"stencil", {side / 16, side / 16, 1}, side, false, side * side, stencil_is_right},
+    {"stencil", {side / 16, side / 16, 1}, side, false, area, stencil_is_right},
 };
 
 /* ------------------------------------------------------------------------------------------ */
@@ -199,16 +211,15 @@ int main(int argc, char **argv) {
     fputs("usage: bench_barriers FILE host|opencl [SECONDS]\n", stderr);
     return 2;
   }
-  bench b = {.seconds = argc > 3 ? atof(argv[3]) : 1.0};
+  bench b = {.seconds = argc > 3 ? strtod(argv[3], NULL) : 1.0};
   must(kdl_open(argv[1], NULL, &b.library), argv[1]);
   must(kdl_device_find(argv[2], &b.device), argv[2]);
   must(kdl_queue_create(b.device, NULL, &b.queue), argv[2]);
-  b.x = malloc(count * sizeof *b.x);
-  b.z = malloc(count * sizeof *b.z);
-  if (!b.x || !b.z)
-    return 1;
-  b.u = (uint32_t *)(void *)b.x;
-  b.made = (uint32_t *)(void *)b.z;
+  static word held[2][count];
+  b.x = &held[0]->f;
+  b.z = &held[1]->f;
+  b.u = &held[0]->u;
+  b.made = &held[1]->u;
   uint32_t seed = 1;
   for (size_t i = 0; i < count; ++i) {
     seed = seed * 1664525u + 1013904223u;
@@ -220,7 +231,5 @@ int main(int argc, char **argv) {
   must(kdl_sync(b.queue), "memory");
   for (size_t i = 0; i < sizeof subjects / sizeof *subjects; ++i)
     measure(&b, &subjects[i]);
-  free(b.x);
-  free(b.z);
   return 0;
 }

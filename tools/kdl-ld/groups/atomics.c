@@ -58,14 +58,14 @@ static void replace_operation(LLVMBuilderRef builder, LLVMValueRef atomic) {
   LLVMValueRef pointer = LLVMGetOperand(atomic, 0), with = LLVMGetOperand(atomic, 1);
   unsigned align = LLVMGetAlignment(atomic);
   LLVMPositionBuilderBefore(builder, atomic);
-  LLVMValueRef old = load(builder, LLVMTypeOf(with), pointer, align);
-  LLVMValueRef made = compute(builder, LLVMGetAtomicRMWBinOp(atomic), old, with);
+  LLVMValueRef found = load(builder, LLVMTypeOf(with), pointer, align);
+  LLVMValueRef made = compute(builder, LLVMGetAtomicRMWBinOp(atomic), found, with);
   if (!made) {
-    LLVMInstructionEraseFromParent(old);
+    LLVMInstructionEraseFromParent(found);
     return;
   }
   LLVMSetAlignment(LLVMBuildStore(builder, made, pointer), align);
-  LLVMReplaceAllUsesWith(atomic, old);
+  LLVMReplaceAllUsesWith(atomic, found);
   LLVMInstructionEraseFromParent(atomic);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/command.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -18,10 +19,13 @@
 /* NAME=X,Y,Z; the name is copied. */
 static kdl_status read_kernel(const char *text, ld_groups_kernel *out_kernel) {
   const char *equals = strrchr(text, '=');
-  char rest;
-  uint32_t *block = out_kernel->block;
-  if (!equals || equals == text ||
-      sscanf(equals + 1, "%u,%u,%u%c", &block[0], &block[1], &block[2], &rest) != 3)
+  kdl_string sizes = kdl_text_of(equals ? equals + 1 : "");
+  size_t at = 0;
+  bool is_right = equals && equals > text;
+  for (int d = 0; d < 3 && is_right; ++d, ++at)
+    is_right = kdl_text_number(sizes, &at, &out_kernel->block[d]) &&
+               (d < 2 ? at < sizes.length && sizes.data[at] == ',' : at == sizes.length);
+  if (!is_right)
     return kdl_fail(KDL_BAD_CALL, "--kernel: found '%s', expected NAME=X,Y,Z", text);
   out_kernel->name = strndup(text, (size_t)(equals - text));
   return out_kernel->name ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory for '%s'", text);

@@ -67,7 +67,7 @@ static LLVMValueRef own_memory(ld_loops *loops, ld_loop *loop, uint32_t number) 
 static void rewrite_access(ld_loops *loops, LLVMValueRef instruction, const ld_variable *variable,
                            LLVMValueRef pointer) {
   LLVMTypeRef type = stored_type(loops, variable->type);
-  unsigned align = (unsigned)LLVMABIAlignmentOfType(loops->layout, type);
+  unsigned align = LLVMABIAlignmentOfType(loops->layout, type);
   bool is_load = LLVMIsALoadInst(instruction);
   LLVMSetOperand(instruction, is_load ? 0 : 1, pointer);
   LLVMSetAlignment(instruction, align);

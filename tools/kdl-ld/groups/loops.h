@@ -61,7 +61,7 @@ LLVMBasicBlockRef ld_loops_way_into(const ld_loops *loops, LLVMBasicBlockRef blo
 void ld_loops_stop(ld_loops *loops, const char *message);
 
 /* What comes behind a region, and how control gets there. */
-void ld_loops_end(ld_loops *loops, uint32_t region);
+void ld_loops_end(ld_loops *loops, uint32_t number);
 
 /* Memory for the variables of work-items, where the builder is; and how much each needs. */
 void ld_loops_allocate(ld_loops *loops);
@@ -73,12 +73,12 @@ void ld_loops_remake(ld_loops *loops);
 
 /* What the region does once for the group goes before its loop, and what it does with variables of
  * work-items goes to their memory. */
-void ld_loops_place(ld_loops *loops, uint32_t region);
+void ld_loops_place(ld_loops *loops, uint32_t number);
 
 /* Marks the accesses of a region. */
-void ld_loops_mark(ld_loops *loops, uint32_t region);
+void ld_loops_mark(ld_loops *loops, uint32_t number);
 
 /* order.c: whether they and the region's loop may be marked, once all loops are written. */
-bool ld_loops_may_mark(const ld_loops *loops, uint32_t region);
+bool ld_loops_may_mark(const ld_loops *loops, uint32_t number);
 
 #endif

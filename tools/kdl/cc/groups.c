@@ -8,14 +8,14 @@
 
 /* FILE:LINE:COLUMN: at the beginning of what kdl-ld says. */
 static cc_place read_place(kdl_string *said) {
-  char file[PATH_MAX];
   cc_place place = {.line = 0};
-  int used = 0;
-  if (sscanf(said->data, "%4095[^:]:%u:%u: %n", file, &place.line, &place.column, &used) != 3 ||
-      used == 0)
+  size_t file = kdl_text_find(*said, 0, ":"), at = file + 1;
+  bool has_line = kdl_text_number(*said, &at, &place.line) && at < said->length;
+  ++at; /* behind the ':' */
+  if (!has_line || !kdl_text_number(*said, &at, &place.column) || at + 2 > said->length)
     return (cc_place){.line = 0};
-  place.file = (kdl_string){said->data, strlen(file)};
-  *said = kdl_text_from(*said, (size_t)used);
+  place.file = (kdl_string){said->data, file};
+  *said = kdl_text_from(*said, at + 2);
   return place;
 }
 

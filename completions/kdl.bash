@@ -151,7 +151,7 @@ _kdl() {
     verify) options='--verbose --json' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all' ;;
-    explain) options='--device= --all --policy= --variant-tag= --matrix --json' ;;
+    explain) options='--device= --all --policy= --variant-tag= --matrix --long --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
     check) options='--device= --kernels --json' ;;
     run)

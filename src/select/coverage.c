@@ -254,14 +254,16 @@ static uint64_t image_reasons(const kdl_inventory *inventory, size_t index,
 }
 
 static void tally_image(const kdl_inventory *inventory, size_t index,
-                        const kdl_select_device *device, tally *counts, kdl_coverage *coverage) {
+                        const kdl_select_device *device, tally *counts, kdl_coverage *coverage,
+                        uint64_t *all_reasons) {
   const inventory_image *image = &inventory->images[index];
   uint64_t reasons = image_reasons(inventory, index, device);
   uint8_t mark = reasons ? is_there : is_there | it_runs;
   if (!reasons && is_machine_code(kdl_catalog_rule(inventory->catalog, index)))
     mark |= is_native;
   coverage->unreadable += image->unreadable;
-  coverage->is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
+  *all_reasons |= reasons;
+  coverage->is_foreign &= (reasons & (KDL_REASON(WRONG_VENDOR) | KDL_REASON(UNKNOWN_ARCH))) != 0;
   counts->modules[kdl_catalog_image(inventory->catalog, index)->module] |=
       image->unreadable ? mark | is_blind : mark;
   for (size_t k = image->first; k < image->first + image->count; ++k) {
@@ -277,20 +279,21 @@ static kdl_status tally_make(const kdl_inventory *inventory, const kdl_select_de
   tally counts = {calloc((size_t)inventory->module_count + 1, 1),
                   calloc(inventory->name_count + 1, 1)};
   kdl_coverage coverage = {.is_foreign = true};
+  uint64_t reasons = 0;
   if (!counts.modules || !counts.kernels) {
     tally_free(&counts);
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu kernels", inventory->name_count);
   }
   for (size_t i = 0; i < kdl_catalog_count(inventory->catalog); ++i) {
     if (inventory->images[i].counts)
-      tally_image(inventory, i, device, &counts, &coverage);
+      tally_image(inventory, i, device, &counts, &coverage, &reasons);
   }
   coverage.modules = count_marks(counts.modules, inventory->module_count, is_there);
   coverage.modules_run = count_marks(counts.modules, inventory->module_count, it_runs);
   coverage.kernels = count_marks(counts.kernels, inventory->name_count, is_there);
   coverage.kernels_run = count_marks(counts.kernels, inventory->name_count, it_runs);
   coverage.kernels_native = count_marks(counts.kernels, inventory->name_count, is_native);
-  coverage.is_foreign &= coverage.modules != 0;
+  coverage.is_foreign &= (reasons & KDL_REASON(WRONG_VENDOR)) != 0;
   *out_tally = counts;
   *out_coverage = coverage;
   return KDL_OK;

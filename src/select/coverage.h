@@ -33,7 +33,7 @@ typedef struct kdl_coverage {
   size_t unreadable;     /* images of those modules whose kernels cannot be read */
   kdl_string missing;    /* a kernel that does not run; `data` NULL where all do */
   bool is_complete;
-  bool is_foreign; /* every image is for devices of other vendors */
+  bool is_foreign; /* every image whose target is known is for other vendors' devices */
 } kdl_coverage;
 
 /* A module runs where one of its images does, a kernel where an image that holds it does. All is

@@ -268,8 +268,7 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "explain",
-        .usage =
-            "kdl explain FILE [KERNEL] [--device=DEVICE] [--policy=POLICY] [--matrix] [--json]",
+        .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--matrix] [--long] [--json]",
         .summary = "say which image a device would take, and why not the others",
         .details =
             "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with "
@@ -290,6 +289,7 @@ const cli_command cli_commands[] = {
                 {"variant-tag", 0, CLI_ONCE, "T", "images with this variant_tag go first"},
                 {"matrix", 0, CLI_FLAG, NULL,
                  "one table of images by devices, by default all with a name"},
+                {"long", 'l', CLI_FLAG, NULL, "every image, also where there are more than 32"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
                 {.name = NULL},
             },

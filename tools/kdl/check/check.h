@@ -132,6 +132,9 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
 /* Whether first bytes are those of something that may hold device code. */
 bool check_is_code(const void *head, size_t size);
 
+/* Whether the thread's last failure, of this status, says that there is none in it after all. */
+bool check_has_none(kdl_status status);
+
 /* Archives. `fd` is of the file. */
 void check_read_zip(check *c, const check_file *file, int fd, uint64_t size);
 void check_read_tar(check *c, const check_file *file, int fd, uint64_t size);

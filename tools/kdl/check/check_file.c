@@ -109,12 +109,12 @@ static bool is_tar(const check_file *file, const uint8_t *head, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-/* An object of Windows is searched like others, and most have no device code. */
-static bool is_harmless(kdl_status status, const uint8_t *head) {
-  return status == KDL_BAD_FILE && memcmp(head, "MZ", 2) == 0;
+/* Programs of Windows are searched like others, and most have no device code. */
+bool check_has_none(kdl_status status) {
+  return status == KDL_BAD_FILE && strstr(kdl_error_message(), "a COFF file without device code");
 }
 
-static void read_library(check *c, const check_file *file, const uint8_t *head) {
+static void read_library(check *c, const check_file *file) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
   kdl_status status = kdl_open(file->path, &opts, &lib);
@@ -122,7 +122,7 @@ static void read_library(check *c, const check_file *file, const uint8_t *head) 
     status = check_judge(c, lib, file, NULL, NULL);
     kdl_close(lib);
   }
-  if (status != KDL_OK && !is_harmless(status, head))
+  if (status != KDL_OK && !check_has_none(status))
     check_add_trouble(c, file->path, NULL);
 }
 
@@ -139,7 +139,7 @@ void check_read_part(check *c, const check_file *file, const char *member, const
     status = check_judge(c, lib, file, member, package);
     kdl_close(lib);
   }
-  if (status != KDL_OK)
+  if (status != KDL_OK && !check_has_none(status))
     check_add_trouble(c, name, NULL);
   free(name);
 }
@@ -168,7 +168,7 @@ void check_read_file(check *c, const check_file *file) {
   else if (is_tar(file, head, (size_t)got))
     check_read_tar(c, file, fd, (uint64_t)info.st_size);
   else if (check_is_code(head, (size_t)got))
-    read_library(c, file, head);
+    read_library(c, file);
   if (fd >= 0)
     close(fd);
 }

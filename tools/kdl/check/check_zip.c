@@ -312,7 +312,7 @@ static void read_packed(const zip *z, const entry *e, uint64_t offset) {
   }
   kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
   munmap(mapping, size);
-  if (status != KDL_OK)
+  if (status != KDL_OK && !check_has_none(status))
     tell(z, e->name, NULL);
 }
 

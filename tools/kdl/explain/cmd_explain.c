@@ -91,7 +91,7 @@ static int answer(const cli_args *args, cli_question *question) {
 
 int cli_run_explain(const cli_args *args) {
   cli_input input;
-  cli_question question = {.input = &input};
+  cli_question question = {.input = &input, .every_image = cli_args_has(args, "long")};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
   if (args->operand_count > 1)

@@ -21,6 +21,7 @@ typedef struct cli_question {
   const char *kernel;       /* NULL: whatever is there */
   kdl_inventory *inventory; /* of whatever is there; NULL where a kernel is asked for */
   size_t module_count;
+  bool every_image; /* is listed, however many there are */
   kdl_select_opts opts;
 } cli_question;
 
@@ -28,8 +29,11 @@ typedef struct cli_question {
 kdl_status cli_question_open(cli_question *question);
 void cli_question_close(cli_question *question);
 
-/* More images than are listed one by one. */
+/* More images than are listed one by one, unless every image is wanted. */
 enum { CLI_MANY_IMAGES = 32 };
+static inline bool cli_question_sums_up(const cli_question *question, size_t images) {
+  return images > CLI_MANY_IMAGES && !question->every_image;
+}
 
 typedef struct cli_ranking {
   const char *device;    /* spec of the route that takes the chosen image */

@@ -222,13 +222,45 @@ static kdl_status print_coverage(matrix *m, bool *out_fits) {
   return status;
 }
 
+/* A kernel: what each device takes for it, without a column for each image. */
+static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_fits) {
+  cli_ranking ranking;
+  const cli_device *device = &m->devices->items[row];
+  kdl_status status = cli_ranking_make(m->question, device->device, &ranking);
+  if (status == KDL_OK) {
+    const char *arch = arch_of(m, &ranking.about);
+    const char *outcome = outcome_of(m, &ranking);
+    cli_table_add(table, kdl_text_of(device->name));
+    cli_table_add(table, kdl_text_of(arch ? arch : ""));
+    cli_table_add(table, kdl_text_of(outcome ? outcome : ""));
+    *out_fits |= ranking.fits;
+  }
+  cli_ranking_free(&ranking);
+  return status;
+}
+
+static kdl_status print_choices(matrix *m, bool *out_fits) {
+  static const cli_column columns[] = {{.title = "DEVICE", .shrinks = 1},
+                                       {.title = "ARCH", .shrinks = 2, .tint = "36"},
+                                       {.title = "CHOSEN"}};
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  kdl_status status = KDL_OK;
+  for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
+    status = add_choice(m, table, row, out_fits);
+  if (status == KDL_OK)
+    status = cli_table_print(table);
+  cli_table_destroy(table);
+  return status;
+}
+
 kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
                               bool *out_fits) {
   matrix m = {.question = question,
               .devices = devices,
               .image_count = kdl_image_count(question->input->lib)};
-  if (question->inventory && m.image_count > CLI_MANY_IMAGES) {
-    kdl_status status = print_coverage(&m, out_fits);
+  if (cli_question_sums_up(question, m.image_count)) {
+    kdl_status status =
+        question->inventory ? print_coverage(&m, out_fits) : print_choices(&m, out_fits);
     free_matrix(&m);
     return status;
   }

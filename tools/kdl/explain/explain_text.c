@@ -109,11 +109,13 @@ static kdl_status print_ranking(const cli_question *question, cli_ranking *ranki
   if (!shown)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
   for (size_t i = 0; i < ranking->count; ++i) {
-    shown[i] = ranking->count <= CLI_MANY_IMAGES || !cli_verdict_lacks_kernel(&ranking->items[i]);
+    shown[i] = !cli_question_sums_up(question, ranking->count) ||
+               !cli_verdict_lacks_kernel(&ranking->items[i]);
     count += shown[i];
   }
-  kdl_status status = count > CLI_MANY_IMAGES ? cli_explain_groups(question, ranking, shown)
-                                              : print_images(question, ranking, shown);
+  kdl_status status = cli_question_sums_up(question, count)
+                          ? cli_explain_groups(question, ranking, shown)
+                          : print_images(question, ranking, shown);
   free(shown);
   char room[CLI_COUNT_ROOM];
   if (status == KDL_OK && count < ranking->count)

@@ -40,6 +40,23 @@ KDL_MATH_EACH_3(KDL_CL_3)
 KDL_MATH_EACH_INT(KDL_CL_INT)
 KDL_MATH_EACH_NATIVE(KDL_CL_NATIVE)
 
+/* The sign of gamma(x) is what C says: NVIDIA's lgamma_r gives 0 and 1, for 1 and -1. */
+#define KDL_CL_LGAMMA_R(real, suffix)                                                              \
+  static inline real kdl_cl_lgamma_r##suffix(real x, int *sign) {                                  \
+    real below = floor(x);                                                                         \
+    bool is_odd = below != 2 * floor(below / 2);                                                   \
+    *sign = (x == 0 ? signbit(x) : x < 0 && below != x && is_odd) ? -1 : 1;                        \
+    return lgamma(x);                                                                              \
+  }
+KDL_CL_LGAMMA_R(float, f)
+#define lgammaf_r kdl_cl_lgamma_rf
+#ifdef KDL_OPENCL_DOUBLE /* `kdl cc` says so where the source computes with it */
+KDL_CL_LGAMMA_R(double, )
+#define lgamma_r kdl_cl_lgamma_r
+#else
+#define lgamma_r(x, sign) (lgamma_r)((double)(x), sign)
+#endif
+
 #define acosf kdl_cl_acosf
 #define acos(x) (acos)((double)(x))
 #define acoshf kdl_cl_acoshf
@@ -174,8 +191,6 @@ KDL_MATH_EACH_NATIVE(KDL_CL_NATIVE)
 #define ilogb(x) (ilogb)((double)(x))
 #define frexpf(x, exponent) (frexp)((float)(x), exponent)
 #define frexp(x, exponent) (frexp)((double)(x), exponent)
-#define lgammaf_r(x, sign) (lgamma_r)((float)(x), sign)
-#define lgamma_r(x, sign) (lgamma_r)((double)(x), sign)
 #define modff(x, whole) (modf)((float)(x), whole)
 #define modf(x, whole) (modf)((double)(x), whole)
 #define fractf(x, whole) (fract)((float)(x), whole)

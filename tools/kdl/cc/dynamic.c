@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const char parameter[] = "__attribute__((address_space(3))) unsigned char *kdl_dynamic";
-static const char parameter_in_opencl[] = "__local unsigned char *kdl_dynamic";
+/* Drivers align it as what it points to: NVIDIA's puts bytes at an odd address. */
+static const char parameter_in_opencl[] = "__local ulong2 *kdl_dynamic";
 
 static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -80,8 +81,8 @@ kdl_status cc_find_code(cc_job *job) {
   if (!is_dynamic)
     return KDL_OK;
   const char *plain = cc_file_of(job, "dynamic.i"), *path = cc_file_of(job, "dynamic.c");
-  const char *const to_text[] = {"-E", job->has_half ? "-DKDL_OPENCL_HALF" : "-UKDL_OPENCL_HALF",
-                                 job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL, NULL};
+  const char *const to_text[] = {"-E", job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL,
+                                 NULL};
   kdl_string text = {"", 0};
   kdl_status status = cc_compile(job, job->source->path, to_text, plain);
   if (status == KDL_OK)

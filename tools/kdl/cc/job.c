@@ -136,6 +136,7 @@ static kdl_status read_signatures(cc_job *job) {
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
+  job->has_double = status == KDL_OK && cc_examine_type(ir, " double").line != 0;
   if (job->has_bf16 && job->target->family == CC_OPENCL)
     return cc_refuse_at(job, cc_examine_type(ir, " bfloat"),
                         "OpenCL C has no __bf16: keep numbers as kdl_bf16, and compute with floats "
@@ -405,8 +406,7 @@ static kdl_status make_opencl(cc_job *job) {
   const char *module = cc_file_of(job, "spv");
   const char *image = cc_file_of(job, "cl");
   kdl_string code = {"", 0};
-  const char *half = job->has_half ? "-DKDL_OPENCL_HALF" : "-UKDL_OPENCL_HALF";
-  kdl_status status = cc_compile(job, job->code, WITH("-c", half), module);
+  kdl_status status = cc_compile(job, job->code, WITH("-c"), module);
   if (status == KDL_OK)
     status = cc_read_file(job, module, &code);
   if (status == KDL_OK)
@@ -419,7 +419,7 @@ static kdl_status make_opencl(cc_job *job) {
     job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
   const char *marked = cc_file_of(job, "i");
   if (status == KDL_OK)
-    status = cc_compile(job, job->code, WITH("-E", "-cl-no-stdinc", half), marked);
+    status = cc_compile(job, job->code, WITH("-E", "-cl-no-stdinc"), marked);
   if (status == KDL_OK)
     status = cc_read_file(job, marked, &job->preprocessed);
   if (status == KDL_OK)

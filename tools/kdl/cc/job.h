@@ -58,11 +58,11 @@ typedef struct cc_job {
   cc_kernels kernels;
   const char *code;  /* what is compiled: the source, or what takes its place (dynamic.c) */
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
-  bool has_bf16, has_half;    /* __bf16, _Float16 are among its types */
-  bool calls_math;            /* of <kdl/math.h>, and needs its libraries */
-  bool calls_libm;            /* CPUs: what the machine that loads the image has */
-  const char *math_constants; /* AMD: bitcode that ocml needs, once it is made */
-  kdl_string preprocessed;    /* OpenCL C */
+  bool has_bf16, has_half, has_double; /* __bf16, _Float16, double are among its types */
+  bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
+  bool calls_libm;                     /* CPUs: what the machine that loads the image has */
+  const char *math_constants;          /* AMD: bitcode that ocml needs, once it is made */
+  kdl_string preprocessed;             /* OpenCL C */
   kdl_string image;
   kdl_image_kind kind;
   bool is_beyond_ptxas;  /* NVIDIA: which does not know the architecture; the image is PTX */

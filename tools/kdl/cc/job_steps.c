@@ -206,6 +206,10 @@ static void add_language(kdl_words *words, const cc_job *job) {
   if (job->target->family == CC_HOST)
     kdl_words_add(words, "-DKDL_CC"); /* group_variables.h */
   cc_math_define(words, job);
+  if (is_opencl && job->has_half) /* <kdl/kernel/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_HALF");
+  if (is_opencl && job->has_double) /* <kdl/math/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_DOUBLE");
   add_words(words, job);
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)

@@ -54,7 +54,10 @@ KDL_OF_GROUP struct kdl_item {
 } kdl_item;
 
 #ifdef KDL_CC
-#define KDL_LOCAL_DYNAMIC(type, name) type *name = (type *)kdl_item.dynamic
+static inline __attribute__((always_inline)) void *kdl_local_dynamic(void) {
+  return kdl_item.dynamic;
+}
+#define KDL_LOCAL_DYNAMIC(type, name) type *name = (type *)kdl_local_dynamic()
 #endif
 
 #define __GPU_X_DIM 0

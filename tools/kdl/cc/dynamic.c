@@ -75,10 +75,11 @@ static void write_code(const cc_job *job, kdl_string text, FILE *out) {
 
 kdl_status cc_find_code(cc_job *job) {
   bool is_dynamic = false;
+  bool is_parameter = job->target->family == CC_OPENCL || job->target->family == CC_SPIRV;
   for (size_t i = 0; i < job->kernels.count; ++i)
     is_dynamic |= job->kernels.items[i].is_dynamic;
   job->code = job->source->path;
-  if (!is_dynamic)
+  if (!is_dynamic || !is_parameter)
     return KDL_OK;
   const char *plain = cc_file_of(job, "dynamic.i"), *path = cc_file_of(job, "dynamic.c");
   const char *const to_text[] = {"-E", job->target->family == CC_OPENCL ? "-cl-no-stdinc" : NULL,

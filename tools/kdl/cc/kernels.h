@@ -32,7 +32,7 @@ typedef struct cc_kernel {
   const char *space;    /* C++: the namespace it stands in, as "a::b"; "" for none */
   bool has_c_name;      /* C++: it has C's linkage */
   bool does_group;      /* one call does a group: KDL_KERNEL */
-  bool is_dynamic;      /* takes KDL_LOCAL_DYNAMIC from a parameter that kdl cc adds */
+  bool is_dynamic;      /* has KDL_LOCAL_DYNAMIC; known of CPUs, OpenCL C and SPIR-V */
   bool waits;           /* __gpu_sync_threads is called somewhere below it */
   cc_param *params;
   size_t param_count;

@@ -82,6 +82,20 @@ static void write_loop(FILE *out, const cc_kernel *kernel, int d) {
             indents[d], d, d, length, d, indents[d], d, d);
 }
 
+/* Of a launch that gives none, the kernel would write to no memory. */
+static void write_dynamic_check(FILE *out, const char *name) {
+  fprintf(out,
+          "  if (group->shared_size == 0) {\n"
+          "    if (group->size < sizeof *group || !group->error)\n"
+          "      __builtin_trap();\n"
+          "    __atomic_store_n(group->error, \"kernel %s has dynamic group memory "
+          "(KDL_LOCAL_DYNAMIC): found a launch without any, expected kdl_launch_desc.shared or "
+          "KDL_DYNAMIC\", __ATOMIC_RELAXED);\n"
+          "    return;\n"
+          "  }\n",
+          name);
+}
+
 static void write_function(FILE *out, const cc_kernel *kernel) {
   const char *name = kernel->name;
   fprintf(out,
@@ -89,6 +103,8 @@ static void write_function(FILE *out, const cc_kernel *kernel) {
           " __asm__(\"%s\");\n"
           "void kdl_cc_run_%s(const kdl_host_group *group, const void *const *args) {\n",
           name, name, name);
+  if (kernel->is_dynamic)
+    write_dynamic_check(out, name);
   for (size_t i = 0; i < kernel->param_count; ++i)
     fprintf(out, "  const __typeof__(%s) p%zu = *(const __typeof__(%s) *)args[%zu];\n",
             kernel->params[i].type, i, kernel->params[i].type, i);

@@ -138,7 +138,7 @@ _kdl() {
   esac
 
   case $command in
-    ls) options='--json --kernels --archs --long' ;;
+    ls) options='--json --kernels --demangle --archs --long' ;;
     pack) options='--output --image= --format= --index --digest --verbose' ;;
     extract) options='--image= --for= --output' ;;
     annotate) options='--image= --remove= --digest --force --output' ;;
@@ -153,7 +153,7 @@ _kdl() {
     devices) options='--json --all' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
-    check) options='--device= --kernels --json' ;;
+    check) options='--device= --kernels --demangle --json' ;;
     run)
       options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag='

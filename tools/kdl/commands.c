@@ -8,7 +8,7 @@
 const cli_command cli_commands[] = {
     {
         .name = "ls",
-        .usage = "kdl ls [--json] [--kernels] [--archs] [--long] FILE...",
+        .usage = "kdl ls [--json] [--kernels] [--demangle] [--archs] [--long] FILE...",
         .summary = "list the images of a file: index, kind, triple, arch, size, keys",
         .details =
             "Images nested in another are indented below it. KEYS are the metadata pairs other "
@@ -19,6 +19,7 @@ const cli_command cli_commands[] = {
             (const cli_option[]){
                 {"json", 0, CLI_FLAG, NULL, "print JSON instead of a table"},
                 {"kernels", 'k', CLI_FLAG, NULL, "also list the kernels of each image"},
+                {"demangle", 'C', CLI_FLAG, NULL, "with --kernels: demangle C++ names"},
                 {"archs", 0, CLI_FLAG, NULL, "print just the architectures, each once, one a line"},
                 {"long", 'l', CLI_FLAG, NULL,
                  "also show stored size, offset, container and digest"},
@@ -318,7 +319,7 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "check",
-        .usage = "kdl check PATH... [--device=DEVICE] [--kernels] [--json]",
+        .usage = "kdl check PATH... [--device=DEVICE] [--kernels] [--demangle] [--json]",
         .summary = "say what of the libraries below some paths runs on a device, and why not",
         .details =
             "PATH is a file, a folder, a zip archive (a wheel) or a tar archive. Every library "
@@ -331,6 +332,7 @@ const cli_command cli_commands[] = {
                 {"device", 0, CLI_MANY, "DEVICE",
                  "as for 'kdl explain'; may be repeated; default: every device of this machine"},
                 {"kernels", 'k', CLI_FLAG, NULL, "name every kernel that does not run"},
+                {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
                 {.name = NULL},
             },

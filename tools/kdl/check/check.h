@@ -10,6 +10,7 @@
 #define KDL_TOOL_CHECK_H
 
 #include "base/arena.h"
+#include "cli/demangle.h"
 #include "cli/options.h"
 #include "images/choose_for.h"
 #include "select/coverage.h"
@@ -81,6 +82,7 @@ typedef struct check {
   cli_devices devices;
   kdl_select_opts opts;
   bool all_names;
+  cli_demangler *demangler; /* or NULL */
   check_operand *operands;
   size_t operand_count;
 

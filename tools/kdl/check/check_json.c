@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void put_gap(cli_json *json, const check_gap *gap) {
+static void put_gap(cli_json *json, const check *c, const check_gap *gap) {
   char reason[1024];
   snprintf(reason, sizeof reason, "%s: %s", gap->code, gap->words);
   cli_json_begin_object(json);
@@ -21,6 +21,12 @@ static void put_gap(cli_json *json, const check_gap *gap) {
   for (size_t i = 0; i < gap->name_count; ++i)
     cli_json_bytes(json, gap->names[i]);
   cli_json_end_array(json);
+  if (c->demangler) {
+    cli_json_put_array(json, "demangled");
+    for (size_t i = 0; i < gap->name_count; ++i)
+      cli_json_bytes(json, cli_demangle(c->demangler, gap->names[i]));
+    cli_json_end_array(json);
+  }
   cli_json_end_object(json);
 }
 
@@ -40,7 +46,7 @@ static void put_verdict(cli_json *json, const check *c, const check_library *lib
   cli_json_put_number(json, "unreadable", coverage->unreadable);
   cli_json_put_array(json, "missing");
   for (size_t i = 0; i < verdict->gap_count; ++i)
-    put_gap(json, &verdict->gaps[i]);
+    put_gap(json, c, &verdict->gaps[i]);
   cli_json_end_array(json);
   cli_json_put_number(json, "missing_untold", verdict->untold);
   cli_json_end_object(json);

@@ -77,13 +77,13 @@ static void add_number(cli_table *table, size_t number) {
 }
 
 /* "_Z1kv (k), _Z1lv (l) and 3 more" */
-static void add_names(cli_table *table, const check_gap *gap) {
+static void add_names(const check *c, cli_table *table, const check_gap *gap) {
   char *text = NULL;
   size_t size = 0;
   FILE *stream = gap->name_count ? open_memstream(&text, &size) : NULL;
   for (size_t i = 0; stream && i < gap->name_count; ++i) {
     char plain[128];
-    kdl_string name = gap->names[i];
+    kdl_string name = cli_demangle(c->demangler, gap->names[i]);
     fprintf(stream, "%s%.*s%s", i ? ", " : "", name.length < 160 ? (int)name.length : 160,
             name.data, name.length < 160 ? "" : "...");
     if (kdl_cxx_name(name, plain, sizeof plain))
@@ -108,7 +108,7 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
   pthread_mutex_unlock(&c->lock);
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
-    add_names(table, gap);
+    add_names(c, table, gap);
   if (gap->fix[0])
     cli_table_add_line(table, "fix", kdl_text_of(gap->fix));
 }

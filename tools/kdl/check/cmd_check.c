@@ -91,6 +91,8 @@ static int run(const cli_args *args, check *c) {
   kdl_status status = cli_choose_opts(args, &c->opts);
   if (status == KDL_OK)
     status = list_devices(args, &c->devices);
+  if (status == KDL_OK && cli_args_has(args, "demangle"))
+    status = cli_demangler_start(&c->demangler);
   if (status == KDL_OK)
     status = list_operands(args, c);
   if (status == KDL_OK)
@@ -114,6 +116,7 @@ static int run(const cli_args *args, check *c) {
 int cli_run_check(const cli_args *args) {
   check c = {.all_names = cli_args_has(args, "kernels"), .lock = PTHREAD_MUTEX_INITIALIZER};
   int code = run(args, &c);
+  cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
   free(c.operands);
   free(c.libraries);

@@ -2,6 +2,7 @@
 /* kdl ls: what a file holds. */
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/demangle.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -20,8 +21,9 @@ typedef struct {
   bool wide;
   bool archs;
   bool headings;
-  bool printed;   /* something stands above: a blank line goes between */
-  cli_json *json; /* NULL where tables are wanted */
+  bool printed;             /* something stands above: a blank line goes between */
+  cli_json *json;           /* NULL where tables are wanted */
+  cli_demangler *demangler; /* or NULL */
 } listing;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -99,12 +101,14 @@ typedef struct {
   kdl_library *lib;
   cli_table *table;
   bool kernels; /* are wanted */
+  cli_demangler *demangler;
   kdl_status status;
 } detail_printer;
 
 static int print_kernel(void *user, const kdl_string *name) {
   detail_printer *printer = user;
-  printer->status = cli_table_say(printer->table, "kernel", *name);
+  printer->status =
+      cli_table_say(printer->table, "kernel", cli_demangle(printer->demangler, *name));
   return printer->status != KDL_OK;
 }
 
@@ -159,7 +163,7 @@ static kdl_status print_table(const listing *what, kdl_library *lib) {
     add_row(table, what, lib, &image);
   }
   kdl_status status = KDL_OK;
-  detail_printer details = {.lib = lib, .kernels = what->kernels};
+  detail_printer details = {.lib = lib, .kernels = what->kernels, .demangler = what->demangler};
   if (kdl_image_count(lib))
     status = cli_table_print_with(table, print_details, &details);
   else
@@ -213,7 +217,7 @@ static kdl_status print_archs(const kdl_library *lib) {
 
 static kdl_status list_open(listing *what, const char *path, kdl_library *lib) {
   if (what->json)
-    return cli_ls_json_file(what->json, path, lib, what->kernels);
+    return cli_ls_json_file(what->json, path, lib, what->kernels, what->demangler);
   if (what->printed)
     putchar('\n');
   what->printed = true;
@@ -248,6 +252,12 @@ int cli_run_ls(const cli_args *args) {
   if (what.archs && (what.json || what.kernels || what.wide))
     return cli_finish(kdl_fail(
         KDL_BAD_CALL, "--archs stands alone: it cannot go with --json, --kernels, --long"));
+  if (cli_args_has(args, "demangle")) {
+    kdl_status status = what.kernels ? cli_demangler_start(&what.demangler)
+                                     : kdl_fail(KDL_BAD_CALL, "--demangle goes with --kernels");
+    if (status != KDL_OK)
+      return cli_finish(status);
+  }
   int worst = CLI_EXIT_FINE;
   if (what.json && several)
     cli_json_begin_array(&json);
@@ -257,5 +267,6 @@ int cli_run_ls(const cli_args *args) {
   }
   if (what.json && several)
     cli_json_end_array(&json);
+  cli_demangler_stop(what.demangler);
   return worst;
 }

@@ -60,18 +60,36 @@ static int put_kernel(void *json, const kdl_string *name) {
   return 0;
 }
 
+typedef struct {
+  cli_json *json;
+  cli_demangler *demangler;
+} plain_names;
+
+static int put_plain(void *user, const kdl_string *name) {
+  plain_names *to = user;
+  cli_json_bytes(to->json, cli_demangle(to->demangler, *name));
+  return 0;
+}
+
 /* Lack of memory ends the listing: it says nothing of the file. */
-static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image) {
+static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_info *image,
+                              cli_demangler *demangler) {
   cli_json_put_array(json, "kernels");
   kdl_status status = kdl_image_kernels(lib, image->index, put_kernel, json);
   cli_json_end_array(json);
+  if (status == KDL_OK && demangler) {
+    cli_json_put_array(json, "demangled");
+    status = kdl_image_kernels(lib, image->index, put_plain, &(plain_names){json, demangler});
+    cli_json_end_array(json);
+  }
   if (status != KDL_OK && !cli_image_kind_is_container(image->kind)) {
     cli_json_put_text(json, "kernels_error", kdl_error_message());
   }
   return status == KDL_NO_MEMORY ? status : KDL_OK;
 }
 
-static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels) {
+static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool kernels,
+                            cli_demangler *demangler) {
   kdl_image_info image = {.size = sizeof image};
   kdl_status status = kdl_image_get(lib, index, &image);
   if (status != KDL_OK)
@@ -97,18 +115,19 @@ static kdl_status put_image(cli_json *json, kdl_library *lib, size_t index, bool
   cli_json_key(json, "metadata");
   status = put_metadata(json, &image);
   if (kernels && status == KDL_OK)
-    status = put_kernels(json, lib, &image);
+    status = put_kernels(json, lib, &image, demangler);
   cli_json_end_object(json);
   return status;
 }
 
-kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels) {
+kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels,
+                            cli_demangler *demangler) {
   kdl_status status = KDL_OK;
   cli_json_begin_object(json);
   cli_json_put_text(json, "file", path);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i)
-    status = put_image(json, lib, i, kernels);
+    status = put_image(json, lib, i, kernels, demangler);
   cli_json_end_array(json);
   cli_json_end_object(json);
   return status;

@@ -3,6 +3,7 @@
 #ifndef KDL_TOOL_LS_JSON_H
 #define KDL_TOOL_LS_JSON_H
 
+#include "cli/demangle.h"
 #include "cli/json.h"
 
 #include <kdl/kdl.h>
@@ -10,7 +11,8 @@
 #include <stdbool.h>
 
 /* {"file": ..., "images": [...]} */
-kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels);
+kdl_status cli_ls_json_file(cli_json *json, const char *path, kdl_library *lib, bool kernels,
+                            cli_demangler *demangler);
 
 /* {"file": ..., "error": ...}, for a file that cannot be opened */
 void cli_ls_json_error(cli_json *json, const char *path, const char *message);

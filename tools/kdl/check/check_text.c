@@ -97,15 +97,10 @@ static void add_names(const check *c, cli_table *table, const check_gap *gap) {
 }
 
 static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_other) {
-  const char *label = "";
-  pthread_mutex_lock(&c->lock);
-  if (gap->kernels)
-    label = kdl_arena_format(&c->arena, "%zu kernel%s: %s:", gap->kernels,
-                             gap->kernels == 1 ? "" : "s", gap->code);
-  else
-    label = kdl_arena_format(&c->arena, "%zu module%s: %s:", gap->modules,
-                             gap->modules == 1 ? "" : "s", gap->code);
-  pthread_mutex_unlock(&c->lock);
+  size_t count = gap->kernels ? gap->kernels : gap->modules;
+  const char *label =
+      kdl_arena_format(&c->arena, "%zu %s%s: %s:", count, gap->kernels ? "kernel" : "module",
+                       count == 1 ? "" : "s", gap->code);
   cli_table_add_line(table, label, kdl_text_of(gap->words));
   if (!is_other)
     add_names(c, table, gap);

@@ -211,13 +211,14 @@ static void visit_entry(walker *w, int at, const folder *in, dev_t device, const
 static void visit_folder(walker *w, const folder *in) {
   struct stat info;
   DIR *open_folder = opendir(in->path);
-  if (!open_folder || fstat(dirfd(open_folder), &info) != 0) {
+  int fd = open_folder ? dirfd(open_folder) : -1;
+  if (fd < 0 || fstat(fd, &info) != 0) {
     fail_at(w->c, in->path);
   } else if (is_new(&w->seen, &info) && (info.st_dev == in->device || !is_kernels_own(in->path))) {
     const struct dirent *entry;
     while ((errno = 0, entry = readdir(open_folder))) {
       if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-        visit_entry(w, dirfd(open_folder), in, info.st_dev, entry->d_name);
+        visit_entry(w, fd, in, info.st_dev, entry->d_name);
     }
     if (errno)
       fail_at(w->c, in->path);

@@ -4,8 +4,8 @@
 #define KDL_TOOL_CC_EXAMINE_H
 
 #include "base/arena.h"
-#include "cc/kernels.h"
-#include "cc/target.h"
+#include "cc/source/kernels.h"
+#include "cc/source/target.h"
 
 #include <kdl/kdl.h>
 

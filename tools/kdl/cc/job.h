@@ -3,10 +3,10 @@
 #ifndef KDL_TOOL_CC_JOB_H
 #define KDL_TOOL_CC_JOB_H
 
-#include "cc/kernels.h"
-#include "cc/language.h"
+#include "cc/source/kernels.h"
+#include "cc/source/language.h"
 #include "cc/process.h"
-#include "cc/target.h"
+#include "cc/source/target.h"
 #include "cc/toolchain.h"
 
 #include <kdl/kdl.h>

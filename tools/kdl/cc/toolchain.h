@@ -4,7 +4,7 @@
 #define KDL_TOOL_CC_TOOLCHAIN_H
 
 #include "base/arena.h"
-#include "cc/target.h"
+#include "cc/source/target.h"
 
 #include <kdl/kdl.h>
 

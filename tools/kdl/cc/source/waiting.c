@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/waiting.h"
+#include "cc/source/waiting.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/target.h"
+#include "cc/source/target.h"
 
 #include "base/error.h"
 #include "base/nearest.h"

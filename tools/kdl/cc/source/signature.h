@@ -7,9 +7,9 @@
 #ifndef KDL_TOOL_CC_SIGNATURE_H
 #define KDL_TOOL_CC_SIGNATURE_H
 
-#include "cc/kernels.h"
-#include "cc/language.h"
-#include "cc/target.h"
+#include "cc/source/kernels.h"
+#include "cc/source/language.h"
+#include "cc/source/target.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
  * which becomes two widened operands, an operation of float, and its result made narrow, each with
  * what follows the operands. Types and constants elsewhere are replaced as words.
  */
-#include "cc/bf16.h"
+#include "cc/ir/bf16.h"
 
 #include "base/error.h"
 #include "base/text.h"

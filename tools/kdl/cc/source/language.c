@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/language.h"
+#include "cc/source/language.h"
 
 #include "base/error.h"
 

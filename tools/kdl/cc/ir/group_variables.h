@@ -12,7 +12,7 @@
 #ifndef KDL_TOOL_CC_GROUP_VARIABLES_H
 #define KDL_TOOL_CC_GROUP_VARIABLES_H
 
-#include "cc/kernels.h"
+#include "cc/source/kernels.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_CC_WAITING_H
 #define KDL_TOOL_CC_WAITING_H
 
-#include "cc/kernels.h"
+#include "cc/source/kernels.h"
 
 /* Sets `waits` of kernels that call kdl_cc_barrier (<kdl/kernel/host.h>), or a function that does.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/wrapper.h"
+#include "cc/source/wrapper.h"
 
 #include "cli/input.h"
 

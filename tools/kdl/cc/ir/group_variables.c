@@ -4,7 +4,7 @@
  * with '@', a function goes from a line that begins with "define" to a line "}", and a call has its
  * line. Two passes: the first finds who needs what, the second writes.
  */
-#include "cc/group_variables.h"
+#include "cc/ir/group_variables.h"
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/signature.h"
+#include "cc/source/signature.h"
 
 #include "base/error.h"
 

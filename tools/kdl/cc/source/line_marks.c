@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/line_marks.h"
+#include "cc/source/line_marks.h"
 
 typedef struct {
   kdl_string file;

@@ -13,7 +13,7 @@
  *
  * In C++ functions may stand in namespaces and in extern "C", a level lower for each.
  */
-#include "cc/kernels.h"
+#include "cc/source/kernels.h"
 
 #include "base/error.h"
 

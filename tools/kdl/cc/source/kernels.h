@@ -8,7 +8,7 @@
 #define KDL_TOOL_CC_KERNELS_H
 
 #include "base/arena.h"
-#include "cc/place.h"
+#include "cc/source/place.h"
 #include "target/kernel_key.h"
 
 #include <kdl/kdl.h>

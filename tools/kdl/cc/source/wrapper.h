@@ -3,8 +3,8 @@
 #ifndef KDL_TOOL_CC_WRAPPER_H
 #define KDL_TOOL_CC_WRAPPER_H
 
-#include "cc/kernels.h"
-#include "cc/language.h"
+#include "cc/source/kernels.h"
+#include "cc/source/language.h"
 
 #include <kdl/kdl.h>
 

@@ -1,70 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * A job asks Clang three times: for the kernels (-ast-dump), for their signatures (constants in
- * IR), and for the code. Every family of targets then makes its image from the code in its own way.
+ * IR), and for the code, of which it makes the image (make_image.c).
  */
-#include "cc/job_steps.h"
-
 #include "base/error.h"
 #include "cc/backend_errors.h"
-#include "cc/ir/bf16.h"
 #include "cc/examine.h"
-#include "cc/ir/group_variables.h"
-#include "cc/source/line_marks.h"
-#include "cc/math.h"
+#include "cc/ir/bf16.h"
+#include "cc/job_steps.h"
 #include "cc/source/signature.h"
-#include "cc/vendor_language.h"
 #include "cc/source/waiting.h"
-#include "cc/source/wrapper.h"
-#include "image/amd/limits.h"
-#include "image/host/host_object.h"
+#include "cc/vendor_language.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define WITH(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels                                                                                  */
 
-/* Writes a file, of the source where `copies`, and of what follows it. */
-static kdl_status write_file(cc_job *job, const char *path, bool copies,
-                             void (*write)(FILE *out, const cc_job *job)) {
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
-  kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
-  if (status == KDL_OK)
-    write(out, job);
-  int failed = ferror(out);
-  if (fclose(out) != 0 || failed)
-    return status == KDL_OK ? kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno))
-                            : status;
-  return status;
-}
-
 static void write_questions(FILE *out, const cc_job *job) {
   cc_signature_ask(out, job->target, job->source->language, &job->kernels);
-}
-
-static void write_names(FILE *out, const cc_job *job) {
-  cc_wrapper_rename(out, &job->kernels);
-}
-
-static void write_wrapper(FILE *out, const cc_job *job) {
-  cc_wrapper_write(out, job->source->language, &job->kernels);
-  cc_wrapper_write_memory(out, job->source->language);
-}
-
-/* The linker of bitcode leaves what compilers call to the program that loads the image. */
-static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
-  cc_wrapper_write(out, job->source->language, &job->kernels);
-}
-
-static void write_marked(FILE *out, const cc_job *job) {
-  cc_line_marks_write(out, job->preprocessed);
 }
 
 static kdl_status read_kernels(cc_job *job) {
@@ -122,11 +77,11 @@ static kdl_status read_signatures(cc_job *job) {
   job->calls_math = job->kernels.count == 0; /* maybe: microkernels are not asked about */
   if (job->kernels.count == 0)
     return KDL_OK;
-  kdl_status status = write_file(job, source, true, write_questions);
+  kdl_status status = cc_write_file(job, source, true, write_questions);
   if (status == KDL_OK)
     status = cc_compile(
-        job, source, WITH("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"),
-        answers);
+        job, source,
+        CC_WORDS("-w", "-O0", "-S", "-emit-llvm", "-gline-tables-only", "-DKDL_CC_ASKS"), answers);
   if (status == KDL_OK)
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
@@ -173,34 +128,14 @@ static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
                       kernel->name);
 }
 
-static kdl_status refuse_name(cc_job *job, const cc_kernel *kernel) {
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s has the name of a function that its own code calls, and would "
-                      "call it; expected another name on the CPU",
-                      kernel->name);
-}
-
 /* What compilers call on their own account, and the wrapper defines. */
 static kdl_status check_name(cc_job *job, const cc_kernel *kernel) {
   static const char *const names[] = {"memcpy", "memmove", "memset"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     if (strcmp(kernel->name, names[i]) == 0)
-      return refuse_name(job, kernel);
+      return cc_refuse_name(job, kernel);
   }
   return check_waiting(job, kernel);
-}
-
-/* __builtin_exp is @llvm.exp.f64 here, and a call of exp in the image. */
-static kdl_status check_calls(cc_job *job, kdl_string ir) {
-  for (size_t i = 0; i < job->kernels.count; ++i) {
-    const char *name = job->kernels.items[i].name;
-    const char *mark = kdl_arena_format(&job->arena, "@llvm.%s.", name);
-    if (!mark)
-      return cc_no_memory(job);
-    if (memmem(ir.data, ir.length, mark, strlen(mark)))
-      return refuse_name(job, &job->kernels.items[i]);
-  }
-  return KDL_OK;
 }
 
 /* C++ has names for types in a function's symbol, which no launch would give. */
@@ -242,316 +177,6 @@ static kdl_status check_kernels(cc_job *job) {
                                    : check_pointers(job, kernel);
   }
   return status;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* Images                                                                                       */
-
-static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind) {
-  job->kind = kind;
-  return cc_read_file(job, path, &job->image);
-}
-
-static kdl_status compile_with_math(cc_job *job, const char *path, const char *const *more,
-                                    const char *out_path) {
-  kdl_status status = path && out_path ? cc_math_prepare(job) : cc_no_memory(job);
-  if (status != KDL_OK)
-    return status;
-  kdl_words words = cc_start_compiling(job, path);
-  cc_math_link(&words, job);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
-}
-
-/* Optimising is the linker's, which knows the device and what is called (docs/linking.md). */
-static kdl_status make_bitcode(cc_job *job, const char *path) {
-  const char *image = cc_file_of(job, "bc");
-  kdl_status status = compile_with_math(
-      job, path, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
-}
-
-static kdl_status make_cubin(cc_job *job, const char *ptx) {
-  const char *image = cc_file_of(job, "cubin");
-  kdl_words words = {.arena = &job->arena};
-  kdl_words_add(&words, job->plan->tools.ptxas);
-  kdl_words_format(&words, "-arch=%s", job->target->cpu);
-  kdl_words_add(&words, ptx);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, image ? image : "");
-  kdl_status status = image ? cc_step(job, &words, NULL) : cc_no_memory(job);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CUBIN) : status;
-}
-
-static kdl_status make_nvidia(cc_job *job) {
-  const char *ptx = cc_file_of(job, "ptx");
-  kdl_status status = compile_with_math(job, job->source->path, WITH("-S"), ptx);
-  if (status == KDL_OK)
-    status = keep_image(job, ptx, KDL_IMAGE_PTX);
-  if (status != KDL_OK || !job->plan->tools.ptxas || job->target->is_virtual)
-    return status;
-  status = make_cubin(job, ptx);
-  const kdl_string *last =
-      status != KDL_OK && job->is_told ? &job->messages[job->message_count - 1] : NULL;
-  job->is_beyond_ptxas = last && kdl_text_contains(*last, "is not defined for option 'gpu-name'");
-  if (!job->is_beyond_ptxas)
-    return status;
-  --job->message_count;
-  job->is_told = false;
-  return KDL_OK;
-}
-
-static kdl_status make_amd(cc_job *job) {
-  const char *image = cc_file_of(job, "hsaco");
-  kdl_status status = compile_with_math(
-      job, job->source->path, WITH(cc_vendor_is(job) ? "-fno-gpu-rdc" : "-nostdlib"), image);
-  if (status == KDL_OK)
-    status = keep_image(job, image, KDL_IMAGE_HSACO);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_amdgpu_check_symbols(job->image.data, job->image.length);
-  if (status != KDL_OK) /* flags of the user's stripped it */
-    kdl_error_prefix("%s", job->source->path);
-  return status;
-}
-
-/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision is an
- * extension of OpenCL's, which the validator cannot be told of. */
-static kdl_status validate_spirv(cc_job *job, const char *module) {
-  char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
-  kdl_words words = {.arena = &job->arena};
-  if (!job->plan->tools.spirv_val)
-    return KDL_OK;
-  kdl_words_add(&words, job->plan->tools.spirv_val);
-  kdl_words_add(&words, "--target-env");
-  if (minor <= '2' && !kdl_feature_has(job->needs, KDL_GPU_FP16))
-    kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
-  else
-    kdl_words_format(&words, "spv1.%c", minor);
-  kdl_words_add(&words, module);
-  return cc_step(job, &words, NULL);
-}
-
-/* LLVM does not say what it is that the version lacks. */
-static kdl_status hint_at_version(cc_job *job, kdl_status status) {
-  const kdl_string *last = job->is_told ? &job->messages[job->message_count - 1] : NULL;
-  if (!last || !kdl_text_contains(*last, "Unable to meet SPIR-V requirements"))
-    return status;
-  --job->message_count; /* it is said here in other words */
-  return cc_refuse_at(job,
-                      job->kernels.count == 1 ? job->kernels.items[0].place : (cc_place){.line = 0},
-                      "it needs a later version of SPIR-V: subgroup functions need spirv64v1.3");
-}
-
-static kdl_status compile_ir(cc_job *job, const char *code, const char *const *more,
-                             const char *out_path) {
-  if (!code || !out_path)
-    return cc_no_memory(job);
-  kdl_words words = cc_start_ir(job);
-  cc_math_link(&words, job);
-  for (; *more; ++more)
-    kdl_words_add(&words, *more);
-  kdl_words_add(&words, "-xir");
-  kdl_words_add(&words, code);
-  kdl_words_add(&words, "-o");
-  kdl_words_add(&words, out_path);
-  return cc_step(job, &words, NULL);
-}
-
-static kdl_status write_text(cc_job *job, kdl_string text, const char *path) {
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
-  bool is_short = fwrite(text.data, 1, text.length, out) < text.length;
-  if (fclose(out) != 0 || is_short)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
-  return KDL_OK;
-}
-
-static kdl_status compile_spirv(cc_job *job, const char *image) {
-  const char *plain = cc_file_of(job, "plain.ll");
-  const char *lowered = cc_file_of(job, "ll");
-  kdl_string ir = {"", 0};
-  if (!job->has_bf16)
-    return cc_compile(job, job->code, WITH("-c"), image);
-  kdl_status status = cc_compile(
-      job, job->code, WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
-  if (status == KDL_OK)
-    status = cc_read_file(job, plain, &ir);
-  if (status == KDL_OK)
-    status = cc_bf16_lower(&job->arena, ir, CC_BF16_INTEGERS, &ir);
-  if (status == KDL_OK)
-    status = write_text(job, ir, lowered);
-  return status == KDL_OK ? compile_ir(job, lowered, WITH("-c"), image) : status;
-}
-
-static kdl_status make_spirv(cc_job *job) {
-  const char *image = cc_file_of(job, "spv");
-  kdl_status status = compile_spirv(job, image);
-  if (status != KDL_OK)
-    return hint_at_version(job, status);
-  status = keep_image(job, image, KDL_IMAGE_SPIRV);
-  if (status == KDL_OK)
-    status = cc_examine_capabilities(job->image, &job->needs);
-  return status == KDL_OK ? validate_spirv(job, image) : status;
-}
-
-/* The image is the source after the preprocessor. That it compiles, and what it needs, is found out
- * by compiling it to SPIR-V. */
-static kdl_status make_opencl(cc_job *job) {
-  const char *module = cc_file_of(job, "spv");
-  const char *image = cc_file_of(job, "cl");
-  kdl_string code = {"", 0};
-  kdl_status status = cc_compile(job, job->code, WITH("-c"), module);
-  if (status == KDL_OK)
-    status = cc_read_file(job, module, &code);
-  if (status == KDL_OK)
-    status = cc_examine_capabilities(code, &job->needs);
-  if (status == KDL_OK)
-    status = cc_examine_blocks(code, &job->kernels);
-  /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
-  job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
-  if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
-    job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
-  const char *marked = cc_file_of(job, "i");
-  if (status == KDL_OK)
-    status = cc_compile(job, job->code, WITH("-E", "-cl-no-stdinc"), marked);
-  if (status == KDL_OK)
-    status = cc_read_file(job, marked, &job->preprocessed);
-  if (status == KDL_OK)
-    status = write_file(job, image, false, write_marked);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
-}
-
-static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
-  FILE *out = path ? fopen(path, "we") : NULL;
-  if (!out)
-    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
-                : cc_no_memory(job);
-  kdl_string culprit = {"", 0};
-  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &culprit);
-  int failed = ferror(out);
-  if ((fclose(out) != 0 || failed) && status == KDL_OK)
-    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
-  return status == KDL_BAD_FILE
-             ? cc_refuse_at(job, cc_examine_symbol(ir, culprit), "%s",
-                            kdl_arena_format(&job->arena, "%s", kdl_error_message()))
-             : status;
-}
-
-static bool asks_for_debugging(const cc_plan *plan) {
-  for (size_t i = 0; i < plan->flag_count; ++i) {
-    if (strncmp(plan->flags[i], "-g", 2) == 0)
-      return true;
-  }
-  return false;
-}
-
-/* AArch64's backend needs no function for it, and a CPU may have an instruction. */
-static bool rounds_bf16_itself(const cc_job *job) {
-  static const char *const there[] = {"avx512_bf16", "avx_ne_convert"};
-  if (!job->has_bf16 || strncmp(job->target->triple, "aarch64", 7) == 0)
-    return false;
-  for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
-    int bit = kdl_feature_bit(job->target->features, kdl_text_of(there[i]));
-    if (bit >= 0 && kdl_feature_has(job->target->has, (unsigned)bit))
-      return false;
-  }
-  return true;
-}
-
-/* IR of the source and what `write` puts behind it, before it is optimised and with the group's
- * variables where they belong. An image's has lines, for what the passes say; they are left out
- * when it is linked. */
-static kdl_status make_host_ir(cc_job *job, const char *source,
-                               void (*write)(FILE *out, const cc_job *job), kdl_string *out_ir,
-                               const char *out_path) {
-  const char *plain = cc_file_of(job, "plain.ll");
-  bool waits = cc_kernels_wait(&job->kernels);
-  bool has_lines = (!job->plan->bitcode || waits) && !asks_for_debugging(job->plan);
-  const char *items = waits ? cc_file_of(job, "items.ll") : out_path;
-  kdl_status status = write_file(job, source, true, write);
-  if (status == KDL_OK)
-    status = cc_compile(job, source,
-                        WITH("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes",
-                             has_lines ? "-gline-tables-only" : NULL,
-                             has_lines ? "-fdebug-compilation-dir=." : NULL),
-                        plain);
-  if (status == KDL_OK)
-    status = cc_read_file(job, plain, out_ir);
-  if (status == KDL_OK && rounds_bf16_itself(job))
-    status = cc_bf16_lower(&job->arena, *out_ir, CC_BF16_ROUNDING, out_ir);
-  if (status == KDL_OK)
-    status = check_calls(job, *out_ir);
-  if (status == KDL_OK)
-    status = write_ir(job, *out_ir, items);
-  return status == KDL_OK && waits ? cc_make_groups(job, items, out_path) : status;
-}
-
-static kdl_status make_host_bitcode(cc_job *job) {
-  const char *code = cc_file_of(job, "bitcode.ll");
-  const char *image = cc_file_of(job, "bc");
-  kdl_string ir = {"", 0};
-  kdl_status status =
-      make_host_ir(job, cc_file_of(job, "bitcode.src"), write_bitcode_wrapper, &ir, code);
-  if (status == KDL_OK)
-    status =
-        compile_ir(job, code, WITH("-Xclang", "-disable-llvm-passes", "-c", "-emit-llvm"), image);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
-}
-
-/* References to what the image itself defines are bound while it is linked. */
-static kdl_status link_host(cc_job *job, const char *code) {
-  const char *image = cc_file_of(job, "so");
-  kdl_status status =
-      compile_ir(job, code,
-                 WITH("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
-                      job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs", "-Wl,--gc-sections",
-                      "-Wl,-Bsymbolic", asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
-                 image);
-  if (status == KDL_OK)
-    status = keep_image(job, image, KDL_IMAGE_OBJECT);
-  kdl_host_object object;
-  return status == KDL_OK ? kdl_host_object_open(job->image.data, job->image.length, &object)
-                          : status;
-}
-
-/* IR first: it tells which features the functions may use. */
-static kdl_status make_host(cc_job *job) {
-  const char *code = cc_file_of(job, "ll");
-  kdl_string ir = {"", 0};
-  job->names = cc_file_of(job, "names.h");
-  kdl_status status = write_file(job, job->names, false, write_names);
-  if (status == KDL_OK)
-    status = make_host_ir(job, cc_file_of(job, "host.src"), write_wrapper, &ir, code);
-  if (status != KDL_OK)
-    return status;
-  cc_examine_functions(ir, job->target, &job->needs);
-  return job->plan->bitcode ? make_host_bitcode(job) : link_host(job, code);
-}
-
-static kdl_status make_image(cc_job *job) {
-  if (job->plan->bitcode && job->target->family == CC_OPENCL)
-    return cc_refuse(job, "opencl-c has no bitcode: leave out the target, or --emit=bitcode");
-  if (job->plan->bitcode && job->target->family != CC_HOST)
-    return make_bitcode(job, job->code);
-  switch (job->target->family) {
-  case CC_NVIDIA:
-    return make_nvidia(job);
-  case CC_AMD:
-    return make_amd(job);
-  case CC_SPIRV:
-    return make_spirv(job);
-  case CC_OPENCL:
-    return make_opencl(job);
-  case CC_HOST:
-    break;
-  }
-  return make_host(job);
 }
 
 /* What a language has no image for, on this target. */
@@ -599,7 +224,7 @@ void cc_job_run(cc_job *job) {
   if (status == KDL_OK)
     status = cc_find_code(job);
   if (status == KDL_OK)
-    status = make_image(job);
+    status = cc_make_image(job);
   if (status == KDL_OK)
     status = cc_examine_kernels(job->kind, job->image, &job->kernels);
   add_asked_features(job);

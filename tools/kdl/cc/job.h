@@ -3,9 +3,9 @@
 #ifndef KDL_TOOL_CC_JOB_H
 #define KDL_TOOL_CC_JOB_H
 
+#include "cc/process.h"
 #include "cc/source/kernels.h"
 #include "cc/source/language.h"
-#include "cc/process.h"
 #include "cc/source/target.h"
 #include "cc/toolchain.h"
 

@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "cc/math.h"
+#include "cc/source/wrapper.h"
 #include "cc/vendor_language.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +87,29 @@ kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path) {
     return cc_refuse(job, "%s ended with %s %d", words->items[0],
                      code > 256 ? "signal" : "exit code", code > 256 ? code - 256 : code);
   return kdl_fail(KDL_BAD_FILE, "%s failed", words->items[0]);
+}
+
+kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel) {
+  return cc_refuse_at(job, kernel->place,
+                      "kernel %s has the name of a function that its own code calls, and would "
+                      "call it; expected another name on the CPU",
+                      kernel->name);
+}
+
+kdl_status cc_write_file(cc_job *job, const char *path, bool copies,
+                         void (*write)(FILE *out, const cc_job *job)) {
+  FILE *out = path ? fopen(path, "we") : NULL;
+  if (!out)
+    return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
+                : cc_no_memory(job);
+  kdl_status status = copies ? cc_source_copy(out, job->source->path) : KDL_OK;
+  if (status == KDL_OK)
+    write(out, job);
+  int failed = ferror(out);
+  if (fclose(out) != 0 || failed)
+    return status == KDL_OK ? kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno))
+                            : status;
+  return status;
 }
 
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text) {

@@ -5,6 +5,11 @@
 
 #include "cc/job.h"
 
+#include <stdio.h>
+
+/* A list of words for cc_compile(). */
+#define CC_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 kdl_status cc_no_memory(const cc_job *job);
 
 /* Words that kdl says itself, which go before the compilers'. */
@@ -14,8 +19,15 @@ kdl_status cc_refuse(cc_job *job, const char *format, ...) __attribute__((format
 kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Refuses a kernel that has the name of a function which compilers call. */
+kdl_status cc_refuse_name(cc_job *job, const cc_kernel *kernel);
+
 /* A temporary file of the job; NULL when out of memory. */
 const char *cc_file_of(cc_job *job, const char *extension);
+
+/* Writes a file, of the source where `copies`, and of what `write` adds. */
+kdl_status cc_write_file(cc_job *job, const char *path, bool copies,
+                         void (*write)(FILE *out, const cc_job *job));
 kdl_status cc_read_file(cc_job *job, const char *path, kdl_string *out_text);
 
 /* KDL_BAD_FILE where the program fails; its messages then say why. */
@@ -39,5 +51,8 @@ kdl_status cc_find_code(cc_job *job);
 /* For CPUs: from IR in which a kernel that waits does one work-item, code in which it does a group.
  * kdl-ld does that. */
 kdl_status cc_make_groups(cc_job *job, const char *items, const char *out_path);
+
+/* Makes the image of the job's target from `code`. Sets `kind` and `image`. */
+kdl_status cc_make_image(cc_job *job);
 
 #endif

@@ -258,6 +258,8 @@ int main(int argc, char **argv) {
   snprintf(device, sizeof device, strchr(argv[2], ':') ? "%s" : "%s:0", argv[2]);
   if (kdl_device_find(device, &s.device) != KDL_OK) {
     printf("skipped: %s\n", kdl_error_message());
+    fclose(table);
+    free(line);
     return 77;
   }
   if (kdl_queue_create(s.device, NULL, &s.queue) != KDL_OK)

@@ -104,6 +104,26 @@ static void allow_listed(ld_landlock *landlock, const char *list) {
   }
 }
 
+#ifdef LD_SANITIZED
+/* What a sanitizer reads when the program ends. */
+static void allow_sanitizer(ld_landlock *landlock) {
+  static const char key[] = "suppressions=";
+  const char *options = getenv("LSAN_OPTIONS");
+  const char *found = options ? strstr(options, key) : NULL;
+  char path[PATH_MAX];
+  ld_landlock_allow(landlock, "/proc/self", LD_LANDLOCK_READ);
+  if (!found)
+    return;
+  found += sizeof key - 1;
+  size_t length = strcspn(found, ": ");
+  if (length >= sizeof path)
+    return;
+  memcpy(path, found, length);
+  path[length] = 0;
+  ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
+}
+#endif
+
 static void allow_system(ld_landlock *landlock) {
   static const char *const folders[] = {"/usr",
                                         "/bin",
@@ -119,8 +139,8 @@ static void allow_system(ld_landlock *landlock) {
   ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_WRITE);
   ld_landlock_allow(landlock, "/dev/null", LD_LANDLOCK_READ);
   allow_listed(landlock, getenv("LD_LIBRARY_PATH"));
-#ifdef LD_SANITIZED /* its reports look there */
-  ld_landlock_allow(landlock, "/proc/self", LD_LANDLOCK_READ);
+#ifdef LD_SANITIZED
+  allow_sanitizer(landlock);
 #endif
 }
 

@@ -54,7 +54,7 @@ static const struct {
     {"annotate", {IN, "--image=0", "--digest", "-o", OUT}, true},
     {"pack", {"--image=file=" IN, "--digest", "--format=v2", "-o", OUT}, true},
     {"trace", {"report", IN, "--json=" OUT}, false},
-    {"trace", {"report", IN, "--html=" OUT}, false},
+    {"trace", {"report", IN}, false},
     {"trace", {"fold", IN, "-o", OUT}, false},
 };
 enum { call_count = sizeof calls / sizeof *calls };

@@ -14,6 +14,7 @@ results=${2:?$usage}
 seconds=${3:-480}
 here=$(dirname "$0")
 kdl=$build/bin/kdl
+export KDL_BENCH_CUBIN="${KDL_BENCH_CUBIN:-$here/../tests/golden/images/sm_90a.cubin}"
 mkdir -p "$results"
 started=$(date +%s)
 failed=0

@@ -19,8 +19,8 @@
  * subgroup is one work-item. What <gpuintrin.h> lacks has names with kdl_ and KDL_ here.
  *
  * Kernel parameters are numbers, structures and pointers to __gpu_global memory. On the CPU a group
- * is a loop over its work-items in one thread, or several loops one behind the other where work-items
- * wait for one another. docs/kernels.md says more.
+ * is a loop over its work-items in one thread, or several loops one behind the other where
+ * work-items wait for one another. docs/kernels.md says more.
  *
  * The header also compiles without `kdl cc`, on the CPU with any C compiler: see
  * <kdl/kernel/group.h> for kernels that do a group in one call.
@@ -94,8 +94,8 @@
 /* From the headers above:
  *
  *     KDL_LOCAL(float, rows[16][17]);     memory of the group, at the start of a kernel
- *     KDL_LOCAL_DYNAMIC(float, row);      likewise, in the kernel itself: row points to as many bytes
- *                                         as the launch says (kdl_launch_desc.shared), aligned to 16
+ *     KDL_LOCAL_DYNAMIC(float, row);      likewise, in the kernel itself: as many bytes as
+ *                                         the launch says, by kdl_launch_desc.shared
  *     kdl_atomic_add(p, v)                p points to a uint32_t of global or group memory; these
  *     kdl_atomic_min(p, v)                return what was there before, and order nothing else
  *     kdl_atomic_max(p, v)

@@ -15,8 +15,8 @@
  *
  * KDL_KERNEL(name, block, tile, (type, parameter)...) is followed by the body for one work-group,
  * which has `kdl_group` (see <kdl/host_abi.h>) and 1 to 32 parameters. No library is needed. Under
- * `#if KDL_HOST` it is what a file for `kdl cc` gives the CPU instead of a kernel for one work-item,
- * where another form is faster there.
+ * `#if KDL_HOST` it is what a file for `kdl cc` gives the CPU instead of a kernel for one
+ * work-item, where another form is faster there.
  */
 #ifndef KDL_KERNEL_GROUP_H
 #define KDL_KERNEL_GROUP_H

@@ -7,27 +7,27 @@
 #define KDL_MATH_FUNCTIONS_H
 
 /* Of one number. */
-#define KDL_MATH_EACH_1(X)                                                                         \
-  X(acos)                                                                                          \
-  X(acosh)                                                                                         \
-  X(acospi) X(asin) X(asinh) X(asinpi) X(atan) X(atanh) X(atanpi) X(cbrt) X(ceil) X(cos) X(cosh)   \
-      X(cospi) X(erf) X(erfc) X(exp) X(exp10) X(exp2) X(expm1) X(fabs) X(floor) X(lgamma) X(log)   \
-          X(log10) X(log1p) X(log2) X(logb) X(rint) X(round) X(rsqrt) X(sin) X(sinh) X(sinpi)      \
-              X(sqrt) X(tan) X(tanh) X(tanpi) X(tgamma) X(trunc)
+/* clang-format off */
+#define KDL_MATH_EACH_1(X) \
+  X(acos) X(acosh) X(acospi) X(asin) X(asinh) X(asinpi) X(atan) X(atanh) X(atanpi) X(cbrt) \
+  X(ceil) X(cos) X(cosh) X(cospi) X(erf) X(erfc) X(exp) X(exp10) X(exp2) X(expm1) X(fabs) \
+  X(floor) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(logb) X(rint) X(round) X(rsqrt) X(sin) \
+  X(sinh) X(sinpi) X(sqrt) X(tan) X(tanh) X(tanpi) X(tgamma) X(trunc)
+/* clang-format on */
 
 /* Of two, */
-#define KDL_MATH_EACH_2(X)                                                                         \
-  X(atan2)                                                                                         \
-  X(atan2pi)                                                                                       \
-  X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(maxmag) X(minmag) X(nextafter) X(pow)     \
-      X(powr) X(remainder)
+/* clang-format off */
+#define KDL_MATH_EACH_2(X) \
+  X(atan2) X(atan2pi) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(maxmag) X(minmag) \
+  X(nextafter) X(pow) X(powr) X(remainder)
+/* clang-format on */
 
 /* but for that whose result depends on what a type can have between two numbers, */
-#define KDL_MATH_EACH_HALF_2(X)                                                                    \
-  X(atan2)                                                                                         \
-  X(atan2pi)                                                                                       \
-  X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(maxmag) X(minmag) X(pow) X(powr)          \
-      X(remainder)
+/* clang-format off */
+#define KDL_MATH_EACH_HALF_2(X) \
+  X(atan2) X(atan2pi) X(copysign) X(fdim) X(fmax) X(fmin) X(fmod) X(hypot) X(maxmag) X(minmag) \
+  X(pow) X(powr) X(remainder)
+/* clang-format on */
 
 /* of three, */
 #define KDL_MATH_EACH_3(X) X(fma) X(mad)
@@ -36,7 +36,9 @@
 #define KDL_MATH_EACH_INT(X) X(ldexp) X(pown) X(rootn)
 
 /* Those of float that have a fast form, which is as exact as the device makes it. */
-#define KDL_MATH_EACH_NATIVE(X)                                                                    \
+/* clang-format off */
+#define KDL_MATH_EACH_NATIVE(X) \
   X(cos) X(exp) X(exp10) X(exp2) X(log) X(log10) X(log2) X(rsqrt) X(sin) X(sqrt) X(tan)
+/* clang-format on */
 
 #endif

@@ -293,7 +293,7 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   if (status == KDL_OK)
     status =
         cli_run_checked(input->lib, asked->device, asked->args->operands[1], opts,
-                      asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
+                        asked->has_grid ? &asked->desc : NULL, asked->values, asked->value_count);
   if (status == KDL_OK)
     status = print_image(asked);
   if (status == KDL_OK)

@@ -80,8 +80,8 @@ static kdl_status check_block(const kdl_choice *choice, const char *kernel,
 }
 
 kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
-                         const kdl_select_opts *opts, const kdl_launch_desc *grid,
-                         const cli_run_arg *args, size_t count) {
+                           const kdl_select_opts *opts, const kdl_launch_desc *grid,
+                           const cli_run_arg *args, size_t count) {
   expectation expected = {.count = 0, .sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
   kdl_image_info info = {.size = sizeof info};

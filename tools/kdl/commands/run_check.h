@@ -9,7 +9,7 @@
 /* KDL_BAD_CALL where their number or a size is wrong, or where the block of `grid`, which may be
  * NULL, is not that of a host image; KDL_OK also where the image does not tell. */
 kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
-                         const kdl_select_opts *opts, const kdl_launch_desc *grid,
-                         const cli_run_arg *args, size_t count);
+                           const kdl_select_opts *opts, const kdl_launch_desc *grid,
+                           const cli_run_arg *args, size_t count);
 
 #endif

@@ -108,6 +108,9 @@ void *check_room(check *c, size_t size);
 /* Remembers that memory was short. */
 void check_short(check *c);
 
+/* A string of its own, to be freed, from bytes that need not end in 0; NULL when out of memory. */
+char *check_copy(const void *bytes, size_t size);
+
 /* The message is the thread's last failure where it is NULL. */
 void check_add_trouble(check *c, const char *path, const char *message);
 void check_add_record(check *c, const char *path);

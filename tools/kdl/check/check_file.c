@@ -150,6 +150,16 @@ static void count_file(check *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
+char *check_copy(const void *bytes, size_t size) {
+  size_t length = strnlen(bytes, size);
+  char *copy = malloc(length + 1);
+  if (!copy)
+    return NULL;
+  memcpy(copy, bytes, length);
+  copy[length] = 0;
+  return copy;
+}
+
 void check_read_file(check *c, const check_file *file) {
   enum { head_size = 512 };
   uint8_t head[head_size];

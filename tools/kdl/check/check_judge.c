@@ -72,7 +72,7 @@ static check_gap *add_gap(gap_finder *finder, const kdl_shortfall *shortfall,
                      .fix = ""};
   const uint32_t among = (uint32_t)shortfall->image;
   char *kernel =
-      shortfall->kernel.data ? strndup(shortfall->kernel.data, shortfall->kernel.length) : NULL;
+      shortfall->kernel.data ? check_copy(shortfall->kernel.data, shortfall->kernel.length) : NULL;
   teller to = {finder, gap};
   finder->status = kdl_library_explain(finder->lib, finder->device, kernel, &finder->c->opts,
                                        &among, 1, tell, &to);

@@ -73,7 +73,7 @@ static char *pax_path(const char *text, size_t size) {
     if (!kdl_text_number(rest, &digits, &length) || length <= digits || length > rest.length)
       return NULL;
     if (kdl_text_starts(kdl_text_from(rest, digits), " path=") && length >= digits + 7)
-      return strndup(rest.data + digits + 6, length - digits - 7);
+      return check_copy(rest.data + digits + 6, length - digits - 7);
     at += length;
   }
   return NULL;
@@ -83,7 +83,7 @@ static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) 
   char *text = size <= longest_name ? malloc((size_t)size + 1) : NULL;
   if (text && read_at(t, offset, text, (size_t)size)) {
     free(t->long_name);
-    t->long_name = is_pax ? pax_path(text, (size_t)size) : strndup(text, (size_t)size);
+    t->long_name = is_pax ? pax_path(text, (size_t)size) : check_copy(text, (size_t)size);
   }
   free(text);
 }

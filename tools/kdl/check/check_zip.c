@@ -177,7 +177,7 @@ static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
   size_t whole = entry_size + name + extra + kdl_load_u16(from + 32);
   if (whole > z->directory_size - *at)
     return false;
-  *out_entry = (entry){.name = strndup((const char *)from + entry_size, name),
+  *out_entry = (entry){.name = check_copy(from + entry_size, name),
                        .flags = kdl_load_u16(from + 8),
                        .method = kdl_load_u16(from + 10),
                        .packed = kdl_load_u32(from + 20),
@@ -198,7 +198,7 @@ static void find_package(zip *z) {
     const char *end = strstr(e.name, ".dist-info/RECORD");
     if (!end || strchr(e.name, '/') != end + strlen(".dist-info"))
       continue;
-    z->package = strndup(e.name, (size_t)(end - e.name));
+    z->package = check_copy(e.name, (size_t)(end - e.name));
     char *dash = z->package ? strchr(z->package, '-') : NULL;
     if (dash)
       *dash = ' ';

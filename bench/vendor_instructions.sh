@@ -9,9 +9,11 @@ usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/bench/n
 # shellcheck source=bench/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 
-# launches BACKEND CASE [thread]
+# launches BACKEND CASE [thread]: counted once
 launches() {
-  instructions 1000 "$2" "$program" "$1" 1000 "$2" ${3:+"$3"}
+  known=$out.$1.$2${3:+.$3}
+  [ -s "$known" ] || instructions 1000 "$2" "$program" "$1" 1000 "$2" ${3:+"$3"} >"$known"
+  cat "$known"
 }
 
 # row BACKEND CASE PEER LIMIT WORDS [thread]

@@ -12,7 +12,7 @@ count=10000
 
 # Of the function that launches alone, and the difference between two counts: binding happens once.
 total() {
-  KDL_BACKEND_PATH=$backend valgrind --tool=callgrind --callgrind-out-file="$out" \
+  OCL_ICD_VENDORS=/nonexistent KDL_BACKEND_PATH=$backend valgrind --tool=callgrind --callgrind-out-file="$out" \
     --toggle-collect="$3" "$program" --count "$2" "$1" >/dev/null 2>&1
   sed -n 's/^summary: *\([0-9]*\).*/\1/p' "$out"
 }

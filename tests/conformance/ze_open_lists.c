@@ -4,25 +4,16 @@
  * before the program and resets each list that libkdl makes: to the layer it is open then, and all
  * else that the layer checks can be tried. dlsym is this library's, since libkdl looks its
  * functions up. */
+#include "../functions/real_dlsym.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
-typedef void *lookup(void *handle, const char *name);
 typedef int create(void *context, void *device, const void *desc, void **list);
 typedef int reset(void *list);
 
 static create *real_create;
 static reset *real_reset;
-
-static lookup *real_dlsym(void) {
-  static lookup *found;
-  if (!found) {
-    void *symbol = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-    symbol = symbol ? symbol : dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-    memcpy(&found, &symbol, sizeof found);
-  }
-  return found;
-}
 
 static int create_open(void *context, void *device, const void *desc, void **list) {
   int error = real_create(context, device, desc, list);

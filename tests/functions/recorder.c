@@ -12,6 +12,8 @@
  * program that has libkdl linked in may look up functions itself: the place tells.
  * scripts/driver-functions.py reads them.
  */
+#include "real_dlsym.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -51,7 +53,6 @@ __asm__(".text\n"
         "  .set number, number + 1\n"
         ".endr\n");
 
-typedef void *lookup(void *handle, const char *name);
 typedef int find_cuda(const char *name, void **function, int version, uint64_t flags, int *outcome);
 typedef void *find_opencl(void *platform, const char *name);
 
@@ -59,16 +60,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t function_count;
 static find_cuda *real_find_cuda;
 static find_opencl *real_find_opencl;
-
-static lookup *real_dlsym(void) {
-  static lookup *found;
-  if (!found) {
-    void *symbol = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-    symbol = symbol ? symbol : dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-    memcpy(&found, &symbol, sizeof found);
-  }
-  return found;
-}
 
 /* A file for this process, mapped whole. */
 static char *open_lines(void) {

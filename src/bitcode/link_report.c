@@ -2,7 +2,7 @@
 #include "bitcode/link_report.h"
 
 #include "base/error.h"
-#include "base/json_reader.h"
+#include "base/json/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

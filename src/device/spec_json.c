@@ -2,8 +2,8 @@
 #include "device/spec_json.h"
 
 #include "base/error.h"
-#include "base/json_reader.h"
-#include "base/json_writer.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "base/text.h"
 #include "device/spec_values.h"
 

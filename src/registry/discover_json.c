@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/json_writer.h"
+#include "base/json/writer.h"
 #include "base/text.h"
 #include "device/spec_json.h"
 #include "registry/discover.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trace/write.h"
 
-#include "base/json_writer.h"
+#include "base/json/writer.h"
 #include "system/file.h"
 #include "trace/device.h"
 #include "trace/trace.h"

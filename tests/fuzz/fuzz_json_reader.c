@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* JSON documents: skipped whole, and read as device specs. */
-#include "base/json_reader.h"
+#include "base/json/reader.h"
 #include "device/spec_json.h"
 
 #include <stdlib.h>

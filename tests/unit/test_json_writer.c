@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "support.h"
 
-#include "base/json_reader.h"
-#include "base/json_writer.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "base/text.h"
 
 /* What the text is in a file; the caller frees it. */

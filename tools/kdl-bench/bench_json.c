@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "base/error.h"
-#include "base/json_reader.h"
+#include "base/json/reader.h"
 #include "cli/input.h"
 #include "cli/json.h"
 

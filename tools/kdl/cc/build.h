@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_BUILD_H
 #define KDL_TOOL_CC_BUILD_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* Runs the jobs in as many threads as that, with a line of progress on a terminal. Each job's
  * `status` says how it went. KDL_IO where a signal asked to stop. */

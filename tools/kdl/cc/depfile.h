@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_DEPFILE_H
 #define KDL_TOOL_CC_DEPFILE_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* One rule for all jobs, with each file once. `path` is NULL for OUT with the suffix .d. */
 typedef struct cc_depfile {

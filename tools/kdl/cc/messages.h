@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_MESSAGES_H
 #define KDL_TOOL_CC_MESSAGES_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* Prints the compilers' messages and kdl's own on standard error. */
 kdl_status cc_messages_print(const cc_job *jobs, size_t count);

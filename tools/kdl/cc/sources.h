@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_SOURCES_H
 #define KDL_TOOL_CC_SOURCES_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 #include "cli/options.h"
 
 /* The operand, then what --variant adds. In the arena. */

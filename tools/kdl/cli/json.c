@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/json.h"
 
-#include "base/json_writer.h"
+#include "base/json/writer.h"
 #include "base/text.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* A trace that KDL_TRACE wrote: trace events in JSON, of which this reads what libkdl writes. */
 #include "trace/trace_report.h"
 
-#include "base/json_reader.h"
+#include "base/json/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

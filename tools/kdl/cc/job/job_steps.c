@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/job_steps.h"
+#include "cc/job/job_steps.h"
 
 #include "base/error.h"
-#include "cc/math.h"
+#include "cc/job/math.h"
+#include "cc/job/vendor_language.h"
 #include "cc/source/wrapper.h"
-#include "cc/vendor_language.h"
 
 #include <errno.h>
 #include <stdarg.h>

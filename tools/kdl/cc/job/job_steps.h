@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_JOB_STEPS_H
 #define KDL_TOOL_CC_JOB_STEPS_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 #include <stdio.h>
 

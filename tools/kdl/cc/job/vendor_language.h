@@ -4,7 +4,7 @@
 #ifndef KDL_TOOL_CC_VENDOR_LANGUAGE_H
 #define KDL_TOOL_CC_VENDOR_LANGUAGE_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* Whether the source is in one of them. */
 bool cc_vendor_is(const cc_job *job);

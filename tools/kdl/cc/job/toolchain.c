@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/toolchain.h"
+#include "cc/job/toolchain.h"
 
 #include "base/error.h"
-#include "cc/math.h"
-#include "cc/process.h"
+#include "cc/job/math.h"
+#include "cc/job/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,13 +4,13 @@
  * IR), and for the code, of which it makes the image (make_image.c).
  */
 #include "base/error.h"
-#include "cc/backend_errors.h"
-#include "cc/examine.h"
 #include "cc/ir/bf16.h"
-#include "cc/job_steps.h"
+#include "cc/job/backend_errors.h"
+#include "cc/job/examine.h"
+#include "cc/job/job_steps.h"
+#include "cc/job/vendor_language.h"
 #include "cc/source/signature.h"
 #include "cc/source/waiting.h"
-#include "cc/vendor_language.h"
 
 #include <stdio.h>
 #include <string.h>

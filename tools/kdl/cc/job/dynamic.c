@@ -6,7 +6,7 @@
  * macros it was made by.
  */
 #include "base/error.h"
-#include "cc/job_steps.h"
+#include "cc/job/job_steps.h"
 
 #include <errno.h>
 #include <stdio.h>

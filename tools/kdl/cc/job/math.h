@@ -12,7 +12,7 @@
 #ifndef KDL_TOOL_CC_MATH_H
 #define KDL_TOOL_CC_MATH_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* Looks for the libraries, NVIDIA's also beside its assembler; what is not there is NULL. */
 void cc_math_find(kdl_arena *arena, const char *ptxas, cc_math_libraries *out_libraries);

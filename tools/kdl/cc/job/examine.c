@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/examine.h"
+#include "cc/job/examine.h"
 
 #include "base/error.h"
-#include "cc/math.h"
+#include "cc/job/math.h"
 #include "image/spirv/spirv_module.h"
 #include "images/names.h"
 #include "images/signatures.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/vendor_language.h"
+#include "cc/job/vendor_language.h"
 
 #include <stdlib.h>
 #include <string.h>

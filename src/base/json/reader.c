@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "base/json_reader.h"
+#include "base/json/reader.h"
 
 #include "base/text.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every family of targets makes its image from the code in its own way. */
 #include "base/error.h"
-#include "cc/examine.h"
 #include "cc/ir/bf16.h"
 #include "cc/ir/group_variables.h"
-#include "cc/job_steps.h"
-#include "cc/math.h"
+#include "cc/job/examine.h"
+#include "cc/job/job_steps.h"
+#include "cc/job/math.h"
+#include "cc/job/vendor_language.h"
 #include "cc/source/line_marks.h"
 #include "cc/source/wrapper.h"
-#include "cc/vendor_language.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
 

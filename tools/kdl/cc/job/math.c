@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/math.h"
+#include "cc/job/math.h"
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cc/job_steps.h"
+#include "cc/job/job_steps.h"
 
 #include <glob.h>
 #include <stdio.h>

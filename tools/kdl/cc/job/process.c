@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/process.h"
+#include "cc/job/process.h"
 
 #include "base/error.h"
 #include "cli/input.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
-#include "cc/job_steps.h"
+#include "cc/job/job_steps.h"
 #include "system/loader.h"
 
 #include <stdio.h>

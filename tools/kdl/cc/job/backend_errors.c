@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "cc/backend_errors.h"
+#include "cc/job/backend_errors.h"
 
-#include "cc/job_steps.h"
+#include "cc/job/job_steps.h"
 
 #include <string.h>
 

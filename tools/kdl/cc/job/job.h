@@ -3,11 +3,11 @@
 #ifndef KDL_TOOL_CC_JOB_H
 #define KDL_TOOL_CC_JOB_H
 
-#include "cc/process.h"
+#include "cc/job/process.h"
+#include "cc/job/toolchain.h"
 #include "cc/source/kernels.h"
 #include "cc/source/language.h"
 #include "cc/source/target.h"
-#include "cc/toolchain.h"
 
 #include <kdl/kdl.h>
 

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_CC_BACKEND_ERRORS_H
 #define KDL_TOOL_CC_BACKEND_ERRORS_H
 
-#include "cc/job.h"
+#include "cc/job/job.h"
 
 /* Where the last message of a job that failed is such an error, it becomes the job's own words,
  * with the place of the kernel that it names, or of the only one. */

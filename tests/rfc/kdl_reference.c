@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "kdl_reference.h"
 
-#include "../unit/llvm_rule.h"
+#include "../unit/support/llvm_rule.h"
 #include "device/spec.h"
 #include "target/families/amdgcn.h"
 #include "target/target.h"

@@ -2,7 +2,7 @@
 /*
  * What is used of zstd, zlib and LZ4, in their published binary interfaces. Their libraries are
  * opened at run time, and their headers are not needed to build: every build reads the same files.
- * tests/unit/test_codec_abi.c compares with the headers.
+ * tests/unit/container/test_codec_abi.c compares with the headers.
  */
 #ifndef KDL_CONTAINER_CODEC_CODEC_ABI_H
 #define KDL_CONTAINER_CODEC_CODEC_ABI_H

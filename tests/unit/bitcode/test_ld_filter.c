@@ -2,7 +2,7 @@
 /* The system calls that kdl-ld refuses itself, one by one, and those that it goes on to need. */
 #include "support.h"
 
-#include "../../tools/kdl-ld/confine/filter.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../../tools/kdl-ld/confine/filter.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <fcntl.h>
 #include <signal.h>

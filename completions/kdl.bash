@@ -155,7 +155,7 @@ _kdl() {
     which) options='--device= --policy= --variant-tag= --json' ;;
     check) options='--device= --kernels --demangle --json' ;;
     run)
-      options='--items= --grid= --block= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
+      options='--items= --grid= --block= --shared= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag='
       ;;
     cc)

@@ -345,7 +345,8 @@ const cli_command cli_commands[] = {
         .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
         .summary = "launch a kernel",
         .details =
-            "TYPE is i8 to i64, u8 to u64, f32 or f64. INIT is zero, iota, a value for all, or "
+            "TYPE is i8 to i64, u8 to u64, f16, bf16, f32 or f64. INIT is zero, iota, a value for "
+            "all, or "
             "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
             "which image ran. A host image is native code: run files that you trust.",
         .options =
@@ -355,6 +356,8 @@ const cli_command cli_commands[] = {
                 {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
                 {"block", 0, CLI_ONCE, "XxYxZ",
                  "work-items in a group; default: as the image says"},
+                {"shared", 0, CLI_ONCE, "BYTES",
+                 "dynamic group memory, with --grid; default: as the image says"},
                 {"arg", 0, CLI_MANY, "ARG",
                  "the next argument: TYPE:VALUE or buf:TYPE[COUNT]=INIT"},
                 {"const", 0, CLI_MANY, "K=V", "a constant, where the image is bitcode"},

@@ -2,6 +2,7 @@
 /* kdl run: launch a kernel from the shell. */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/extent.h"
 #include "cli/input.h"
 #include "cli/report.h"
@@ -34,14 +35,25 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* What was asked                                                                               */
 
+static kdl_status parse_shared(const cli_args *args, uint32_t *out_bytes) {
+  kdl_string words =
+      kdl_text_of(cli_args_has(args, "shared") ? cli_args_value(args, "shared") : "0");
+  size_t at = 0;
+  if (!kdl_text_number(words, &at, out_bytes) || at != words.length)
+    return kdl_fail(KDL_BAD_CALL, "--shared: found '%s', expected a number of bytes below 2^32",
+                    words.data);
+  return KDL_OK;
+}
+
 static kdl_status parse_shape(const cli_args *args, job *asked) {
   bool has_items = cli_args_has(args, "items");
   asked->has_grid = cli_args_has(args, "grid");
   if (has_items == asked->has_grid)
     return kdl_fail(KDL_BAD_CALL, "found %s, expected --items=N or --grid=N: how much to launch",
                     has_items ? "both --items and --grid" : "neither --items nor --grid");
-  if (has_items && cli_args_has(args, "block"))
-    return kdl_fail(KDL_BAD_CALL, "found --block with --items, which takes the image's own");
+  const char *own = cli_args_has(args, "block") ? "block" : "shared";
+  if (has_items && cli_args_has(args, own))
+    return kdl_fail(KDL_BAD_CALL, "found --%s with --items, which takes the image's own", own);
   if (has_items) {
     uint64_t extent[3] = {0};
     kdl_status status = cli_extent_parse("items", cli_args_value(args, "items"), extent);
@@ -52,7 +64,7 @@ static kdl_status parse_shape(const cli_args *args, job *asked) {
   kdl_status status = cli_extent_small("grid", cli_args_value(args, "grid"), asked->desc.grid);
   if (status == KDL_OK && cli_args_has(args, "block"))
     status = cli_extent_small("block", cli_args_value(args, "block"), asked->desc.block);
-  return status;
+  return status == KDL_OK ? parse_shared(args, &asked->desc.shared) : status;
 }
 
 static kdl_status parse_repeat(const cli_args *args, job *asked) {

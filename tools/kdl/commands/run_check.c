@@ -15,7 +15,8 @@ enum { pointer_size = 8 };
 typedef struct {
   uint32_t sizes[KDL_HOST_LIMIT_PARAMS];
   uint32_t count;
-  kdl_string sig; /* "" where there is none */
+  kdl_string sig;  /* "" where there is none */
+  uint64_t shared; /* bytes of dynamic group memory */
 } expectation;
 
 static bool read_key(const kdl_image_info *info, const char *kernel, expectation *out) {
@@ -28,6 +29,7 @@ static bool read_key(const kdl_image_info *info, const char *kernel, expectation
         !kdl_kernel_parse(pair->value, &key, NULL) || !kdl_kernel_has(&key, KDL_KERNEL_SIG))
       continue;
     out->sig = key.sig;
+    out->shared = key.shared;
     for (size_t at = 0;
          out->count < KDL_HOST_LIMIT_PARAMS && kdl_signature_next(key.sig, &at, &param, NULL);)
       out->sizes[out->count++] = param.kind == KDL_PARAM_PTR ? pointer_size : param.size;
@@ -80,7 +82,7 @@ static kdl_status check_block(const kdl_choice *choice, const char *kernel,
 }
 
 kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *kernel,
-                           const kdl_select_opts *opts, const kdl_launch_desc *grid,
+                           const kdl_select_opts *opts, kdl_launch_desc *grid,
                            const cli_run_arg *args, size_t count) {
   expectation expected = {.count = 0, .sig = {"", 0}};
   kdl_choice choice = {.size = sizeof choice};
@@ -98,6 +100,8 @@ kdl_status cli_run_checked(kdl_library *lib, kdl_device *device, const char *ker
     if (!read_object(&choice, kernel, &expected))
       return KDL_OK;
   }
+  if (grid && !grid->shared && expected.shared <= UINT32_MAX)
+    grid->shared = (uint32_t)expected.shared;
   status = compare(kernel, &expected, args, count);
   return status == KDL_OK && grid ? check_block(&choice, kernel, grid->block) : status;
 }

@@ -367,11 +367,12 @@ static int launch(const kdl_cuda_launch_config *config, void *handle, void **par
   if (stream && stream->capture != capture_none) {
     if (!is_loaded(kernel, context))
       stream->capture = capture_broken;
-    fake_recorded_add(stream, kernel, context, config->grid, config->block, params);
+    fake_recorded_add(stream, kernel, context, config->grid, config->block, config->shared, params);
     return stream->capture == capture_active ? KDL_CUDA_SUCCESS : capture_invalidated;
   }
   ++fake_launch_count;
-  if (kernel->program && !fake_program_run(kernel, context, config->grid, config->block, params))
+  if (kernel->program &&
+      !fake_program_run(kernel, context, config->grid, config->block, config->shared, params))
     context->sticky = illegal_address;
   return KDL_CUDA_SUCCESS;
 }

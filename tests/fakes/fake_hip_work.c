@@ -300,11 +300,12 @@ static int launch(void *handle, const shape *s, void *stream_handle, void **para
   if (error)
     return error;
   if (stream && stream->capture != capture_none) {
-    fake_recorded_add(stream, function, device, s->grid, s->block, params);
+    fake_recorded_add(stream, function, device, s->grid, s->block, s->shared, params);
     return stream->capture == capture_active ? KDL_HIP_SUCCESS : capture_invalidated;
   }
   ++fake_launch_count;
-  if (function->program && !fake_program_run(function, device, s->grid, s->block, params))
+  if (function->program &&
+      !fake_program_run(function, device, s->grid, s->block, s->shared, params))
     device->sticky = illegal_address;
   return KDL_HIP_SUCCESS;
 }

@@ -264,6 +264,7 @@ static int set_argument(fake_object *kernel, uint32_t index, size_t size, const 
     return invalid_argument_size;
   }
   arguments->memory[index] = 0;
+  arguments->shared[index] = expected ? 0 : size;
   if (expected == 8 && value && !kernel->param_is_value[index]) {
     uint64_t address;
     memcpy(&address, value, sizeof address);

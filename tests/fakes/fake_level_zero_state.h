@@ -79,6 +79,7 @@ typedef struct fake_ze_arguments {
   unsigned char values[most_params][64];
   bool is_set[most_params];
   uint64_t memory[most_params]; /* the serial of the allocation that was found; 0: none */
+  uint64_t shared[most_params]; /* bytes, of a parameter that is group memory */
   unsigned group[3];
   bool has_access;
 } fake_ze_arguments;

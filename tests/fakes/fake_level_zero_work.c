@@ -470,8 +470,10 @@ static int launch(fake_object *list, void *handle, const uint32_t *groups) {
     return null_pointer;
   if (!arguments->group[0])
     return invalid_group_size;
+  uint64_t shared = 0;
   for (unsigned i = 0; i < kernel->param_count; ++i) {
     values[i] = arguments->values[i];
+    shared += arguments->shared[i];
     if (!arguments->is_set[i] || !arguments->has_access)
       return invalid_argument;
     if (!is_memory_there(arguments, i)) {
@@ -479,9 +481,16 @@ static int launch(fake_object *list, void *handle, const uint32_t *groups) {
       return KDL_ZE_SUCCESS;
     }
   }
+  const kdl_device_spec *spec = fake_device((size_t)list->device);
+  if (spec && spec->shared && shared > spec->shared) {
+    fake_ze_say("%llu bytes of group memory, %llu are there", (unsigned long long)shared,
+                (unsigned long long)spec->shared);
+    return KDL_ZE_OUT_OF_DEVICE_MEMORY;
+  }
   unsigned grid[3] = {groups[0], groups[1], groups[2]};
   ++fake_launch_count;
-  if (kernel->program && !fake_program_run(kernel, kernel->context, grid, arguments->group, values))
+  if (kernel->program &&
+      !fake_program_run(kernel, kernel->context, grid, arguments->group, shared, values))
     fake_ze_sticky[list->device] = device_lost;
   return KDL_ZE_SUCCESS;
 }

@@ -111,13 +111,15 @@ static inline int fake_leave(int error) {
 /* What a kernel of that name with such parameters does; NULL where that is not known. */
 const fake_program *fake_program_find(const fake_object *kernel);
 
-/* False where it reaches for memory that is not there, which a device tells later. */
+/* With `shared` bytes of dynamic group memory. False where it reaches for memory that is not there,
+ * which a device tells later. */
 bool fake_program_run(const fake_object *kernel, fake_object *context, const unsigned grid[3],
-                      const unsigned block[3], void **params);
+                      const unsigned block[3], uint64_t shared, void **params);
 
 /* Launches that an object keeps. Running them is as fake_program_run says. */
 void fake_recorded_add(fake_object *object, const fake_object *kernel, fake_object *context,
-                       const unsigned grid[3], const unsigned block[3], void **params);
+                       const unsigned grid[3], const unsigned block[3], uint64_t shared,
+                       void **params);
 void fake_recorded_copy(const fake_object *from, fake_object *to);
 void fake_recorded_clear(fake_object *object);
 bool fake_recorded_run(const fake_object *from);

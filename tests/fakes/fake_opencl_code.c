@@ -587,19 +587,25 @@ static int32_t launch(const void *queue_handle, const void *handle, uint32_t dim
   if (dimensions != 3)
     return KDL_CL_INVALID_WORK_DIMENSION;
   kernel_state *state = kernel->state;
+  uint64_t shared = 0;
   for (unsigned i = 0; i < state->count; ++i) {
     if (!state->arguments[i].is_set)
       return KDL_CL_INVALID_KERNEL_ARGS;
+    if (state->params[i].kind == KDL_IMAGE_PARAM_GROUP)
+      shared += state->arguments[i].size;
   }
+  const kdl_device_spec *spec = fake_device((size_t)kernel->context->device);
   unsigned grid[3], block[3];
   error = check_shape(kernel, global, local, grid, block);
   if (error != KDL_CL_SUCCESS)
     return error;
+  if (spec->shared && shared > spec->shared)
+    return KDL_CL_OUT_OF_RESOURCES;
   ++fake_launch_count;
   uint64_t addresses[most_params];
   void *values[most_params];
   if (kernel->program && (!collect(state, addresses, values) ||
-                          !fake_program_run(kernel, kernel->context, grid, block, values)))
+                          !fake_program_run(kernel, kernel->context, grid, block, shared, values)))
     kernel->context->sticky = KDL_CL_OUT_OF_RESOURCES;
   return KDL_CL_SUCCESS;
 }

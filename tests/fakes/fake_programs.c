@@ -6,6 +6,7 @@
 typedef struct {
   const void *const *values;
   uint64_t items;
+  uint64_t shared;
   const unsigned *grid;
   fake_object *code;
   fake_object *context;
@@ -86,20 +87,30 @@ static bool run_weigh(const call *at) {
   return true;
 }
 
+/* (unsigned *out): how many bytes of dynamic group memory there are */
+static bool run_room(const call *at) {
+  uint32_t *out = pointer(at, 0, 1);
+  if (out)
+    *out = (uint32_t)at->shared;
+  return out;
+}
+
 static const fake_program programs[] = {
     {"empty", {0}, run_empty},
     {"saxpy", {4, 8, 8, 4, 0}, run_saxpy},
     {"scale", {4, 8, 8, 4, 0}, run_scale},
     {"place", {8, 0}, run_place},
     {"weigh", {8, 0}, run_weigh},
+    {"room", {8, 0}, run_room},
 };
 
+/* Parameters that are group memory, which come last, have no size. */
 static bool takes(const fake_program *program, const fake_object *kernel) {
-  unsigned count = 0;
-  while (program->sizes[count])
-    ++count;
-  return count == kernel->param_count &&
-         memcmp(program->sizes, kernel->param_sizes, count * sizeof *program->sizes) == 0;
+  unsigned count = kernel->param_count;
+  while (count && !kernel->param_sizes[count - 1])
+    --count;
+  return memcmp(program->sizes, kernel->param_sizes, count * sizeof *program->sizes) == 0 &&
+         !program->sizes[count];
 }
 
 const fake_program *fake_program_find(const fake_object *kernel) {
@@ -111,9 +122,10 @@ const fake_program *fake_program_find(const fake_object *kernel) {
 }
 
 bool fake_program_run(const fake_object *kernel, fake_object *context, const unsigned grid[3],
-                      const unsigned block[3], void **params) {
+                      const unsigned block[3], uint64_t shared, void **params) {
   call at = {.values = (const void *const *)params,
              .items = (uint64_t)grid[0] * block[0] * (uint64_t)kernel->owner->per_item,
+             .shared = shared,
              .grid = grid,
              .code = kernel->owner,
              .context = context};

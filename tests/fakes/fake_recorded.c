@@ -10,6 +10,7 @@ struct fake_recorded {
   fake_object *context;
   unsigned grid[3];
   unsigned block[3];
+  uint64_t shared;
   char values[most_params][16];
 };
 
@@ -30,8 +31,9 @@ static fake_recorded *copy_of(const fake_recorded *from) {
 }
 
 void fake_recorded_add(fake_object *stream, const fake_object *kernel, fake_object *context,
-                       const unsigned grid[3], const unsigned block[3], void **params) {
-  fake_recorded launch = {.kernel = kernel, .context = context};
+                       const unsigned grid[3], const unsigned block[3], uint64_t shared,
+                       void **params) {
+  fake_recorded launch = {.kernel = kernel, .context = context, .shared = shared};
   memcpy(launch.grid, grid, sizeof launch.grid);
   memcpy(launch.block, block, sizeof launch.block);
   for (unsigned i = 0; i < kernel->param_count; ++i) {
@@ -60,8 +62,8 @@ bool fake_recorded_run(const fake_object *from) {
     for (unsigned i = 0; i < most_params; ++i)
       params[i] = (void *)(uintptr_t)launch->values[i];
     ++fake_launch_count;
-    if (launch->kernel->program &&
-        !fake_program_run(launch->kernel, launch->context, launch->grid, launch->block, params))
+    if (launch->kernel->program && !fake_program_run(launch->kernel, launch->context, launch->grid,
+                                                     launch->block, launch->shared, params))
       return false;
   }
   return true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tool tests. A test is a file NAME.test in this folder; its RUN lines find `kdl` and LLVM's
+"""The tool tests. A test is a file NAME.test in a folder below this one; its RUN lines find `kdl` and LLVM's
 tools on PATH. CTest runs each as tools.NAME.
 
 Substitutions beyond lit's own:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Chooses among three images, N times, for callgrind (bench/instructions.sh), and says how often
- * that allocated: never, or it returns 1. What it costs in time is `kdl bench select`.
+ * Chooses among three images, N times, for callgrind (bench/instructions/select.sh), and says how
+ * often that allocated: never, or it returns 1. What it costs in time is `kdl bench select`.
  */
 #include "suites/problem.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/text.h"
-#include "suites/matmul.h"
+#include "suites/matmul/matmul.h"
 
 #include <limits.h>
 #include <math.h>

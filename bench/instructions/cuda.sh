@@ -3,9 +3,9 @@
 # Instructions of one launch through the CUDA backend beyond those of a direct call of
 # cuLaunchKernel, on the fake driver.
 set -eu
-usage='usage: cuda_instructions.sh build/bin/bench_cuda_launch build/fakes/whole'
+usage='usage: cuda.sh build/bin/bench_cuda_launch build/fakes/whole'
 devices='cuda:sm_90 name="NVIDIA H200" driver=13.0 memory=1GiB shared_optin=227KiB'
-# shellcheck source=bench/callgrind.sh
+# shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 
 # launches CASE FUNCTION

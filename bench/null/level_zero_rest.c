@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every entry point of Level Zero that null_level_zero.c has nothing to say in. */
+/* Every entry point of Level Zero that level_zero.c has nothing to say in. */
 #include "backends/level_zero/abi.h"
 
 #include <stddef.h>

@@ -5,8 +5,8 @@
 # Level Zero and OpenCL are given one by one, before the launch; libkdl compares each with what was
 # given last, and gives those that differ.
 set -eu
-usage='usage: vendor_instructions.sh build/bin/bench_vendor_launch build/bench/null'
-# shellcheck source=bench/callgrind.sh
+usage='usage: vendor.sh build/bin/bench_vendor_launch build/bench/null'
+# shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 
 # launches BACKEND CASE [thread]: counted once

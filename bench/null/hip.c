@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * libamdhip64.so.7 that does nothing: every call succeeds at once, so that what remains is the cost
- * of calling. One device. What need not even tell anything is in null_hip_rest.c.
+ * of calling. One device. What need not even tell anything is in hip_rest.c.
  */
 #include "backends/hip/abi.h"
 

@@ -3,8 +3,8 @@
 # Instructions of one launch on a driver that does nothing, beyond those of a direct call of the
 # driver's function pointer.
 set -eu
-usage='usage: launch_instructions.sh build/bin/bench_launch'
-# shellcheck source=bench/callgrind.sh
+usage='usage: launch.sh build/bin/bench_launch'
+# shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 
 # launches CASE FUNCTION

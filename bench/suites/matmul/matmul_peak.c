@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "matmul_peak.h"
+#include "suites/matmul/matmul_peak.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,11 +3,11 @@
 # Instructions of each step from bytes to a kernel and back, counted by callgrind on the fake CUDA
 # driver: those of libkdl and of the C library for it, without what the driver does.
 set -eu
-usage='usage: load_instructions.sh build/bin/bench_load build/fakes/whole'
+usage='usage: load.sh build/bin/bench_load build/fakes/whole'
 devices='cuda:sm_90 driver=13.0 memory=1GiB'
-# shellcheck source=bench/callgrind.sh
+# shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
-bundle=$(dirname "$0")/images/nothing.offload
+bundle=$(dirname "$0")/../images/nothing.offload
 count=101
 
 # row STEP LIMIT WORDS [FILE KERNEL]

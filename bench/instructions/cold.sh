@@ -3,8 +3,8 @@
 # Instructions from nothing to a queue on a device, counted by callgrind on the fake drivers: those of
 # libkdl, of the C library and of the dynamic loader for it, without what the driver does.
 set -eu
-usage='usage: cold_instructions.sh build/bin/bench_cold build/fakes/whole'
-# shellcheck source=bench/callgrind.sh
+usage='usage: cold.sh build/bin/bench_cold build/fakes/whole'
+# shellcheck source=bench/instructions/callgrind.sh
 . "$(dirname "$0")/callgrind.sh"
 
 # row SPEC LIMIT_FIND LIMIT_QUEUE

@@ -5,12 +5,12 @@
  * integers, of which every sum is exact in every type: their results must agree bit by bit before
  * anything is measured.
  */
-#include "matmul.h"
+#include "suites/matmul/matmul.h"
 
 #include "base/error.h"
-#include "cases.h"
-#include "matmul_peak.h"
 #include "measure/progress.h"
+#include "suites/cases.h"
+#include "suites/matmul/matmul_peak.h"
 
 #include <math.h>
 #include <stdio.h>

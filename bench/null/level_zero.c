@@ -2,7 +2,7 @@
 /*
  * libze_loader.so.1 that does nothing: every call succeeds at once, so that what remains is the
  * cost of calling. One device; a kernel takes as many arguments as the number at the end of its
- * name. What need not even tell anything is in null_level_zero_rest.c.
+ * name. What need not even tell anything is in level_zero_rest.c.
  */
 #include "backends/level_zero/abi.h"
 

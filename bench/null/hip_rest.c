@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Every entry point of HIP that null_hip.c has nothing to say in. */
+/* Every entry point of HIP that hip.c has nothing to say in. */
 #include <stddef.h>
 #include <stdint.h>
 

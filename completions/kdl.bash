@@ -150,7 +150,7 @@ _kdl() {
       ;;
     verify) options='--verbose --json' ;;
     embed) options='--output --verbose' ;;
-    devices) options='--json --all' ;;
+    devices) options='--json --all --runs --device=' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
     check) options='--device= --kernels --demangle --json' ;;

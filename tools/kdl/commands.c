@@ -238,17 +238,25 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "devices",
-        .usage = "kdl devices [--json] [--all]",
+        .usage = "kdl devices [--json] [--all] [--runs [--device=DEVICE]...]",
         .summary = "list the devices of this machine, and why a driver is not usable",
         .details =
             "Loads the drivers of CUDA, HIP, Level Zero and OpenCL where they are installed, and\n"
             "creates no context. A device that several drivers show is listed once, with the\n"
-            "others as 'also'. Devices come in the order in which they are preferred.\n",
+            "others as 'also'. Devices come in the order in which they are preferred. --runs says\n"
+            "instead what each of them runs of all architectures that are known: machine code,\n"
+            "what its driver compiles, levels of a CPU, the best first.\n",
         .options =
             (const cli_option[]){
                 {"json", 0, CLI_FLAG, NULL,
                  "print JSON, which --device=@FILE reads on any machine"},
-                {"all", 'a', CLI_FLAG, NULL, "also print every spec in full, and every driver"},
+                {"all", 'a', CLI_FLAG, NULL,
+                 "also print every spec in full, and every driver; with --runs, also what does not "
+                 "run, and why"},
+                {"runs", 0, CLI_FLAG, NULL, "the architectures that each device runs"},
+                {"device", 0, CLI_MANY, "DEVICE",
+                 "with --runs: a device with a name, a spec or @FILE instead of those of this "
+                 "machine; may be repeated"},
                 {.name = NULL},
             },
         .min_operands = 0,

@@ -76,6 +76,15 @@ const char *kdl_intel_acronym(kdl_intel_ip ip) {
   return NULL;
 }
 
+const char *kdl_intel_acronym_at(size_t index) {
+  for (size_t i = 0; i < COUNT(acronyms); ++i) {
+    bool is_first = kdl_intel_acronym(acronyms[i].ip) == acronyms[i].name;
+    if (is_first && index-- == 0)
+      return acronyms[i].name;
+  }
+  return NULL;
+}
+
 void kdl_out_intel(kdl_out *out, kdl_intel_ip ip) {
   const char *acronym = kdl_intel_acronym(ip);
   kdl_out_format(out, "%u.%u.%u", ip.architecture, ip.release, ip.revision);

@@ -21,6 +21,9 @@ uint32_t kdl_intel_number(kdl_intel_ip ip);
 /* An acronym for it, or NULL. */
 const char *kdl_intel_acronym(kdl_intel_ip ip);
 
+/* All acronyms, one for each IP version, NULL behind the last: for tests and listings. */
+const char *kdl_intel_acronym_at(size_t index);
+
 /* "12.60.7 (pvc)" */
 void kdl_out_intel(kdl_out *out, kdl_intel_ip ip);
 

@@ -119,6 +119,23 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+static bool is_renamed(uint16_t number) {
+  for (size_t i = 0; i < COUNT(renamed); ++i) {
+    if (number == renamed[i].old_number)
+      return true;
+  }
+  return false;
+}
+
+uint16_t kdl_nvptx_number_at(char suffix, size_t index) {
+  for (size_t i = 0; i < COUNT(targets); ++i) {
+    uint32_t first = suffix == 'a' ? targets[i].a : suffix == 'f' ? targets[i].f : targets[i].plain;
+    if (first && !is_renamed(targets[i].number) && index-- == 0)
+      return targets[i].number;
+  }
+  return 0;
+}
+
 bool kdl_nvptx_capability(uint32_t number, uint8_t *out_major, uint8_t *out_minor) {
   for (size_t i = 0; i < COUNT(renamed); ++i) {
     if (number == renamed[i].old_number)

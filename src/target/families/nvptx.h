@@ -33,6 +33,10 @@ uint32_t kdl_nvptx_desktop_driver(uint32_t capability);
  * KDL_VERSION_OF. */
 uint32_t kdl_nvptx_first_ptx(const kdl_nvptx_arch *arch);
 
+/* The numbers of all parts with a suffix of 'a', 'f' or none (0), 0 behind the last: for tests and
+ * listings. Renamed parts are there under their present number alone. */
+uint16_t kdl_nvptx_number_at(char suffix, size_t index);
+
 /* The newest PTX ISA version a driver of that CUDA version knows. A CUDA version later than the
  * table's last row knows at least what that row says. */
 uint32_t kdl_nvptx_ptx_of_cuda(uint32_t cuda);

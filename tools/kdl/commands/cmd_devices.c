@@ -4,6 +4,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 #include "commands.h"
+#include "commands/devices_runs.h"
 #include "registry/discover.h"
 #include "target/families/intel.h"
 
@@ -205,6 +206,11 @@ static void print_drivers(const kdl_discovery *found, bool all) {
 
 int cli_run_devices(const cli_args *args) {
   bool all = cli_args_has(args, "all");
+  if (cli_args_has(args, "runs"))
+    return cli_finish(cli_devices_runs(args));
+  if (cli_args_has(args, "device"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device without --runs, expected both: "
+                                             "'kdl explain' takes --device for a file"));
   kdl_discovery *found;
   kdl_status status = kdl_discover(NULL, &found);
   if (status != KDL_OK)

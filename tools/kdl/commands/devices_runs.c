@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Every architecture with a name is compiled as an image of that kind would be, and matched. */
+#include "commands/devices_runs.h"
+
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "device/named.h"
+#include "registry/discover.h"
+#include "target/families/aarch64.h"
+#include "target/families/amdgcn.h"
+#include "target/families/intel.h"
+#include "target/families/nvptx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An architecture, as images for it call themselves, and how one of them runs on a device. */
+typedef struct {
+  char arch[32];
+  uint32_t version; /* of SPIR-V, as KDL_VERSION_OF; 0 where there is none to tell */
+  kdl_image_rule rule;
+  const char *backend; /* of the route that takes it, NULL where none does */
+  const char *fit;     /* where it runs */
+  const char *reason;  /* where it does not: a code of `kdl explain` */
+} known;
+
+enum { known_room = 512 };
+
+typedef struct {
+  known items[known_room];
+  size_t count;
+} known_list;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is known                                                                                */
+
+static void add(known_list *list, kdl_image_kind kind, const char *triple, const char *arch,
+                uint32_t version) {
+  if (list->count == known_room)
+    return;
+  known *item = &list->items[list->count++];
+  snprintf(item->arch, sizeof item->arch, "%s", arch);
+  kdl_image_desc desc = {.kind = kind,
+                         .triple = {triple, strlen(triple)},
+                         .arch = {arch, strlen(arch)},
+                         .version_major = (uint16_t)(version >> 16),
+                         .version_minor = (uint16_t)version};
+  kdl_image_compile(&desc, &item->rule);
+  item->version = kind == KDL_IMAGE_SPIRV ? version : 0;
+}
+
+static void add_nvidia(known_list *list) {
+  static const char suffixes[] = {'a', 'f', 0};
+  for (size_t s = 0; s < sizeof suffixes; ++s) {
+    uint16_t number;
+    for (size_t i = 0; (number = kdl_nvptx_number_at(suffixes[s], i)); ++i) {
+      char arch[16];
+      const char suffix[2] = {suffixes[s]};
+      snprintf(arch, sizeof arch, "sm_%u%s", number, suffix);
+      add(list, KDL_IMAGE_CUBIN, "nvptx64-nvidia-cuda", arch, 0);
+      snprintf(arch, sizeof arch, "compute_%u%s", number, suffix);
+      kdl_nvptx_arch parsed;
+      kdl_nvptx_parse((kdl_string){arch, strlen(arch)}, &parsed, NULL);
+      add(list, KDL_IMAGE_PTX, "nvptx64-nvidia-cuda", arch, kdl_nvptx_first_ptx(&parsed));
+    }
+  }
+}
+
+static void add_other_gpus(known_list *list) {
+  const kdl_amdgcn_processor *processor;
+  for (size_t i = 0; (processor = kdl_amdgcn_at(i)); ++i)
+    add(list, KDL_IMAGE_HSACO, "amdgcn-amd-amdhsa", processor->name, 0);
+  add(list, KDL_IMAGE_SPIRV, "spirv64-amd-amdhsa", "amdgcnspirv", 0);
+  const char *acronym;
+  for (size_t i = 0; (acronym = kdl_intel_acronym_at(i)); ++i)
+    add(list, KDL_IMAGE_ZEBIN, "spir64-unknown-unknown", acronym, 0);
+  for (uint32_t minor = 0; minor <= 6; ++minor)
+    add(list, KDL_IMAGE_SPIRV, "spirv64-unknown-unknown", "spirv64", KDL_VERSION_OF(1, minor));
+  add(list, KDL_IMAGE_CL, "spirv64-unknown-unknown", "", 0);
+}
+
+static void add_cpus(known_list *list) {
+  static const char *const x86[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  static const char *const riscv[] = {"rv64gc", "rv64gcv", "rva20u64", "rva22u64", "rva23u64"};
+  for (size_t i = 0; i < sizeof x86 / sizeof *x86; ++i)
+    add(list, KDL_IMAGE_OBJECT, "x86_64-unknown-linux-gnu", x86[i], 0);
+  const char *base;
+  for (size_t i = 0; (base = kdl_aarch64_base_at(i)); ++i) {
+    if (strncmp(base, "armv", 4) == 0)
+      add(list, KDL_IMAGE_OBJECT, "aarch64-unknown-linux-gnu", base, 0);
+  }
+  for (size_t i = 0; i < sizeof riscv / sizeof *riscv; ++i)
+    add(list, KDL_IMAGE_OBJECT, "riscv64-unknown-linux-gnu", riscv[i], 0);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Matching                                                                                     */
+
+/* The routes of one device: the first that takes an image counts. */
+static kdl_status match(known_list *list, const kdl_device_spec *routes, size_t count) {
+  for (size_t i = 0; i < list->count; ++i)
+    list->items[i].backend = list->items[i].fit = list->items[i].reason = NULL;
+  for (size_t r = 0; r < count; ++r) {
+    kdl_device_rule device;
+    kdl_status status = kdl_device_spec_compile(&routes[r], &device);
+    if (status != KDL_OK)
+      return status;
+    for (size_t i = 0; i < list->count; ++i) {
+      known *item = &list->items[i];
+      if (item->backend)
+        continue;
+      uint64_t reasons = kdl_match(&item->rule, &device).reasons;
+      if (!reasons) {
+        item->backend = kdl_backend_name(routes[r].backend);
+        item->fit = kdl_match_fit(&item->rule, &device);
+      } else if (!item->reason) {
+        unsigned bit = 0;
+        while (!(reasons >> bit & 1))
+          ++bit;
+        item->reason = kdl_reason_get(bit)->code;
+      }
+    }
+  }
+  return KDL_OK;
+}
+
+/* What runs by rank, then the rest. Ranks of equal images are equal: the name settles it. */
+static int by_rank(const void *a, const void *b) {
+  const known *x = a, *y = b;
+  if (!x->backend != !y->backend)
+    return x->backend ? -1 : 1;
+  if (x->rule.rank != y->rule.rank)
+    return x->rule.rank > y->rule.rank ? -1 : 1;
+  return strcmp(x->arch, y->arch);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Printing                                                                                     */
+
+typedef struct {
+  known_list *list;
+  cli_json *json; /* NULL for text */
+  cli_table *table;
+  bool all;
+} printer;
+
+static kdl_string text(const char *data) {
+  return (kdl_string){data, data ? strlen(data) : 0};
+}
+
+static void print_json(cli_json *json, const known *item) {
+  char version[16];
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "arch", item->arch);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name((kdl_image_kind)item->rule.kind));
+  if (item->version) {
+    snprintf(version, sizeof version, "%u.%u", item->version >> 16, item->version & 0xffff);
+    cli_json_put_text(json, "version", version);
+  }
+  cli_json_put_bool(json, "runs", item->backend != NULL);
+  if (item->backend) {
+    cli_json_put_text(json, "backend", item->backend);
+    cli_json_put_text(json, "fit", item->fit);
+  } else {
+    cli_json_put_text(json, "reason", item->reason);
+  }
+  cli_json_end_object(json);
+}
+
+static void print_row(cli_table *table, const char *device, const known *item) {
+  char arch[48];
+  snprintf(arch, sizeof arch, item->version ? "%s %u.%u" : "%s", item->arch, item->version >> 16,
+           item->version & 0xffff);
+  cli_table_add(table, text(device));
+  cli_table_add(table, text(arch));
+  cli_table_add(table, text(kdl_image_kind_name((kdl_image_kind)item->rule.kind)));
+  cli_table_add(table, text(item->backend));
+  cli_table_add(table, text(item->backend ? item->fit : item->reason));
+}
+
+static kdl_status print_device(const printer *to, const kdl_device_spec *routes, size_t count) {
+  kdl_status status = match(to->list, routes, count);
+  if (status != KDL_OK)
+    return status;
+  qsort(to->list->items, to->list->count, sizeof *to->list->items, by_rank);
+  char label[KDL_SPEC_LINE] = "";
+  kdl_device_spec_place(&routes[0], &(kdl_out){label, sizeof label, 0});
+  if (to->json) {
+    cli_json_begin_object(to->json);
+    cli_json_put_text(to->json, "device", label);
+    cli_json_put_text(to->json, "name", routes[0].name);
+    cli_json_put_text(to->json, "driver", routes[0].driver);
+    cli_json_put_array(to->json, "architectures");
+  }
+  for (size_t i = 0; i < to->list->count; ++i) {
+    const known *item = &to->list->items[i];
+    if (!item->backend && !to->all)
+      break;
+    if (to->json)
+      print_json(to->json, item);
+    else
+      print_row(to->table, i == 0 ? label : "", item);
+  }
+  if (to->json) {
+    cli_json_end_array(to->json);
+    cli_json_end_object(to->json);
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* Without a printer the devices are checked, so that nothing is printed where one is wrong. */
+static kdl_status print_given(const printer *to, const cli_args *args) {
+  size_t cursor = 0;
+  const char *device;
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && (device = cli_args_next(args, "device", &cursor))) {
+    kdl_device_spec spec;
+    status = kdl_device_spec_resolve(device, &spec);
+    if (status != KDL_OK)
+      kdl_error_prefix("--device");
+    else if (to)
+      status = print_device(to, &spec, 1);
+  }
+  return status;
+}
+
+static kdl_status print_here(const printer *to) {
+  kdl_discovery *found;
+  kdl_status status = kdl_discover(NULL, &found);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < found->device_count && status == KDL_OK; ++i)
+    status = print_device(to, &found->routes[found->devices[i].first], found->devices[i].count);
+  kdl_discovery_free(found);
+  return status;
+}
+
+static kdl_status print_all(const printer *to, const cli_args *args) {
+  return cli_args_has(args, "device") ? print_given(to, args) : print_here(to);
+}
+
+static kdl_status print_document(known_list *list, const cli_args *args) {
+  cli_json json = {.file = stdout};
+  printer to = {.list = list, .json = &json, .all = cli_args_has(args, "all")};
+  cli_json_begin_object(&json);
+  cli_json_put_array(&json, "devices");
+  kdl_status status = print_all(&to, args);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return status == KDL_OK ? cli_output_flush() : status;
+}
+
+static kdl_status print_table(known_list *list, const cli_args *args) {
+  static const cli_column columns[] = {
+      {.title = "DEVICE", .shrinks = 1},
+      {.title = "RUNS", .tint = "36"},
+      {.title = "KIND"},
+      {.title = "BACKEND"},
+      {.title = "FIT"},
+  };
+  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  if (!table)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  printer to = {.list = list, .table = table, .all = cli_args_has(args, "all")};
+  kdl_status status = print_all(&to, args);
+  if (status != KDL_OK) {
+    cli_table_destroy(table);
+    return status;
+  }
+  return cli_table_finish(table);
+}
+
+kdl_status cli_devices_runs(const cli_args *args) {
+  kdl_status status = print_given(NULL, args);
+  if (status != KDL_OK)
+    return status;
+  known_list *list = calloc(1, sizeof *list);
+  if (!list)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  add_nvidia(list);
+  add_other_gpus(list);
+  add_cpus(list);
+  status = cli_args_has(args, "json") ? print_document(list, args) : print_table(list, args);
+  free(list);
+  return status;
+}

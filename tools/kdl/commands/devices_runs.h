@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl devices --runs: what devices run of all architectures that are known. */
+#ifndef KDL_TOOL_DEVICES_RUNS_H
+#define KDL_TOOL_DEVICES_RUNS_H
+
+#include "cli/options.h"
+
+#include <kdl/kdl.h>
+
+kdl_status cli_devices_runs(const cli_args *args);
+
+#endif

@@ -19,6 +19,10 @@
  * closely, copying what lies between them is cheaper than a system call each. */
 enum { smallest_window = 512, largest_window = 64 * 1024, dense_gap = 8 * 1024 };
 
+/* A file of at most this size is read when it is opened, and its descriptor is closed: a process
+ * may have a thousand libraries open, and by default as many descriptors. */
+enum { small_file = 64 * 1024 };
+
 /* Pages of a mapped file that were read stay in memory as long as there is room, and count as the
  * process's own. */
 enum { most_mapped = 32 * 1024 * 1024 };
@@ -60,6 +64,71 @@ kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, cons
   return status;
 }
 
+/* Reads `want` bytes at `offset` into the window, which has room for them; fewer than `length` are
+ * an error. */
+static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, size_t length) {
+  source->ready = source->window;
+  source->ready_offset = offset;
+  source->ready_size = 0;
+  while (source->ready_size < want) {
+    ssize_t got = pread(source->fd, source->window + source->ready_size, want - source->ready_size,
+                        (off_t)(offset + source->ready_size));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return kdl_fail(KDL_IO, "%s: cannot read at offset 0x%" PRIx64 ": %s", source->name, offset,
+                      strerror(errno));
+    if (got == 0)
+      break;
+    source->ready_size += (size_t)got;
+  }
+  if (source->ready_size < length)
+    return kdl_fail(KDL_IO,
+                    "%s: the file ends at offset 0x%" PRIx64 ", expected 0x%" PRIx64
+                    " bytes: it was truncated while being read",
+                    source->name, offset + source->ready_size, source->size);
+  return KDL_OK;
+}
+
+static kdl_status grow_window(kdl_source *source, size_t size) {
+  if (source->window && size <= source->window_capacity)
+    return KDL_OK;
+  uint8_t *window = realloc(source->window, size);
+  if (!window)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %zu bytes of headers", source->name,
+                    size);
+  source->window = window;
+  source->window_capacity = size;
+  return KDL_OK;
+}
+
+/* Reads at least `length` bytes at `offset` into the window. */
+static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length) {
+  uint64_t previous_end = source->ready_offset + source->ready_size;
+  size_t want = smallest_window;
+  if (source->window && offset >= source->ready_offset && offset <= previous_end + dense_gap)
+    want = source->ready_size * 4 < largest_window ? (size_t)source->ready_size * 4
+                                                   : (size_t)largest_window;
+  if (want < length)
+    want = length;
+  if (want > source->size - offset)
+    want = (size_t)(source->size - offset);
+  kdl_status status = grow_window(source, want);
+  return status == KDL_OK ? read_window(source, offset, want, length) : status;
+}
+
+/* The whole file in the window: from then on its bytes are memory. */
+static kdl_status read_whole(kdl_source *source) {
+  kdl_status status = grow_window(source, (size_t)source->size);
+  if (status == KDL_OK)
+    status = read_window(source, 0, (size_t)source->size, (size_t)source->size);
+  if (status != KDL_OK)
+    return status;
+  close(source->fd);
+  source->fd = -1;
+  return KDL_OK;
+}
+
 kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *name,
                                 kdl_source **out_source) {
   kdl_source *source = NULL; /* gcc 12 at -O3 loses sight of what new_source does */
@@ -75,11 +144,15 @@ kdl_status kdl_source_open_file(kdl_arena *arena, const char *path, const char *
     status = kdl_fail(KDL_IO, "%s: found %s, expected a regular file", name,
                       S_ISDIR(info.st_mode) ? "a directory" : "a device, pipe or socket");
   }
+  if (status == KDL_OK) {
+    source->size = (uint64_t)info.st_size;
+    if (source->size > 0 && source->size <= small_file)
+      status = read_whole(source);
+  }
   if (status != KDL_OK) {
     kdl_source_close(source);
     return status;
   }
-  source->size = (uint64_t)info.st_size;
   *out_source = source;
   return KDL_OK;
 }
@@ -174,48 +247,6 @@ static kdl_status inflate_up_to(kdl_source *source, uint64_t end) {
   source->failure = status;
   kdl_error_prefix("%s", source->name);
   return status;
-}
-
-/* Reads at least `length` bytes at `offset` into the window. */
-static kdl_status fill_window(kdl_source *source, uint64_t offset, size_t length) {
-  uint64_t previous_end = source->ready_offset + source->ready_size;
-  size_t want = smallest_window;
-  if (source->window && offset >= source->ready_offset && offset <= previous_end + dense_gap)
-    want = source->ready_size * 4 < largest_window ? (size_t)source->ready_size * 4
-                                                   : (size_t)largest_window;
-  if (want < length)
-    want = length;
-  if (want > source->size - offset)
-    want = (size_t)(source->size - offset);
-  if (!source->window || want > source->window_capacity) {
-    uint8_t *window = realloc(source->window, want);
-    if (!window)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %zu bytes of headers", source->name,
-                      want);
-    source->window = window;
-    source->window_capacity = want;
-  }
-  source->ready = source->window;
-  source->ready_offset = offset;
-  source->ready_size = 0;
-  while (source->ready_size < want) {
-    ssize_t got = pread(source->fd, source->window + source->ready_size, want - source->ready_size,
-                        (off_t)(offset + source->ready_size));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return kdl_fail(KDL_IO, "%s: cannot read at offset 0x%" PRIx64 ": %s", source->name, offset,
-                      strerror(errno));
-    if (got == 0)
-      break;
-    source->ready_size += (size_t)got;
-  }
-  if (source->ready_size < length)
-    return kdl_fail(KDL_IO,
-                    "%s: the file ends at offset 0x%" PRIx64 ", expected 0x%" PRIx64
-                    " bytes: it was truncated while being read",
-                    source->name, offset + source->ready_size, source->size);
-  return KDL_OK;
 }
 
 const uint8_t *kdl_source_fetch(kdl_source *source, uint64_t offset, size_t length) {

@@ -6,7 +6,8 @@
  * Headers of a file are read with pread into a small window, not through a mapping: on spread-out
  * headers a page fault costs more than twice a pread (docs/decisions/0001-pread-for-headers.md),
  * and a file that is truncated while open gives a short read instead of SIGBUS. Image bytes are
- * mapped once, when first asked for.
+ * mapped once, when first asked for. A small file is read whole, and needs no descriptor after
+ * that.
  */
 #ifndef KDL_CONTAINER_SOURCE_H
 #define KDL_CONTAINER_SOURCE_H
@@ -59,7 +60,7 @@ struct kdl_source {
 
   void *owned; /* memory that the source frees, or NULL */
 
-  int fd; /* file sources; -1 otherwise */
+  int fd; /* of a file that was not read whole; -1 otherwise */
   uint8_t *window;
   size_t window_capacity;
   const uint8_t *mapping;

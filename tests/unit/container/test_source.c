@@ -5,6 +5,7 @@
 #include "container/source.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,9 +22,16 @@ static const char *temporary_copy(const char *golden) {
   return path;
 }
 
+/* Zeros follow, so that the file is too large to be read whole when it is opened. */
+static const char *temporary_large_copy(const char *golden) {
+  const char *path = temporary_copy(golden);
+  assert_int_equal(truncate(path, 100000), 0);
+  return path;
+}
+
 static void truncated_while_open_is_an_error(void **state) {
   (void)state;
-  const char *path = temporary_copy("offload/v1_three.offload");
+  const char *path = temporary_large_copy("offload/v1_three.offload");
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .name = "f"};
   assert_ok(kdl_open(path, &opts, &lib));
@@ -32,7 +40,7 @@ static void truncated_while_open_is_an_error(void **state) {
   assert_ok(kdl_image_bytes(lib, 0, &bytes, &size));
   assert_int_equal(truncate(path, 100), 0);
   assert_fails(kdl_image_bytes(lib, 0, &bytes, &size), KDL_IO,
-               "f: the file now has 100 bytes, expected 576: it was truncated while open");
+               "f: the file now has 100 bytes, expected 100000: it was truncated while open");
   /* Metadata was copied at open and outlives the file's content. */
   assert_string_equal(image_at(lib, 2).triple.data, "spirv64-unknown-unknown");
   kdl_close(lib);
@@ -41,7 +49,7 @@ static void truncated_while_open_is_an_error(void **state) {
 
 static void truncated_while_opening_is_an_error(void **state) {
   (void)state;
-  const char *path = temporary_copy("offload/v1_padded.offload");
+  const char *path = temporary_large_copy("offload/v1_padded.offload");
   kdl_arena arena = {0};
   kdl_source *source;
   assert_ok(kdl_source_open_file(&arena, path, "f", &source));
@@ -49,10 +57,33 @@ static void truncated_while_opening_is_an_error(void **state) {
   assert_non_null(kdl_source_peek(source, 0, 72));
   assert_null(kdl_source_peek(source, 4096, 8));
   assert_string_equal(kdl_error_message(),
-                      "f: the file ends at offset 0x1000, expected 0x1300 bytes: it was truncated "
+                      "f: the file ends at offset 0x1000, expected 0x186a0 bytes: it was truncated "
                       "while being read");
   kdl_source_close(source);
   kdl_arena_free(&arena);
+  unlink(path);
+}
+
+/* A process that has a thousand libraries open needs its descriptors for other things. */
+static void small_files_need_no_descriptor(void **state) {
+  (void)state;
+  const char *path = temporary_copy("offload/v1_three.offload");
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  struct rlimit few = {.rlim_cur = 32, .rlim_max = limit.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+  kdl_library *libs[1000];
+  for (size_t i = 0; i < 1000; ++i)
+    assert_ok(kdl_open(path, NULL, &libs[i]));
+  assert_int_equal(truncate(path, 0), 0);
+  for (size_t i = 0; i < 1000; ++i) {
+    const void *bytes;
+    size_t size;
+    assert_ok(kdl_image_bytes(libs[i], 0, &bytes, &size));
+    assert_true(size > 0);
+    kdl_close(libs[i]);
+  }
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
   unlink(path);
 }
 
@@ -163,6 +194,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(truncated_while_open_is_an_error),
       cmocka_unit_test(truncated_while_opening_is_an_error),
+      cmocka_unit_test(small_files_need_no_descriptor),
       cmocka_unit_test(replaced_while_open_keeps_the_old_bytes),
       cmocka_unit_test(refuses_what_is_not_a_file),
       cmocka_unit_test(refuses_an_unknown_format),

@@ -21,11 +21,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 enum {
   CHECK_NAMES = 4,    /* kernels that are named for each reason, unless all are wanted */
   CHECK_GAPS = 64,    /* reasons of one library on one device that are told apart */
   CHECK_WORKERS = 16, /* at most */
+  CHECK_OPEN_PATH = 32,
 };
 
 /* How a library runs on a device. */
@@ -96,6 +99,7 @@ typedef struct check {
   size_t record_count, record_capacity;
   size_t files; /* that were looked at */
   bool out_of_memory;
+  bool was_changed; /* a file, while it was read */
 } check;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -123,8 +127,21 @@ void check_add_library(check *c, const check_library *library);
 typedef struct check_file {
   const char *path;
   size_t operand;
-  bool is_operand; /* the user named it: archives are told by their bytes, not by their name */
+  bool is_operand;  /* the user named it: archives are told by their bytes, not by their name */
+  const char *from; /* where it is opened; NULL: at its path */
+  dev_t device;     /* with `number`: the file that must be found there; number 0: any */
+  ino_t number;
+  /* While it is read: */
+  int fd;
+  struct stat info; /* as it was at first */
 } check_file;
+
+/* Whether the file was written to or shrank since it was opened: what was read of it is of no use.
+ */
+bool check_was_changed(const check_file *file);
+
+/* A path that opens the file that `fd` is of, whatever lies at its own path by now. */
+const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]);
 
 /* Looks into a file; what is found is added. */
 void check_read_file(check *c, const check_file *file);
@@ -140,9 +157,9 @@ bool check_is_code(const void *head, size_t size);
 /* Whether the thread's last failure, of this status, says that there is none in it after all. */
 bool check_has_none(kdl_status status);
 
-/* Archives. `fd` is of the file. */
-void check_read_zip(check *c, const check_file *file, int fd, uint64_t size);
-void check_read_tar(check *c, const check_file *file, int fd, uint64_t size);
+/* Archives. */
+void check_read_zip(check *c, const check_file *file, uint64_t size);
+void check_read_tar(check *c, const check_file *file, uint64_t size);
 
 /* A member that lies in the file as it is. */
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,

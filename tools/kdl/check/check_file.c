@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check.h"
+#include "cli/guard.h"
 #include "image/image.h"
 #include "library/library.h"
 
@@ -55,6 +56,8 @@ static void append(check *c, void **items, size_t *count, size_t *capacity, cons
 }
 
 void check_add_trouble(check *c, const char *path, const char *message) {
+  if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
+    return;
   const char *text = message ? message : kdl_error_message();
   check_trouble trouble = {check_keep(c, path, strlen(path)), check_keep(c, text, strlen(text))};
   if (trouble.path && trouble.message)
@@ -114,10 +117,16 @@ bool check_has_none(kdl_status status) {
   return status == KDL_BAD_FILE && strstr(kdl_error_message(), "a COFF file without device code");
 }
 
+const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]) {
+  snprintf(room, CHECK_OPEN_PATH, "/proc/self/fd/%d", file->fd);
+  return access(room, F_OK) == 0 ? room : file->path;
+}
+
 static void read_library(check *c, const check_file *file) {
+  char room[CHECK_OPEN_PATH];
   kdl_library *lib;
-  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE};
-  kdl_status status = kdl_open(file->path, &opts, &lib);
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = file->path};
+  kdl_status status = kdl_open(check_open_path(file, room), &opts, &lib);
   if (status == KDL_OK) {
     status = check_judge(c, lib, file, NULL, NULL);
     kdl_close(lib);
@@ -128,13 +137,14 @@ static void read_library(check *c, const check_file *file) {
 
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,
                      uint64_t offset, uint64_t size) {
+  char room[CHECK_OPEN_PATH];
   kdl_library *lib;
   char *name;
   if (asprintf(&name, "%s!%s", file->path, member) < 0) {
     check_short(c);
     return;
   }
-  kdl_status status = kdl_library_open_part(file->path, name, offset, size, &lib);
+  kdl_status status = kdl_library_open_part(check_open_path(file, room), name, offset, size, &lib);
   if (status == KDL_OK) {
     status = check_judge(c, lib, file, member, package);
     kdl_close(lib);
@@ -142,6 +152,13 @@ void check_read_part(check *c, const check_file *file, const char *member, const
   if (status != KDL_OK && !check_has_none(status))
     check_add_trouble(c, name, NULL);
   free(name);
+}
+
+static void add_changed(check *c, const char *path) {
+  check_add_trouble(c, path, "was changed or became unreadable while it was read");
+  pthread_mutex_lock(&c->lock);
+  c->was_changed = true;
+  pthread_mutex_unlock(&c->lock);
 }
 
 static void count_file(check *c) {
@@ -160,25 +177,53 @@ char *check_copy(const void *bytes, size_t size) {
   return copy;
 }
 
-void check_read_file(check *c, const check_file *file) {
+bool check_was_changed(const check_file *file) {
+  struct stat now;
+  return cli_guard_was_hit() || fstat(file->fd, &now) != 0 || now.st_size != file->info.st_size ||
+         now.st_mtim.tv_sec != file->info.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != file->info.st_mtim.tv_nsec;
+}
+
+static void read_opened(check *c, const check_file *file) {
   enum { head_size = 512 };
   uint8_t head[head_size];
-  struct stat info;
-  int links = file->is_operand ? 0 : O_NOFOLLOW;
-  int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
-  ssize_t got = -1;
-  count_file(c);
-  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-    got = pread(fd, head, sizeof head, 0);
+  if (!S_ISREG(file->info.st_mode)) {
+    check_add_trouble(c, file->path, "is no longer a file");
+    return;
+  }
+  if (file->number && (file->info.st_ino != file->number || file->info.st_dev != file->device)) {
+    check_add_trouble(c, file->path, "was replaced since the program mapped it");
+    return;
+  }
+  ssize_t got = pread(file->fd, head, sizeof head, 0);
   if (got < 0)
-    check_add_trouble(c, file->path,
-                      fd >= 0 && !S_ISREG(info.st_mode) ? "is no longer a file" : strerror(errno));
+    check_add_trouble(c, file->path, strerror(errno));
   else if (is_zip(file, head, (size_t)got))
-    check_read_zip(c, file, fd, (uint64_t)info.st_size);
+    check_read_zip(c, file, (uint64_t)file->info.st_size);
   else if (is_tar(file, head, (size_t)got))
-    check_read_tar(c, file, fd, (uint64_t)info.st_size);
+    check_read_tar(c, file, (uint64_t)file->info.st_size);
   else if (check_is_code(head, (size_t)got))
     read_library(c, file);
-  if (fd >= 0)
-    close(fd);
+}
+
+/* What is found in a file that changed meanwhile is not kept; the others are read all the same. */
+void check_read_file(check *c, const check_file *file) {
+  check_file opened = *file;
+  int links = file->is_operand || file->from ? 0 : O_NOFOLLOW;
+  opened.fd = open(file->from ? file->from : file->path,
+                   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
+  count_file(c);
+  if (opened.fd < 0 || fstat(opened.fd, &opened.info) != 0) {
+    check_add_trouble(c, file->path, strerror(errno));
+    if (opened.fd >= 0)
+      close(opened.fd);
+    return;
+  }
+  cli_guard_begin();
+  read_opened(c, &opened);
+  bool was_changed = check_was_changed(&opened);
+  cli_guard_end();
+  close(opened.fd);
+  if (was_changed)
+    add_changed(c, file->path);
 }

@@ -201,7 +201,7 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
     modules += library.verdicts[i].coverage.modules;
   }
   kdl_inventory_destroy(inventory);
-  if (status == KDL_OK && library.verdicts && modules)
+  if (status == KDL_OK && library.verdicts && modules && !check_was_changed(file))
     check_add_library(c, &library);
   return status;
 }

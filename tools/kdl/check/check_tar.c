@@ -16,14 +16,13 @@ enum { block_size = 512, longest_name = 64 * 1024 };
 typedef struct {
   check *c;
   const check_file *file;
-  int fd;
   uint64_t size;
   char *long_name; /* for the next member, or NULL */
 } tar;
 
 static bool read_at(const tar *t, uint64_t offset, void *out, size_t size) {
   return kdl_in_range(offset, size, t->size) &&
-         pread(t->fd, out, size, (off_t)offset) == (ssize_t)size;
+         pread(t->file->fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* Octal digits, or where the first bit is set the rest as one number. */
@@ -104,8 +103,8 @@ static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t
   free(name);
 }
 
-void check_read_tar(check *c, const check_file *file, int fd, uint64_t size) {
-  tar t = {.c = c, .file = file, .fd = fd, .size = size};
+void check_read_tar(check *c, const check_file *file, uint64_t size) {
+  tar t = {.c = c, .file = file, .size = size};
   static const uint8_t zeros[block_size];
   uint8_t header[block_size];
   uint64_t at = 0, length;

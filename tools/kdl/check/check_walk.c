@@ -73,7 +73,9 @@ static void *work(void *user) {
   queue *q = user;
   queued file;
   while (take(q, &file)) {
-    check_read_file(q->c, &(check_file){file.path, file.operand, file.is_operand});
+    check_read_file(
+        q->c,
+        &(check_file){.path = file.path, .operand = file.operand, .is_operand = file.is_operand});
     free(file.path);
   }
   return NULL;

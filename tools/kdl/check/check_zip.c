@@ -40,7 +40,6 @@ enum {
 typedef struct {
   check *c;
   const check_file *file;
-  int fd;
   uint64_t size;
   uint8_t *directory;
   uint64_t directory_size;
@@ -82,7 +81,7 @@ static bool read_at(const zip *z, uint64_t offset, void *out, size_t size) {
     return false;
   uint8_t *to = out;
   while (size) {
-    ssize_t got = pread(z->fd, to, size, (off_t)offset);
+    ssize_t got = pread(z->file->fd, to, size, (off_t)offset);
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
@@ -221,17 +220,8 @@ static int make_file(void) {
   return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-/* Before each step: a file that has shrunk is an error, and not a signal while its mapping is read.
- */
-static kdl_status check_size(const zip *z) {
-  struct stat info;
-  if (fstat(z->fd, &info) == 0 && (uint64_t)info.st_size >= z->size)
-    return KDL_OK;
-  return kdl_fail(KDL_IO, "the archive was truncated while it was read");
-}
-
-static kdl_status inflate_to(const zip *z, kdl_inflater *inflater, const uint8_t *head,
-                             size_t head_size, uint64_t size, int fd) {
+static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
+                             uint64_t size, int fd) {
   enum { step = 1 << 20 };
   uint8_t *room = malloc(step);
   uint64_t left = size - head_size;
@@ -240,9 +230,7 @@ static kdl_status inflate_to(const zip *z, kdl_inflater *inflater, const uint8_t
     status = kdl_fail(KDL_IO, "cannot write the inflated member: %s", strerror(errno));
   while (left && status == KDL_OK) {
     size_t want = left < step ? (size_t)left : step, count;
-    status = check_size(z);
-    if (status == KDL_OK)
-      status = kdl_inflater_read(inflater, room, want, want, &count);
+    status = kdl_inflater_read(inflater, room, want, want, &count);
     if (status == KDL_OK && !kdl_fd_write(fd, room, count))
       status = kdl_fail(KDL_IO, "cannot write the inflated member: %s", strerror(errno));
     left -= status == KDL_OK ? count : 0;
@@ -278,7 +266,7 @@ static kdl_status inflate_and_judge(const zip *z, const entry *e, kdl_inflater *
   int fd = make_file();
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
-  kdl_status status = inflate_to(z, inflater, head, head_size, e->inflated, fd);
+  kdl_status status = inflate_to(inflater, head, head_size, e->inflated, fd);
   if (status == KDL_OK)
     status = judge_inflated(z, e, fd);
   close(fd);
@@ -289,9 +277,7 @@ static kdl_status read_deflated(const zip *z, const entry *e, const uint8_t *pac
   uint8_t head[KDL_SNIFF_SIZE];
   size_t want = e->inflated < sizeof head ? (size_t)e->inflated : sizeof head, count = 0;
   kdl_inflater *inflater;
-  kdl_status status = check_size(z);
-  if (status == KDL_OK)
-    status = kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->packed, &inflater);
+  kdl_status status = kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->packed, &inflater);
   if (status != KDL_OK)
     return status;
   status = kdl_inflater_read(inflater, head, want, want, &count);
@@ -301,11 +287,12 @@ static kdl_status read_deflated(const zip *z, const entry *e, const uint8_t *pac
   return status;
 }
 
-/* Maps the packed bytes; they are read from the file as they are needed. */
+/* Maps the packed bytes; they are read from the file as they are needed. Where it shrinks meanwhile
+ * the guard of check_read_file holds. */
 static void read_packed(const zip *z, const entry *e, uint64_t offset) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
   size_t size = (size_t)(offset - start + e->packed);
-  void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->fd, (off_t)start);
+  void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);
   if (mapping == MAP_FAILED) {
     damaged(z, e->name, "cannot map %" PRIu64 " bytes", e->packed);
     return;
@@ -340,8 +327,8 @@ static void read_member(zip *z, const entry *e) {
   z->packed += e->packed < z->size - z->packed ? e->packed : z->size - z->packed;
 }
 
-void check_read_zip(check *c, const check_file *file, int fd, uint64_t size) {
-  zip z = {.c = c, .file = file, .fd = fd, .size = size};
+void check_read_zip(check *c, const check_file *file, uint64_t size) {
+  zip z = {.c = c, .file = file, .size = size};
   if (read_directory(&z)) {
     entry e;
     size_t at = 0;

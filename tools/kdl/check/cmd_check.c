@@ -110,7 +110,7 @@ static int run(const cli_args *args, check *c) {
     return cli_finish(status);
   if (any_fails(c))
     return CLI_EXIT_NO_MATCH;
-  return failed ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
+  return failed || c->was_changed ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
 }
 
 int cli_run_check(const cli_args *args) {

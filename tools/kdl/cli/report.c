@@ -2,6 +2,7 @@
 #include "cli/report.h"
 
 #include "base/text.h"
+#include "cli/guard.h"
 #include "cli/output.h"
 #include "cli/text.h"
 
@@ -90,20 +91,9 @@ int cli_finish(kdl_status status) {
 /* ------------------------------------------------------------------------------------------ */
 /* The program from its start to its end                                                        */
 
-/* Image bytes are mapped: if another process truncates the file meanwhile, touching them raises
- * SIGBUS. The library cannot own a signal; the tool can. */
-static void on_sigbus(int signal_number) {
-  static const char message[] =
-      "kdl: error: a file was truncated or became unreadable while being read\n";
-  (void)signal_number;
-  if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-    _exit(CLI_EXIT_BAD_FILE);
-  _exit(CLI_EXIT_BAD_FILE);
-}
-
 void cli_program_begin(void) {
   setlocale(LC_CTYPE, "");
-  signal(SIGBUS, on_sigbus);
+  cli_guard_install();
   signal(SIGXFSZ, SIG_IGN); /* over a size limit, write() fails and the half file is removed */
   signal(SIGPIPE, SIG_DFL); /* a reader that stops early is no error, whatever our parent ignores */
 }

@@ -20,7 +20,7 @@ typedef struct gemm_peer {
   /* Opens the library; NULL, or why it cannot be measured here. Each library counts CPUs now, so
    * the thread must not be pinned yet. */
   const char *(*open)(void);
-  /* NULL where the library does not take the type. With `pack`, weights are brought into the
+  /* NULL where the library does not take the type. With `pack`, weights are put into the
    * library's own form before the first run. */
   void *(*prepare)(const gemm_problem *problem, uint32_t threads, bool pack);
   void (*run)(void *prepared);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Handles: found by their question, made where there is none, freed with their library. */
+/* Handles: found by their key, made where there is none, freed with their library. */
 #include "binding/kernel.h"
 
 #include "base/error.h"
@@ -18,11 +18,11 @@ typedef struct {
   const char *name;
   const kdl_select_opts *opts;
   const char *constants; /* bitcode/constants.h; NULL: none */
-} question;
+} handle_key;
 
 /* What the libraries that are in scope say, on one route of the device. */
 typedef struct {
-  const question *asked;
+  const handle_key *asked;
   size_t route;
   kdl_status status;
   kdl_library *lib; /* the first that has an image; NULL: none */
@@ -108,7 +108,7 @@ static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
 
 static bool ask(void *user, kdl_library *lib) {
   answer *found = user;
-  const question *asked = found->asked;
+  const handle_key *asked = found->asked;
   found->status =
       kdl_library_rank(lib, asked->device, found->route, asked->name, asked->opts, &found->ranked);
   if (found->status == KDL_OK && found->ranked.selection)
@@ -118,7 +118,7 @@ static bool ask(void *user, kdl_library *lib) {
 
 /* The first route that the device can be used through and an image fits; where none does, the first
  * that it can be used through. */
-static kdl_status find_route(kdl_library *lib, const question *asked, answer *out_found) {
+static kdl_status find_route(kdl_library *lib, const handle_key *asked, answer *out_found) {
   size_t route;
   if (!kdl_runtime_next_route(asked->device, 0, &route))
     return kdl_error_status();
@@ -135,7 +135,7 @@ static kdl_status find_route(kdl_library *lib, const question *asked, answer *ou
 }
 
 static kdl_status no_image(kdl_library *lib, const answer *found) {
-  const question *asked = found->asked;
+  const handle_key *asked = found->asked;
   if (lib)
     return kdl_library_tell_why(lib, asked->device, found->route, asked->name, asked->opts);
   char label[192];
@@ -146,8 +146,7 @@ static kdl_status no_image(kdl_library *lib, const answer *found) {
                   asked->name, label);
 }
 
-static kdl_status answer_question(kdl_library *lib, const question *asked,
-                                  kdl_kernel **out_kernel) {
+static kdl_status find_handle(kdl_library *lib, const handle_key *asked, kdl_kernel **out_kernel) {
   const kdl_runtime *runtime;
   answer found;
   kdl_status status = find_route(lib, asked, &found);
@@ -159,7 +158,7 @@ static kdl_status answer_question(kdl_library *lib, const question *asked,
     return status;
   /* Another thread was first, through another route, which is now the only one. */
   if (runtime->route != found.route)
-    return answer_question(lib, asked, out_kernel);
+    return find_handle(lib, asked, out_kernel);
   kdl_kernel *kernel =
       asked->constants ? special_handle_of(&found, runtime) : handle_of(&found, runtime);
   if (!kernel)
@@ -182,8 +181,8 @@ kdl_status kdl_sym(kdl_library *lib, kdl_device *device, const char *name,
   if (status == KDL_OK)
     status = kdl_constants_print(whole.constants, whole.constant_count, &constants);
   if (status == KDL_OK) {
-    const question asked = {device, name, opts, constants};
-    status = answer_question(lib, &asked, out_kernel);
+    const handle_key asked = {device, name, opts, constants};
+    status = find_handle(lib, &asked, out_kernel);
     free(constants);
   }
   return status;

@@ -32,7 +32,7 @@ struct kdl_kernel {
    * itself. */
   _Atomic(kdl_launch_entry *) counted;
 
-  /* The question, which does not change. */
+  /* Its key, which does not change. */
   kdl_kernel *next; /* of the library */
   kdl_library *lib;
   const kdl_runtime *runtime;

@@ -17,11 +17,11 @@
 /* ------------------------------------------------------------------------------------------ */
 /* From the cache                                                                               */
 
-static kdl_string text_of(const kdl_link_key *question) {
-  return (kdl_string){question->text, question->length};
+static kdl_string text_of(const kdl_link_key *key) {
+  return (kdl_string){key->text, key->length};
 }
 
-/* Whether the files that the image was made with, and that are not in the question, are the same.
+/* Whether the files that the image was made with, and that are not in the link key, are the same.
  */
 static bool is_current(const kdl_linked *linked, const kdl_cache_entry *entry) {
   kdl_string file;
@@ -37,7 +37,7 @@ static bool is_current(const kdl_linked *linked, const kdl_cache_entry *entry) {
 
 static bool look_up(kdl_linked *linked) {
   kdl_cache_found found;
-  kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->question), &found);
+  kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->key), &found);
   if (status != KDL_OK) {
     if (status != KDL_NO_MATCH)
       kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
@@ -69,8 +69,8 @@ static void open_cache(kdl_linked *linked) {
  */
 static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
   bool waited;
-  linked->claim = kdl_cache_claim_take(&linked->cache, text_of(&linked->question),
-                                       limits->milliseconds, &waited);
+  linked->claim =
+      kdl_cache_claim_take(&linked->cache, text_of(&linked->key), limits->milliseconds, &waited);
   bool found = look_up(linked);
   if (found || waited)
     kdl_cache_claim_give_back(&linked->claim);
@@ -89,16 +89,16 @@ static kdl_status take_output(kdl_linked *linked, const kdl_link_result *result)
   memcpy(linked->doubt, result->doubt, sizeof linked->doubt);
   if (linked->kind == KDL_IMAGE_UNKNOWN || linked->kind == KDL_IMAGE_BITCODE)
     return kdl_fail(KDL_BAD_FILE, "kdl-ld wrote %zu bytes of %s, expected an image for %s",
-                    linked->size, kdl_image_kind_name(linked->kind), linked->question.device);
+                    linked->size, kdl_image_kind_name(linked->kind), linked->key.device);
   return KDL_OK;
 }
 
 static kdl_status link_anew(const kdl_link_task *task, const kdl_link_limits *limits,
                             kdl_linked *linked) {
   kdl_link_result result;
-  kdl_debug(KDL_DEBUG_LINK, "%s: linked by %s for %s", linked->name, linked->question.linker,
-            linked->question.device);
-  kdl_status status = kdl_link_run(task, &linked->question, limits, linked->name, &result);
+  kdl_debug(KDL_DEBUG_LINK, "%s: linked by %s for %s", linked->name, linked->key.linker,
+            linked->key.device);
+  kdl_status status = kdl_link_run(task, &linked->key, limits, linked->name, &result);
   return status == KDL_OK ? take_output(linked, &result) : status;
 }
 
@@ -113,7 +113,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
   kdl_device_permit_all(task->runtime->device, task->runtime->route);
   kdl_status status = kdl_link_limits_read(&limits);
   if (status == KDL_OK)
-    status = kdl_link_key_make(task, &linked->question);
+    status = kdl_link_key_make(task, &linked->key);
   if (status != KDL_OK)
     return status;
   open_cache(linked);
@@ -136,7 +136,7 @@ void kdl_linked_keep(kdl_linked *linked) {
     return;
   }
   kdl_cache_entry entry = {
-      .question = text_of(&linked->question),
+      .link_key = text_of(&linked->key),
       .notes = {linked->notes, strlen(linked->notes)},
       .kind = linked->kind,
       .image = linked->image,
@@ -151,7 +151,7 @@ void kdl_linked_keep(kdl_linked *linked) {
 void kdl_linked_drop(kdl_linked *linked) {
   kdl_debug(KDL_DEBUG_LINK, "cache: %s: what was there does not load", linked->name);
   if (linked->cache.mode == KDL_CACHE_ON)
-    kdl_cache_remove(&linked->cache, text_of(&linked->question));
+    kdl_cache_remove(&linked->cache, text_of(&linked->key));
 }
 
 void *kdl_linked_take(kdl_linked *linked) {
@@ -162,7 +162,7 @@ void *kdl_linked_take(kdl_linked *linked) {
 
 void kdl_linked_free(kdl_linked *linked) {
   kdl_cache_claim_give_back(&linked->claim);
-  kdl_link_key_free(&linked->question);
+  kdl_link_key_free(&linked->key);
   free(linked->notes);
   free(linked->data);
 }

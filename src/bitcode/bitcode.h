@@ -17,7 +17,7 @@ typedef struct kdl_linked {
   bool is_cached; /* it came from there */
 
   void *data; /* what holds the image */
-  kdl_link_key question;
+  kdl_link_key key;
   kdl_cache_settings cache; /* off where it cannot be used */
   kdl_cache_claim claim;
   char *notes;     /* for the entry, should it be kept */

@@ -173,41 +173,41 @@ static void print_environment(FILE *out) {
   }
 }
 
-static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *question) {
-  fprintf(out, "device %s\n", question->device);
+static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key) {
+  fprintf(out, "device %s\n", key->device);
   if (task->kernel)
     fprintf(out, "kernel %s\n", task->kernel);
   fprintf(out, "%s", task->constants ? task->constants : "");
-  print_digest(out, "caller", kdl_digest_of(question->caller, question->caller_size));
+  print_digest(out, "caller", kdl_digest_of(key->caller, key->caller_size));
   kdl_status status = print_library(out, task);
   print_ukernels(out);
   print_environment(out);
   fprintf(out, "libkdl " KDL_BUILD_ID "\nkdl-ld ");
-  kdl_identity_print_program(out, question->linker);
+  kdl_identity_print_program(out, key->linker);
   fputc('\n', out);
   return status;
 }
 
-kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_question) {
-  kdl_link_key *question = out_question;
-  *question = (kdl_link_key){.text = NULL};
-  if (!kdl_linker_path(question->linker))
+kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
+  kdl_link_key *key = out_key;
+  *key = (kdl_link_key){.text = NULL};
+  if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  kdl_status status = kdl_container_bytes(task->lib->container, task->image, &question->caller,
-                                          &question->caller_size);
+  kdl_status status =
+      kdl_container_bytes(task->lib->container, task->image, &key->caller, &key->caller_size);
   if (status != KDL_OK)
     return status;
-  print_device(task->runtime, question->device);
-  FILE *out = open_memstream(&question->text, &question->length);
+  print_device(task->runtime, key->device);
+  FILE *out = open_memstream(&key->text, &key->length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  status = print_all(out, task, question);
+  status = print_all(out, task, key);
   if (fclose(out) != 0 && status == KDL_OK)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   return status;
 }
 
-void kdl_link_key_free(kdl_link_key *question) {
-  free(question->text);
-  question->text = NULL;
+void kdl_link_key_free(kdl_link_key *key) {
+  free(key->text);
+  key->text = NULL;
 }

@@ -30,9 +30,9 @@ typedef struct kdl_link_key {
   char device[KDL_SPEC_LINE]; /* what of the device's spec decides how it is linked */
 } kdl_link_key;
 
-/* The caller frees *out_question, also after a failure. */
-kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_question);
-void kdl_link_key_free(kdl_link_key *question);
+/* The caller frees *out_key, also after a failure. */
+kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key);
+void kdl_link_key_free(kdl_link_key *key);
 
 /* Whether an image of the caller's library is one to look for microkernels in. */
 bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);

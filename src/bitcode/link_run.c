@@ -224,18 +224,18 @@ static kdl_status run_call(const kdl_link_task *task, const kdl_linker_call *cal
   return status;
 }
 
-kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *question,
+kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
                         const kdl_link_limits *limits, const char *name,
                         kdl_link_result *out_result) {
   kdl_arena arena = {.blocks = NULL};
   kdl_words options = {.arena = &arena}, environment = {.arena = &arena};
   kdl_link_result result = {.image = NULL};
-  kdl_linker_call call = {.path = question->linker,
+  kdl_linker_call call = {.path = key->linker,
                           .limits = *limits,
                           .largest_output = LIMIT_OUTPUT,
-                          .device = question->device,
-                          .caller = question->caller,
-                          .caller_size = question->caller_size,
+                          .device = key->device,
+                          .caller = key->caller,
+                          .caller_size = key->caller_size,
                           .options = &options};
   void *library;
   kdl_status status = pack_library(task, &library, &call.library_size);

@@ -14,7 +14,7 @@ typedef struct kdl_link_result {
 } kdl_link_result;
 
 /* `name` is what is linked, for people. */
-kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *question,
+kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
                         const kdl_link_limits *limits, const char *name,
                         kdl_link_result *out_result);
 

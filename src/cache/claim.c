@@ -46,14 +46,14 @@ static bool lock(int fd, int64_t milliseconds, bool *out_waited) {
   return true;
 }
 
-kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_string question,
+kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_string link_key,
                                      int64_t milliseconds, bool *out_waited) {
   kdl_cache_claim claim = {.fd = -1};
   *out_waited = false;
   claim.folder = kdl_cache_folder_make(settings->dir);
   if (claim.folder < 0)
     return claim;
-  kdl_cache_name(question, ".lock", claim.name);
+  kdl_cache_name(link_key, ".lock", claim.name);
   if (has_locks(claim.folder))
     claim.fd = openat(claim.folder, claim.name,
                       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);

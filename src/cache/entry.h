@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * One file of the cache: the question, as text, and the image that answers it.
+ * One file of the cache: the link key, as text, and the image.
  *
  *      0  "KDLCACHE"
  *      8  u32 version, 1           12  u32 kind of the image
- *     16  u32 size of the question 20  u32 size of the notes
+ *     16  u32 size of the link key 20  u32 size of the notes
  *     24  u64 size of the image
  *     32  the digest of bytes 0 to 31 and 64 to the end
- *     64  question, notes, image; the file ends where the image does
+ *     64  link key, notes, image; the file ends where the image does
  *
- * The question is everything that the image depends on, one `WORD VALUE` a line; its digest names
+ * The link key is everything that the image depends on, one `WORD VALUE` a line; its digest names
  * the file. Notes are lines of the same form that the image does not depend on. Nothing in an entry
  * is believed before the digest was checked, and it covers every byte: a file that was torn, cut or
  * changed in any way is noticed.
@@ -26,12 +26,12 @@
 enum {
   KDL_CACHE_VERSION = 1,
   KDL_CACHE_HEADER = 64,
-  KDL_CACHE_LIMIT_TEXT = 1 << 20, /* of question and notes, each */
+  KDL_CACHE_LIMIT_TEXT = 1 << 20, /* of link key and notes, each */
 };
 #define KDL_CACHE_LIMIT_IMAGE ((uint64_t)1 << 30)
 
 typedef struct kdl_cache_entry {
-  kdl_string question;
+  kdl_string link_key;
   kdl_string notes;
   kdl_image_kind kind;
   const void *image;

@@ -56,9 +56,9 @@ kdl_status kdl_cache_look_at_all(const kdl_cache_settings *settings,
     if (read == KDL_NO_MATCH) /* gone since it was listed */
       continue;
     if (read == KDL_OK) {
-      kdl_cache_name(found.entry.question, ".kdl", name);
+      kdl_cache_name(found.entry.link_key, ".kdl", name);
       look.entry = strcmp(name, look.file->name) == 0 ? &found.entry : NULL;
-      look.trouble = look.entry ? NULL : "it answers another question than its name says";
+      look.trouble = look.entry ? NULL : "its link key is not the one that its name says";
     } else {
       look.trouble = kdl_error_message();
     }

@@ -20,9 +20,9 @@ enum {
   litter_after = 60 * 60 /* seconds until what a killed process left is taken away */
 };
 
-void kdl_cache_name(kdl_string question, const char *suffix, char name[KDL_CACHE_NAME]) {
+void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE_NAME]) {
   char text[KDL_DIGEST_TEXT];
-  kdl_digest digest = kdl_digest_of(question.data, question.length);
+  kdl_digest digest = kdl_digest_of(link_key.data, link_key.length);
   kdl_digest_print(&digest, text);
   snprintf(name, KDL_CACHE_NAME, "%s%s", text, suffix);
 }
@@ -105,20 +105,20 @@ static void touch(int folder, const char *name) {
     utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
-kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string question,
+kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_key,
                           kdl_cache_found *out_found) {
   char name[KDL_CACHE_NAME];
   int folder = kdl_cache_folder_open(settings->dir);
   if (folder < 0)
     return kdl_error_status();
-  kdl_cache_name(question, ".kdl", name);
+  kdl_cache_name(link_key, ".kdl", name);
   kdl_status status = kdl_cache_read(folder, name, out_found);
   if (status == KDL_OK) {
-    kdl_string stored = out_found->entry.question;
-    if (stored.length != question.length ||
-        memcmp(stored.data, question.data, stored.length) != 0) {
+    kdl_string stored = out_found->entry.link_key;
+    if (stored.length != link_key.length ||
+        memcmp(stored.data, link_key.data, stored.length) != 0) {
       kdl_cache_found_free(out_found);
-      status = kdl_fail(KDL_BAD_FILE, "found the answer to another question");
+      status = kdl_fail(KDL_BAD_FILE, "found the entry of another link key");
     }
   }
   bool may_write = settings->mode == KDL_CACHE_ON;
@@ -199,7 +199,7 @@ static void evict(int folder, uint64_t limit, const char *newest) {
   free(files);
 }
 
-static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string question,
+static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string link_key,
                               const void *data, size_t size) {
   char name[KDL_CACHE_NAME];
   if (size > settings->limit)
@@ -209,7 +209,7 @@ static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string que
   int folder = kdl_cache_folder_make(settings->dir);
   if (folder < 0)
     return kdl_error_status();
-  kdl_cache_name(question, ".kdl", name);
+  kdl_cache_name(link_key, ".kdl", name);
   kdl_status status = write_entry(folder, name, data, size);
   if (status == KDL_OK)
     evict(folder, settings->limit, name);
@@ -224,18 +224,18 @@ kdl_status kdl_cache_store(const kdl_cache_settings *settings, const kdl_cache_e
   size_t size;
   kdl_status status = kdl_cache_entry_make(entry, &data, &size);
   if (status == KDL_OK) {
-    status = store_bytes(settings, entry->question, data, size);
+    status = store_bytes(settings, entry->link_key, data, size);
     free(data);
   }
   return status;
 }
 
-void kdl_cache_remove(const kdl_cache_settings *settings, kdl_string question) {
+void kdl_cache_remove(const kdl_cache_settings *settings, kdl_string link_key) {
   char name[KDL_CACHE_NAME];
   int folder = kdl_cache_folder_open(settings->dir);
   if (folder < 0)
     return;
-  kdl_cache_name(question, ".kdl", name);
+  kdl_cache_name(link_key, ".kdl", name);
   unlinkat(folder, name, 0);
   close(folder);
 }

@@ -28,7 +28,7 @@ static void parse(const uint8_t *data, size_t size) {
   size_t again_size;
   if (kdl_cache_entry_parse(data, size, &entry) != KDL_OK)
     return;
-  read_fields(entry.question);
+  read_fields(entry.link_key);
   read_fields(entry.notes);
   if (kdl_cache_entry_make(&entry, &again, &again_size) != KDL_OK)
     abort();

@@ -7,7 +7,7 @@
  * that. So memory counts as unchanged only where it was libkdl's when it was given and none was
  * freed since: the same address may be other memory by now. Whose memory it is, is looked up when
  * it is given the second time in a row, so that buffers that take turns cost no look-up. Memory
- * that the caller brought is given every time.
+ * of the caller's own is given every time.
  */
 #ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
 #define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H

@@ -5,7 +5,7 @@
 
 struct kdl_open_device {
   uint32_t ordinal;
-  void *context; /* the caller's; NULL where it brought none */
+  void *context; /* the caller's; NULL where it gave none */
   const void *identity;
   void *device;
   kdl_open_device *next;

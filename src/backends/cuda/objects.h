@@ -20,7 +20,7 @@
 
 typedef struct kdl_cuda_device {
   void *context; /* the primary one, which PyTorch and the CUDA runtime use too, or the caller's */
-  void *adopted; /* the caller's; NULL where it brought none */
+  void *adopted; /* the caller's; NULL where it gave none */
   uint32_t ordinal;
   int number; /* the CUdevice */
   /* A thread without a context keeps this device's: it is the only device, and the CUDA runtime

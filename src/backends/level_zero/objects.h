@@ -62,7 +62,7 @@ struct kdl_ze_device {
   void *driver;
   void *handle;
   void *context; /* one for all devices of the driver, or the caller's */
-  void *adopted; /* the caller's; NULL where it brought none */
+  void *adopted; /* the caller's; NULL where it gave none */
   uint32_t ordinal;
   uint32_t version;     /* of the interface, as the driver has it */
   uint32_t queue_group; /* the one that computes */

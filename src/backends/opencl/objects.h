@@ -58,7 +58,7 @@ struct kdl_opencl_device {
   void *platform;
   void *id;      /* cl_device_id */
   void *context; /* one of its own, or the caller's */
-  void *adopted; /* the caller's; NULL where it brought none */
+  void *adopted; /* the caller's; NULL where it gave none */
   uint32_t ordinal;
   uint32_t version; /* of OpenCL, as KDL_VERSION_OF */
   uint64_t memory_size;

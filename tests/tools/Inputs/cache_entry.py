@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cache_entry.py FOLDER QUESTION NOTES KIND IMAGE: an entry of the cache, written by the words of
-docs/cache.md and not by libkdl's code; \\n in QUESTION and NOTES ends a line. Prints its name."""
+"""cache_entry.py FOLDER LINK_KEY NOTES KIND IMAGE: an entry of the cache, written by the words of
+docs/cache.md and not by libkdl's code; \\n in LINK_KEY and NOTES ends a line. Prints its name."""
 
 import hashlib
 import os
 import struct
 import sys
 
-folder, question, notes, kind, image = sys.argv[1:]
-question = question.replace("\\n", "\n").encode()
+folder, link_key, notes, kind, image = sys.argv[1:]
+link_key = link_key.replace("\\n", "\n").encode()
 notes = notes.replace("\\n", "\n").encode()
 image = image.encode()
 
@@ -17,10 +17,10 @@ def digest(data):
     return hashlib.blake2b(data, digest_size=32)
 
 
-header = b"KDLCACHE" + struct.pack("<IIIIQ", 1, int(kind), len(question), len(notes), len(image))
-body = question + notes + image
+header = b"KDLCACHE" + struct.pack("<IIIIQ", 1, int(kind), len(link_key), len(notes), len(image))
+body = link_key + notes + image
 os.makedirs(folder, mode=0o700, exist_ok=True)
-name = digest(question).hexdigest() + ".kdl"
+name = digest(link_key).hexdigest() + ".kdl"
 path = os.path.join(folder, name)
 with open(path, "wb") as file:
     file.write(header + digest(header + body).digest() + body)

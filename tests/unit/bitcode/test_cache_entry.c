@@ -31,8 +31,8 @@ static void read_back(void **state) {
     kdl_cache_entry entry;
     assert_ok(kdl_cache_entry_parse(data, size, &entry));
     assert_int_equal(entry.kind, KDL_IMAGE_OBJECT);
-    assert_int_equal(entry.question.length, made->entry.question.length);
-    assert_memory_equal(entry.question.data, made->question, entry.question.length);
+    assert_int_equal(entry.link_key.length, made->entry.link_key.length);
+    assert_memory_equal(entry.link_key.data, made->link_key, entry.link_key.length);
     assert_int_equal(entry.notes.length, made->entry.notes.length);
     assert_memory_equal(entry.notes.data, made->entry.notes.data, entry.notes.length);
     assert_int_equal(entry.image_size, image);

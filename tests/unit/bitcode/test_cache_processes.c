@@ -35,7 +35,7 @@ static unsigned next_random(unsigned *state) {
 static void check_number(const kdl_cache_settings *cache, unsigned number) {
   made_entry *made = make_entry(number, size_of(number));
   kdl_cache_found found;
-  kdl_status status = kdl_cache_find(cache, made->entry.question, &found);
+  kdl_status status = kdl_cache_find(cache, made->entry.link_key, &found);
   if (status == KDL_OK) {
     expect(found.entry.image_size == made->entry.image_size);
     expect(memcmp(found.entry.image, made->image, found.entry.image_size) == 0);
@@ -187,7 +187,7 @@ static void fill_disk(const char *folder) {
   expect(totals.entries == 1 && totals.other == 0);
   made_entry *made = make_entry(1, 1000);
   kdl_cache_found found;
-  expect(kdl_cache_find(&cache, made->entry.question, &found) == KDL_OK);
+  expect(kdl_cache_find(&cache, made->entry.link_key, &found) == KDL_OK);
 }
 
 static void disk_is_full(void **state) {
@@ -205,7 +205,7 @@ static void make_read_only(const char *folder) {
   expect(strstr(kdl_error_message(), "cache: cannot create a file: Read-only file system"));
   made_entry *made = make_entry(1, 1000);
   kdl_cache_found found;
-  expect(kdl_cache_find(&cache, made->entry.question, &found) == KDL_OK);
+  expect(kdl_cache_find(&cache, made->entry.link_key, &found) == KDL_OK);
   kdl_cache_settings absent = cache;
   strcat(absent.dir, "/below");
   expect(store_number(&absent, 2, 1000) == KDL_IO);
@@ -240,15 +240,15 @@ static void files_are_limited(void **state) {
 static void claims_are_exclusive(void **state) {
   (void)state;
   kdl_cache_settings cache = new_cache();
-  kdl_string question = {"q", 1}, other = {"r", 1};
+  kdl_string link_key = {"q", 1}, other = {"r", 1};
   bool waited;
-  kdl_cache_claim first = kdl_cache_claim_take(&cache, question, 10000, &waited);
+  kdl_cache_claim first = kdl_cache_claim_take(&cache, link_key, 10000, &waited);
   if (first.folder < 0) {
     print_message("skipped: the folder of temporary files is on a network\n");
     skip();
   }
   assert_false(waited);
-  kdl_cache_claim none = kdl_cache_claim_take(&cache, question, 20, &waited);
+  kdl_cache_claim none = kdl_cache_claim_take(&cache, link_key, 20, &waited);
   assert_int_equal(none.folder, -1);
   assert_true(waited);
   kdl_cache_claim beside = kdl_cache_claim_take(&cache, other, 20, &waited);
@@ -258,7 +258,7 @@ static void claims_are_exclusive(void **state) {
   kdl_cache_claim_give_back(&beside);
   kdl_cache_claim_give_back(&first);
   assert_int_equal(files_in(cache.dir), 0);
-  first = kdl_cache_claim_take(&cache, question, 20, &waited);
+  first = kdl_cache_claim_take(&cache, link_key, 20, &waited);
   assert_int_not_equal(first.folder, -1);
   kdl_cache_claim_give_back(&first);
   end_cache(&cache);
@@ -268,21 +268,21 @@ static void claims_are_exclusive(void **state) {
 static void claims_end_with_their_process(void **state) {
   (void)state;
   kdl_cache_settings cache = new_cache();
-  kdl_string question = {"q", 1};
+  kdl_string link_key = {"q", 1};
   bool waited;
   int pipe_ends[2];
   char byte;
   assert_int_equal(pipe(pipe_ends), 0);
   pid_t child = fork();
   if (child == 0) {
-    kdl_cache_claim_take(&cache, question, 0, &waited);
+    kdl_cache_claim_take(&cache, link_key, 0, &waited);
     expect(write(pipe_ends[1], "x", 1) == 1);
     pause();
   }
   assert_int_equal(read(pipe_ends[0], &byte, 1), 1);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
-  kdl_cache_claim claim = kdl_cache_claim_take(&cache, question, 0, &waited);
+  kdl_cache_claim claim = kdl_cache_claim_take(&cache, link_key, 0, &waited);
   assert_false(waited);
   kdl_cache_claim_give_back(&claim);
   close(pipe_ends[0]);

@@ -14,8 +14,8 @@ static void stored_is_found(void **state) {
   assert_ok(store_number(&cache, 1, 50)); /* replaces */
   assert_ok(find_number(&cache, 1, 50));
   made_entry *made = make_entry(1, 0);
-  kdl_cache_remove(&cache, made->entry.question);
-  kdl_cache_remove(&cache, made->entry.question);
+  kdl_cache_remove(&cache, made->entry.link_key);
+  kdl_cache_remove(&cache, made->entry.link_key);
   free_entry(made);
   assert_int_equal(find_number(&cache, 1, 50), KDL_NO_MATCH);
   assert_int_equal(files_in(cache.dir), 1);
@@ -72,7 +72,7 @@ static void renamed_is_noticed(void **state) {
   path_of(&cache, 1, from);
   path_of(&cache, 2, to);
   assert_int_equal(rename(from, to), 0);
-  snprintf(message, sizeof message, "%s: found the answer to another question", to);
+  snprintf(message, sizeof message, "%s: found the entry of another link key", to);
   assert_fails(find_number(&cache, 2, 100), KDL_BAD_FILE, message);
   assert_int_equal(access(to, F_OK), -1);
   end_cache(&cache);

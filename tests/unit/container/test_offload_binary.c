@@ -278,7 +278,7 @@ static void survives_extreme_words(void **state) {
   assert_true(refused > 1000);
 }
 
-/* From a file metadata is read at once, from memory when somebody asks: any number of threads. */
+/* From a file metadata is read at once, from memory when it is asked for: any number of threads. */
 static void *count_pairs(void *user) {
   kdl_library *lib = user;
   uintptr_t sum = 0;

@@ -47,21 +47,21 @@ static inline void end_cache(const kdl_cache_settings *settings) {
   remove_folder(root);
 }
 
-/* The question with a number, and an image of `size` bytes that tells it. */
+/* A link key with a number, and an image of `size` bytes that tells it. */
 typedef struct made_entry {
   kdl_cache_entry entry;
-  char question[64];
+  char link_key[64];
   uint8_t *image;
 } made_entry;
 
 static inline made_entry *make_entry(unsigned number, size_t size) {
   made_entry *made = malloc(sizeof *made);
-  snprintf(made->question, sizeof made->question, "device host:x86-64\nnumber %u\n", number);
+  snprintf(made->link_key, sizeof made->link_key, "device host:x86-64\nnumber %u\n", number);
   made->image = malloc(size + 1);
   for (size_t i = 0; i < size; ++i)
     made->image[i] = (uint8_t)(number + i * 7);
   made->entry = (kdl_cache_entry){
-      .question = {made->question, strlen(made->question)},
+      .link_key = {made->link_key, strlen(made->link_key)},
       .notes = {"source t: image 0\n", 18},
       .kind = KDL_IMAGE_OBJECT,
       .image = made->image,
@@ -88,7 +88,7 @@ static inline kdl_status find_number(const kdl_cache_settings *settings, unsigne
                                      size_t size) {
   made_entry *made = make_entry(number, size);
   kdl_cache_found found;
-  kdl_status status = kdl_cache_find(settings, made->entry.question, &found);
+  kdl_status status = kdl_cache_find(settings, made->entry.link_key, &found);
   if (status == KDL_OK) {
     assert_int_equal(found.entry.kind, KDL_IMAGE_OBJECT);
     assert_int_equal(found.entry.image_size, size);
@@ -104,7 +104,7 @@ static inline kdl_status find_number(const kdl_cache_settings *settings, unsigne
 static inline void path_of(const kdl_cache_settings *settings, unsigned number, char path[4200]) {
   made_entry *made = make_entry(number, 0);
   char name[KDL_CACHE_NAME];
-  kdl_cache_name(made->entry.question, ".kdl", name);
+  kdl_cache_name(made->entry.link_key, ".kdl", name);
   snprintf(path, 4200, "%s/%s", settings->dir, name);
   free_entry(made);
 }

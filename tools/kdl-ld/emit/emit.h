@@ -12,7 +12,8 @@ typedef struct ld_output {
   size_t size;
 } ld_output;
 
-/* Inlines what was brought, and checks that no call of it is left; then everything at O3. */
+/* Inlines what microkernels define, and checks that no call of it is left; then everything at O3.
+ */
 kdl_status ld_emit_optimise(ld_linker *linker);
 
 /* What the request asks for. */

@@ -13,7 +13,7 @@ static LLVMAttributeRef brought_by(LLVMValueRef function) {
   return LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, BROUGHT_BY, sizeof BROUGHT_BY - 1);
 }
 
-/* The microkernel that brought a function, or NULL. */
+/* The microkernel that defines a function, or NULL. */
 static const char *owner_of(LLVMValueRef function) {
   LLVMAttributeRef attribute = brought_by(function);
   unsigned length;
@@ -99,7 +99,7 @@ static bool has_address_taken(LLVMValueRef function) {
   return false;
 }
 
-/* A search for a way from a function back to itself, through functions that were brought. */
+/* A search for a way from a function back to itself, through functions of microkernels. */
 typedef struct {
   LLVMValueRef goal;
   LLVMValueRef *seen;

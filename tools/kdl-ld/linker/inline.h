@@ -7,16 +7,16 @@
 
 #include "linker/module.h"
 
-/* Marks every function that a microkernel's module defines as brought by it, to be inlined. */
+/* Marks every function that a microkernel's module defines as its own, to be inlined. */
 kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *name);
 
 /* Refuses what can never be inlined. */
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name);
 
-/* How many calls there are of functions that were brought: of the one of that name, or of all. */
+/* How many calls there are of functions of microkernels: of the one of that name, or of all. */
 size_t ld_inline_count_calls(LLVMModuleRef module, const char *symbol);
 
-/* Refuses a module in which a function that was brought is still there; names it and who calls. */
+/* Refuses a module in which a function of a microkernel is still there; names it and who calls. */
 kdl_status ld_inline_verify(LLVMModuleRef module);
 
 #endif

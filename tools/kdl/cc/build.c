@@ -69,16 +69,16 @@ kdl_status cc_build_run(cc_job *jobs, size_t count, unsigned threads) {
             .count = count,
             .shows_progress = isatty(STDERR_FILENO) && !jobs[0].plan->verbose,
             .lock = PTHREAD_MUTEX_INITIALIZER};
-  pthread_t helpers[most_threads];
-  unsigned helper_count = 0;
+  pthread_t workers[most_threads];
+  unsigned worker_count = 0;
   for (int i = 0; i < signal_count; ++i)
     sigaction(signals[i], &action, &before[i]);
-  while (helper_count + 1 < threads && helper_count + 1 < count && helper_count < most_threads &&
-         pthread_create(&helpers[helper_count], NULL, serve, &w) == 0)
-    ++helper_count;
+  while (worker_count + 1 < threads && worker_count + 1 < count && worker_count < most_threads &&
+         pthread_create(&workers[worker_count], NULL, serve, &w) == 0)
+    ++worker_count;
   serve(&w);
-  for (unsigned i = 0; i < helper_count; ++i)
-    pthread_join(helpers[i], NULL);
+  for (unsigned i = 0; i < worker_count; ++i)
+    pthread_join(workers[i], NULL);
   for (int i = 0; i < signal_count; ++i)
     sigaction(signals[i], &before[i], NULL);
   if (w.shows_progress)

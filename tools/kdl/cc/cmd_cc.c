@@ -67,7 +67,7 @@ static kdl_status read_threads(call *c) {
   return KDL_OK;
 }
 
-/* -MD and its sisters, as of compilers. */
+/* -MD and the like, as of compilers. */
 static kdl_status read_depfile(call *c) {
   static const char *const details[] = {"MF", "MT", "MQ", "MP"};
   const char *quoted = cli_args_value(c->args, "MQ");

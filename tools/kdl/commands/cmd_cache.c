@@ -15,7 +15,7 @@ static kdl_string text(const char *data) {
   return (kdl_string){data, strlen(data)};
 }
 
-/* The value of a line of the question or the notes; "" where there is none. */
+/* The value of a line of the link key or the notes; "" where there is none. */
 static kdl_string field(kdl_string lines, const char *word) {
   kdl_string value = text("");
   kdl_cache_field(lines, word, 0, &value);
@@ -67,12 +67,12 @@ static kdl_status add_row(void *user, const kdl_cache_look *look) {
   cli_table_add(table, text(entry ? kdl_image_kind_name(entry->kind) : "damaged"));
   cli_table_add(table, text(size));
   cli_table_add(table, text(used));
-  cli_table_add(table, entry ? field(entry->question, "device") : text(""));
+  cli_table_add(table, entry ? field(entry->link_key, "device") : text(""));
   cli_table_add(table, entry ? field(entry->notes, "source") : text(""));
   if (!entry)
     cli_table_add_line(table, "", text(look->trouble));
   if (entry && listing->is_long) {
-    add_lines(table, entry->question);
+    add_lines(table, entry->link_key);
     add_lines(table, entry->notes);
   }
   return KDL_OK;
@@ -98,9 +98,9 @@ static kdl_status add_object(void *user, const kdl_cache_look *look) {
   cli_json_put_text(json, "used", used);
   if (entry) {
     cli_json_put_text(json, "image_kind", kdl_image_kind_name(entry->kind));
-    cli_json_put_bytes(json, "device", field(entry->question, "device"));
+    cli_json_put_bytes(json, "device", field(entry->link_key, "device"));
     cli_json_put_bytes(json, "source", field(entry->notes, "source"));
-    cli_json_put_bytes(json, "question", entry->question);
+    cli_json_put_bytes(json, "link_key", entry->link_key);
   } else {
     cli_json_put_text(json, "trouble", look->trouble);
   }

@@ -88,12 +88,12 @@ static bool ask_linker(const char *path, const char *option, kdl_subprocess_outc
   kdl_link_limits limits;
   if (kdl_link_limits_read(&limits) != KDL_OK)
     return false;
-  kdl_subprocess helper = {.path = path,
-                           .arguments = arguments,
-                           .environment = (const char *const *)environ,
-                           .milliseconds = limits.milliseconds,
-                           .memory = limits.memory};
-  if (kdl_subprocess_run(&helper, outcome) != KDL_OK)
+  kdl_subprocess program = {.path = path,
+                            .arguments = arguments,
+                            .environment = (const char *const *)environ,
+                            .milliseconds = limits.milliseconds,
+                            .memory = limits.memory};
+  if (kdl_subprocess_run(&program, outcome) != KDL_OK)
     return false;
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return true;

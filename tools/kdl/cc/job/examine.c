@@ -28,7 +28,7 @@ static const struct {
     {61, 68, KDL_GPU_SUBGROUPS},     /* GroupNonUniform and its kinds */
     {4423, 4423, KDL_GPU_SUBGROUPS}, /* SubgroupBallotKHR */
     {5116, 5118, KDL_GPU_BF16},      /* BFloat16TypeKHR, its dot products and matrices */
-    {5568, 5570, KDL_GPU_SUBGROUPS}, /* SubgroupShuffleINTEL and its sisters */
+    {5568, 5570, KDL_GPU_SUBGROUPS}, /* SubgroupShuffleINTEL and the like */
 };
 
 kdl_status cc_examine_capabilities(kdl_string module, kdl_feature_set *needs) {

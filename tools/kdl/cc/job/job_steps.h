@@ -36,7 +36,7 @@ kdl_status cc_step(cc_job *job, const kdl_words *words, const char *out_path);
 /* A command that compiles `path`, but for what to make of it. */
 kdl_words cc_start_clang(cc_job *job, const char *path);
 
-/* The same behind the step that reads the kernels: what KDL_BLOCK and its sisters say is used there
+/* The same behind the step that reads the kernels: what KDL_BLOCK and the like say is used there
  * alone. */
 kdl_words cc_start_compiling(cc_job *job, const char *path);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
 #include "GroupMemory.h"
-#include "HostKernels.h"
 #include "Library.h"
 #include "Passes.h"
 #include "Tools.h"
+#include "host/HostKernels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -3,7 +3,7 @@
 // barrier, the group is three loops around the item, which LLVM vectorises. Where it has, each item
 // is a coroutine that is suspended at barriers, and the group resumes them in turn: that works for
 // barriers wherever they stand, in loops and branches too.
-#include "HostKernels.h"
+#include "host/HostKernels.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/IRBuilder.h"

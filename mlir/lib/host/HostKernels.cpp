@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "HostKernels.h"
+#include "host/HostKernels.h"
 #include "GroupMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

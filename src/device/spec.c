@@ -217,13 +217,6 @@ void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out) {
   }
 }
 
-bool kdl_device_spec_equal(const kdl_device_spec *a, const kdl_device_spec *b) {
-  char lines[2][KDL_SPEC_LINE];
-  kdl_device_spec_print(a, &(kdl_out){lines[0], KDL_SPEC_LINE, 0});
-  kdl_device_spec_print(b, &(kdl_out){lines[1], KDL_SPEC_LINE, 0});
-  return strcmp(lines[0], lines[1]) == 0;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Parsing                                                                                      */
 

@@ -107,9 +107,6 @@ kdl_status kdl_device_spec_parse_keys(const char *line, size_t at, kdl_device_sp
 /* Prints the line; always fits in KDL_SPEC_LINE. */
 void kdl_device_spec_print(const kdl_device_spec *spec, kdl_out *out);
 
-/* Whether two specs say the same. */
-bool kdl_device_spec_equal(const kdl_device_spec *a, const kdl_device_spec *b);
-
 /* The family whose rules apply; KDL_FAMILY_NONE where the arch names none. */
 kdl_target_family kdl_device_spec_family(const kdl_device_spec *spec);
 

@@ -187,13 +187,15 @@ static kdl_status open_once(kdl_device *device, size_t route) {
   return KDL_OK;
 }
 
+static void in_child(void); /* below: after a fork */
+
 kdl_status kdl_runtime_open_route(kdl_device *device, size_t route,
                                   const kdl_runtime **out_runtime) {
   kdl_status status = KDL_OK;
   const kdl_runtime *runtime;
   while (!(runtime = atomic_load_explicit(&device->runtime, memory_order_acquire)) &&
          status == KDL_OK) {
-    kdl_fork_watch();
+    kdl_fork_tell(in_child);
     if (kdl_work_begin(&device->opening) == KDL_WORK_WAITED)
       continue;
     if (!atomic_load_explicit(&device->runtime, memory_order_relaxed))
@@ -254,10 +256,6 @@ static void in_child(void) {
   for (kdl_fork_link *link = links; link; link = link->next)
     link->disable(link);
   kdl_backend_after_fork();
-}
-
-void kdl_fork_watch(void) {
-  kdl_fork_tell(in_child);
 }
 
 void kdl_fork_add(kdl_fork_link *link) {

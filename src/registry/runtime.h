@@ -80,9 +80,6 @@ void kdl_runtime_drop(const kdl_runtime *runtime);
  * sees to what is libkdl's own.
  */
 
-/* Starts watching; the first call counts. */
-void kdl_fork_watch(void);
-
 /* A link of a kernel whose entry must change in the child, and when its driver has ended. All zero
  * at first. */
 typedef struct kdl_fork_link {

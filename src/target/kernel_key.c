@@ -278,76 +278,7 @@ bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Printing and comparing                                                                       */
-
-static void out_signature(kdl_out *out, kdl_string sig) {
-  kdl_param param;
-  const char *join = "";
-  for (size_t at = 0; kdl_signature_next(sig, &at, &param, NULL); join = " ")
-    kdl_out_format(out, "%s%.*s", join, (int)param.text.length, param.text.data);
-}
-
-static void out_extent(kdl_out *out, const uint32_t extent[3]) {
-  kdl_out_format(out, "%ux%ux%u", extent[0], extent[1], extent[2]);
-}
-
-static void out_value(kdl_out *out, const kdl_kernel_key *key, kdl_kernel_field field) {
-  switch (field) {
-  case KDL_KERNEL_SIG:
-    out_signature(out, key->sig);
-    break;
-  case KDL_KERNEL_BLOCK:
-    out_extent(out, key->block);
-    break;
-  case KDL_KERNEL_TILE:
-    out_extent(out, key->tile);
-    break;
-  case KDL_KERNEL_CLUSTER:
-    out_extent(out, key->cluster);
-    break;
-  case KDL_KERNEL_SHARED:
-    kdl_out_format(out, "%llu", (unsigned long long)key->shared);
-    break;
-  case KDL_KERNEL_MIN_MEMORY:
-    kdl_out_format(out, "%llu", (unsigned long long)key->min_memory);
-    break;
-  case KDL_KERNEL_HIDDEN:
-    kdl_out_format(out, "%u", key->hidden);
-    break;
-  case KDL_KERNEL_COOP:
-    kdl_out_format(out, "%u", key->coop);
-    break;
-  case KDL_KERNEL_SUBGROUP:
-    kdl_out_format(out, "%u", key->subgroup);
-    break;
-  case KDL_KERNEL_REV:
-    kdl_out_format(out, "%u", key->rev);
-    break;
-  case KDL_KERNEL_FIELD_COUNT:
-    break;
-  }
-}
-
-void kdl_out_kernel(kdl_out *out, const kdl_kernel_key *key) {
-  const char *join = "";
-  for (int field = 0; field < KDL_KERNEL_FIELD_COUNT; ++field) {
-    if (!kdl_kernel_has(key, (kdl_kernel_field)field))
-      continue;
-    kdl_out_format(out, "%s%s=", join, fields[field].name.data);
-    out_value(out, key, (kdl_kernel_field)field);
-    join = "; ";
-  }
-  cursor c = {key->text, 0, 0};
-  kdl_string name;
-  while (c.at < key->text.length && read_name(&c, &name, NULL)) {
-    if (find_field(name) == KDL_KERNEL_FIELD_COUNT) {
-      kdl_out_format(out, "%s%.*s", join, (int)(c.end - (size_t)(name.data - key->text.data)),
-                     name.data);
-      join = "; ";
-    }
-    c.at = kdl_text_find(key->text, c.end, ";") + 1;
-  }
-}
+/* Comparing                                                                                    */
 
 bool kdl_kernel_is_variant(const kdl_kernel_key *a, const kdl_kernel_key *b) {
   if (kdl_kernel_has(a, KDL_KERNEL_REV) && kdl_kernel_has(b, KDL_KERNEL_REV) && a->rev != b->rev)

@@ -52,10 +52,6 @@ static inline bool kdl_kernel_has(const kdl_kernel_key *key, kdl_kernel_field fi
 
 bool kdl_kernel_parse(kdl_string value, kdl_kernel_key *out_key, kdl_parse_error *out_error);
 
-/* The canonical form: fields in the order of kdl_kernel_field, those this version does not know
- * behind them as they stood. */
-void kdl_out_kernel(kdl_out *out, const kdl_kernel_key *key);
-
 typedef enum kdl_param_kind {
   KDL_PARAM_INT,   /* i8 to i128 */
   KDL_PARAM_UINT,  /* u8 to u128 */

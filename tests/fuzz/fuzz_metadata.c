@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Metadata: the input is lines of key=value. The five keys are read and told apart, every value is
  * tried as a kernel's key, and an image with all of them is matched and explained. */
+#include "../unit/support/kernel_key_text.h"
 #include "target/explain/explain.h"
 #include "target/kernel_key.h"
 #include "target/rules/metadata.h"
@@ -22,7 +23,7 @@ static void try_kernel(kdl_string value) {
     require(error.position <= value.length && error.expected);
     return;
   }
-  kdl_out_kernel(&out, &key);
+  out_kernel_key(&out, &key);
   if (out.used + 1 == sizeof buffer)
     return; /* cut */
   require(kdl_kernel_parse((kdl_string){buffer, out.used}, &again, NULL));
@@ -30,7 +31,7 @@ static void try_kernel(kdl_string value) {
   require(key.shared == again.shared && key.min_memory == again.min_memory);
   static char second[8192];
   kdl_out other = {second, sizeof second, 0};
-  kdl_out_kernel(&other, &again);
+  out_kernel_key(&other, &again);
   require(kdl_text_equal((kdl_string){buffer, out.used}, (kdl_string){second, other.used}));
   char words[128];
   kdl_device_limits limits = {1024, {1024, 1024, 64}, 49152, 8, 1000};

@@ -2,6 +2,7 @@
 /* The per-kernel key: reading, printing, comparing, and whether a device can launch it. */
 #include "target/kernel_key.h"
 
+#include "kernel_key_text.h"
 #include "target_case.h"
 
 static kdl_kernel_key parse(const char *text) {
@@ -16,7 +17,7 @@ static const char *print(const kdl_kernel_key *key) {
   static char buffer[512];
   kdl_out out = {buffer, sizeof buffer, 0};
   buffer[0] = '\0';
-  kdl_out_kernel(&out, key);
+  out_kernel_key(&out, key);
   return buffer;
 }
 

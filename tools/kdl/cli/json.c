@@ -99,23 +99,9 @@ void cli_json_bytes(cli_json *json, kdl_string bytes) {
   fputs("\"}", json->file);
 }
 
-void cli_json_number(cli_json *json, uint64_t number) {
+static void put_number(cli_json *json, uint64_t number) {
   begin_value(json);
   fprintf(json->file, "%" PRIu64, number);
-}
-
-void cli_json_real(cli_json *json, double real, int digits) {
-  if (!isfinite(real)) {
-    cli_json_null(json);
-    return;
-  }
-  begin_value(json);
-  fprintf(json->file, "%.*f", digits, real);
-}
-
-void cli_json_bool(cli_json *json, bool value) {
-  begin_value(json);
-  fputs(value ? "true" : "false", json->file);
 }
 
 void cli_json_null(cli_json *json) {
@@ -144,7 +130,7 @@ void cli_json_put_text(cli_json *json, const char *key, const char *text) {
 void cli_json_put_known(cli_json *json, const char *key, bool is_known, uint64_t number) {
   cli_json_key(json, key);
   if (is_known)
-    cli_json_number(json, number);
+    put_number(json, number);
   else
     cli_json_null(json);
 }
@@ -156,15 +142,21 @@ void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes) {
 
 void cli_json_put_number(cli_json *json, const char *key, uint64_t number) {
   cli_json_key(json, key);
-  cli_json_number(json, number);
+  put_number(json, number);
 }
 
 void cli_json_put_real(cli_json *json, const char *key, double real, int digits) {
   cli_json_key(json, key);
-  cli_json_real(json, real, digits);
+  if (!isfinite(real)) {
+    cli_json_null(json);
+    return;
+  }
+  begin_value(json);
+  fprintf(json->file, "%.*f", digits, real);
 }
 
 void cli_json_put_bool(cli_json *json, const char *key, bool value) {
   cli_json_key(json, key);
-  cli_json_bool(json, value);
+  begin_value(json);
+  fputs(value ? "true" : "false", json->file);
 }

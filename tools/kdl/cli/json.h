@@ -29,10 +29,6 @@ void cli_json_key_bytes(cli_json *json, kdl_string key);
 
 void cli_json_text(cli_json *json, const char *text);
 void cli_json_bytes(cli_json *json, kdl_string bytes);
-void cli_json_number(cli_json *json, uint64_t number);
-/* With so many digits behind the point; null where it is not a number. */
-void cli_json_real(cli_json *json, double real, int digits);
-void cli_json_bool(cli_json *json, bool value);
 void cli_json_null(cli_json *json);
 
 /* A member: its key, and its value or how that begins. A text that is NULL is null. */
@@ -43,6 +39,7 @@ void cli_json_put_bytes(cli_json *json, const char *key, kdl_string bytes);
 void cli_json_put_number(cli_json *json, const char *key, uint64_t number);
 void cli_json_put_known(cli_json *json, const char *key, bool is_known,
                         uint64_t number); /* or null */
+/* With so many digits behind the point; null where it is not a number. */
 void cli_json_put_real(cli_json *json, const char *key, double real, int digits);
 void cli_json_put_bool(cli_json *json, const char *key, bool value);
 

@@ -59,7 +59,8 @@ void cli_text_print(kdl_string text, const char *end) {
   fputs(end, stdout);
 }
 
-size_t cli_text_fit(const char *printable, size_t columns) {
+/* The longest start of a printable text that takes at most `columns`, in bytes. */
+static size_t fit(const char *printable, size_t columns) {
   size_t size = strlen(printable);
   size_t at = 0;
   while (at < size) {
@@ -74,7 +75,8 @@ size_t cli_text_fit(const char *printable, size_t columns) {
   return at;
 }
 
-size_t cli_text_width(const char *printable) {
+/* Columns that a printable text takes. */
+static size_t width_of(const char *printable) {
   size_t size = strlen(printable);
   size_t width = 0;
   for (size_t at = 0; at < size;) {
@@ -185,7 +187,7 @@ static void measure(const cli_table *table, size_t *widths) {
     const item *cell = &table->items[i];
     if (cell->column == SIZE_MAX)
       continue;
-    size_t width = cli_text_width(cell->text);
+    size_t width = width_of(cell->text);
     if (width > widths[cell->column])
       widths[cell->column] = width;
   }
@@ -230,10 +232,10 @@ static void pad(size_t columns) {
 
 /* The last column is not padded, so that no line ends in blanks. */
 static void print_cell(const char *text, size_t room, bool right, bool last, const char *tint) {
-  size_t width = cli_text_width(text);
+  size_t width = width_of(text);
   bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   const char *mark = width <= room ? "" : utf8 ? "…" : "~";
-  size_t bytes = cli_text_fit(text, width <= room ? room : room - 1);
+  size_t bytes = fit(text, width <= room ? room : room - 1);
   size_t shown = width <= room ? width : room;
   if (right)
     pad(room - shown);

@@ -21,12 +21,6 @@ void cli_text_put(FILE *file, kdl_string text);
 /* Writes it, and `end`, on standard output. */
 void cli_text_print(kdl_string text, const char *end);
 
-/* Columns that a printable text takes. */
-size_t cli_text_width(const char *printable);
-
-/* The longest start of a printable text that takes at most `columns`, in bytes. */
-size_t cli_text_fit(const char *printable, size_t columns);
-
 /* ------------------------------------------------------------------------------------------ */
 /* Columns                                                                                      */
 

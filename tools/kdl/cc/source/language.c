@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-static const char *const names[] = {"C", "C++", "OpenCL C", "CUDA", "HIP"};
-
 static const struct {
   const char *suffix;
   const char *word; /* of -x, as Clang has it */
@@ -17,10 +15,6 @@ static const struct {
     {".cu", "cuda", CC_CUDA}, {".hip", "hip", CC_HIP},
 };
 enum { row_count = sizeof rows / sizeof *rows };
-
-const char *cc_language_name(cc_language language) {
-  return names[language];
-}
 
 kdl_status cc_language_of(const char *path, const char *asked, cc_language *out_language) {
   const char *slash = strrchr(path, '/');

@@ -10,7 +10,4 @@ typedef enum cc_language { CC_C, CC_CXX, CC_OPENCL_C, CC_CUDA, CC_HIP } cc_langu
 /* `asked` is what -x says, or NULL. KDL_BAD_CALL where the file's suffix is none that is known. */
 kdl_status cc_language_of(const char *path, const char *asked, cc_language *out_language);
 
-/* "C++", for messages. */
-const char *cc_language_name(cc_language language);
-
 #endif

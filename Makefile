@@ -52,7 +52,7 @@ demo: packages-demo build-kdl  ## one C file for four vendors: compiled, explain
 	@SETUP=$(SETUP) scripts/demo.sh
 
 bench: packages-bench build  ## the benchmarks, beside LLVM
-	@for suite in open select scale layers matmul; do build/bin/kdl bench $$suite || exit 1; echo; done
+	@for suite in open select scale layers matmul kernels; do build/bin/kdl bench $$suite || exit 1; echo; done
 	@build/bin/bench_launch
 	@echo; build/bin/bench_trace
 

@@ -173,8 +173,9 @@ _kdl() {
     bench)
       options='--device= --peers= --cold= --warm= --blocks= --grid= --block= --arg= --pin= --json='
       options+=' --html= --folded= --trace= --lnt= --strict --types= --shapes= --threads= --weights='
+      options+=' --kernels= --sizes='
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
-        _kdl_compgen -W 'layers cold launch open select scale matmul compare page' -- "$cur"
+        _kdl_compgen -W 'layers cold launch open select scale matmul kernels compare page' -- "$cur"
         return
       fi
       ;;

@@ -26,7 +26,8 @@ void process_keep_environment(void) {
     kept[i] = strdup(environ[i]);
 }
 
-bool process_start(const char *const words[], process *out_process) {
+static bool start(const char *const words[], const char *const *environment, int input,
+                  process *out_process) {
   const char *all[most_words + 4] = {"kdl-bench", "--", "child"}; /* a word may begin with a dash */
   for (size_t i = 0; i < most_words && words[i]; ++i)
     all[i + 3] = words[i];
@@ -35,11 +36,12 @@ bool process_start(const char *const words[], process *out_process) {
     return peer_fail("pipe: %s", strerror(errno));
   kdl_process started = {.path = "/proc/self/exe",
                          .arguments = all,
-                         .environment = (const char *const *)kept,
-                         .standard = {-1, ends[1], STDERR_FILENO}};
+                         .environment = environment,
+                         .standard = {input, ends[1], STDERR_FILENO}};
   int error = kdl_process_start(&started, &out_process->id);
   close(ends[1]);
   out_process->from = ends[0];
+  out_process->to = -1;
   if (error) {
     close(ends[0]);
     return peer_fail("its process cannot be started: %s", strerror(error));
@@ -47,9 +49,53 @@ bool process_start(const char *const words[], process *out_process) {
   return true;
 }
 
+bool process_start(const char *const words[], process *out_process) {
+  return start(words, (const char *const *)kept, -1, out_process);
+}
+
+static bool is_set(const char *const settings[], const char *variable) {
+  size_t length = strcspn(variable, "=");
+  for (; *settings; ++settings) {
+    if (strncmp(*settings, variable, length) == 0 && (*settings)[length] == '=')
+      return true;
+  }
+  return false;
+}
+
+bool process_start_talking(const char *const words[], const char *const settings[],
+                           process *out_process) {
+  char **old = kept ? kept : environ;
+  size_t count = 0, old_count = 0;
+  while (old[old_count])
+    ++old_count;
+  while (settings[count])
+    ++count;
+  const char **environment = calloc(count + old_count + 1, sizeof *environment);
+  int ends[2];
+  if (!environment || pipe2(ends, O_CLOEXEC) != 0) {
+    free(environment);
+    return peer_fail("pipe: %s", strerror(errno));
+  }
+  memcpy(environment, settings, count * sizeof *environment);
+  for (size_t i = 0; i < old_count; ++i) {
+    if (!is_set(settings, old[i]))
+      environment[count++] = old[i];
+  }
+  bool started = start(words, environment, ends[0], out_process);
+  free(environment);
+  close(ends[0]);
+  if (started)
+    out_process->to = ends[1];
+  else
+    close(ends[1]);
+  return started;
+}
+
 bool process_finish(process *what) {
   int status;
   close(what->from);
+  if (what->to >= 0)
+    close(what->to);
   kdl_process_wait(what->id, &status);
   if (WIFSIGNALED(status))
     return peer_fail("its process died of signal %d (%s)", WTERMSIG(status),
@@ -58,7 +104,7 @@ bool process_finish(process *what) {
 }
 
 kdl_status process_results(const char *const words[], bench_results *results) {
-  process child = {.from = -1};
+  process child = {.from = -1, .to = -1};
   char error[BENCH_ERROR_SIZE] = "";
   if (!process_start(words, &child))
     return kdl_fail(KDL_IO, "%s", peer_error());

@@ -13,6 +13,7 @@
 typedef struct process {
   pid_t id;
   int from;
+  int to; /* its standard input, where it was started to be talked to; else -1 */
 } process;
 
 /* Before any driver was opened: processes start with the environment as it is now, as from a shell,
@@ -22,6 +23,11 @@ void process_keep_environment(void);
 /* Starts `kdl bench child WORDS...`, NULL behind the last. False, with peer_error(), where that
  * fails. */
 bool process_start(const char *const words[], process *out_process);
+
+/* The same with settings ("NAME=value", NULL behind the last) before those of the environment, and
+ * with an input. */
+bool process_start_talking(const char *const words[], const char *const settings[],
+                           process *out_process);
 
 /* Waits for its end. False, with peer_error(), where it died. */
 bool process_finish(process *what);

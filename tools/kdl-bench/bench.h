@@ -4,8 +4,10 @@
 #define KDL_TOOL_BENCH_H
 
 #include "cli/options.h"
+#include "cli/text.h"
 #include "suites/suite.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 /* What is launched, with everything that the job points to. */
@@ -53,6 +55,37 @@ kdl_status cli_bench_save_page(const char *path, const char *json, size_t size);
 /* kdl bench matmul [FILE], with --types, --shapes, --threads, --weights, --peers; its tables. */
 kdl_status cli_bench_matmul(const cli_args *args, size_t blocks, int pin, bench_results *results);
 kdl_status cli_bench_print_matmul(const bench_results *results);
+
+/* kdl bench kernels [FOLDER], with --device, --kernels, --sizes, --threads, --peers; its tables. */
+kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench_results *results);
+kdl_status cli_bench_print_kernels(const bench_results *results);
+
+/* Tables of figures called SUITE/.../ROW/WHO: a row for each, our time, and what peers take. */
+typedef struct cli_bench_ratios {
+  const char *row;       /* the title of the first column */
+  size_t table_parts;    /* of a name that all of a table's rows share */
+  const cli_column *own; /* further columns of ours, which add_own fills */
+  size_t own_count;
+  void (*add_own)(cli_table *table, const bench_results *results, const bench_figure *ours,
+                  const char *row);
+  const char *const *peers; /* in the order of their columns, where a table has them */
+  size_t peer_count;
+} cli_bench_ratios;
+kdl_status cli_bench_print_ratios(const bench_results *results, const cli_bench_ratios *form);
+
+/* The comparison of `who` with what a figure of ours is of, or NULL. */
+const bench_comparison *cli_bench_ratio_to(const bench_results *results, const bench_figure *ours,
+                                           const char *who);
+
+/* The next word of a list with commas; false after the last. */
+bool cli_bench_next_word(const char **list, char *word, size_t size);
+
+/* "1,all", by default that. */
+kdl_status cli_bench_take_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
+                                  size_t *out_count);
+
+/* Where the program is; false where the system does not tell. */
+bool cli_bench_program_folder(char out_folder[PATH_MAX]);
 
 /* kdl bench page RESULTS... --html=F; returns the exit code. */
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count);

@@ -286,6 +286,8 @@ kdl_status cli_bench_print(const bench_results *results) {
     printf("%-9s this is what was measured until then\n", "interrupted");
   if (strcmp(results->suite, "matmul") == 0)
     return cli_bench_print_matmul(results);
+  if (strcmp(results->suite, "kernels") == 0)
+    return cli_bench_print_kernels(results);
   if (results->figure_count)
     status = results->check_count || strcmp(results->suite, "launch") == 0 ? print_layers(results)
                                                                            : print_figures(results);

@@ -6,12 +6,13 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "measure/progress.h"
+#include "suites/kernels/kernels.h"
 #include "suites/process.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { default_cold = 100, default_warm = 10000, default_blocks = 60, default_matmul_blocks = 31 };
+enum { default_cold = 100, default_warm = 10000, default_blocks = 60, default_beside_blocks = 31 };
 enum { most_cold = 10000, most_warm = 1000000, most_blocks = 1000, most_processes = 20 };
 enum { exit_interrupted = 130 };
 
@@ -29,15 +30,19 @@ static const suite suites[] = {
     {"select", 0, suite_select},
     {"scale", 0, suite_scale},
 };
+/* Those that are measured beside other libraries, with options of their own. */
 static const suite matmul = {"matmul", 0, NULL};
-#define SUITE_NAMES "layers, cold, launch, open, select, scale, matmul, compare or page"
+static const suite kernels = {"kernels", 0, NULL};
+#define SUITE_NAMES "layers, cold, launch, open, select, scale, matmul, kernels, compare or page"
 
 static const suite *find_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i) {
     if (strcmp(suites[i].name, name) == 0)
       return &suites[i];
   }
-  return strcmp(matmul.name, name) == 0 ? &matmul : NULL;
+  return strcmp(matmul.name, name) == 0    ? &matmul
+         : strcmp(kernels.name, name) == 0 ? &kernels
+                                           : NULL;
 }
 
 static kdl_status unknown_suite(const char *name) {
@@ -45,6 +50,7 @@ static kdl_status unknown_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i)
     kdl_nearest_offer(&nearest, suites[i].name);
   kdl_nearest_offer(&nearest, matmul.name);
+  kdl_nearest_offer(&nearest, kernels.name);
   kdl_nearest_offer(&nearest, "compare");
   kdl_nearest_offer(&nearest, "page");
   return kdl_fail(KDL_BAD_CALL, "unknown suite '%s'%s%s%s; expected " SUITE_NAMES, name,
@@ -208,7 +214,8 @@ static kdl_status refuse(const cli_args *args, const suite *what, const char *co
 static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_results *results) {
   cli_bench_subject subject;
   dispatch_request request = {.suite = what->name, .modes = what->modes};
-  static const char *const others[] = {"blocks", "types", "weights", "shapes", "threads", NULL};
+  static const char *const others[] = {"blocks",  "types", "weights", "shapes",
+                                       "threads", "sizes", "kernels", NULL};
   kdl_status status = refuse(args, what, others, 3);
   if (status == KDL_OK)
     status = take_number(args, "cold", most_cold, default_cold, &request.cold);
@@ -228,25 +235,30 @@ static kdl_status run_dispatch(const cli_args *args, const suite *what, bench_re
   return status;
 }
 
-static kdl_status run_matmul(const cli_args *args, bench_results *results) {
-  static const char *const others[] = {"device", "cold", "warm", "grid", "block", "arg", NULL};
+static kdl_status run_beside(const cli_args *args, const suite *what, bench_results *results) {
+  static const char *const others[] = {"cold", "warm", "grid", "block", "arg", NULL};
+  static const char *const not_matmul[] = {"device", "sizes", "kernels", NULL};
+  static const char *const not_kernels[] = {"types", "weights", "shapes", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
-  kdl_status status = refuse(args, &matmul, others, 2);
+  kdl_status status = refuse(args, what, others, 2);
   if (status == KDL_OK)
-    status = take_number(args, "blocks", most_blocks, default_matmul_blocks, &blocks);
+    status = refuse(args, what, what == &matmul ? not_matmul : not_kernels, 2);
+  if (status == KDL_OK)
+    status = take_number(args, "blocks", most_blocks, default_beside_blocks, &blocks);
   if (status == KDL_OK)
     status = take_pin(args, &pin);
   if (status == KDL_OK)
-    status = cli_bench_matmul(args, blocks, pin, results);
+    status = (what == &matmul ? cli_bench_matmul : cli_bench_kernels)(args, blocks, pin, results);
   bench_progress_end();
   results->interrupted = bench_stopped();
   return status;
 }
 
 static kdl_status run_plain(const cli_args *args, const suite *what, bench_results *results) {
-  static const char *const others[] = {"device", "peers", "cold",    "warm",   "grid",    "block",
-                                       "arg",    "types", "weights", "shapes", "threads", NULL};
+  static const char *const others[] = {"device",  "peers", "cold",    "warm",    "grid",
+                                       "block",   "arg",   "types",   "weights", "shapes",
+                                       "threads", "sizes", "kernels", NULL};
   size_t blocks = 0;
   int pin = BENCH_PIN_ANY;
   kdl_status status = refuse(args, what, others, 1);
@@ -285,6 +297,8 @@ static kdl_status run_here(const suite *what, size_t blocks, int pin, bench_resu
 static int run_child(const cli_args *args) {
   const char *const *words = (const char *const *)args->operands + 1;
   size_t count = args->operand_count - 1;
+  if (count == 5 && strcmp(words[0], kernels.name) == 0)
+    return kernels_child(words[1], words[2], words[3], words[4]);
   const suite *what = count == 4 && strcmp(words[0], "suite") == 0 ? find_suite(words[1]) : NULL;
   if (!what || !what->run)
     return suite_child(words, count);
@@ -310,9 +324,9 @@ static int run_suite(const cli_args *args, const suite *what) {
     process_keep_environment();
     results.machine.pinned = -1;
     bench_machine_describe(&results.machine);
-    status = what == &matmul ? run_matmul(args, &results)
-             : what->run     ? run_plain(args, what, &results)
-                             : run_dispatch(args, what, &results);
+    status = what == &matmul || what == &kernels ? run_beside(args, what, &results)
+             : what->run                         ? run_plain(args, what, &results)
+                                                 : run_dispatch(args, what, &results);
   }
   if (status == KDL_OK) {
     bench_machine_finish(&results.machine);
@@ -352,24 +366,27 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     {"device", 0, CLI_ONCE, "DEVICE",
      "layers, cold, launch: the device, as `kdl devices` names it; default: the best with an "
-     "image"},
+     "image; kernels: host, the default, or cuda:N"},
     {"peers", 0, CLI_ONCE, "NAME,...",
      "what to measure beside: driver, driver-library, liboffload, cudart on CUDA; opencl on "
      "OpenCL; "
-     "plain, omp on the host; default: all that are here"},
+     "plain, omp on the host; for kernels pocl, intel, openmp on the host, nvcc on CUDA; default: "
+     "all that are here"},
     {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
     {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
     {"blocks", 0, CLI_ONCE, "N",
-     "open, select, scale, matmul: interleaved blocks; default 60, for matmul 31"},
+     "open, select, scale, matmul, kernels: interleaved blocks; default 60, for the last two 31"},
     {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
     {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items in a group; default: as the metadata says"},
     {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
     {"types", 0, CLI_ONCE, "TYPE,...", "matmul: some of bf16, s8, f32, f16; default: all"},
     {"shapes", 0, CLI_ONCE, "MxNxK",
      "matmul: the sizes, with commas between; default: squares, narrow and odd ones"},
-    {"threads", 0, CLI_ONCE, "N,...", "matmul: how many, or all; default 1,all"},
+    {"threads", 0, CLI_ONCE, "N,...", "matmul, kernels: how many, or all; default 1,all"},
     {"weights", 0, CLI_ONCE, "FORM",
      "matmul: packed (beforehand), plain (packed in each run); default: both"},
+    {"kernels", 0, CLI_ONCE, "NAME,...", "kernels: some of them; default: all"},
+    {"sizes", 0, CLI_ONCE, "SIZE,...", "kernels: some of tiny, small, large; default small,large"},
     {"pin", 0, CLI_ONCE, "CPU|none", "where to run what is warm; default: the last CPU"},
     {"json", 0, CLI_ONCE, "F", "write everything as JSON: docs/bench.md"},
     {"html", 0, CLI_ONCE, "F", "write one page with flame graphs, tables and plots"},
@@ -382,14 +399,16 @@ static const cli_option options[] = {
 
 static const cli_command bench = {
     .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|matmul|compare|page [FILE...]",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|matmul|kernels|compare|page [FILE...]",
     .summary = "measure what each layer of a dispatch costs",
     .details =
         "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "
         "layers tells what each layer of a dispatch costs, in processes that start cold and "
         "in one that is warm; cold and launch are parts of it. open, select and scale need "
         "no device. matmul measures the multiplication of matrices, of FILE or of the library "
-        "that comes with libkdl. compare takes two JSON files, OLD and NEW; page makes the page of "
+        "that comes with libkdl; kernels measures the example kernels and those with barriers, of "
+        "the folder FILE, beside other compilers and runtimes. compare takes two JSON files, OLD "
+        "and NEW; page makes the page of "
         "one or several. "
         "Ctrl-C prints what has been "
         "measured so far, and returns 130.",

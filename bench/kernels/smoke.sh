@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# smoke.sh KDL FOLDER WORK: `kdl bench kernels` on tiny problems: what is measured, that it was right, and what is said of peers that
+# are missing, wrong or die. No time is looked at.
+set -euo pipefail
+kdl=$1 folder=$2 work=$3
+if ! command -v python3 >/dev/null; then
+  echo "skipped: python3 not found"
+  exit 77
+fi
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+fail() {
+  echo "smoke.sh: $1"
+  exit 1
+}
+tiny=(--sizes=tiny --threads=1 --blocks=2)
+
+# Every kernel, beside plain C.
+"$kdl" bench kernels "$folder" "${tiny[@]}" --peers=openmp --json=all.json > all.txt
+grep -q '^openmp: geometric mean' all.txt || fail "no geometric mean: $(cat all.txt)"
+python3 - <<'END'
+import json
+run = json.load(open("all.json"))
+figures = {f["name"]: f for f in run["figures"]}
+names = """saxpy reduce softmax layernorm matmul matmul_tiled histogram group_reduce group_scan group_matmul group_transpose
+           group_histogram group_sort group_stencil""".split()
+wanted = {f"kernels/1 thread/tiny/{name}/{who}" for name in names for who in ("kdl", "openmp")}
+assert set(figures) == wanted, set(figures) ^ wanted
+assert all(f["samples"] == 2 and f["median"] > 0 for f in figures.values())
+pairs = {(c["of"], c["to"]) for c in run["comparisons"]}
+assert pairs == {(f"kernels/1 thread/tiny/{n}/openmp", f"kernels/1 thread/tiny/{n}/kdl") for n in names}, pairs
+assert run["suite"] == "kernels" and run["complete"] and not run["skipped"], run["skipped"]
+arch = run["notes"]["kdl ran"]
+assert run["notes"]["kdl"].startswith("host:") and arch.startswith(("x86-64-v", "armv", "native", "rv")), run["notes"]
+assert "-fopenmp-simd" in run["notes"]["openmp"]
+END
+
+# Whichever peers are here; the others are named, with the reason.
+"$kdl" bench kernels "$folder" "${tiny[@]}" --kernels=saxpy,group_sort --json=peers.json > /dev/null
+python3 - <<'END'
+import json
+run = json.load(open("peers.json"))
+there = {f["name"].rsplit("/", 1)[1] for f in run["figures"]}
+missing = {s["what"]: s["why"] for s in run["skipped"]}
+assert there | set(missing) == {"kdl", "pocl", "intel", "openmp"}, (there, missing)
+assert all(run["notes"][who + " ran"] == "opencl-c" for who in there & {"pocl", "intel"}), run["notes"]
+print("smoke.sh: beside", sorted(there), "without", missing)
+END
+
+# Plain C that computes nothing, dies, or is not there.
+broken() {
+  mkdir "$1"
+  ln -s "$folder"/*.offload "$1/"
+  [ -z "$2" ] || echo "$2" | "${KDL_CLANG:-clang-22}" -xc -shared -fPIC - -o "$1/c.so"
+  "$kdl" bench kernels "$1" "${tiny[@]}" --kernels=saxpy --json="$1.json" > /dev/null
+  grep -q "$3" "$1.json" || fail "$1: expected '$3': $(cat "$1.json")"
+  if "$kdl" bench kernels "$1" "${tiny[@]}" --kernels=saxpy --peers=openmp > /dev/null 2> "$1.err"; then
+    fail "$1: a peer that was asked for failed, and nothing was said"
+  fi
+  grep -q "kdl bench: error: openmp: .*$3" "$1.err" || fail "$1: $(cat "$1.err")"
+}
+broken wrong 'void kdl_bench_saxpy(void) {}' 'its result is wrong'
+broken dying 'void kdl_bench_saxpy(void) { __builtin_trap(); }' 'its process died of signal'
+broken lacking 'int nothing;' 'it has no kdl_bench_saxpy'
+broken missing '' 'c.so is not there'
+echo "smoke.sh: all as expected"

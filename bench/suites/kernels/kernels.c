@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Kernels beside those of other compilers and runtimes. Each runtime of the CPU is in a process of
+ * its own, with as many threads as are measured: two OpenCL drivers and OpenMP in one would share
+ * CPUs, symbols and faults. The processes are told in turn to launch; while one does, the others
+ * are stopped, so that no thread of theirs looks for work. On a GPU all images are in one process.
+ */
+#include "suites/kernels/kernels.h"
+
+#include "base/error.h"
+#include "measure/progress.h"
+#include "peers/peer.h"
+#include "suites/cases.h"
+#include "suites/process.h"
+#include "system/environment.h"
+
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const kernels_peer kernels_peers[KERNELS_PEERS] = {
+    {"pocl", false, "the same source as OpenCL C, by PoCL"},
+    {"intel", false, "the same source as OpenCL C, by Intel's OpenCL for CPUs"},
+    {"openmp", false, "the same algorithm in plain C with OpenMP SIMD"},
+    {"nvcc", true, "the same kernel in CUDA C++, by nvcc"},
+};
+
+enum { most_members = KERNELS_PEERS + 1, settings_limit = 6 };
+
+/* kdl or a peer. */
+typedef struct {
+  const char *name;
+  process *at;    /* NULL: it is not there */
+  uint32_t index; /* among those of the process */
+  uint64_t repeats;
+} member;
+
+typedef struct {
+  const kernels_request *request;
+  bench_results *results;
+  process processes[most_members];
+  size_t process_count;
+  member members[most_members]; /* kdl is the first */
+  size_t member_count;
+  char prefix[32]; /* "kernels/1 thread" */
+} group;
+
+/* ------------------------------------------------------------------------------------------ */
+/* The processes                                                                                */
+
+static bool hear(const process *from, kernels_answer *out_answer) {
+  char *into = (char *)out_answer;
+  for (size_t done = 0; done < sizeof *out_answer;) {
+    ssize_t more = read(from->from, into + done, sizeof *out_answer - done);
+    if (more <= 0)
+      return false;
+    done += (size_t)more;
+  }
+  return true;
+}
+
+/* Lets it work, and stops it again. False where it is gone. */
+static bool ask(const group *g, const member *m, const kernels_order *order,
+                kernels_answer *out_answer) {
+  bool alone = g->process_count == 1;
+  if (!alone)
+    kill(m->at->id, SIGCONT);
+  bool heard =
+      write(m->at->to, order, sizeof *order) == (ssize_t)sizeof *order && hear(m->at, out_answer);
+  if (heard && !alone)
+    kill(m->at->id, SIGSTOP);
+  return heard;
+}
+
+/* Its end, with peer_error() where it was not a good one. */
+static bool end(process *p) {
+  if (p->id <= 0)
+    return true;
+  kill(p->id, SIGCONT);
+  close(p->to);
+  p->to = -1;
+  bool well = process_finish(p);
+  p->id = 0;
+  return well;
+}
+
+/* A member that fails is left out from here on, for a kernel or for good. */
+static kdl_status leave_out(group *g, const member *m, const char *kernel, const char *why) {
+  char what[64];
+  if (m == g->members || g->request->required)
+    return kdl_fail(KDL_DEVICE, "%s: %s%s%s", m->name, kernel, *kernel ? ": " : "", why);
+  snprintf(what, sizeof what, "%s%s%s", m->name, *kernel ? "/" : "", kernel);
+  bench_skip_add(g->results, what, why);
+  return KDL_OK;
+}
+
+static kdl_status lose(group *g, member *m) {
+  process *gone = m->at;
+  for (size_t i = 0; i < g->member_count; ++i) {
+    if (g->members[i].at == gone)
+      g->members[i].at = NULL;
+  }
+  const char *why = end(gone) ? "its process ended" : peer_error();
+  return leave_out(g, m, "", why);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Starting them                                                                                */
+
+/* Where Intel's runtime is, if not among those of the system. */
+static bool find_intel(const kernels_request *request, char folder[PATH_MAX]) {
+  const char *set = kdl_environment("KDL_BENCH_INTEL_OPENCL");
+  char list[PATH_MAX];
+  if (set)
+    snprintf(folder, PATH_MAX, "%s", set);
+  else
+    snprintf(folder, PATH_MAX, "%s/../opencl-runtime", request->program);
+  int used = snprintf(list, sizeof list, "%s/vendors", folder);
+  return used > 0 && (size_t)used < sizeof list && access(list, R_OK) == 0;
+}
+
+static kdl_status start(group *g, const char *peers, uint32_t threads) {
+  const kernels_request *request = g->request;
+  char words[settings_limit][PATH_MAX + 64], folder[PATH_MAX], count[16];
+  const char *settings[settings_limit + 1];
+  size_t used = 0;
+  process *p = &g->processes[g->process_count];
+  snprintf(count, sizeof count, "%u", threads);
+  static const char *const limits[] = {"KDL_HOST_THREADS", "POCL_MAX_PTHREAD_COUNT",
+                                       "CL_CONFIG_CPU_TBB_NUM_WORKERS", "OMP_NUM_THREADS"};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits && !request->on_gpu; ++i)
+    snprintf(words[used++], sizeof *words, "%s=%s", limits[i], count);
+  if (strcmp(peers, "intel") == 0 && find_intel(request, folder)) {
+    const char *path = kdl_environment("LD_LIBRARY_PATH");
+    snprintf(words[used++], sizeof *words, "OCL_ICD_VENDORS=%s/vendors", folder);
+    snprintf(words[used++], sizeof *words, "LD_LIBRARY_PATH=%s%s%.1024s", folder, path ? ":" : "",
+             path ? path : "");
+  }
+  for (size_t i = 0; i < used; ++i)
+    settings[i] = words[i];
+  settings[used] = NULL;
+  if (!process_start_talking(
+          (const char *[]){"kernels", request->folder, request->device, peers, count, NULL},
+          settings, p))
+    return kdl_fail(KDL_IO, "%s: %s", peers, peer_error());
+  ++g->process_count;
+  return KDL_OK;
+}
+
+/* What each member says of itself, or why it is not there. */
+static kdl_status greet(group *g, process *p, size_t first, size_t count) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    member *m = &g->members[first + i];
+    kernels_answer said;
+    m->at = p;
+    m->index = (uint32_t)i;
+    if (!hear(p, &said))
+      return lose(g, m);
+    if (said.good) {
+      bench_note_add(g->results, m->name, "%s", said.text);
+      continue;
+    }
+    m->at = NULL;
+    status = leave_out(g, m, "", said.text);
+  }
+  if (g->process_count > 1 || !g->request->on_gpu)
+    kill(p->id, SIGSTOP);
+  return status;
+}
+
+static kdl_status start_all(group *g, uint32_t threads) {
+  const kernels_request *request = g->request;
+  char together[128] = "kdl";
+  kdl_status status = KDL_OK;
+  g->members[g->member_count++] = (member){.name = "kdl"};
+  for (size_t i = 0; i < KERNELS_PEERS; ++i) {
+    if (!(request->peers & 1u << i))
+      continue;
+    g->members[g->member_count++] = (member){.name = kernels_peers[i].name};
+    size_t length = strlen(together);
+    snprintf(together + length, sizeof together - length, ",%s", kernels_peers[i].name);
+  }
+  size_t each = request->on_gpu ? g->member_count : 1;
+  for (size_t i = 0; i < g->member_count && status == KDL_OK; i += each) {
+    process *p = &g->processes[g->process_count];
+    status = start(g, request->on_gpu ? together : g->members[i].name, threads);
+    if (status == KDL_OK)
+      status = greet(g, p, i, each);
+  }
+  return status;
+}
+
+static void end_all(group *g) {
+  for (size_t i = 0; i < g->process_count; ++i)
+    end(&g->processes[i]);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Measuring                                                                                    */
+
+/* One order to one member. *out_ns is below 0 where it is left out from here on. */
+static kdl_status tell(group *g, member *m, const kernels_case *what, uint32_t n, uint64_t repeats,
+                       double *out_ns) {
+  kernels_order order = {m->index, (uint32_t)(what - kernels_cases), n, repeats};
+  kernels_answer said;
+  *out_ns = -1;
+  if (!ask(g, m, &order, &said))
+    return lose(g, m);
+  if (!said.good)
+    return leave_out(g, m, what->name, said.text);
+  if (!repeats && *said.text) {
+    char key[32];
+    snprintf(key, sizeof key, "%s ran", m->name);
+    bench_note_add(g->results, key, "%s", said.text);
+  }
+  *out_ns = said.ns;
+  return KDL_OK;
+}
+
+/* How often it must run to last as long as asked. */
+static kdl_status calibrate(group *g, member *m, const kernels_case *what, uint32_t n) {
+  double wanted = g->request->milliseconds * 1e6, ns = 0;
+  kdl_status status = tell(g, m, what, n, 0, &ns);
+  m->repeats = 1;
+  while (status == KDL_OK && ns >= 0) {
+    status = tell(g, m, what, n, m->repeats, &ns);
+    if (status != KDL_OK || ns < 0 || ns >= wanted / 4 || m->repeats > 1000000)
+      break;
+    m->repeats *= 2;
+  }
+  double needed = ns > 0 ? (double)m->repeats * wanted / ns : 0;
+  m->repeats = ns < 0 ? 0 : needed > 1 ? (uint64_t)needed : 1;
+  return status;
+}
+
+/* All members that have it, in interleaved blocks. */
+static kdl_status measure(group *g, const kernels_case *what, const char *size, uint32_t n) {
+  static bench_run run;
+  char prefix[BENCH_NAME / 2 + 40];
+  bench_case cases[most_members];
+  member *taking[most_members];
+  size_t count = 0, done = 0;
+  kdl_status status = KDL_OK;
+  snprintf(prefix, sizeof prefix, "%s/%s/%s", g->prefix, size, what->name);
+  bench_progress(prefix, 0, 1);
+  for (size_t i = 0; i < g->member_count && status == KDL_OK; ++i) {
+    member *m = &g->members[i];
+    if (!m->at)
+      continue;
+    status = calibrate(g, m, what, n);
+    if (m->repeats) {
+      cases[count] = (bench_case){.name = m->name};
+      taking[count++] = m;
+    }
+  }
+  bool whole = true;
+  while (done < g->request->blocks && status == KDL_OK && whole && !bench_stopped()) {
+    for (size_t k = 0; k < count && status == KDL_OK && whole; ++k) {
+      size_t i = (k + done) % count; /* none always follows the same other one */
+      double ns;
+      status = tell(g, taking[i], what, n, taking[i]->repeats, &ns);
+      run.ns[i][done] = ns / (double)taking[i]->repeats;
+      whole = ns >= 0;
+    }
+    done += whole && status == KDL_OK;
+  }
+  run.cases = count;
+  run.blocks = done;
+  if (!count || !done || status != KDL_OK)
+    return status;
+  cases_run said = {.prefix = prefix, .cases = cases, .count = count, .operations = 1};
+  cases_record(&said, &run, g->results);
+  for (size_t i = 1; i < count; ++i)
+    cases_compare(&said, &run, i, 0, g->results);
+  return KDL_OK;
+}
+
+static kdl_status measure_group(group *g, uint32_t threads) {
+  const kernels_request *request = g->request;
+  kdl_status status = start_all(g, threads);
+  for (size_t size = 0; size < KERNELS_SIZES && status == KDL_OK; ++size) {
+    if (!(request->sizes & 1u << size))
+      continue;
+    for (size_t i = 0; i < kernels_case_count && status == KDL_OK && !bench_stopped(); ++i) {
+      const kernels_case *what = &kernels_cases[i];
+      uint32_t n = request->on_gpu ? what->on_gpu[size] : what->on_cpu[size];
+      if (request->kernels & 1u << i)
+        status = measure(g, what, kernels_sizes[size], n);
+    }
+  }
+  end_all(g);
+  return status;
+}
+
+kdl_status suite_kernels(const kernels_request *request, bench_results *results) {
+  kdl_status status = KDL_OK;
+  signal(SIGPIPE, SIG_IGN); /* a process that is gone is noticed */
+  for (size_t i = 0; i < request->thread_count && status == KDL_OK && !bench_stopped(); ++i) {
+    static group g;
+    uint32_t threads = request->threads[i];
+    g = (group){.request = request, .results = results};
+    if (request->on_gpu)
+      snprintf(g.prefix, sizeof g.prefix, "kernels/gpu");
+    else
+      snprintf(g.prefix, sizeof g.prefix, "kernels/%u thread%s", threads, threads > 1 ? "s" : "");
+    /* Threads inherit the CPU, so that several are not pinned. */
+    if (threads > 1 || request->on_gpu)
+      bench_machine_unpin();
+    else if (!bench_machine_pin(request->pin, &results->machine))
+      bench_skip_add(results, "pinning", "the system does not allow it");
+    status = measure_group(&g, threads);
+  }
+  signal(SIGPIPE, SIG_DFL);
+  return status;
+}

@@ -209,24 +209,29 @@ static bool is_subnormal(const real *type, double value) {
   return value != 0 && fabs(value) < ldexp(1, type->smallest);
 }
 
-/* Behind the largest number, infinity counts as the number that would follow it. */
+/* Whether one of the two is no number or infinite, so that there is no distance to measure. Behind
+ * the largest number, infinity counts as the number that would follow it. */
+static bool compare_special(double found, mpfr_srcptr exact, double limit, outcome *out) {
+  const bool is_nan = mpfr_nan_p(exact) != 0;
+  bool is_huge = mpfr_cmp_d(exact, limit) > 0 || mpfr_cmp_d(exact, -limit) < 0; /* and no NaN */
+  if (is_nan || isnan(found))
+    out->special_off += !(is_nan && isnan(found));
+  else if (is_huge && isinf(found))
+    out->special_off += (mpfr_cmp_d(exact, 0) < 0) != (found < 0);
+  else if (mpfr_inf_p(exact) ||
+           (isinf(found) && fabs(mpfr_get_d(exact, MPFR_RNDN)) < limit / 1.001))
+    ++out->special_off;
+  else
+    return false;
+  return true;
+}
+
 static void compare(const real *type, double x, double y, double found, mpfr_srcptr exact,
                     outcome *out) {
   mpfr_t apart;
   double limit = type->is_double ? DBL_MAX : (double)FLT_MAX;
-  bool is_huge = mpfr_cmp_d(exact, limit) > 0 || mpfr_cmp_d(exact, -limit) < 0; /* and no NaN */
-  if (mpfr_nan_p(exact) || isnan(found)) {
-    out->special_off += !(mpfr_nan_p(exact) && isnan(found));
+  if (compare_special(found, exact, limit, out))
     return;
-  }
-  if (is_huge && isinf(found)) {
-    out->special_off += (mpfr_sgn(exact) < 0) != (found < 0);
-    return;
-  }
-  if (mpfr_inf_p(exact) || (isinf(found) && fabs(mpfr_get_d(exact, MPFR_RNDN)) < limit / 1.001)) {
-    ++out->special_off;
-    return;
-  }
   mpfr_init2(apart, precision);
   long exponent = mpfr_zero_p(exact) ? type->smallest : mpfr_get_exp(exact) - 1;
   bool is_below = exponent < type->smallest;
@@ -328,5 +333,11 @@ int main(int argc, char **argv) {
       fflush(stdout);
     }
   }
+  for (size_t i = 0; i < count; ++i)
+    mpfr_clear(s.exact[i]);
+  free(s.exact);
+  free(s.x);
+  free(s.y);
+  free(memory);
   return 0;
 }

@@ -367,13 +367,16 @@ kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string ker
                               const kdl_string **out_key) {
   const kdl_image *image = &catalog->container->images[index];
   const bool has_index = is_indexed(image);
-  bool is_short = has_index && image->pair_count <= few_pairs;
-  const kernel_list *list = is_short ? NULL : kernels_of(catalog, index);
   *out_key = NULL;
-  if (list && list->trouble)
+  if (has_index && image->pair_count <= few_pairs) {
+    *out_key = find_key(image, kernel);
+    return *out_key ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
+  }
+  const kernel_list *list = kernels_of(catalog, index);
+  if (list->trouble)
     return KDL_KERNEL_UNREADABLE;
   if (has_index)
-    *out_key = is_short ? find_key(image, kernel) : find_sorted_key(list, kernel);
+    *out_key = find_sorted_key(list, kernel);
   bool held = has_index ? *out_key != NULL
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
                                                  compare_names);

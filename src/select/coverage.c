@@ -22,6 +22,12 @@ typedef struct {
   bool unreadable;
 } inventory_image;
 
+/* Of the hash table of names. */
+typedef struct {
+  kdl_string name; /* without data: free */
+  uint32_t number;
+} name_slot;
+
 struct kdl_inventory {
   kdl_catalog *catalog;
   inventory_image *images;
@@ -29,8 +35,8 @@ struct kdl_inventory {
   size_t holding_count, holding_capacity;
   kdl_string *names;
   size_t *latest; /* by name: the holding that was added last */
-  size_t name_count, name_capacity;
-  uint32_t *slots; /* of a hash table: number of a name + 1 */
+  size_t name_count;
+  name_slot *slots;
   size_t slot_mask;
   size_t unreadable;
   uint32_t module_count;
@@ -39,16 +45,25 @@ struct kdl_inventory {
 /* ------------------------------------------------------------------------------------------ */
 /* Names                                                                                        */
 
-static bool grow_table(kdl_inventory *inventory) {
+/* The table is at most half full, so there are half as many names as slots. */
+static bool grow_names(kdl_inventory *inventory) {
   size_t count = inventory->slots ? (inventory->slot_mask + 1) * 2 : 64;
-  uint32_t *slots = calloc(count, sizeof *slots);
-  if (!slots)
+  name_slot *slots = calloc(count, sizeof *slots);
+  kdl_string *names = realloc(inventory->names, count / 2 * sizeof *names);
+  if (names)
+    inventory->names = names;
+  size_t *latest = realloc(inventory->latest, count / 2 * sizeof *latest);
+  if (latest)
+    inventory->latest = latest;
+  if (!slots || !names || !latest) {
+    free(slots);
     return false;
+  }
   for (size_t i = 0; i < inventory->name_count; ++i) {
-    size_t at = kdl_kernel_id_of(inventory->names[i]).hash & (count - 1);
-    while (slots[at])
+    size_t at = kdl_kernel_id_of(names[i]).hash & (count - 1);
+    while (slots[at].name.data)
       at = (at + 1) & (count - 1);
-    slots[at] = (uint32_t)i + 1;
+    slots[at] = (name_slot){names[i], (uint32_t)i};
   }
   free(inventory->slots);
   inventory->slots = slots;
@@ -56,33 +71,18 @@ static bool grow_table(kdl_inventory *inventory) {
   return true;
 }
 
-static bool grow_names(kdl_inventory *inventory) {
-  size_t capacity = inventory->name_capacity ? inventory->name_capacity * 2 : 32;
-  kdl_string *names = realloc(inventory->names, capacity * sizeof *names);
-  if (names)
-    inventory->names = names;
-  size_t *latest = names ? realloc(inventory->latest, capacity * sizeof *latest) : NULL;
-  if (!latest)
-    return false;
-  inventory->latest = latest;
-  inventory->name_capacity = capacity;
-  return true;
-}
-
 /* The number of a name, which is added where it is new. */
 static bool intern(kdl_inventory *inventory, kdl_string name, uint32_t *out_number) {
-  if ((inventory->name_count + 1) * 2 > inventory->slot_mask && !grow_table(inventory))
+  if ((inventory->name_count + 1) * 2 > inventory->slot_mask && !grow_names(inventory))
     return false;
   size_t at = kdl_kernel_id_of(name).hash & inventory->slot_mask;
-  for (; inventory->slots[at]; at = (at + 1) & inventory->slot_mask) {
-    *out_number = inventory->slots[at] - 1;
-    if (kdl_kernel_name_same(inventory->names[*out_number], name))
+  for (; inventory->slots[at].name.data; at = (at + 1) & inventory->slot_mask) {
+    *out_number = inventory->slots[at].number;
+    if (kdl_kernel_name_same(inventory->slots[at].name, name))
       return true;
   }
-  if (inventory->name_count == inventory->name_capacity && !grow_names(inventory))
-    return false;
   *out_number = (uint32_t)inventory->name_count;
-  inventory->slots[at] = *out_number + 1;
+  inventory->slots[at] = (name_slot){name, *out_number};
   inventory->latest[inventory->name_count] = SIZE_MAX;
   inventory->names[inventory->name_count++] = name;
   return true;

@@ -309,23 +309,21 @@ static void write_rounding(writer *w, const instruction *i) {
 /* Modules                                                                                      */
 
 static bool write_integers(writer *w, kdl_string line) {
-  instruction i = {.count = 0};
+  instruction arithmetic = {.count = 0};
   bool is_from = false;
   size_t at = 0;
-  if (!read_result(line, &at, &i.result))
+  if (!read_result(line, &at, &arithmetic.result))
     return false;
-  if (read_arithmetic(line, at, &i)) {
-    write_arithmetic(w, &i);
-  } else if (i = (instruction){.result = i.result}, read_conversion(line, at, &i, &is_from)) {
-    if (is_from)
-      write_from(w, &i);
-    else
-      write_to(w, &i);
-  } else if (i = (instruction){.result = i.result}, read_fmuladd(line, at, &i)) {
-    write_fmuladd(w, &i);
-  } else {
+  instruction conversion = arithmetic;
+  instruction fmuladd = arithmetic;
+  if (read_arithmetic(line, at, &arithmetic))
+    write_arithmetic(w, &arithmetic);
+  else if (read_conversion(line, at, &conversion, &is_from))
+    (is_from ? write_from : write_to)(w, &conversion);
+  else if (read_fmuladd(line, at, &fmuladd))
+    write_fmuladd(w, &fmuladd);
+  else
     return false;
-  }
   return true;
 }
 

@@ -24,10 +24,10 @@ typedef enum range {
 typedef struct function {
   const char *name;
   range range;
+  bool is_native; /* "native_sin", of float alone */
   int (*one)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
   int (*two)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
   int (*with_int)(mpfr_ptr, mpfr_srcptr, long, mpfr_rnd_t);
-  bool is_native; /* "native_sin", of float alone */
 } function;
 
 extern const function functions[];

@@ -52,7 +52,7 @@ static const struct {
     {"extract", {IN, "--for=h200", "-o", OUT}, false},
     {"pack", {"--image=file=" IN, "--index", "-o", OUT}, true},
     {"annotate", {IN, "--image=0", "--digest", "-o", OUT}, true},
-    {"pack", {"--image=file=" IN, "--digest", "--format=v2", "-o", OUT}, true},
+    {"pack", {("--image=file=" IN), "--digest", "--format=v2", "-o", OUT}, true},
     {"trace", {"report", IN, "--json=" OUT}, false},
     {"trace", {"report", IN}, false},
     {"trace", {"fold", IN, "-o", OUT}, false},

@@ -68,7 +68,7 @@ static _Noreturn void stop(const char *what) {
   exit(2);
 }
 
-static char *text_of(int fd, size_t *out_size) {
+static void *text_of(int fd, size_t *out_size) {
   off_t size = lseek(fd, 0, SEEK_END);
   char *text = size < 0 ? NULL : malloc((size_t)size + 1);
   if (!text || pread(fd, text, (size_t)size, 0) != size)
@@ -107,7 +107,7 @@ static ending run(unsigned at, const char *how, int argc, char **argv) {
   size_t size;
   end.out = text_of(out, &size);
   end.err = text_of(err, &size);
-  end.places = (uint64_t *)(void *)text_of(seen, &size);
+  end.places = text_of(seen, &size);
   end.place_count = at == 0 ? size / sizeof *end.places : 0;
   end.reached = size > 0;
   return end;

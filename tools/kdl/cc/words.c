@@ -70,9 +70,12 @@ kdl_status cli_rewrite_cc(kdl_arena *arena, int count, char **words, kdl_words *
   for (char **next = expanded.items; status == KDL_OK && *next;) {
     const char *word = *next;
     only_operands |= strcmp(word, "--") == 0;
-    if (only_operands || word[0] != '-' || word[1] == '-')
+    if (only_operands || word[0] != '-' || word[1] == '-') {
       kdl_words_add(out_words, *next++);
-    else if (!(next = rewrite(next, out_words)))
+      continue;
+    }
+    next = rewrite(next, out_words);
+    if (!next)
       status =
           kdl_fail(KDL_BAD_CALL, "found '%s' without its value, expected a word after it", word);
   }

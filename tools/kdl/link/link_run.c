@@ -78,15 +78,16 @@ static kdl_status judge(kdl_subprocess_outcome *outcome, const char *linker, int
                   message[0] ? ": " : "", message);
 }
 
-static kdl_status call(const cli_link_job *job, size_t image, kdl_linker_call *call,
+static kdl_status call(const cli_link_job *job, size_t image, const kdl_linker_call *with,
                        kdl_linker_run *out_run) {
   kdl_arena arena = {.blocks = NULL};
   kdl_words options = {.arena = &arena};
   make_options(job, image, &options);
-  call->options = &options;
-  kdl_status status = kdl_linker_call_run(call, out_run);
+  kdl_linker_call whole = *with;
+  whole.options = &options;
+  kdl_status status = kdl_linker_call_run(&whole, out_run);
   kdl_arena_free(&arena);
-  return status == KDL_OK ? judge(&out_run->outcome, call->path, call->limits.milliseconds)
+  return status == KDL_OK ? judge(&out_run->outcome, with->path, with->limits.milliseconds)
                           : status;
 }
 

@@ -118,6 +118,63 @@ typedef struct kdl_backend_kernel {
   uint32_t *launched;
 } kdl_backend_kernel;
 
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+typedef enum kdl_node_kind {
+  KDL_NODE_LAUNCH = 1,
+  KDL_NODE_COPY = 2,
+  KDL_NODE_WRITE = 3, /* from the host */
+  KDL_NODE_READ = 4,  /* to the host */
+  KDL_NODE_FILL = 5,
+  KDL_NODE_RECORD = 6, /* an event */
+  KDL_NODE_WAIT = 7,   /* for an event */
+  KDL_NODE_JOIN = 8,   /* nothing by itself: waits for several */
+} kdl_node_kind;
+
+#define KDL_NO_NODE UINT32_MAX
+
+/* A part of a sequence as the next run has it. What lies behind `args.pointers` changes between
+ * runs as well as the members here; the pointers themselves do not. */
+typedef struct kdl_backend_node {
+  size_t size;
+  kdl_node_kind kind;
+  uint32_t after;         /* the node before it that it waits for; KDL_NO_NODE: none */
+  const uint32_t *joined; /* KDL_NODE_JOIN waits for these */
+  uint32_t joined_count;
+  uint32_t is_skipped; /* 1: a launch of no work-items, which this run leaves out */
+
+  /* KDL_NODE_LAUNCH. `launch` is what kernel_find gave. desc.block is never 0. */
+  kdl_launch_entry *launch;
+  const kdl_kernel_head *kernel;
+  kdl_launch_desc desc;
+  kdl_args args;
+
+  /* Copies and fills: `bytes` bytes, never 0, at `to` plus `to_offset`. */
+  uint64_t to, to_offset;
+  uint64_t from, from_offset;
+  uint64_t bytes;
+  void *host;
+  uint8_t pattern[16];
+  size_t pattern_size;
+
+  void *event;
+} kdl_backend_node;
+
+enum {
+  KDL_SEQUENCE_READS_ARGUMENTS = 1, /* at each run, so that a node of which nothing but what lies
+                                       behind args.pointers changed need not be told */
+};
+
+typedef struct kdl_backend_sequence {
+  size_t size;
+  const kdl_backend_node *const *nodes; /* in an order in which they may run; all live as long as
+                                           the sequence */
+  size_t node_count;
+  uint32_t flags;     /* KDL_SEQUENCE_, set by the backend */
+  const char *replay; /* set by the backend: what it makes of it, in one word: "graph" */
+} kdl_backend_sequence;
+
 enum {
   KDL_BACKEND_SURVIVES_FORK = 1, /* its objects work in a child that did not exec */
 };
@@ -204,6 +261,20 @@ typedef struct kdl_backend_table {
    * never 0. Without them it is plain memory. */
   kdl_status (*alloc_host)(void *device, uint64_t size, void **out_data);
   kdl_status (*free_host)(void *device, void *data);
+
+  /* Optional, all three or none: sequences. Without them, and where they return KDL_UNSUPPORTED,
+   * the nodes are given to the queue one by one. A sequence is run by one thread at a time; where
+   * several run the same one, each has one of its own. `sequence_run` is told which nodes have
+   * changed since its last run that succeeded; it fails before anything ran, or the sequence is
+   * destroyed. It may be run on another queue while the last run is still under way. */
+  kdl_status (*sequence_create)(void *device, kdl_backend_sequence *sequence, void **out_sequence);
+  void (*sequence_destroy)(void *device, void *sequence);
+  kdl_status (*sequence_run)(void *device, void *sequence, void *queue, const uint32_t *changed,
+                             size_t changed_count);
+
+  /* Optional. What a kernel is given for memory from `offset` on, which is not 0; without it, the
+   * sum. KDL_UNSUPPORTED where memory is no addresses. */
+  kdl_status (*address_at)(void *device, uint64_t address, uint64_t offset, uint64_t *out_address);
 } kdl_backend_table;
 
 /* The name and the type of what a shared object exports. */

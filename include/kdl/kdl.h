@@ -468,5 +468,7 @@ KDL_API uint16_t kdl_llvm_image_kind(kdl_image_kind kind);
 
 #include <kdl/embed.h>
 #include <kdl/launch.h>
+/* Behind launch.h, whose types it uses. */
+#include <kdl/sequence.h>
 
 #endif

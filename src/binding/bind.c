@@ -148,7 +148,7 @@ static kdl_status bind(kdl_kernel *kernel) {
 }
 
 kdl_status kdl_kernel_bind(kdl_kernel *kernel) {
-  kdl_binding binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
+  kdl_bound_state binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
   if (binding == KDL_BOUND || binding == KDL_TRACED)
     return KDL_OK;
   if (binding == KDL_UNBINDABLE)

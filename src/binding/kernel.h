@@ -18,13 +18,13 @@
 /* How many arguments a kernel can have where libkdl has to lay them out itself. */
 enum { KDL_LIMIT_ARGS = 256 };
 
-typedef enum kdl_binding {
+typedef enum kdl_bound_state {
   KDL_UNBOUND,
   KDL_BOUND,
   KDL_TRACED,     /* bound, in a process that is traced: never KDL_BOUND, so that launches of those
                      that are need not ask */
   KDL_UNBINDABLE, /* no image loaded; `failure` says why */
-} kdl_binding;
+} kdl_bound_state;
 
 struct kdl_kernel {
   kdl_kernel_head head;
@@ -42,7 +42,7 @@ struct kdl_kernel {
 
   /* The answer: written once, by the thread whose work it is, before `binding`. */
   kdl_work work;
-  _Atomic(kdl_binding) binding;
+  _Atomic(kdl_bound_state) binding;
   kdl_remembered failure;
   kdl_load_failure *failures; /* of the images that were tried before it, in `told` */
   size_t failure_count;
@@ -68,7 +68,7 @@ static inline kdl_kernel *kdl_kernel_of(const kdl_kernel_head *head) {
 }
 
 static inline bool kdl_kernel_is_bound(const kdl_kernel *kernel) {
-  kdl_binding binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
+  kdl_bound_state binding = atomic_load_explicit(&kernel->binding, memory_order_acquire);
   return binding == KDL_BOUND || binding == KDL_TRACED;
 }
 

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
-#include "registry/runtime.h"
+#include "launch/launch.h"
 
 #include <stdlib.h>
-
-struct kdl_event {
-  const kdl_runtime *runtime;
-  void *handle; /* the backend's */
-};
 
 kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
   const kdl_runtime *runtime;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The launches that are not inline. */
+#include "launch/launch.h"
+
 #include "base/error.h"
-#include "binding/kernel.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -63,6 +64,12 @@ static kdl_status check_desc(const kdl_kernel *kernel, const kdl_launch_desc *de
     return kdl_fail(KDL_BAD_CALL, "%s: desc.block is 0, and image %u leaves it to the caller",
                     kernel->name, (unsigned)kdl_kernel_image(kernel));
   return KDL_OK;
+}
+
+kdl_status kdl_launch_check_grid(const kdl_kernel *kernel, const kdl_launch_desc *desc) {
+  if (kernel->disagreement)
+    return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
+  return check_desc(kernel, desc);
 }
 
 /* What libkdl does with the arguments of a kernel that is traced is recorded: its binding is never
@@ -153,6 +160,11 @@ static inline __attribute__((always_inline)) kdl_status shape(const kdl_kernel *
   kdl_status status = count_groups(kernel, items, tile, desc.grid);
   *out_desc = desc;
   return status;
+}
+
+kdl_status kdl_launch_shape(const kdl_kernel *kernel, const kdl_extent *items,
+                            kdl_launch_desc *out_desc) {
+  return shape(kernel, items, out_desc);
 }
 
 /* Of a kernel that is bound; `begin` is 0 where it is not traced. Inlined twice, so that the way of

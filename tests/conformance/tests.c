@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "suite.h"
+#include "check.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* Ends the test with the words where a call fails or a condition does not hold. */
-#define OK(call)                                                                                   \
-  do {                                                                                             \
-    if ((call) != KDL_OK)                                                                          \
-      return complain(#call, kdl_error_message());                                                 \
-  } while (0)
-#define HOLDS(condition)                                                                           \
-  do {                                                                                             \
-    if (!(condition))                                                                              \
-      return complain(#condition, "does not hold");                                                \
-  } while (0)
-
-static const char *complain(const char *what, const char *why) {
-  static _Thread_local char words[3000];
-  snprintf(words, sizeof words, "%s: %s", what, why);
-  return words;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */
@@ -478,6 +460,14 @@ const suite_test suite_tests[] = {
     TEST(events_are_asked_without_waiting),
     TEST(queues_wait_for_events),
     TEST(fresh_threads_can_launch),
+    TEST(sequence_runs_as_bound),
+    TEST(sequence_copies_and_fills),
+    TEST(sequence_of_memory_in_the_middle),
+    TEST(sequence_forks_and_nests),
+    TEST(sequence_records_events),
+    TEST(sequence_of_as_many_items_as_bound),
+    TEST(sequence_refuses_wrong_bindings),
+    TEST(sequence_runs_on_several_queues),
 #undef TEST
 };
 const size_t suite_test_count = sizeof suite_tests / sizeof *suite_tests;

@@ -12,18 +12,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A kernel of a loaded image. */
-typedef struct host_kernel {
-  struct host_kernel *next;
-  kdl_host_kernel declared;
-  uint32_t tile[3]; /* as launched: the block's where the image declares none */
-  kdl_param_info params[];
-} host_kernel;
-
 typedef struct {
   kdl_host_image image;
   pthread_mutex_t lock;
-  host_kernel *kernels;
+  kdl_host_loaded *kernels;
 } host_module;
 
 /* It has nothing to remember; it only must not be NULL. */
@@ -63,33 +55,56 @@ static kdl_status check_shape(const kdl_host_kernel *kernel, const kdl_launch_de
   return KDL_OK;
 }
 
-static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                         const kdl_args *args, void *queue) {
-  (void)queue;
-  const host_kernel *kernel = head->context;
+static inline __attribute__((always_inline)) kdl_status prepare(const kdl_host_loaded *kernel,
+                                                                const kdl_launch_desc *desc,
+                                                                const kdl_args *args,
+                                                                const char **error,
+                                                                kdl_host_work *out_work) {
   const kdl_host_kernel *declared = &kernel->declared;
-  kdl_host_work work = {.run = declared->run, .args = args->pointers};
   if (args->count != declared->param_count)
     return FAIL(KDL_BAD_CALL, "found %zu arguments, expected %u", args->count,
                 declared->param_count);
-  kdl_status status = check_shape(declared, desc, &work.group_count);
+  kdl_status status = check_shape(declared, desc, &out_work->group_count);
   if (status != KDL_OK)
     return status;
   const uint32_t *block = declared->block[0] ? declared->block : desc->block;
   const uint32_t *tile = kernel->tile[0] ? kernel->tile : block;
-  const char *error = NULL;
-  work.shape = (kdl_host_group){
-      .size = sizeof work.shape,
+  out_work->shape = (kdl_host_group){
+      .size = sizeof out_work->shape,
       .group_count = {desc->grid[0], desc->grid[1], desc->grid[2]},
       .block = {block[0], block[1], block[2]},
       .tile = {tile[0], tile[1], tile[2]},
       .shared_size = declared->shared + desc->shared,
-      .error = &error,
+      .error = error,
   };
-  if (work.group_count == 1 && work.shape.shared_size == 0)
+  return KDL_OK;
+}
+
+kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc *desc,
+                            const kdl_args *args, const char **error, kdl_host_work *out_work) {
+  kdl_status status = prepare(kernel, desc, args, error, out_work);
+  out_work->run = kernel->declared.run;
+  out_work->args = args->pointers;
+  out_work->next = NULL;
+  out_work->end = out_work->group_count;
+  return status;
+}
+
+static kdl_status launch(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                         const kdl_args *args, void *queue) {
+  (void)queue;
+  const kdl_host_loaded *kernel = head->context;
+  kdl_host_work work = {.run = kernel->declared.run, .args = args->pointers};
+  const char *error = NULL;
+  kdl_status status = prepare(kernel, desc, args, &error, &work);
+  if (status != KDL_OK)
+    return status;
+  if (work.group_count == 1 && work.shape.shared_size == 0) {
     work.run(&work.shape, work.args);
-  else
-    status = kdl_host_run(&work);
+  } else {
+    work.end = work.group_count;
+    status = kdl_host_run(&work, work.group_count);
+  }
   if (status == KDL_OK && error)
     return FAIL(KDL_DEVICE, "%s", error);
   return status;
@@ -114,7 +129,7 @@ static void module_unload(void *device, void *handle) {
   host_module *module = handle;
   kdl_host_image_unload(&module->image);
   while (module->kernels) {
-    host_kernel *kernel = module->kernels;
+    kdl_host_loaded *kernel = module->kernels;
     module->kernels = kernel->next;
     free(kernel);
   }
@@ -162,7 +177,7 @@ static kdl_status read_declared(const kdl_host_image *image, const char *name,
   return KDL_OK;
 }
 
-static kdl_status lay_out(host_kernel *kernel, uint32_t *out_size) {
+static kdl_status lay_out(kdl_host_loaded *kernel, uint32_t *out_size) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < kernel->declared.param_count; ++i) {
     const kdl_host_param *param = &kernel->declared.params[i];
@@ -187,7 +202,8 @@ static kdl_status kernel_find(void *device, void *handle, const kdl_kernel_reque
   kdl_status status = read_declared(&module->image, request->name, &declared);
   if (status != KDL_OK)
     return status;
-  host_kernel *kernel = calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
+  kdl_host_loaded *kernel =
+      calloc(1, sizeof *kernel + declared.param_count * sizeof *kernel->params);
   if (!kernel)
     return kdl_in_process_no_memory();
   uint32_t packed_size = 0;
@@ -229,7 +245,7 @@ static kdl_status global_find(void *device, void *handle, const char *name, uint
 static void *kernel_native(void *device, void *context) {
   (void)device;
   void *function;
-  memcpy(&function, &((host_kernel *)context)->declared.run, sizeof function);
+  memcpy(&function, &((kdl_host_loaded *)context)->declared.run, sizeof function);
   return function;
 }
 
@@ -250,6 +266,9 @@ static const kdl_backend_table table = {
     .kernel_native = kernel_native,
     .after_fork = kdl_host_pool_after_fork,
     .memory_info = kdl_host_memory_info,
+    .sequence_create = kdl_host_sequence_create,
+    .sequence_destroy = kdl_host_sequence_destroy,
+    .sequence_run = kdl_host_sequence_run,
 };
 
 static void list_cpu(kdl_found_list *list) {

@@ -50,21 +50,49 @@ bool kdl_host_image_holds(const kdl_host_image *image, const void *begin, uint64
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-/* One launch. */
+/* A kernel of a loaded image. */
+typedef struct kdl_host_loaded {
+  struct kdl_host_loaded *next;
+  kdl_host_kernel declared;
+  uint32_t tile[3]; /* as launched: the block's where the image declares none */
+  kdl_param_info params[];
+} kdl_host_loaded;
+
+/* A launch, or the first of several that do not wait for each other: their groups are numbered
+ * through. */
 typedef struct kdl_host_work {
   kdl_host_function *run;
   const void *const *args;
   kdl_host_group shape; /* all but `group` and `shared` */
   uint64_t group_count;
+  uint64_t end;                     /* the number behind that of its last group */
+  const struct kdl_host_work *next; /* NULL behind the last */
 } kdl_host_work;
+
+/* Makes a launch of the kernel, or tells what is wrong with it. A group that fails leaves its words
+ * at *error. */
+kdl_status kdl_host_prepare(const kdl_host_loaded *kernel, const kdl_launch_desc *desc,
+                            const kdl_args *args, const char **error, kdl_host_work *out_work);
 
 /* Memory for one group at a time, aligned to 64, of this thread; NULL when out of it. It is given
  * back by the thread that took it; NULL is allowed. */
 void *kdl_host_group_memory_take(size_t size);
 void kdl_host_group_memory_give(void *memory);
 
-/* Runs every group and returns when all are done. */
-kdl_status kdl_host_run(const kdl_host_work *work);
+/* Runs every group and returns when all are done; `total` is how many there are. */
+kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total);
+
+/* The same on this thread alone. */
+kdl_status kdl_host_run_here(const kdl_host_work *work, uint64_t total);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *sequence,
+                                    void **out_sequence);
+void kdl_host_sequence_destroy(void *device, void *sequence);
+kdl_status kdl_host_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
+                                 size_t changed_count);
 
 /* The machine's memory: what the system could give, and all of it. */
 kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);

@@ -27,6 +27,7 @@ enum {
 typedef struct {
   const kdl_host_work *work;
   atomic_uint_least64_t next; /* group */
+  uint64_t total;
   uint64_t chunk;
 } shared_work;
 
@@ -81,10 +82,11 @@ static unsigned most_threads(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Groups                                                                                       */
 
-static void run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
+/* Groups of one launch, from `first` on, of which there are `end`. */
+static void run_launch(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
   kdl_host_group group = work->shape;
   const uint32_t *count = group.group_count;
-  group.shared = shared;
+  group.shared = group.shared_size ? shared : NULL;
   group.group[0] = (uint32_t)(first % count[0]);
   group.group[1] = (uint32_t)(first / count[0] % count[1]);
   group.group[2] = (uint32_t)(first / count[0] / count[1]);
@@ -100,21 +102,39 @@ static void run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, 
   }
 }
 
+static void run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, void *shared) {
+  while (first < end) {
+    while (first >= work->end)
+      work = work->next;
+    uint64_t begin = work->end - work->group_count;
+    uint64_t stop = end < work->end ? end : work->end;
+    run_launch(work, first - begin, stop - begin, shared);
+    first = stop;
+  }
+}
+
 static void run_chunks(shared_work *sharing, void *shared) {
-  const kdl_host_work *work = sharing->work;
   for (;;) {
     uint64_t first =
         atomic_fetch_add_explicit(&sharing->next, sharing->chunk, memory_order_relaxed);
-    if (first >= work->group_count)
+    if (first >= sharing->total)
       return;
-    uint64_t left = work->group_count - first;
-    run_groups(work, first, first + (left < sharing->chunk ? left : sharing->chunk), shared);
+    uint64_t left = sharing->total - first;
+    run_groups(sharing->work, first, first + (left < sharing->chunk ? left : sharing->chunk),
+               shared);
   }
+}
+
+static uint32_t most_group_memory(const kdl_host_work *work) {
+  uint32_t size = work->shape.shared_size;
+  for (const kdl_host_work *at = work->next; at; at = at->next)
+    size = size < at->shape.shared_size ? at->shape.shared_size : size;
+  return size;
 }
 
 /* NULL where none is needed, and where there is none: *out_lacks tells. */
 static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
-  uint32_t size = work->shape.shared_size;
+  uint32_t size = most_group_memory(work);
   void *memory = size ? kdl_host_group_memory_take(size) : NULL;
   *out_lacks = size && !memory;
   return memory;
@@ -197,10 +217,10 @@ static void start_threads(unsigned wanted) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void run_shared(const kdl_host_work *work, uint64_t first, void *shared) {
+static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
   unsigned threads = most_threads();
-  uint64_t chunk = (work->group_count - first) / ((uint64_t)threads * chunks_per_thread);
-  shared_work sharing = {.work = work, .chunk = chunk ? chunk : 1};
+  uint64_t chunk = (total - first) / ((uint64_t)threads * chunks_per_thread);
+  shared_work sharing = {.work = work, .total = total, .chunk = chunk ? chunk : 1};
   atomic_init(&sharing.next, first);
   pthread_mutex_lock(&pool.lock);
   start_threads(threads);
@@ -238,16 +258,16 @@ static int64_t now_ns(void) {
 
 /* Runs groups, twice as many each time, until none is left or the rest is worth sharing. Returns
  * the first that was not run. */
-static uint64_t run_alone(const kdl_host_work *work, void *shared) {
+static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *shared) {
   int64_t start = now_ns();
   uint64_t done = 0;
-  for (uint64_t step = 1; done < work->group_count; step = done) {
-    uint64_t left = work->group_count - done;
+  for (uint64_t step = 1; done < total; step = done) {
+    uint64_t left = total - done;
     step = step < left ? step : left;
     run_groups(work, done, done + step, shared);
     done += step;
     double spent = (double)(now_ns() - start);
-    if (spent / (double)done * (double)(work->group_count - done) > (double)wake_ns)
+    if (spent / (double)done * (double)(total - done) > (double)wake_ns)
       break;
   }
   return done;
@@ -258,8 +278,8 @@ static uint64_t run_alone(const kdl_host_work *work, void *shared) {
 enum { kinds = 16 };
 static atomic_uint_least64_t worth_sharing[kinds];
 
-static uint64_t kind_of(const kdl_host_work *work) {
-  return (uint64_t)(uintptr_t)work->run ^ work->group_count << 48;
+static uint64_t kind_of(const kdl_host_work *work, uint64_t total) {
+  return (uint64_t)(uintptr_t)work->run ^ total << 48;
 }
 /* Functions begin at multiples of 16 bytes. */
 static atomic_uint_least64_t *worth_of(uint64_t kind) {
@@ -267,35 +287,48 @@ static atomic_uint_least64_t *worth_of(uint64_t kind) {
 }
 
 /* What is left after `first` groups, with the pool unless it is busy. */
-static void run_rest(const kdl_host_work *work, uint64_t first, void *shared) {
+static void run_rest(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
   if (pthread_mutex_trylock(&pool.busy) != 0) {
-    run_groups(work, first, work->group_count, shared);
+    run_groups(work, first, total, shared);
     return;
   }
   int64_t start = now_ns();
-  run_shared(work, first, shared);
-  uint64_t kind = kind_of(work);
+  run_shared(work, total, first, shared);
+  uint64_t kind = kind_of(work, total);
   atomic_store_explicit(worth_of(kind), now_ns() - start > wake_ns ? kind : 0,
                         memory_order_relaxed);
   pthread_mutex_unlock(&pool.busy);
 }
 
-kdl_status kdl_host_run(const kdl_host_work *work) {
+static kdl_status no_group_memory(const kdl_host_work *work) {
+  return kdl_own_services.fail(KDL_NO_MEMORY, ENOMEM, "out of memory for %u bytes of group memory",
+                               (unsigned)most_group_memory(work));
+}
+
+kdl_status kdl_host_run_here(const kdl_host_work *work, uint64_t total) {
   bool lacks;
   void *shared = take_group_memory(work, &lacks);
   if (lacks)
-    return kdl_own_services.fail(KDL_NO_MEMORY, ENOMEM,
-                                 "out of memory for %u bytes of group memory",
-                                 (unsigned)work->shape.shared_size);
-  uint64_t first = 0, kind = kind_of(work);
-  if (work->group_count == 1 || most_threads() == 1) {
-    run_groups(work, 0, work->group_count, shared);
-    first = work->group_count;
+    return no_group_memory(work);
+  run_groups(work, 0, total, shared);
+  kdl_host_group_memory_give(shared);
+  return KDL_OK;
+}
+
+kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
+  bool lacks;
+  void *shared = take_group_memory(work, &lacks);
+  if (lacks)
+    return no_group_memory(work);
+  uint64_t first = 0, kind = kind_of(work, total);
+  if (total == 1 || most_threads() == 1) {
+    run_groups(work, 0, total, shared);
+    first = total;
   } else if (atomic_load_explicit(worth_of(kind), memory_order_relaxed) != kind) {
-    first = run_alone(work, shared);
+    first = run_alone(work, total, shared);
   }
-  if (first < work->group_count)
-    run_rest(work, first, shared);
+  if (first < total)
+    run_rest(work, total, first, shared);
   kdl_host_group_memory_give(shared);
   return KDL_OK;
 }

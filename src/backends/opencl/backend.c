@@ -11,6 +11,7 @@ static const kdl_backend_table table = {
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_opencl_##slot,
 #define KDL_BACKEND_ADDRESSES(result, name, parameters)
 #include "backends/common/functions.def"
+    .address_at = kdl_opencl_address_at,
 };
 
 const kdl_built_in kdl_built_in_opencl = {

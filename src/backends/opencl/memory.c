@@ -285,3 +285,18 @@ kdl_status kdl_opencl_fill(void *handle, void *queue_handle, uint64_t address, u
       device->memory->fill(device, queue->queue, address, offset, size, pattern, pattern_size);
   return moved(device, error, device->memory->fill_call, size);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory from its middle on                                                                    */
+
+kdl_status kdl_opencl_address_at(void *handle, uint64_t address, uint64_t offset,
+                                 uint64_t *out_address) {
+  const kdl_opencl_device *device = handle;
+  if (strcmp(device->memory->name, "buffer") == 0)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
+                                 "opencl:%u: memory is a cl_mem here, which kernels take from its "
+                                 "beginning, not from offset %" PRIu64 " on",
+                                 device->ordinal, offset);
+  *out_address = address + offset;
+  return KDL_OK;
+}

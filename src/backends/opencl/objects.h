@@ -44,6 +44,9 @@ typedef struct kdl_opencl_memory {
 /* The best that the device offers, or the one that KDL_OPENCL_MEMORY names. */
 kdl_status kdl_opencl_memory_choose(kdl_opencl_device *device);
 
+kdl_status kdl_opencl_address_at(void *device, uint64_t address, uint64_t offset,
+                                 uint64_t *out_address);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Devices                                                                                      */
 

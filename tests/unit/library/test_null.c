@@ -35,6 +35,12 @@ static kdl_args args = {2, pointers, NULL};
 static size_t size;
 static double ns;
 static host_library made;
+static kdl_sequence *recorded, *finished;
+static kdl_slot_desc slot_desc = {.size = sizeof slot_desc, .kind = KDL_SLOT_ITEMS};
+static kdl_slot slot;
+static kdl_sequence_info sequence_info = {.size = sizeof sequence_info};
+static kdl_operand operands[2];
+static kdl_binding slot_binding;
 
 static int visit_name(void *user, const kdl_string *found) {
   (void)user, (void)found;
@@ -88,6 +94,19 @@ static kdl_status drop_queue(kdl_status status, kdl_queue **made_queue) {
 static kdl_status drop_event(kdl_status status, kdl_event **made_event) {
   if (status == KDL_OK)
     kdl_event_destroy(*made_event);
+  return status;
+}
+static kdl_status drop_sequence(kdl_status status, kdl_sequence **made_sequence) {
+  if (status == KDL_OK)
+    kdl_sequence_destroy(*made_sequence);
+  return status;
+}
+static kdl_status finish(kdl_device *of) {
+  kdl_sequence *sequence = NULL;
+  if (of)
+    assert_ok(kdl_sequence_create(of, &sequence));
+  kdl_status status = kdl_sequence_finish(sequence);
+  kdl_sequence_destroy(sequence);
   return status;
 }
 static kdl_status drop_writer(kdl_status status, kdl_writer **made_writer) {
@@ -196,6 +215,27 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_event_native, kdl_event_native(a[0], a[1]), "nn", event, &out)                             \
   X(kdl_kernel_native, kdl_kernel_native(a[0], a[1]), "nn", kernel, &out)                          \
   X(kdl_device_adopt, kdl_device_adopt(a[0], a[1]), "no", described, native)                       \
+  X(kdl_sequence_create, drop_sequence(kdl_sequence_create(a[0], a[1]), a[1]), "nn", device, &out) \
+  X(kdl_sequence_destroy, DONE(kdl_sequence_destroy(a[0])), "o", native)                           \
+  X(kdl_sequence_slot, kdl_sequence_slot(a[0], a[1], a[2]), "nnn", recorded, &slot_desc, &slot)    \
+  X(kdl_sequence_launch_items, kdl_sequence_launch_items(a[0], a[1], kdl_items(items), a[2], 2),   \
+    "nnn", recorded, kernel, operands)                                                             \
+  X(kdl_sequence_launch, kdl_sequence_launch(a[0], a[1], a[2], a[3], 2), "nnnn", recorded, kernel, \
+    &desc, operands)                                                                               \
+  X(kdl_sequence_copy, kdl_sequence_copy(a[0], operands[0], kdl_at_host(numbers), 4), "n",         \
+    recorded)                                                                                      \
+  X(kdl_sequence_fill, kdl_sequence_fill(a[0], operands[0], 8, a[1], 4), "nn", recorded, numbers)  \
+  X(kdl_sequence_event_record, kdl_sequence_event_record(a[0], a[1]), "nn", recorded, event)       \
+  X(kdl_sequence_event_wait, kdl_sequence_event_wait(a[0], a[1]), "nn", recorded, event)           \
+  X(kdl_sequence_nest, kdl_sequence_nest(a[0], a[1], a[2], 1), "nnn", recorded, finished,          \
+    operands)                                                                                      \
+  X(kdl_sequence_fork, kdl_sequence_fork(a[0]), "n", recorded)                                     \
+  X(kdl_sequence_branch, kdl_sequence_branch(a[0]), "n", recorded)                                 \
+  X(kdl_sequence_join, kdl_sequence_join(a[0]), "n", recorded)                                     \
+  X(kdl_sequence_finish, finish(a[0]), "n", device)                                                \
+  X(kdl_sequence_get, kdl_sequence_get(a[0], a[1]), "nn", finished, &sequence_info)                \
+  X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \
+    &slot_binding)                                                                                 \
   X(kdl_writer_create, drop_writer(kdl_writer_create(KDL_FORMAT_V1, a[0]), a[0]), "n", &out)       \
   X(kdl_writer_destroy, DONE(kdl_writer_destroy(a[0])), "o", native)                               \
   X(kdl_writer_add, kdl_writer_add(a[0], a[1]), "nn", writer, &image)                              \
@@ -236,6 +276,13 @@ static int prepare(void **state) {
   assert_ok(kdl_event_record(event, queue));
   assert_ok(kdl_alloc(device, sizeof numbers, &memory));
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_sequence_create(device, &recorded));
+  assert_ok(kdl_sequence_create(device, &finished));
+  assert_ok(kdl_sequence_buffer(finished, "x", 0, &slot));
+  assert_ok(kdl_sequence_finish(finished));
+  operands[0] = kdl_at_buffer(memory);
+  operands[1] = KDL_VALUE(&item_count);
+  slot_binding = kdl_bind_buffer(slot, memory);
   packed[0] = memory.address;
   packed[1] = count;
   return 0;
@@ -244,6 +291,8 @@ static int prepare(void **state) {
 static int put_away(void **state) {
   (void)state;
   kdl_writer_destroy(writer);
+  kdl_sequence_destroy(recorded);
+  kdl_sequence_destroy(finished);
   kdl_event_destroy(event);
   kdl_queue_destroy(queue);
   assert_ok(kdl_free(&memory));

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Sequences on the host: a list of steps, made once. A step is a call of a group, the launches of
+ * one level, a copy, a fill or an event; running is going through the list.
+ *
+ * The level of a node is how many wait for each other before it. Launches of one level do not wait
+ * for each other, so that they are one step, whose groups the pool is handed at once. A launch of
+ * one group is called as it is. What turned out to take less than waking the pool is not measured
+ * again for a while.
+ */
+#include "backends/host/host.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  short_ns = 10000,     /* a step that takes no longer is run by the thread alone */
+  unmeasured_runs = 255 /* so often, until it is measured again */
+};
+
+typedef enum {
+  STEP_CALL,    /* one group that needs no memory */
+  STEP_LAUNCH,  /* the launches of one level */
+  STEP_NOTHING, /* of which there are none in this run */
+  STEP_OTHER,   /* a node that is no launch */
+} step_kind;
+
+typedef struct {
+  step_kind kind;
+  uint32_t unmeasured; /* runs that are left before it is measured */
+  kdl_host_function *run;
+  const void *const *args;
+  const kdl_host_group *shape;
+  const kdl_host_work *first; /* of those that are not skipped */
+  uint64_t total;             /* groups */
+  uint32_t begin, end;        /* its launches, or its node */
+} step;
+
+/* Where a node is compiled to. */
+typedef struct {
+  uint32_t step, work;
+} place;
+
+typedef struct {
+  const kdl_backend_node *const *nodes;
+  size_t node_count;
+  kdl_host_work *works; /* of launches, by level */
+  uint32_t *work_nodes; /* whose they are */
+  step *steps;
+  size_t step_count;
+  place *places;     /* of each node */
+  const char *error; /* of a group in the run under way */
+} host_sequence;
+
+#define FAIL(status, ...) kdl_own_services.fail(status, 0, __VA_ARGS__)
+
+/* ------------------------------------------------------------------------------------------ */
+/* Levels                                                                                       */
+
+static uint32_t level_of(const kdl_backend_node *node, const uint32_t *levels) {
+  uint32_t level = node->after == KDL_NO_NODE ? 0 : levels[node->after];
+  for (uint32_t i = 0; i < node->joined_count; ++i)
+    level = level < levels[node->joined[i]] ? levels[node->joined[i]] : level;
+  return node->kind == KDL_NODE_JOIN ? level : level + 1; /* a join takes no step */
+}
+
+/* Nodes in the order of their levels, as they stood within one. Returns false when out of memory.
+ */
+static bool sort_by_level(const host_sequence *sequence, uint32_t *levels, uint32_t *sorted) {
+  size_t count = sequence->node_count;
+  uint32_t *begins = calloc(count + 2, sizeof *begins);
+  if (!begins)
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    levels[i] = level_of(sequence->nodes[i], levels);
+    ++begins[levels[i] + 1];
+  }
+  for (size_t i = 1; i <= count + 1; ++i)
+    begins[i] += begins[i - 1];
+  for (size_t i = 0; i < count; ++i)
+    sorted[begins[levels[i]]++] = (uint32_t)i;
+  free(begins);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Compiling                                                                                    */
+
+/* Links the launches of a step that are not skipped. */
+static void link_works(host_sequence *sequence, step *made) {
+  const kdl_host_work *first = NULL;
+  kdl_host_work *last = NULL;
+  uint64_t total = 0;
+  for (uint32_t i = made->begin; i < made->end; ++i) {
+    kdl_host_work *work = &sequence->works[i];
+    if (sequence->nodes[sequence->work_nodes[i]]->is_skipped)
+      continue;
+    total += work->group_count;
+    work->end = total;
+    work->next = NULL;
+    if (last)
+      last->next = work;
+    else
+      first = work;
+    last = work;
+  }
+  made->first = first;
+  made->total = total;
+  made->unmeasured = 0;
+  made->kind = !first                                        ? STEP_NOTHING
+               : total == 1 && first->shape.shared_size == 0 ? STEP_CALL
+                                                             : STEP_LAUNCH;
+  if (made->kind == STEP_CALL) {
+    made->run = first->run;
+    made->args = first->args;
+    made->shape = &first->shape;
+  }
+}
+
+static kdl_status compile_launch(host_sequence *sequence, uint32_t work) {
+  const kdl_backend_node *node = sequence->nodes[sequence->work_nodes[work]];
+  return kdl_host_prepare(node->kernel->context, &node->desc, &node->args, &sequence->error,
+                          &sequence->works[work]);
+}
+
+/* Lays nodes out as steps. */
+static void arrange(host_sequence *sequence, const uint32_t *levels, const uint32_t *sorted) {
+  uint32_t work = 0;
+  step *last = NULL; /* launches of this level */
+  for (size_t i = 0; i < sequence->node_count; ++i) {
+    uint32_t index = sorted[i];
+    kdl_node_kind kind = sequence->nodes[index]->kind;
+    if (i && levels[index] != levels[sorted[i - 1]])
+      last = NULL;
+    if (kind == KDL_NODE_JOIN || kind == KDL_NODE_WAIT) /* a recorded event has been reached */
+      continue;
+    if (kind != KDL_NODE_LAUNCH || !last) {
+      step *made = &sequence->steps[sequence->step_count++];
+      *made = (step){.kind = kind == KDL_NODE_LAUNCH ? STEP_LAUNCH : STEP_OTHER, .begin = index};
+      if (kind == KDL_NODE_LAUNCH) {
+        made->begin = made->end = work;
+        last = made;
+      }
+    }
+    if (kind != KDL_NODE_LAUNCH)
+      continue;
+    sequence->places[index] = (place){(uint32_t)(last - sequence->steps), work};
+    sequence->work_nodes[work] = index;
+    last->end = ++work;
+  }
+}
+
+static kdl_status compile(host_sequence *sequence) {
+  for (size_t i = 0; i < sequence->step_count; ++i) {
+    step *made = &sequence->steps[i];
+    if (made->kind == STEP_OTHER)
+      continue;
+    for (uint32_t work = made->begin; work < made->end; ++work) {
+      kdl_status status = compile_launch(sequence, work);
+      if (status != KDL_OK)
+        return status;
+    }
+    link_works(sequence, made);
+  }
+  return KDL_OK;
+}
+
+static kdl_status make(host_sequence *sequence) {
+  size_t count = sequence->node_count;
+  uint32_t *levels = malloc(count * sizeof *levels);
+  uint32_t *sorted = malloc(count * sizeof *sorted);
+  sequence->works = calloc(count, sizeof *sequence->works);
+  sequence->work_nodes = calloc(count, sizeof *sequence->work_nodes);
+  sequence->steps = calloc(count, sizeof *sequence->steps);
+  sequence->places = calloc(count, sizeof *sequence->places);
+  bool has_memory = levels && sorted && sequence->works && sequence->work_nodes &&
+                    sequence->steps && sequence->places && sort_by_level(sequence, levels, sorted);
+  if (has_memory)
+    arrange(sequence, levels, sorted);
+  free(levels);
+  free(sorted);
+  if (!has_memory)
+    return kdl_own_services.fail(KDL_NO_MEMORY, ENOMEM, "out of memory for a sequence");
+  return compile(sequence);
+}
+
+void kdl_host_sequence_destroy(void *device, void *handle) {
+  (void)device;
+  host_sequence *sequence = handle;
+  free(sequence->works);
+  free(sequence->work_nodes);
+  free(sequence->steps);
+  free(sequence->places);
+  free(sequence);
+}
+
+kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *desc, void **out_sequence) {
+  host_sequence *sequence = calloc(1, sizeof *sequence);
+  if (!sequence)
+    return kdl_own_services.fail(KDL_NO_MEMORY, ENOMEM, "out of memory for a sequence");
+  sequence->nodes = desc->nodes;
+  sequence->node_count = desc->node_count;
+  kdl_status status = make(sequence);
+  if (status != KDL_OK) {
+    kdl_host_sequence_destroy(device, sequence);
+    return status;
+  }
+  desc->flags = KDL_SEQUENCE_READS_ARGUMENTS;
+  desc->replay = "list";
+  *out_sequence = sequence;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static kdl_status run_launches(step *launches) {
+  if (launches->unmeasured) {
+    --launches->unmeasured;
+    return kdl_host_run_here(launches->first, launches->total);
+  }
+  int64_t start = now_ns();
+  kdl_status status = kdl_host_run(launches->first, launches->total);
+  if (now_ns() - start < short_ns)
+    launches->unmeasured = unmeasured_runs;
+  return status;
+}
+
+static char *at(uint64_t address, uint64_t offset) {
+  return (char *)(uintptr_t)address + offset;
+}
+
+static void run_other(const kdl_backend_node *node) {
+  char *to = at(node->to, node->to_offset);
+  const char *from = at(node->from, node->from_offset);
+  switch (node->kind) {
+  case KDL_NODE_COPY:
+    memmove(to, from, (size_t)node->bytes);
+    break;
+  case KDL_NODE_WRITE:
+    memcpy(to, node->host, (size_t)node->bytes);
+    break;
+  case KDL_NODE_READ:
+    memcpy(node->host, from, (size_t)node->bytes);
+    break;
+  case KDL_NODE_FILL:
+    for (uint64_t i = 0; i < node->bytes; i += node->pattern_size)
+      memcpy(to + i, node->pattern, node->pattern_size);
+    break;
+  case KDL_NODE_RECORD:
+    clock_gettime(CLOCK_MONOTONIC, (struct timespec *)node->event);
+    break;
+  default:
+    break;
+  }
+}
+
+/* What bindings changed: grids, of which other nodes have none. */
+static kdl_status update(host_sequence *sequence, const uint32_t *changed, size_t changed_count) {
+  for (size_t i = 0; i < changed_count; ++i) {
+    if (sequence->nodes[changed[i]]->kind != KDL_NODE_LAUNCH)
+      continue;
+    place where = sequence->places[changed[i]];
+    kdl_status status = compile_launch(sequence, where.work);
+    if (status != KDL_OK)
+      return status;
+    link_works(sequence, &sequence->steps[where.step]);
+  }
+  return KDL_OK;
+}
+
+static const char *error_of(const host_sequence *sequence) {
+  return __atomic_load_n(&sequence->error, __ATOMIC_RELAXED);
+}
+
+kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const uint32_t *changed,
+                                 size_t changed_count) {
+  (void)device, (void)queue;
+  host_sequence *sequence = handle;
+  sequence->error = NULL;
+  if (changed_count) {
+    kdl_status status = update(sequence, changed, changed_count);
+    if (status != KDL_OK)
+      return status;
+  }
+  step *const end = sequence->steps + sequence->step_count;
+  for (step *now = sequence->steps; now != end; ++now) {
+    kdl_status status = KDL_OK;
+    if (now->kind == STEP_CALL)
+      now->run(now->shape, now->args);
+    else if (now->kind == STEP_LAUNCH)
+      status = run_launches(now);
+    else if (now->kind == STEP_OTHER)
+      run_other(sequence->nodes[now->begin]);
+    if (status != KDL_OK)
+      return status;
+    if (error_of(sequence))
+      return FAIL(KDL_DEVICE, "%s", error_of(sequence));
+  }
+  return KDL_OK;
+}

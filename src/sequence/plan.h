@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a finished recording becomes: its nodes as a backend is given them, and for each slot what a
+ * binding changes.
+ *
+ * An argument that is a slot points to a *cell*, which launches that use the same slot at the same
+ * offset share. So binding a slot writes its few cells, however many launches there are. Grids, and
+ * memory that copies and fills name, are written to the nodes themselves.
+ *
+ * A plan does not change. Whatever a run writes is its state's (state.h).
+ */
+#ifndef KDL_SEQUENCE_PLAN_H
+#define KDL_SEQUENCE_PLAN_H
+
+#include "sequence/recording.h"
+
+/* A slot is used by a node. Sorted by slot, then by kind, then by offset. */
+typedef enum kdl_use_kind {
+  KDL_USE_ARGUMENT,
+  KDL_USE_ITEMS,
+  KDL_USE_TO,
+  KDL_USE_FROM,
+} kdl_use_kind;
+
+typedef struct kdl_use {
+  kdl_slot slot;
+  kdl_use_kind kind;
+  uint64_t offset;
+  uint32_t node;
+  uint32_t arg; /* of an argument: its place among the pointers of all nodes */
+} kdl_use;
+
+typedef struct kdl_cell {
+  uint64_t offset; /* into the slot */
+  uint32_t at;     /* in the cells of a state */
+} kdl_cell;
+
+typedef struct kdl_plan_slot {
+  const kdl_recorded_slot *recorded;
+  uint32_t cell_begin, cell_end;
+  uint32_t argument_begin, argument_end; /* of the uses */
+  uint32_t other_end;                    /* those behind the arguments */
+} kdl_plan_slot;
+
+typedef struct kdl_plan {
+  const kdl_recording *recording;
+  kdl_arena memory;
+  kdl_backend_node *nodes; /* args.pointers are those of `pointers` */
+  size_t node_count;
+  const void **pointers; /* of all nodes; NULL for slots */
+  size_t pointer_count;
+  kdl_use *uses;
+  size_t use_count;
+  kdl_cell *cells;
+  size_t cell_count;
+  size_t cell_bytes;
+  kdl_plan_slot *slots;
+  size_t slot_count;
+  bool copies_slots; /* copies or fills of memory that only a binding tells */
+} kdl_plan;
+
+/* Takes a recording whose forks are joined. */
+kdl_status kdl_plan_make(const kdl_recording *recording, kdl_plan *out_plan);
+void kdl_plan_free(kdl_plan *plan);
+
+/* The address of memory behind an offset, as kernels are given it. */
+kdl_status kdl_plan_address(const kdl_runtime *runtime, uint64_t address, uint64_t offset,
+                            uint64_t *out_address);
+
+#endif

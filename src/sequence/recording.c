@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sequence/recording.h"
+
+#include "base/array.h"
+#include "base/error.h"
+
+#include <string.h>
+
+static kdl_status no_memory(void) {
+  return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
+}
+
+void kdl_recording_free(kdl_recording *recording) {
+  for (size_t i = 0; i < recording->node_count; ++i) {
+    if (recording->nodes[i].kind == KDL_NODE_LAUNCH)
+      kdl_kernel_release(recording->nodes[i].of.launch.kernel);
+  }
+  for (size_t i = 0; i < recording->fork_count; ++i)
+    free(recording->forks[i].ends);
+  free(recording->nodes);
+  free(recording->slots);
+  kdl_arena_free(&recording->memory);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Slots                                                                                        */
+
+const char *kdl_slot_kind_name(kdl_slot_kind kind) {
+  static const char *const names[] = {"unknown", "buffer", "scalar", "items", "host"};
+  return (size_t)kind < sizeof names / sizeof *names ? names[kind] : names[0];
+}
+
+kdl_recorded_slot *kdl_recording_slot(const kdl_recording *recording, kdl_slot slot) {
+  if (slot != 0 && slot <= recording->slot_count)
+    return &recording->slots[slot - 1];
+  (void)kdl_fail(KDL_BAD_CALL, "found slot %u, expected one of the sequence's %zu", (unsigned)slot,
+                 recording->slot_count);
+  return NULL;
+}
+
+kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_slot *slot) {
+  if (recording->slot_count == KDL_LIMIT_SLOTS)
+    return kdl_fail(KDL_BAD_CALL, "found more than %d slots", KDL_LIMIT_SLOTS);
+  for (size_t i = 0; *slot->name && i < recording->slot_count; ++i) {
+    if (strcmp(recording->slots[i].name, slot->name) == 0)
+      return kdl_fail(KDL_BAD_CALL, "found a second slot \"%s\", expected another name",
+                      slot->name);
+  }
+  kdl_recorded_slot *slots = kdl_array_grow(recording->slots, recording->slot_count,
+                                            &recording->slot_capacity, 8, sizeof *slots);
+  if (!slots)
+    return no_memory();
+  recording->slots = slots;
+  kdl_string name = kdl_arena_string(&recording->memory, slot->name, strlen(slot->name));
+  if (!name.data)
+    return no_memory();
+  slots[recording->slot_count] = *slot;
+  slots[recording->slot_count++].name = name.data;
+  return KDL_OK;
+}
+
+/* Memory that a slot is bound to has so many bytes behind the offset. */
+static void need(const kdl_recording *recording, const kdl_operand *operand, uint64_t bytes) {
+  if (operand->kind != KDL_OPERAND_SLOT)
+    return;
+  kdl_recorded_slot *slot = &recording->slots[operand->slot - 1];
+  bool is_memory = slot->kind == KDL_SLOT_BUFFER || slot->kind == KDL_SLOT_HOST;
+  if (is_memory && slot->bytes < operand->offset + bytes)
+    slot->bytes = operand->offset + bytes;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Nodes                                                                                        */
+
+enum { alignment = 64 }; /* of any value */
+
+static kdl_status keep_value(kdl_recording *recording, kdl_operand *operand) {
+  if (operand->kind != KDL_OPERAND_VALUE)
+    return KDL_OK;
+  size_t aligned = operand->bytes <= 8 ? 8 : alignment;
+  char *room = kdl_arena_alloc(&recording->memory, operand->bytes + aligned - 8);
+  if (!room)
+    return no_memory();
+  room += -(uintptr_t)room & (aligned - 1);
+  memcpy(room, operand->of.value, operand->bytes);
+  operand->of.value = room;
+  return KDL_OK;
+}
+
+static kdl_status keep_launch(kdl_recording *recording, kdl_recorded_launch *launch) {
+  if (launch->arg_count == 0)
+    return KDL_OK;
+  kdl_operand *args = kdl_arena_alloc(&recording->memory, launch->arg_count * sizeof *launch->args);
+  if (!args)
+    return no_memory();
+  memcpy(args, launch->args, launch->arg_count * sizeof *args);
+  launch->args = args;
+  for (size_t i = 0; i < launch->arg_count; ++i) {
+    kdl_status status = keep_value(recording, &args[i]);
+    if (status != KDL_OK)
+      return status;
+  }
+  return KDL_OK;
+}
+
+static kdl_status keep_join(kdl_recording *recording, kdl_recorded_join *join) {
+  size_t bytes = join->joined_count * sizeof *join->joined;
+  uint32_t *joined = kdl_arena_alloc(&recording->memory, bytes);
+  if (!joined)
+    return no_memory();
+  memcpy(joined, join->joined, bytes);
+  join->joined = joined;
+  return KDL_OK;
+}
+
+static void need_all(const kdl_recording *recording, const kdl_recorded_node *node) {
+  if (node->kind == KDL_NODE_LAUNCH) {
+    for (size_t i = 0; i < node->of.launch.arg_count; ++i)
+      need(recording, &node->of.launch.args[i], node->of.launch.args[i].offset ? 1 : 0);
+  } else if (node->kind <= KDL_NODE_FILL) {
+    need(recording, &node->of.copy.to, node->of.copy.bytes);
+    need(recording, &node->of.copy.from, node->of.copy.bytes);
+  }
+}
+
+kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node) {
+  kdl_recorded_node kept = *node;
+  kdl_status status = KDL_OK;
+  if (recording->node_count == KDL_LIMIT_NODES)
+    return kdl_fail(KDL_BAD_CALL, "found more than %d nodes in a sequence", KDL_LIMIT_NODES);
+  kdl_recorded_node *nodes = kdl_array_grow(recording->nodes, recording->node_count,
+                                            &recording->node_capacity, 16, sizeof *nodes);
+  if (!nodes)
+    return no_memory();
+  recording->nodes = nodes;
+  if (kept.kind == KDL_NODE_LAUNCH)
+    status = keep_launch(recording, &kept.of.launch);
+  else if (kept.kind == KDL_NODE_JOIN)
+    status = keep_join(recording, &kept.of.join);
+  if (status != KDL_OK)
+    return status;
+  if (kept.kind == KDL_NODE_LAUNCH) {
+    kdl_kernel_retain(kept.of.launch.kernel);
+    ++recording->launch_count;
+  }
+  need_all(recording, &kept);
+  kept.after = kept.kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
+  recording->last = (uint32_t)recording->node_count;
+  recording->nodes[recording->node_count++] = kept;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Marks                                                                                        */
+
+kdl_status kdl_recording_fork(kdl_recording *recording) {
+  if (recording->fork_count == KDL_LIMIT_FORKS)
+    return kdl_fail(KDL_BAD_CALL, "found forks more than %d deep", KDL_LIMIT_FORKS);
+  recording->forks[recording->fork_count++] = (kdl_recorded_fork){.begin = recording->last};
+  return KDL_OK;
+}
+
+static kdl_status innermost(kdl_recording *recording, kdl_recorded_fork **out_fork) {
+  if (recording->fork_count == 0)
+    return kdl_fail(KDL_BAD_CALL, "found no fork that is open");
+  *out_fork = &recording->forks[recording->fork_count - 1];
+  return KDL_OK;
+}
+
+/* A branch in which nothing was recorded has no end of its own. */
+static kdl_status end_branch(const kdl_recording *recording, kdl_recorded_fork *fork) {
+  if (recording->last == fork->begin)
+    return KDL_OK;
+  uint32_t *ends =
+      kdl_array_grow(fork->ends, fork->end_count, &fork->end_capacity, 8, sizeof *ends);
+  if (!ends)
+    return no_memory();
+  fork->ends = ends;
+  ends[fork->end_count++] = recording->last;
+  return KDL_OK;
+}
+
+kdl_status kdl_recording_branch(kdl_recording *recording) {
+  kdl_recorded_fork *fork;
+  kdl_status status = innermost(recording, &fork);
+  if (status == KDL_OK)
+    status = end_branch(recording, fork);
+  if (status == KDL_OK)
+    recording->last = fork->begin;
+  return status;
+}
+
+kdl_status kdl_recording_join(kdl_recording *recording) {
+  kdl_recorded_fork *fork;
+  kdl_status status = innermost(recording, &fork);
+  if (status != KDL_OK)
+    return status;
+  size_t count = fork->end_count;
+  uint32_t last = recording->last;
+  status = end_branch(recording, fork);
+  if (status == KDL_OK && fork->end_count > 1) {
+    kdl_recorded_node join = {.kind = KDL_NODE_JOIN,
+                              .of.join = {fork->ends, (uint32_t)fork->end_count}};
+    status = kdl_recording_add(recording, &join);
+  } else if (status == KDL_OK) {
+    recording->last = fork->end_count ? fork->ends[0] : fork->begin;
+  }
+  if (status != KDL_OK) { /* as it was */
+    fork->end_count = count;
+    recording->last = last;
+    return status;
+  }
+  free(fork->ends);
+  --recording->fork_count;
+  return KDL_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A run by launches: for backends that have no sequences, and where one cannot be used. The order
+ * in which nodes were recorded is one in which they may run. */
+#include "base/error.h"
+#include "sequence/state.h"
+
+static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,
+                              void *queue) {
+  const kdl_backend_table *table = runtime->table;
+  void *device = runtime->handle;
+  switch (node->kind) {
+  case KDL_NODE_LAUNCH:
+    return node->is_skipped ? KDL_OK : node->launch(node->kernel, &node->desc, &node->args, queue);
+  case KDL_NODE_COPY:
+    return table->copy(device, queue, node->to, node->to_offset, node->from, node->from_offset,
+                       node->bytes);
+  case KDL_NODE_WRITE:
+    return table->write(device, queue, node->to, node->to_offset, node->host, node->bytes);
+  case KDL_NODE_READ:
+    return table->read(device, queue, node->host, node->from, node->from_offset, node->bytes);
+  case KDL_NODE_FILL:
+    return table->fill(device, queue, node->to, node->to_offset, node->bytes, node->pattern,
+                       node->pattern_size);
+  case KDL_NODE_RECORD:
+    return table->event_record(device, node->event, queue);
+  case KDL_NODE_WAIT:
+    return table->event_wait(device, node->event, queue);
+  case KDL_NODE_JOIN: /* a queue keeps its order */
+    break;
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue) {
+  for (size_t i = 0; i < plan->node_count; ++i) {
+    kdl_status status = replay_node(plan->recording->runtime, &state->nodes[i], queue);
+    if (status != KDL_OK) {
+      kdl_error_prefix("node %zu", i);
+      return status;
+    }
+  }
+  return KDL_OK;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sequences from their creation to their end, and the states that their runs have. */
+#include "sequence/sequence.h"
+
+#include "base/error.h"
+#include "base/sized.h"
+#include "system/environment.h"
+#include "system/lock.h"
+
+#include <stdlib.h>
+
+kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) {
+  const kdl_runtime *runtime;
+  kdl_status status = KDL_GIVEN(device, out_sequence);
+  if (status == KDL_OK)
+    status = kdl_runtime_open(device, &runtime);
+  if (status != KDL_OK)
+    return status;
+  kdl_sequence *sequence = calloc(1, sizeof *sequence);
+  if (!sequence)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
+  status = kdl_runtime_hold(runtime);
+  if (status != KDL_OK) {
+    free(sequence);
+    return status;
+  }
+  sequence->recording.device = device;
+  sequence->recording.runtime = runtime;
+  sequence->recording.last = KDL_NO_NODE;
+  pthread_mutex_init(&sequence->lock, NULL);
+  *out_sequence = sequence;
+  return KDL_OK;
+}
+
+static void end_instance(const kdl_sequence *sequence, kdl_state *state) {
+  const kdl_runtime *runtime = sequence->recording.runtime;
+  if (state->instance && kdl_runtime_usable(runtime) == KDL_OK)
+    runtime->table->sequence_destroy(runtime->handle, state->instance);
+  state->instance = NULL;
+}
+
+static void end_state(const kdl_sequence *sequence, kdl_state *state) {
+  if (!state)
+    return;
+  end_instance(sequence, state);
+  kdl_state_free(state);
+}
+
+void kdl_sequence_destroy(kdl_sequence *sequence) {
+  if (!sequence)
+    return;
+  end_state(sequence, atomic_load(&sequence->spare));
+  while (sequence->idle) {
+    kdl_state *state = sequence->idle;
+    sequence->idle = state->next;
+    end_state(sequence, state);
+  }
+  kdl_plan_free(&sequence->plan);
+  const kdl_runtime *runtime = sequence->recording.runtime;
+  kdl_recording_free(&sequence->recording);
+  kdl_runtime_drop(runtime);
+  pthread_mutex_destroy(&sequence->lock);
+  free(sequence);
+}
+
+kdl_status kdl_sequence_recording(kdl_sequence *sequence, const char *call,
+                                  kdl_recording **out_recording) {
+  if (sequence->is_finished)
+    return kdl_fail(KDL_BAD_CALL, "%s: found a sequence that is finished", call);
+  *out_recording = &sequence->recording;
+  return kdl_runtime_usable(sequence->recording.runtime);
+}
+
+kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info) {
+  kdl_status status = KDL_GIVEN(sequence, out_info);
+  const kdl_sized what = {"kdl_sequence_get", "info", sizeof *out_info, sizeof *out_info};
+  if (status == KDL_OK)
+    status = kdl_sized_check(what, out_info);
+  if (status != KDL_OK)
+    return status;
+  kdl_sequence_info info = {.size = sizeof info,
+                            .slot_count = sequence->recording.slot_count,
+                            .node_count = sequence->recording.node_count,
+                            .launch_count = sequence->recording.launch_count,
+                            .replay = atomic_load(&sequence->replay)};
+  kdl_sized_write(what, &info, out_info);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Finishing                                                                                    */
+
+/* From then on every run is by launches. */
+static void do_without(kdl_sequence *sequence, const char *reason) {
+  atomic_store(&sequence->has_instances, false);
+  atomic_store(&sequence->replay, "launches");
+  kdl_debug(KDL_DEBUG_LAUNCH, "%s: a sequence of %zu nodes is replayed by launches: %s",
+            sequence->recording.runtime->label, sequence->plan.node_count, reason);
+}
+
+kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state) {
+  const kdl_runtime *runtime = sequence->recording.runtime;
+  kdl_backend_sequence made = {
+      .size = sizeof made, .nodes = state->listed, .node_count = sequence->plan.node_count};
+  kdl_status status = runtime->table->sequence_create(runtime->handle, &made, &state->instance);
+  if (status == KDL_UNSUPPORTED) {
+    state->instance = NULL;
+    do_without(sequence, kdl_error_message());
+    return KDL_OK;
+  }
+  if (status != KDL_OK) {
+    state->instance = NULL;
+    return status;
+  }
+  state->tells_arguments = !(made.flags & KDL_SEQUENCE_READS_ARGUMENTS);
+  state->is_told = true;
+  atomic_store(&sequence->replay, made.replay ? made.replay : "sequence");
+  return KDL_OK;
+}
+
+/* Memory that copies name is looked at when a driver's graph is made: where slots tell it, that is
+ * the first run. */
+static kdl_status finish(kdl_sequence *sequence) {
+  const kdl_runtime *runtime = sequence->recording.runtime;
+  kdl_status status = kdl_plan_make(&sequence->recording, &sequence->plan);
+  if (status != KDL_OK)
+    return status;
+  kdl_state *state = kdl_state_create(&sequence->plan);
+  if (!state)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
+  bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
+  atomic_store(&sequence->has_instances, has_instances);
+  if (status == KDL_OK && !has_instances)
+    do_without(sequence,
+               runtime->table->sequence_create ? "it is empty" : "the backend has no sequences");
+  else if (status == KDL_OK && !sequence->plan.copies_slots)
+    status = kdl_sequence_instantiate(sequence, state);
+  if (status != KDL_OK) {
+    end_state(sequence, state);
+    kdl_plan_free(&sequence->plan);
+    sequence->plan = (kdl_plan){0};
+    return status;
+  }
+  atomic_store(&sequence->spare, state);
+  sequence->state_count = 1;
+  return KDL_OK;
+}
+
+kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
+  kdl_recording *recording;
+  kdl_status status = KDL_GIVEN(sequence);
+  if (status == KDL_OK)
+    status = kdl_sequence_recording(sequence, __func__, &recording);
+  if (status != KDL_OK)
+    return status;
+  if (recording->fork_count)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu forks that are not joined", __func__,
+                    recording->fork_count);
+  status = finish(sequence);
+  if (status == KDL_OK)
+    sequence->is_finished = true;
+  else
+    kdl_error_prefix("%s", __func__);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* States                                                                                       */
+
+/* So many a sequence has for queues that take turns. More threads at once have more. */
+enum { usual_states = 8 };
+
+/* The one that ran on the queue last, else any. Called with the lock held. */
+static kdl_state *pick(kdl_sequence *sequence, const void *queue, bool must_match) {
+  kdl_state **found = &sequence->idle;
+  for (kdl_state **at = found; *at; at = &(*at)->next) {
+    if ((*at)->queue == queue || !(*at)->queue) {
+      kdl_state *state = *at;
+      *at = state->next;
+      return state;
+    }
+  }
+  kdl_state *state = must_match ? NULL : *found;
+  if (state)
+    *found = state->next;
+  return state;
+}
+
+static void put(kdl_sequence *sequence, kdl_state *state) {
+  state->next = sequence->idle;
+  sequence->idle = state;
+}
+
+/* `spare` is one that ran elsewhere, or NULL. */
+static kdl_status take_another(kdl_sequence *sequence, kdl_state *spare, const void *queue,
+                               kdl_state **out_state) {
+  kdl_lock(&sequence->lock);
+  if (spare)
+    put(sequence, spare);
+  kdl_state *state = pick(sequence, queue, sequence->state_count < usual_states);
+  if (!state)
+    ++sequence->state_count;
+  kdl_unlock(&sequence->lock);
+  if (!state)
+    state = kdl_state_create(&sequence->plan);
+  if (!state) {
+    kdl_lock(&sequence->lock);
+    --sequence->state_count;
+    kdl_unlock(&sequence->lock);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
+  }
+  *out_state = state;
+  return KDL_OK;
+}
+
+kdl_status kdl_sequence_take(kdl_sequence *sequence, void *queue, kdl_state **out_state) {
+  kdl_state *state = atomic_exchange_explicit(&sequence->spare, NULL, memory_order_acquire);
+  if (!state || (state->queue != queue && state->queue)) {
+    kdl_status status = take_another(sequence, state, queue, &state);
+    if (status != KDL_OK)
+      return status;
+  }
+  state->queue = queue;
+  *out_state = state;
+  return KDL_OK;
+}
+
+void kdl_sequence_give(kdl_sequence *sequence, kdl_state *state) {
+  kdl_state *none = NULL;
+  if (atomic_compare_exchange_strong_explicit(&sequence->spare, &none, state, memory_order_release,
+                                              memory_order_relaxed))
+    return;
+  kdl_lock(&sequence->lock);
+  put(sequence, state);
+  kdl_unlock(&sequence->lock);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sequence/state.h"
+
+#include "base/error.h"
+#include "launch/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Making                                                                                       */
+
+/* One allocation, of which `parts` are handed out; each is aligned for any value. */
+typedef struct {
+  char *at;
+  size_t size;
+} parts;
+
+static void *part(parts *from, size_t count, size_t size) {
+  size_t bytes = (count * size + 63) & ~(size_t)63;
+  void *found = from->at ? from->at + from->size : NULL;
+  from->size += bytes;
+  return found;
+}
+
+static void lay_out(const kdl_plan *plan, parts *from, kdl_state *out_state) {
+  out_state->nodes = part(from, plan->node_count, sizeof *out_state->nodes);
+  out_state->listed = part(from, plan->node_count, sizeof *out_state->listed);
+  out_state->pointers = part(from, plan->pointer_count, sizeof *out_state->pointers);
+  out_state->cells = part(from, plan->cell_bytes, 1);
+  out_state->bound = part(from, plan->slot_count, sizeof *out_state->bound);
+  out_state->changed = part(from, plan->node_count, sizeof *out_state->changed);
+  out_state->stamps = part(from, plan->node_count, sizeof *out_state->stamps);
+}
+
+static void point(const kdl_plan *plan, kdl_state *state) {
+  memcpy(state->pointers, plan->pointers, plan->pointer_count * sizeof *state->pointers);
+  for (size_t i = 0; i < plan->node_count; ++i) {
+    kdl_backend_node *node = &state->nodes[i];
+    *node = plan->nodes[i];
+    if (node->kind == KDL_NODE_LAUNCH)
+      node->args.pointers = state->pointers + (plan->nodes[i].args.pointers - plan->pointers);
+    state->listed[i] = node;
+  }
+  for (size_t i = 0; i < plan->slot_count; ++i) {
+    const kdl_plan_slot *slot = &plan->slots[i];
+    const kdl_cell *cell = plan->cells + slot->cell_begin;
+    for (uint32_t k = slot->argument_begin; k < slot->argument_end; ++k) {
+      const kdl_use *use = &plan->uses[k];
+      while (cell->offset != use->offset)
+        ++cell;
+      state->pointers[use->arg] = state->cells + cell->at;
+    }
+  }
+}
+
+kdl_state *kdl_state_create(const kdl_plan *plan) {
+  enum { alignment = 64 };
+  parts measure = {NULL, 0};
+  kdl_state *state, measured;
+  void *memory = NULL;
+  (void)part(&measure, 1, sizeof *state);
+  lay_out(plan, &measure, &measured);
+  if (posix_memalign(&memory, alignment, measure.size) != 0)
+    return NULL;
+  memset(memory, 0, measure.size);
+  parts from = {memory, 0};
+  state = part(&from, 1, sizeof *state);
+  lay_out(plan, &from, state);
+  point(plan, state);
+  return state;
+}
+
+void kdl_state_free(kdl_state *state) {
+  free(state);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Binding                                                                                      */
+
+static void mark(kdl_state *state, uint32_t node) {
+  if (state->stamps[node] == state->stamp)
+    return;
+  state->stamps[node] = state->stamp;
+  state->changed[state->changed_count++] = node;
+}
+
+static kdl_status set_items(const kdl_plan *plan, kdl_backend_node *node, uint32_t index,
+                            const uint64_t words[3]) {
+  const kdl_kernel *kernel = plan->recording->nodes[index].of.launch.kernel;
+  const kdl_extent items = {words[0], words[1], words[2]};
+  node->is_skipped = items.x == 0 || items.y == 0 || items.z == 0;
+  return node->is_skipped ? KDL_OK : kdl_launch_shape(kernel, &items, &node->desc);
+}
+
+/* Everything but arguments. */
+static kdl_status set_other(const kdl_plan *plan, kdl_state *state, const kdl_use *use,
+                            const uint64_t words[3]) {
+  kdl_backend_node *node = &state->nodes[use->node];
+  mark(state, use->node);
+  if (use->kind == KDL_USE_ITEMS)
+    return set_items(plan, node, use->node, words);
+  if (plan->slots[use->slot - 1].recorded->kind == KDL_SLOT_HOST)
+    node->host = (char *)(uintptr_t)words[0] + use->offset;
+  else if (use->kind == KDL_USE_TO)
+    node->to = words[0];
+  else
+    node->from = words[0];
+  return KDL_OK;
+}
+
+static kdl_status set_cells(const kdl_plan *plan, kdl_state *state, const kdl_plan_slot *slot,
+                            const kdl_binding *binding) {
+  for (uint32_t i = slot->cell_begin; i < slot->cell_end; ++i) {
+    const kdl_cell *cell = &plan->cells[i];
+    char *at = state->cells + cell->at;
+    uint64_t address;
+    if (slot->recorded->kind == KDL_SLOT_SCALAR) {
+      memcpy(at, binding->to.value.data, slot->recorded->bytes);
+      continue;
+    }
+    kdl_status status = kdl_plan_address(plan->recording->runtime, binding->to.buffer.address,
+                                         cell->offset, &address);
+    if (status != KDL_OK)
+      return status;
+    memcpy(at, &address, sizeof address);
+  }
+  return KDL_OK;
+}
+
+/* Whether the slot is bound to something else than it was, which is remembered. */
+static bool is_changed(const kdl_plan *plan, kdl_state *state, size_t index,
+                       const kdl_binding *binding) {
+  const kdl_plan_slot *slot = &plan->slots[index];
+  uint64_t *bound = state->bound[index];
+  bool is_known = state->is_bound;
+  switch (slot->recorded->kind) {
+  case KDL_SLOT_SCALAR:
+    return slot->cell_begin < slot->cell_end &&
+           !(is_known && memcmp(state->cells + plan->cells[slot->cell_begin].at,
+                                binding->to.value.data, slot->recorded->bytes) == 0);
+  case KDL_SLOT_ITEMS:
+    if (is_known && memcmp(bound, &binding->to.items, sizeof binding->to.items) == 0)
+      return false;
+    memcpy(bound, &binding->to.items, sizeof binding->to.items);
+    return true;
+  default: {
+    uint64_t word = slot->recorded->kind == KDL_SLOT_BUFFER
+                        ? binding->to.buffer.address
+                        : (uint64_t)(uintptr_t)binding->to.host.data;
+    if (is_known && *bound == word)
+      return false;
+    *bound = word;
+    return true;
+  }
+  }
+}
+
+static kdl_status bind_slot(const kdl_plan *plan, kdl_state *state, size_t index,
+                            const kdl_binding *binding) {
+  const kdl_plan_slot *slot = &plan->slots[index];
+  kdl_status status = set_cells(plan, state, slot, binding);
+  if (state->tells_arguments) {
+    for (uint32_t i = slot->argument_begin; i < slot->argument_end; ++i)
+      mark(state, plan->uses[i].node);
+  }
+  for (uint32_t i = slot->argument_end; i < slot->other_end && status == KDL_OK; ++i)
+    status = set_other(plan, state, &plan->uses[i], state->bound[index]);
+  return status;
+}
+
+static void mark_all(const kdl_plan *plan, kdl_state *state) {
+  for (size_t i = 0; i < plan->node_count; ++i)
+    mark(state, (uint32_t)i);
+}
+
+kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
+  state->changed_count = 0;
+  if (++state->stamp == 0) { /* all stamps are older than the first one again */
+    memset(state->stamps, 0, plan->node_count * sizeof *state->stamps);
+    state->stamp = 1;
+  }
+  for (size_t i = 0; i < plan->slot_count; ++i) {
+    if (!is_changed(plan, state, i, &bindings[i]))
+      continue;
+    kdl_status status = bind_slot(plan, state, i, &bindings[i]);
+    if (status != KDL_OK) {
+      state->is_bound = state->is_told = false;
+      const kdl_recorded_slot *slot = plan->slots[i].recorded;
+      kdl_error_prefix(KDL_SLOT_FORMAT, KDL_SLOT_WORDS(i + 1, slot));
+      return status;
+    }
+  }
+  state->is_bound = true;
+  if (!state->is_told)
+    mark_all(plan, state);
+  return KDL_OK;
+}

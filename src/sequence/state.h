@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What one run of a sequence writes: cells, grids, addresses, and the backend's own of it. A run
+ * has a state to itself; the next one finds it as it was left, and changes what differs. */
+#ifndef KDL_SEQUENCE_STATE_H
+#define KDL_SEQUENCE_STATE_H
+
+#include "sequence/plan.h"
+
+typedef struct kdl_state {
+  struct kdl_state *next;  /* of those that are idle */
+  void *queue;             /* the backend's: of the last run */
+  void *instance;          /* the backend's sequence; NULL: launches */
+  kdl_backend_node *nodes; /* of the plan, as the next run has them */
+  const kdl_backend_node **listed;
+  const void **pointers;
+  char *cells;
+  uint64_t (*bound)[3]; /* what buffers, items and memory of the host are bound to */
+  uint32_t *changed;    /* nodes that the instance does not know as they are */
+  size_t changed_count;
+  uint32_t *stamps; /* of each node, when it was last added to `changed` */
+  uint32_t stamp;
+  bool is_bound; /* to what it was last */
+  bool is_told;  /* the instance knows everything but what is in `changed` */
+  bool tells_arguments;
+} kdl_state;
+
+/* NULL when out of memory. */
+kdl_state *kdl_state_create(const kdl_plan *plan);
+void kdl_state_free(kdl_state *state);
+
+/* Binds the slots, which were checked; `bindings` has one for each, in their order. */
+kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings);
+
+/* Gives the nodes to the queue one by one. */
+kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue);
+
+#endif

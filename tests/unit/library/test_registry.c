@@ -535,6 +535,7 @@ static int run_alone(size_t number) {
   char log[64];
   fflush(stdout);
   snprintf(log, sizeof log, "/tmp/kdl-registry-%d-%zu", (int)getpid(), number);
+  unlink(log); /* of a process of that number that was killed */
   pid_t child = fork();
   if (child == 0) {
     setenv("LD_LIBRARY_PATH", KDL_TEST_FAKES "/whole", 1);

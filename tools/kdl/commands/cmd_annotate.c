@@ -195,7 +195,7 @@ static kdl_status check_container(const cli_input *input) {
     kdl_image_get(input->lib, i, &image);
     if (image.parent != KDL_NO_PARENT)
       continue;
-    if (!cli_image_format(&image) || strstr(image.container.data, " in "))
+    if (!cli_image_is_bare(&image))
       return kdl_fail(KDL_BAD_CALL,
                       "%s: image %zu is in a container that cannot be changed: found %s, expected "
                       "an OffloadBinary file; make one with: kdl merge -o OUT %s",

@@ -41,6 +41,10 @@ int cli_image_format(const kdl_image_info *image) {
   return (int)strtol(image->container.data + sizeof prefix - 1, NULL, 10);
 }
 
+bool cli_image_is_bare(const kdl_image_info *image) {
+  return cli_image_format(image) && !strstr(image->container.data, " in ");
+}
+
 int cli_library_format(const kdl_library *lib) {
   for (size_t i = 0; i < kdl_image_count(lib); ++i) {
     kdl_image_info image = {.size = sizeof image};

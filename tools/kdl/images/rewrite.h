@@ -16,6 +16,9 @@ kdl_status cli_format_parse(const char *text, int otherwise, int *out_format);
 /* The OffloadBinary version that holds an image, 1 to 3; 0 for images of other containers. */
 int cli_image_format(const kdl_image_info *image);
 
+/* Whether that OffloadBinary is the file itself, and not in a section of another. */
+bool cli_image_is_bare(const kdl_image_info *image);
+
 /* The version to write a library again as: 1 where every outermost image is in a version 1 binary
  * or in another kind of container, else 2. */
 int cli_library_format(const kdl_library *lib);

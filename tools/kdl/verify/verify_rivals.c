@@ -9,8 +9,7 @@
 #include <string.h>
 
 bool cli_verify_is_rival(const cli_subject *image) {
-  return image->info.parent == KDL_NO_PARENT && cli_image_format(&image->info) &&
-         !strstr(image->info.container.data, " in ");
+  return image->info.parent == KDL_NO_PARENT && cli_image_is_bare(&image->info);
 }
 
 static kdl_string value_of(const kdl_image_info *info, const char *key) {

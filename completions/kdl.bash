@@ -143,7 +143,7 @@ _kdl() {
     extract) options='--image= --for= --output' ;;
     annotate) options='--image= --remove= --digest --force --output' ;;
     merge) options='--output --format=' ;;
-    thin) options='--keep= --for= --output --format= --verbose --json' ;;
+    thin) options='--keep= --for= --strip-to= --keep-ptx --in-place --dry-run --sparse --output --format= --verbose --json' ;;
     link)
       options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'
       options+=' --format= --verbose'

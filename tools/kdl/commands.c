@@ -132,26 +132,36 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "thin",
-        .usage =
-            "kdl thin FILE --keep=SELECT... --for=DEVICE,... -o OUT [--format=VERSION] [--json]",
+        .usage = "kdl thin FILE --for=DEVICE,... (-o OUT | --in-place | --dry-run) [OPTION...]",
         .summary = "keep some of a file's images",
         .details =
-            "--for keeps, for each device and each kernel, the image that 'kdl explain' would "
-            "mark as chosen and behind it the best one of each other form: machine code behind "
-            "code for one architecture, PTX behind machine code, and for a CPU with AMX code "
-            "that does without. Each image gets the key kdl.digest. With --keep as well, images "
-            "stay that either asks for. An image "
-            "that holds others is kept whole where one of them fits.",
+            "A shared object or executable stays one: of every fatbin and bundle in it remains "
+            "what the devices' own runtimes would choose there, and the rest leaves the file. It "
+            "is loaded as before. Other files become an OffloadBinary, as any file does with "
+            "--format: --for then keeps, for each device and each kernel, the image that 'kdl "
+            "explain' would mark as chosen and behind it the best one of each other form: machine "
+            "code behind code for one architecture, PTX behind machine code, and for a CPU with "
+            "AMX code that does without. Each image gets the key kdl.digest. With --keep as well, "
+            "images stay that either asks for. An image that holds others is kept whole where one "
+            "of them fits.",
         .options =
             (const cli_option[]){
-                {"keep", 0, CLI_MANY, "SELECT", "which images stay; may be repeated"},
                 {"for", 0, CLI_MANY, "DEVICE,...",
-                 "keep what these devices would choose or fall back on; may be repeated"},
+                 "keep what these devices would choose; may be repeated"},
+                {"keep", 0, CLI_MANY, "SELECT", "also keep these images; may be repeated"},
+                {"strip-to", 0, CLI_MANY, "SELECT",
+                 "of what stays, only these images; may be repeated"},
+                {"keep-ptx", 0, CLI_FLAG, NULL,
+                 "also keep PTX beside machine code, and the newest for devices to come"},
                 {"output", 'o', CLI_ONCE, "OUT", "where to write"},
+                {"in-place", 'i', CLI_FLAG, NULL, "write to FILE itself, whole or not at all"},
+                {"dry-run", 'n', CLI_FLAG, NULL, "say what would go and stay, write nothing"},
+                {"sparse", 0, CLI_FLAG, NULL,
+                 "keep the file's length: what goes becomes zeros, in holes"},
                 {"format", 0, CLI_ONCE, "VERSION",
-                 "the OffloadBinary version; default: that of the input, v1 for other containers"},
-                {"verbose", 'v', CLI_FLAG, NULL,
-                 "with --for, say why each image is kept or dropped"},
+                 "write an OffloadBinary of this version; default: that of the input, v1 for other "
+                 "containers"},
+                {"verbose", 'v', CLI_FLAG, NULL, "say why each image is kept or dropped"},
                 {"json", 0, CLI_FLAG, NULL, "print what is kept and dropped as JSON"},
                 {.name = NULL},
             },

@@ -19,16 +19,20 @@ static kdl_status write_stdout(const void *data, size_t size) {
   return cli_output_flush();
 }
 
-/* What shall be written: bytes, or what a writer lays out. */
+/* What shall be written: bytes, what a writer lays out, or what a function writes. */
 typedef struct {
   const char *path;
   const void *data;
   size_t size;
   kdl_writer *writer;
+  kdl_status (*write)(void *user, int fd);
+  void *user;
 } content;
 
 static kdl_status write_content(void *user, int fd) {
   const content *what = user;
+  if (what->write)
+    return what->write(what->user, fd);
   if (what->writer)
     return kdl_writer_write(what->writer, fd, what->path);
   return kdl_fd_write(fd, what->data, what->size) ? KDL_OK : kdl_fd_write_failed(what->path);
@@ -69,6 +73,14 @@ kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {
     return save(&(content){.path = path, .writer = writer});
   kdl_status status = cli_output_flush();
   return status == KDL_OK ? kdl_writer_write(writer, STDOUT_FILENO, "<stdout>") : status;
+}
+
+kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
+                              void *user) {
+  if (strcmp(path, "-") != 0)
+    return save(&(content){.path = path, .write = write, .user = user});
+  kdl_status status = cli_output_flush();
+  return status == KDL_OK ? write(user, STDOUT_FILENO) : status;
 }
 
 kdl_status cli_output_check(const char *path) {

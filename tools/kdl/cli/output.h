@@ -12,6 +12,10 @@
 /* Writes all of it: a regular file beside and renamed, a pipe or a device directly. */
 kdl_status cli_output_save(const char *path, const void *data, size_t size);
 
+/* The same with what `write` writes to a descriptor. */
+kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, int fd),
+                              void *user);
+
 /* Whether such a file can be made, as far as that is known before: for commands that take long. */
 kdl_status cli_output_check(const char *path);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kdl thin: only the images one wants. */
+/* The images that one wants, in a new OffloadBinary. */
 #include "base/error.h"
 #include "cli/input.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report.h"
-#include "commands.h"
 #include "images/keep_for.h"
 #include "images/rewrite.h"
 #include "images/select.h"
+#include "thin/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,21 +139,12 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
   return status;
 }
 
-int cli_run_thin(const cli_args *args) {
-  const char *output = cli_args_value(args, "output");
-  if (!output)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
-  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for"))
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT and no --for=DEVICE, expected "
-                                             "which images to keep"));
-  if (cli_args_has(args, "json") && strcmp(output, "-") == 0)
-    return cli_finish(kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
-                                             "write to standard output"));
+kdl_status thin_repack(const cli_args *args, const char *output) {
   cli_input input;
   kdl_status status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
-    return cli_finish(status);
-  int code = cli_finish(thin(args, &input, output));
+    return status;
+  status = thin(args, &input, output);
   cli_input_close(&input);
-  return code;
+  return status;
 }

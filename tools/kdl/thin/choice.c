@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "thin/choice.h"
+
+#include "base/error.h"
+#include "images/kinds.h"
+#include "images/select.h"
+#include "library/selection.h"
+#include "target/families/x86.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the devices make of an image, the best of it last. */
+typedef enum { refused, behind, behind_code, kept_more, kept_ptx, kept_link, chosen } standing;
+
+typedef struct {
+  uint32_t forms;  /* of images that run, seen so far for the device at hand */
+  uint32_t linked; /* the same of what a linker takes */
+  bool has_code;   /* machine code among them */
+  uint32_t first;  /* image; the best for the device at hand */
+} module_state;
+
+typedef struct {
+  const thin_rules *rules;
+  const char *name;
+  thin_choice *choice;
+  kdl_catalog *catalog;
+  const cli_device *device;
+  module_state *modules;
+  uint32_t *module_of; /* each image's */
+  uint8_t *standings;
+  uint32_t *better;     /* of an image that stands behind another: that one */
+  const char **devices; /* the one that chose or refused it last */
+  size_t fitting;
+} chooser;
+
+/* ------------------------------------------------------------------------------------------ */
+/* One device                                                                                   */
+
+static unsigned form_of(const kdl_image_rule *rule) {
+  bool asks = rule->family == KDL_FAMILY_X86_64 && kdl_x86_needs_amx(rule->needs);
+  return ((unsigned)kdl_rank_tier(rule->rank) * 2 + asks) % 32;
+}
+
+/* Whether nothing but a linker stands between the image and the device. */
+static bool is_for_linker(const chooser *c, const kdl_verdict *verdict) {
+  const kdl_image *image = kdl_catalog_image(c->catalog, verdict->image);
+  if (!image->is_link_input && image->kind != KDL_IMAGE_LTOIR)
+    return false;
+  for (size_t i = 0; i < verdict->reason_count; ++i) {
+    if (strcmp(verdict->reasons[i].code, "relocatable") != 0 &&
+        strcmp(verdict->reasons[i].code, "kind_not_loadable") != 0)
+      return false;
+  }
+  return true;
+}
+
+static void settle(chooser *c, size_t image, standing now, uint32_t better) {
+  if (now < c->standings[image])
+    return;
+  c->standings[image] = (uint8_t)now;
+  c->better[image] = better;
+  c->devices[image] = c->device->name;
+  if (now > behind_code)
+    c->choice->kept[image] = true;
+}
+
+static void take_runner(chooser *c, size_t index, module_state *module) {
+  const kdl_image_rule *rule = kdl_catalog_rule(c->catalog, index);
+  kdl_tier tier = kdl_rank_tier(rule->rank);
+  uint32_t form = (uint32_t)1 << form_of(rule);
+  bool is_code = tier >= KDL_TIER_GENERIC;
+  bool is_first = !module->forms;
+  bool is_best = !(module->forms & form);
+  if (is_first)
+    module->first = (uint32_t)index;
+  module->forms |= form;
+  /* Code of a group of processors is taken where there is none of the device's own. */
+  if (is_best && (is_first || (is_code && tier > KDL_TIER_GENERIC)))
+    settle(c, index, chosen, module->first);
+  else if (is_best && !is_code && c->rules->keep_ptx)
+    settle(c, index, kept_ptx, module->first);
+  else
+    settle(c, index, is_code ? behind_code : behind, module->first);
+  module->has_code |= is_code;
+}
+
+static int take(void *user, const kdl_verdict *verdict) {
+  chooser *c = user;
+  module_state *module = &c->modules[c->module_of[verdict->image]];
+  if (verdict->eligible) {
+    ++c->fitting;
+    take_runner(c, verdict->image, module);
+    return 0;
+  }
+  if (is_for_linker(c, verdict)) {
+    uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, verdict->image));
+    bool is_best = !(module->linked & form);
+    module->linked |= form;
+    ++c->fitting;
+    settle(c, verdict->image, is_best ? kept_link : behind, module->first);
+    return 0;
+  }
+  if (c->rules->explain && c->standings[verdict->image] == refused &&
+      !c->choice->why[verdict->image] && verdict->reason_count)
+    c->choice->why[verdict->image] = kdl_arena_format(
+        &c->choice->arena, "nothing asked for takes it: %s", verdict->reasons[0].words);
+  return 0;
+}
+
+static kdl_status choose_for_device(chooser *c, size_t module_count) {
+  kdl_choice choice = {.size = sizeof choice};
+  memset(c->modules, 0, module_count * sizeof *c->modules);
+  c->fitting = 0;
+  kdl_status status =
+      kdl_library_explain(c->choice->lib, c->device->device, NULL, NULL, NULL, 0, take, c);
+  if (status == KDL_OK && c->fitting == 0) {
+    status = kdl_select(c->choice->lib, c->device->device, NULL, NULL, &choice);
+    kdl_error_prefix("%s: --for=%s", c->name, c->device->name);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All devices                                                                                  */
+
+static bool lacks_kernel(const chooser *c, size_t first, size_t end, kdl_string kernel) {
+  for (size_t i = first; i < end; ++i) {
+    if (c->module_of[i] == c->module_of[first] && c->standings[i] >= kept_more &&
+        kdl_catalog_holds(c->catalog, i, kernel) == KDL_KERNEL_HELD)
+      return false;
+  }
+  return true;
+}
+
+/* Machine code that runs, behind better code of its form: a driver passes over it, but libkdl goes
+ * by the kernel, and it may hold some that the better code lacks. */
+static void keep_lone_kernels(chooser *c) {
+  size_t count = c->choice->count;
+  for (size_t first = 0, end; first < count; first = end) {
+    for (end = first + 1; end < count && c->module_of[end] == c->module_of[first];)
+      ++end;
+    for (size_t i = first; i < end; ++i) {
+      size_t kernels = 0;
+      const kdl_string *names =
+          c->standings[i] == behind_code ? kdl_catalog_kernels(c->catalog, i, &kernels) : NULL;
+      bool is_needed = c->standings[i] == behind_code && !names;
+      for (size_t n = 0; n < kernels && !is_needed; ++n)
+        is_needed = lacks_kernel(c, first, end, names[n]);
+      if (is_needed) {
+        c->standings[i] = kept_more;
+        c->choice->kept[i] = true;
+      }
+    }
+  }
+}
+
+/* The newest PTX of each module, for devices to come. */
+static void keep_newest_ptx(chooser *c, size_t module_count) {
+  memset(c->modules, 0, module_count * sizeof *c->modules);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < c->choice->count; ++i) {
+      const kdl_image_rule *rule = kdl_catalog_rule(c->catalog, i);
+      module_state *module = &c->modules[c->module_of[i]];
+      if (rule->kind != KDL_IMAGE_PTX || rule->suffix)
+        continue;
+      bool is_newer =
+          !module->has_code || rule->rank > kdl_catalog_rule(c->catalog, module->first)->rank;
+      if (pass == 0 && is_newer) {
+        module->has_code = true;
+        module->first = (uint32_t)i;
+      }
+      if (pass == 1 && module->first == i && !c->choice->kept[i]) {
+        c->standings[i] = kept_ptx;
+        c->choice->kept[i] = true;
+      }
+    }
+  }
+}
+
+static kdl_status by_devices(chooser *c) {
+  size_t count = c->choice->count, module_count = 0;
+  kdl_status status = kdl_library_catalog(c->choice->lib, &c->catalog);
+  if (status != KDL_OK)
+    return status;
+  c->module_of = calloc(count + 1, sizeof *c->module_of);
+  c->standings = calloc(count + 1, sizeof *c->standings);
+  c->better = calloc(count + 1, sizeof *c->better);
+  c->devices = calloc(count + 1, sizeof *c->devices);
+  for (size_t i = 0; c->module_of && i < count; ++i) {
+    c->module_of[i] = kdl_catalog_image(c->catalog, i)->module;
+    if (c->module_of[i] >= module_count)
+      module_count = (size_t)c->module_of[i] + 1;
+  }
+  c->modules = calloc(module_count + 1, sizeof *c->modules);
+  if (!c->module_of || !c->standings || !c->better || !c->devices || !c->modules)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", c->name);
+  for (size_t i = 0; i < c->rules->devices->count && status == KDL_OK; ++i) {
+    c->device = &c->rules->devices->items[i];
+    status = choose_for_device(c, module_count);
+  }
+  if (status != KDL_OK)
+    return status;
+  keep_lone_kernels(c);
+  if (c->rules->keep_ptx)
+    keep_newest_ptx(c, module_count);
+  return kdl_catalog_shortages(c->catalog)
+             ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", c->name)
+             : KDL_OK;
+}
+
+static const char *say(chooser *c, size_t i) {
+  kdl_arena *arena = &c->choice->arena;
+  switch ((standing)c->standings[i]) {
+  case chosen:
+    return kdl_arena_format(arena, "%s chooses it", c->devices[i]);
+  case kept_link:
+    return kdl_arena_format(arena, "a linker may take it for %s", c->devices[i]);
+  case kept_ptx:
+    return "--keep-ptx asks for it";
+  case kept_more:
+    return kdl_arena_format(arena, "holds kernels that image %u lacks", c->better[i]);
+  case behind:
+  case behind_code:
+    return kdl_arena_format(arena, "%s prefers image %u", c->devices[i], c->better[i]);
+  case refused:
+    break;
+  }
+  return c->choice->why[i] ? c->choice->why[i] : "nothing asked for takes it";
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* SELECTs                                                                                      */
+
+static kdl_status by_selects(const thin_rules *rules, const char *option, const char *name,
+                             thin_choice *choice) {
+  if (!cli_args_has(rules->args, option))
+    return KDL_OK;
+  bool is_limit = strcmp(option, "strip-to") == 0;
+  bool is_alone =
+      rules->devices->count == 0 && (is_limit ? !cli_args_has(rules->args, "keep") : true);
+  bool *fits;
+  kdl_status status = cli_select_images(rules->args, option, choice->lib, name, &fits);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < choice->count; ++i) {
+    if (is_limit && !is_alone && choice->kept[i] && !fits[i])
+      choice->why[i] = "--strip-to does not ask for it";
+    else if (fits[i] && (!is_limit || is_alone) && !choice->kept[i])
+      choice->why[i] = is_limit ? "--strip-to asks for it" : "--keep asks for it";
+    else if (is_alone && !fits[i])
+      choice->why[i] = is_limit ? "--strip-to does not ask for it" : "--keep does not ask for it";
+    choice->kept[i] =
+        is_limit && !is_alone ? choice->kept[i] && fits[i] : choice->kept[i] || fits[i];
+  }
+  free(fits);
+  return KDL_OK;
+}
+
+/* A SELECT that names a container names what is in it; a container stays where an image in it does.
+ * Both come after the container in the list. */
+static void settle_containers(thin_choice *choice) {
+  for (size_t i = 0; i < choice->count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(choice->lib, i, &image);
+    if (image.parent != KDL_NO_PARENT && choice->kept[image.parent])
+      choice->kept[i] = true;
+  }
+  for (size_t i = choice->count; i-- > 0;) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(choice->lib, i, &image);
+    if (choice->kept[i] && image.parent != KDL_NO_PARENT)
+      choice->kept[image.parent] = true;
+  }
+}
+
+static void sum_up(thin_choice *choice) {
+  for (size_t i = 0; i < choice->count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(choice->lib, i, &image);
+    if (cli_image_kind_is_container(image.kind))
+      continue;
+    *(choice->kept[i] ? &choice->kept_bytes : &choice->gone_bytes) += image.stored_count;
+    ++*(choice->kept[i] ? &choice->kept_count : &choice->gone_count);
+  }
+}
+
+kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *name,
+                       thin_choice *out_choice) {
+  size_t count = kdl_image_count(lib);
+  *out_choice = (thin_choice){.lib = lib,
+                              .count = count,
+                              .kept = calloc(count + 1, sizeof *out_choice->kept),
+                              .why = calloc(count + 1, sizeof *out_choice->why)};
+  chooser c = {.rules = rules, .name = name, .choice = out_choice};
+  kdl_status status = out_choice->kept && out_choice->why
+                          ? KDL_OK
+                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  if (status == KDL_OK && rules->devices->count)
+    status = by_devices(&c);
+  for (size_t i = 0; i < count && status == KDL_OK && c.standings && rules->explain; ++i)
+    out_choice->why[i] = say(&c, i);
+  if (status == KDL_OK)
+    status = by_selects(rules, "keep", name, out_choice);
+  if (status == KDL_OK)
+    status = by_selects(rules, "strip-to", name, out_choice);
+  if (status == KDL_OK) {
+    settle_containers(out_choice);
+    sum_up(out_choice);
+  }
+  free(c.modules);
+  free(c.module_of);
+  free(c.standings);
+  free(c.better);
+  free(c.devices);
+  return status;
+}
+
+void thin_choice_free(thin_choice *choice) {
+  free(choice->kept);
+  free(choice->why);
+  kdl_arena_free(&choice->arena);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Which images of a file stay when it is thinned in place, so that a vendor's runtime finds in
+ * each module what it would have chosen there before.
+ *
+ * A runtime registers each module (a fatbin, a bundle) by itself and chooses one image of it. So
+ * the choice is made module by module, for each device:
+ *
+ *   - of machine code that runs, the best of each form: for the very architecture ('a'), for its
+ *     family ('f'), plain; and images behind them that hold kernels which these lack;
+ *   - where there is none, the best of the code that the driver compiles (PTX);
+ *   - of relocatable code and link-time IR, the same, since a linker may ask for it.
+ *
+ * In a module that no device runs, nothing is chosen: rewriting decides what must remain of it.
+ */
+#ifndef KDL_TOOL_THIN_CHOICE_H
+#define KDL_TOOL_THIN_CHOICE_H
+
+#include "base/arena.h"
+#include "cli/options.h"
+#include "images/choose_for.h"
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct thin_rules {
+  const cli_devices *devices; /* --for; none: what --keep or --strip-to names */
+  const cli_args *args;       /* --keep=SELECT adds images, --strip-to=SELECT takes all others */
+  bool keep_ptx;              /* also behind machine code, and the newest for devices to come */
+  bool explain;               /* say why of each image */
+} thin_rules;
+
+typedef struct thin_choice {
+  kdl_library *lib;
+  size_t count;        /* of the library's images */
+  bool *kept;          /* containers: where one inside them is */
+  const char **why;    /* each NULL unless the rules ask for it */
+  uint64_t kept_bytes; /* as they are stored, containers left out */
+  uint64_t gone_bytes;
+  size_t kept_count;
+  size_t gone_count;
+  kdl_arena arena;
+} thin_choice;
+
+/* `name` is for messages. KDL_NO_MATCH where a device runs nothing of the file, or a SELECT fits
+ * nothing. The caller frees *out_choice, also after a failure. */
+kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *name,
+                       thin_choice *out_choice);
+void thin_choice_free(thin_choice *choice);
+
+#endif

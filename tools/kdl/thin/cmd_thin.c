@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl thin: only the images one wants. */
+#include "base/error.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "thin/command.h"
+
+#include <string.h>
+
+/* Options of files that stay what they are. */
+static const char *const own_options[] = {"in-place", "dry-run", "keep-ptx", "strip-to", "sparse"};
+
+/* Where to write; NULL for a dry run. */
+static kdl_status read_output(const cli_args *args, const char **out_output) {
+  bool in_place = cli_args_has(args, "in-place"), is_dry = cli_args_has(args, "dry-run");
+  const char *output = cli_args_value(args, "output");
+  if (in_place + (output != NULL) > 1)
+    return kdl_fail(KDL_BAD_CALL, "found -o OUT and --in-place, expected one of them");
+  if (!in_place && !output && !is_dry)
+    return kdl_fail(KDL_BAD_CALL, "found no -o OUT, --in-place or --dry-run, expected where to "
+                                  "write");
+  if (!cli_args_has(args, "keep") && !cli_args_has(args, "for") && !cli_args_has(args, "strip-to"))
+    return kdl_fail(KDL_BAD_CALL, "found no --keep=SELECT, --strip-to=SELECT or --for=DEVICE, "
+                                  "expected which images to keep");
+  if (in_place && strcmp(args->operands[0], "-") == 0)
+    return kdl_fail(KDL_BAD_CALL, "found --in-place with standard input, expected a file");
+  if (cli_args_has(args, "json") && output && !is_dry && strcmp(output, "-") == 0)
+    return kdl_fail(KDL_BAD_CALL, "found --json with -o -, expected one of them: both "
+                                  "write to standard output");
+  *out_output = is_dry ? NULL : in_place ? args->operands[0] : output;
+  return KDL_OK;
+}
+
+static kdl_status refuse_own_options(const cli_args *args) {
+  for (size_t i = 0; i < sizeof own_options / sizeof *own_options; ++i) {
+    if (cli_args_has(args, own_options[i]))
+      return kdl_fail(KDL_BAD_CALL,
+                      "%s: found --%s for a file that is written as an OffloadBinary, expected a "
+                      "shared object or executable",
+                      args->operands[0], own_options[i]);
+  }
+  return KDL_OK;
+}
+
+static kdl_status thin(const cli_args *args) {
+  const char *output;
+  const char *path = args->operands[0];
+  cli_bytes bytes = {.data = NULL};
+  kdl_status status = read_output(args, &output);
+  if (status != KDL_OK)
+    return status;
+  if (!cli_args_has(args, "format") && strcmp(path, "-") != 0) {
+    status = cli_bytes_read(path, &bytes);
+    if (status == KDL_OK && thin_is_linked_elf(bytes.data, bytes.size)) {
+      status = thin_in_place(args, &bytes, output);
+      cli_bytes_free(&bytes);
+      return status;
+    }
+    cli_bytes_free(&bytes);
+  }
+  if (status == KDL_OK)
+    status = refuse_own_options(args);
+  return status == KDL_OK ? thin_repack(args, output) : status;
+}
+
+int cli_run_thin(const cli_args *args) {
+  return cli_finish(thin(args));
+}

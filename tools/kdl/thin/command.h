@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How `kdl thin` goes about a file, by its kind. */
+#ifndef KDL_TOOL_THIN_COMMAND_H
+#define KDL_TOOL_THIN_COMMAND_H
+
+#include "cli/input.h"
+#include "cli/options.h"
+#include "thin/thin.h"
+
+/* The same kind of file. `output` is NULL for a dry run. */
+kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
+
+/* The images in a new OffloadBinary. */
+kdl_status thin_repack(const cli_args *args, const char *output);
+
+/* What was chosen and done, for people or as JSON. `output` is NULL for a dry run. */
+kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                     const thin_report *report, const char *output);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "thin/containers.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "library/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { fatbin_header = 16, fatbin_entry = 64, bundle_entry = 24 };
+static const uint32_t fatbin_magic = 0xba55ed50;
+static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+enum { bundle_magic_size = sizeof bundle_magic - 1, bundle_header = bundle_magic_size + 8 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Fatbins                                                                                      */
+
+static uint64_t entry_size(const uint8_t *entry) {
+  return kdl_load_u32(entry + 4) + kdl_load_u64(entry + 8);
+}
+
+/* Whether the images are the entries of a fatbin, one by one, from its header to its end. The
+ * reader has checked each entry; nothing else of the library is relied on here. */
+static bool measure_fatbin(const thin_input *input, const kdl_image *images, size_t count,
+                           thin_container *out) {
+  uint64_t first = images[0].header_offset;
+  if (first < fatbin_header || !kdl_in_range(first, 0, input->size))
+    return false;
+  uint64_t start = first - fatbin_header;
+  const uint8_t *header = input->data + start;
+  if (kdl_load_u32(header) != fatbin_magic || kdl_load_u16(header + 6) != fatbin_header)
+    return false;
+  uint64_t end = first, body = kdl_load_u64(header + 8);
+  for (size_t i = 0; i < count; ++i) {
+    if (images[i].header_offset != end || !kdl_in_range(end, fatbin_entry, input->size))
+      return false;
+    uint64_t size = entry_size(input->data + end);
+    if (!kdl_in_range(end, size, input->size))
+      return false;
+    end += size;
+  }
+  if (body != end - first)
+    return false;
+  out->kind = images[0].is_link_input ? THIN_RELOCATABLE_FATBIN : THIN_FATBIN;
+  out->offset = start;
+  out->size = end - start;
+  return true;
+}
+
+static kdl_status rewrite_fatbin(const thin_input *input, const bool *kept, const kdl_image *images,
+                                 size_t count, const thin_container *container, thin_output *out) {
+  uint64_t body = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (kept[i])
+      body += entry_size(input->data + images[i].header_offset);
+  }
+  uint8_t *header = thin_output_add_room(out, fatbin_header);
+  if (!header)
+    return kdl_error_status();
+  memcpy(header, input->data + container->offset, fatbin_header);
+  kdl_store_u64(header + 8, body);
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    const uint8_t *entry = input->data + images[i].header_offset;
+    if (kept[i])
+      status = thin_output_add(out, entry, entry_size(entry));
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bundles                                                                                      */
+
+static bool measure_bundle(const thin_input *input, const kdl_image *images, size_t count,
+                           thin_container *out) {
+  uint64_t at = images[0].header_offset;
+  if (!kdl_in_range(at, bundle_entry, input->size))
+    return false;
+  uint64_t relative = kdl_load_u64(input->data + at);
+  if (images[0].stored_size == 0 || relative > images[0].offset)
+    return false;
+  uint64_t start = images[0].offset - relative;
+  if (!kdl_in_range(start, bundle_header, input->size) || start >= at ||
+      memcmp(input->data + start, bundle_magic, bundle_magic_size) != 0)
+    return false;
+  uint64_t entries = kdl_load_u64(input->data + start + bundle_magic_size);
+  uint64_t table = start + bundle_header, end = table;
+  size_t seen = 0;
+  for (uint64_t i = 0; i < entries; ++i) {
+    if (!kdl_in_range(table, bundle_entry, input->size))
+      return false;
+    const uint8_t *entry = input->data + table;
+    uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
+    uint64_t id = kdl_load_u64(entry + 16);
+    if (!kdl_in_range(table + bundle_entry, id, input->size) ||
+        !kdl_in_range(offset, size, input->size - start))
+      return false;
+    seen += seen < count && images[seen].header_offset == table;
+    table += bundle_entry + id;
+    if (size && start + offset + size > end)
+      end = start + offset + size;
+  }
+  if (seen != count)
+    return false;
+  out->kind = THIN_BUNDLE;
+  out->offset = start;
+  out->size = (end > table ? end : table) - start;
+  return true;
+}
+
+/* What every code object's offset is a multiple of: runtimes map some of them where they lie. */
+static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
+  uint64_t all = 4096;
+  const uint8_t *entry = bundle + bundle_header;
+  for (uint64_t i = 0; i < entries; ++i) {
+    if (kdl_load_u64(entry + 8))
+      all |= kdl_load_u64(entry);
+    entry += bundle_entry + kdl_load_u64(entry + 16);
+  }
+  return all & -all;
+}
+
+static kdl_status rewrite_bundle(const thin_input *input, const bool *kept, const kdl_image *images,
+                                 size_t count, const thin_container *container, thin_output *out) {
+  const uint8_t *bundle = input->data + container->offset;
+  uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
+  uint64_t alignment = bundle_alignment(bundle, entries);
+  uint64_t table = bundle_header, left = 0;
+  for (int pass = 0; pass < 2;
+       ++pass) { /* the table's length, then the table and what it tells of */
+    uint8_t *to = pass ? thin_output_add_room(out, (size_t)table) : NULL;
+    if (pass && !to)
+      return kdl_error_status();
+    if (pass) {
+      memcpy(to, bundle, bundle_magic_size);
+      kdl_store_u64(to + bundle_magic_size, left);
+      to += bundle_header;
+    }
+    uint64_t end = table;
+    const uint8_t *entry = bundle + bundle_header;
+    for (uint64_t i = 0, image = 0; i < entries; ++i) {
+      uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
+      uint64_t length = bundle_entry + kdl_load_u64(entry + 16);
+      bool is_image = image < count && input->data + images[image].header_offset == entry;
+      if (!is_image || kept[image]) { /* the host's entry is no image */
+        if (!pass) {
+          table += length;
+          ++left;
+        } else {
+          uint64_t start = size ? (end + alignment - 1) & -alignment : offset ? end : 0;
+          memcpy(to, entry, length);
+          kdl_store_u64(to, start);
+          to += length;
+          kdl_status status = size ? thin_output_add_zeros(out, start - end) : KDL_OK;
+          if (status == KDL_OK)
+            status = thin_output_add(out, bundle + offset, size);
+          if (status != KDL_OK)
+            return status;
+          end = size ? start + size : end;
+        }
+      }
+      image += is_image;
+      entry += length;
+    }
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of them                                                                                  */
+
+/* Whether an image's bytes lie in the file as it is. */
+static bool lies_plain(const thin_input *input, const kdl_image *image) {
+  return image->parent == KDL_PARENT_NONE && image->source->codec == KDL_CODEC_NONE &&
+         image->source->size == input->size && !image->problem;
+}
+
+static int compare(const void *left, const void *right) {
+  uint64_t a = ((const thin_container *)left)->offset, b = ((const thin_container *)right)->offset;
+  return (a > b) - (a < b);
+}
+
+kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
+                                thin_container_list *out_list) {
+  const kdl_image *images = input->lib->container->images;
+  *out_list = (thin_container_list){.count = 0};
+  for (size_t i = 0, end; i < choice->count; i = end) {
+    thin_container found = {.first = i};
+    bool is_plain = lies_plain(input, &images[i]);
+    for (end = i; end < choice->count && images[end].module == images[i].module; ++end) {
+      is_plain = is_plain && lies_plain(input, &images[end]);
+      found.kept += choice->kept[end];
+    }
+    found.count = end - i;
+    if (!is_plain || (!measure_fatbin(input, &images[i], end - i, &found) &&
+                      !measure_bundle(input, &images[i], end - i, &found)))
+      continue;
+    thin_container *items =
+        kdl_array_grow(out_list->items, out_list->count, &out_list->capacity, 64, sizeof *items);
+    if (!items)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+    out_list->items = items;
+    items[out_list->count++] = found;
+  }
+  if (out_list->count)
+    qsort(out_list->items, out_list->count, sizeof *out_list->items, compare);
+  return KDL_OK;
+}
+
+void thin_containers_free(thin_container_list *list) {
+  free(list->items);
+}
+
+/* The image that stays where none was chosen: the smallest. */
+static size_t find_smallest(const kdl_image *images, size_t count) {
+  size_t least = 0;
+  for (size_t i = 1; i < count; ++i) {
+    if (images[i].stored_size < images[least].stored_size)
+      least = i;
+  }
+  return least;
+}
+
+void thin_container_keeps(const thin_input *input, const thin_choice *choice,
+                          const thin_container *container, bool *out_kept) {
+  const kdl_image *images = input->lib->container->images + container->first;
+  memcpy(out_kept, choice->kept + container->first, container->count);
+  if (container->kept == 0 && container->kind == THIN_BUNDLE)
+    out_kept[find_smallest(images, container->count)] = true;
+}
+
+kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
+                                  const thin_container *container, thin_output *out) {
+  const kdl_image *images = input->lib->container->images + container->first;
+  bool *kept = malloc(container->count);
+  if (!kept)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  thin_container_keeps(input, choice, container, kept);
+  kdl_status status = container->kind == THIN_BUNDLE
+                          ? rewrite_bundle(input, kept, images, container->count, container, out)
+                          : rewrite_fatbin(input, kept, images, container->count, container, out);
+  free(kept);
+  return status;
+}

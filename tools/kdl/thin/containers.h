@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The containers in a file that can be written again with fewer images: CUDA's fatbins, Clang's
+ * bundles. Each is one module.
+ */
+#ifndef KDL_TOOL_THIN_CONTAINERS_H
+#define KDL_TOOL_THIN_CONTAINERS_H
+
+#include "thin/choice.h"
+#include "thin/output.h"
+
+typedef enum thin_container_kind {
+  THIN_FATBIN,
+  THIN_RELOCATABLE_FATBIN, /* the device linker's input */
+  THIN_BUNDLE,
+} thin_container_kind;
+
+typedef struct thin_container {
+  thin_container_kind kind;
+  uint64_t offset; /* in the file */
+  uint64_t size;
+  size_t first; /* its images, by index */
+  size_t count;
+  size_t kept;
+} thin_container;
+
+typedef struct thin_container_list {
+  thin_container *items; /* in the order of their offsets */
+  size_t count;
+  size_t capacity;
+} thin_container_list;
+
+/* The file as it lies in memory, and opened. */
+typedef struct thin_input {
+  const uint8_t *data;
+  uint64_t size;
+  const char *name; /* for messages */
+  int fd;           /* of the file, or -1 */
+  kdl_library *lib;
+} thin_input;
+
+/* Finds them. Images that lie elsewhere (in OffloadBinaries, SYCL's sections, bare) are in none. */
+kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
+                                thin_container_list *out_list);
+void thin_containers_free(thin_container_list *list);
+
+/* Which of its images stay: those that were chosen; of a bundle for which none was, the smallest,
+ * since AMD's runtime must find one. CUDA's takes an empty fatbin for one without the device.
+ * `out_kept` has room for its images. */
+void thin_container_keeps(const thin_input *input, const thin_choice *choice,
+                          const thin_container *container, bool *out_kept);
+
+/* Adds the container with the images that stay. Their bytes, headers and order are as
+ * they were. */
+kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
+                                  const thin_container *container, thin_output *out);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "library/library.h"
+#include "thin/elf_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool thin_is_linked_elf(const uint8_t *data, uint64_t size) {
+  enum { device_cuda = 190, device_intel = 205, device_amd = 224 };
+  if (size < 20 || memcmp(data, "\177ELF", 4) != 0)
+    return false;
+  uint16_t type = data[5] == 2 ? (uint16_t)(data[16] << 8 | data[17]) : kdl_load_u16(data + 16);
+  uint16_t machine = kdl_load_u16(data + 18);
+  return (type == ELF_EXECUTABLE || type == ELF_SHARED) && machine != device_cuda &&
+         machine != device_intel && machine != device_amd;
+}
+
+kdl_status elf_plan_no_memory(const elf_plan *plan) {
+  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", plan->input->name);
+}
+
+elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
+  size_t low = 0, high = plan->unit_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (plan->units[middle].address <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? &plan->units[low - 1] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Units                                                                                        */
+
+static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_ALLOC &&
+        !(section->flags & ELF_EXEC) && offset >= section->offset &&
+        kdl_in_range(offset - section->offset, size, section->size))
+      return i;
+  }
+  return 0;
+}
+
+static kdl_status collect_units(elf_plan *plan, const thin_container_list *list) {
+  plan->units = calloc(list->count + 1, sizeof *plan->units);
+  if (!plan->units)
+    return elf_plan_no_memory(plan);
+  size_t section = 0;
+  for (size_t i = 0; i < list->count; ++i) {
+    const thin_container *container = &list->items[i];
+    const elf_section *last = &plan->image.sections[section];
+    uint64_t address;
+    if (!section || container->offset < last->offset ||
+        !kdl_in_range(container->offset - last->offset, container->size, last->size))
+      section = section_of(&plan->image, container->offset, container->size);
+    if (section && elf_image_address(&plan->image, container->offset, container->size, &address))
+      plan->units[plan->unit_count++] = (elf_unit){
+          .container = *container, .address = address, .size = container->size, .section = section};
+  }
+  for (size_t i = 1; i < plan->unit_count; ++i) {
+    if (plan->units[i].address < plan->units[i - 1].address + plan->units[i - 1].size)
+      return kdl_fail(KDL_BAD_FILE,
+                      "%s: found containers on top of one another at address 0x%" PRIx64,
+                      plan->input->name, plan->units[i].address);
+  }
+  return KDL_OK;
+}
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+/* Nothing else may claim bytes of a section that is laid out again. */
+static kdl_status check_alone(const elf_plan *plan, const elf_section *section) {
+  const elf_image *image = &plan->image;
+  bool is_shared = overlap(section->offset, section->size, 0, ELF_HEADER_SIZE) ||
+                   overlap(section->offset, section->size, image->segment_table,
+                           image->segment_count * ELF_SEGMENT_SIZE) ||
+                   overlap(section->offset, section->size, image->section_table,
+                           image->section_count * ELF_SECTION_SIZE);
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *other = &image->sections[i];
+    is_shared |= other != section && other->type != ELF_SHT_NOBITS && other->size &&
+                 overlap(section->offset, section->size, other->offset, other->size);
+  }
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *other = &image->segments[i];
+    is_shared |= other->type != ELF_LOAD && other->file_size &&
+                 overlap(section->offset, section->size, other->offset, other->file_size);
+  }
+  return is_shared ? kdl_fail(KDL_BAD_FILE,
+                              "%s: found section '%s' on top of another one, a table or what a "
+                              "program header describes, expected it alone",
+                              plan->input->name, elf_image_section_name(image, section))
+                   : KDL_OK;
+}
+
+static kdl_status check_sections(const elf_plan *plan) {
+  kdl_status status = KDL_OK;
+  size_t last = 0;
+  for (size_t i = 0; i < plan->unit_count && status == KDL_OK; ++i) {
+    if (plan->units[i].section != last)
+      status = check_alone(plan, &plan->image.sections[plan->units[i].section]);
+    last = plan->units[i].section;
+  }
+  return status;
+}
+
+static kdl_status make_contents(elf_plan *plan) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < plan->unit_count && status == KDL_OK; ++i) {
+    elf_unit *unit = &plan->units[i];
+    unit->content = plan->contents.size;
+    if (unit->hold == ELF_FROZEN || unit->container.kept == unit->container.count)
+      status =
+          thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
+    else
+      status = thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents);
+    unit->new_size = plan->contents.size - unit->content;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+static bool has_less(const elf_plan *plan) {
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    if (plan->units[i].new_size < plan->units[i].size)
+      return true;
+  }
+  return false;
+}
+
+static kdl_status mark_gone(const elf_plan *plan, bool *went) {
+  bool *kept = malloc(plan->choice->count + 1);
+  if (!kept)
+    return elf_plan_no_memory(plan);
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const elf_unit *unit = &plan->units[i];
+    if (unit->new_size == unit->size)
+      continue;
+    thin_container_keeps(plan->input, plan->choice, &unit->container, kept);
+    for (size_t k = 0; k < unit->container.count; ++k)
+      went[unit->container.first + k] = !kept[k];
+  }
+  free(kept);
+  return KDL_OK;
+}
+
+static kdl_status report(const elf_plan *plan, size_t containers, const thin_output *out,
+                         thin_report *out_report) {
+  const kdl_image *images = plan->input->lib->container->images;
+  uint64_t less = 0;
+  bool *went = calloc(plan->choice->count + 1, sizeof *went);
+  if (!went)
+    return elf_plan_no_memory(plan);
+  *out_report = (thin_report){.old_size = plan->input->size,
+                              .new_size = out->size,
+                              .mappings = plan->mappings,
+                              .containers = containers,
+                              .went = went};
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const elf_unit *unit = &plan->units[i];
+    less += unit->size - unit->new_size;
+    out_report->moved += unit->new_address != unit->address;
+    out_report->stayed += unit->hold != ELF_MOVES;
+  }
+  uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
+  out_report->zeroed_bytes = less > gone ? less - gone : 0;
+  kdl_status status = mark_gone(plan, went);
+  for (size_t i = 0; i < plan->choice->count; ++i) {
+    if (images[i].parent == KDL_PARENT_NONE && !went[i] && !plan->choice->kept[i]) {
+      ++out_report->untouched_images;
+      out_report->untouched_bytes += images[i].stored_size;
+    }
+  }
+  return status;
+}
+
+static kdl_status make_plan(elf_plan *plan, thin_container_list *list, thin_output *out,
+                            bool *out_changed) {
+  const thin_input *input = plan->input;
+  *out_changed = false;
+  kdl_status status = elf_image_read(input->data, input->size, input->name, &plan->image);
+  if (status == KDL_OK)
+    status = thin_containers_find(input, plan->choice, list);
+  if (status == KDL_OK)
+    status = collect_units(plan, list);
+  if (status == KDL_OK)
+    status = check_sections(plan);
+  if (status == KDL_OK && plan->unit_count)
+    status = elf_plan_find_references(plan);
+  if (status == KDL_OK)
+    status = make_contents(plan);
+  if (status != KDL_OK || !has_less(plan))
+    return status == KDL_OK ? thin_output_add(out, input->data, input->size) : status;
+  *out_changed = true;
+  status = elf_plan_lay_out(plan);
+  if (status == KDL_OK)
+    status = elf_plan_segments(plan);
+  if (status == KDL_OK)
+    status = elf_plan_write(plan, out);
+  return status == KDL_OK ? elf_plan_check(plan, out) : status;
+}
+
+kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
+                    thin_report *out_report, thin_output *out) {
+  elf_plan plan = {.input = input, .choice = choice, .shape = *shape};
+  thin_container_list list = {.count = 0};
+  bool is_changed;
+  kdl_status status = make_plan(&plan, &list, out, &is_changed);
+  if (status == KDL_OK) {
+    for (size_t i = 0; i < plan.unit_count && !is_changed; ++i)
+      plan.units[i].new_address = plan.units[i].address;
+    status = report(&plan, list.count, out, out_report);
+    out_report->is_changed = is_changed;
+    if (status == KDL_OK) /* what was made stays with the output */
+      status = thin_output_adopt(out, &plan.arena);
+    if (status == KDL_OK)
+      status = thin_output_adopt(out, &plan.contents.arena);
+  }
+  elf_image_free(&plan.image);
+  thin_containers_free(&list);
+  thin_output_free(&plan.contents);
+  kdl_arena_free(&plan.arena);
+  free(plan.units);
+  free(plan.zones);
+  free(plan.items);
+  free(plan.holes);
+  free(plan.segments);
+  free(plan.patches);
+  return status;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The output compared with the input, both as a loader maps them. Every byte of memory that is in
+ * no container must be the same at the same address, but for what the plan says: pointers to
+ * containers that moved, the program headers, and what moved out of their way. Containers must be
+ * where the pointers lead, and zeros where they were. The output's headers are read anew.
+ */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "thin/elf_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { smallest_page = 4096 };
+
+typedef struct {
+  uint64_t start, end; /* addresses that may differ; compared in other ways */
+} excuse;
+
+typedef struct {
+  const elf_plan *plan;
+  const thin_output *out;
+  elf_segment *segments; /* as the output says */
+  size_t count;
+  excuse *excuses; /* by address, apart from one another */
+  size_t excuse_count;
+} checker;
+
+#define WRONG(c, ...) wrong((c)->plan, __VA_ARGS__)
+
+static kdl_status wrong(const elf_plan *plan, const char *what, uint64_t address) {
+  return kdl_fail(KDL_UNSUPPORTED,
+                  "%s: the thinned file would not load as the old one does (%s at 0x%" PRIx64
+                  "), nothing was written; this is a bug",
+                  plan->input->name, what, address);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Memory                                                                                       */
+
+/* Bytes at an address, as many as lie together; NULL for zeros. False where nothing is mapped. */
+static bool view_old(const checker *c, uint64_t address, const uint8_t **bytes, uint64_t *size) {
+  const elf_image *image = &c->plan->image;
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *load = &image->segments[i];
+    uint64_t into = address - load->address;
+    if (load->type != ELF_LOAD || into >= load->memory_size)
+      continue;
+    bool is_file = into < load->file_size;
+    *bytes = is_file ? image->data + load->offset + into : NULL;
+    *size = (is_file ? load->file_size : load->memory_size) - into;
+    return true;
+  }
+  return false;
+}
+
+static bool view_new(const checker *c, uint64_t address, const uint8_t **bytes, uint64_t *size) {
+  for (size_t i = 0; i < c->count; ++i) {
+    const elf_segment *load = &c->segments[i];
+    uint64_t into = address - load->address;
+    if (load->type != ELF_LOAD || into >= load->memory_size)
+      continue;
+    *bytes = NULL;
+    *size = load->memory_size - into;
+    if (into < load->file_size) {
+      *bytes = thin_output_view(c->out, load->offset + into, size);
+      if (*size > load->file_size - into)
+        *size = load->file_size - into;
+    }
+    return true;
+  }
+  return false;
+}
+
+static bool is_zero(const uint8_t *bytes, uint64_t size) {
+  return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, (size_t)size - 1) == 0);
+}
+
+/* One of them may be NULL, for zeros. */
+static bool is_same(const uint8_t *left, const uint8_t *right, uint64_t size) {
+  if (left == right)
+    return true;
+  if (left && right)
+    return memcmp(left, right, (size_t)size) == 0;
+  return is_zero(left ? left : right, size);
+}
+
+/* Whether the output has at `address` what the bytes are. */
+static bool has(const checker *c, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  while (size) {
+    const uint8_t *found;
+    uint64_t there;
+    if (!view_new(c, address, &found, &there))
+      return false;
+    uint64_t part = there < size ? there : size;
+    if (!is_same(bytes, found, part))
+      return false;
+    bytes = bytes ? bytes + part : NULL;
+    address += part;
+    size -= part;
+  }
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Headers                                                                                      */
+
+static kdl_status read_headers(checker *c) {
+  uint8_t header[ELF_HEADER_SIZE], raw[ELF_SEGMENT_SIZE];
+  if (c->out->size < sizeof header)
+    return WRONG(c, "no header", 0);
+  thin_output_read(c->out, 0, header, sizeof header);
+  uint64_t table = kdl_load_u64(header + 32);
+  c->count = kdl_load_u16(header + 56);
+  uint64_t sections = kdl_load_u64(header + 40);
+  if (!kdl_in_range(table, c->count * ELF_SEGMENT_SIZE, c->out->size) ||
+      !kdl_in_range(sections, (uint64_t)kdl_load_u16(header + 60) * ELF_SECTION_SIZE, c->out->size))
+    return WRONG(c, "tables beyond the file", table);
+  c->segments = calloc(c->count + 1, sizeof *c->segments);
+  if (!c->segments)
+    return elf_plan_no_memory(c->plan);
+  const elf_segment *before = NULL;
+  for (size_t i = 0; i < c->count; ++i) {
+    thin_output_read(c->out, table + i * ELF_SEGMENT_SIZE, raw, sizeof raw);
+    elf_segment *segment = &c->segments[i];
+    *segment = elf_segment_load(raw);
+    if (segment->type != ELF_LOAD)
+      continue;
+    uint64_t unit = segment->alignment > smallest_page ? segment->alignment : smallest_page;
+    if (segment->file_size > segment->memory_size ||
+        !kdl_in_range(segment->offset, segment->file_size, c->out->size))
+      return WRONG(c, "a segment beyond the file", segment->address);
+    if ((segment->address - segment->offset) & (unit - 1))
+      return WRONG(c, "a segment out of step", segment->address);
+    if (before && segment->address < before->address + before->memory_size)
+      return WRONG(c, "segments on top of one another", segment->address);
+    before = segment;
+  }
+  return KDL_OK;
+}
+
+/* What a program header describes is the same, wherever it lies. */
+static kdl_status check_described(const checker *c) {
+  const elf_image *image = &c->plan->image;
+  size_t at = 0;
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *old = &image->segments[i];
+    if (old->type == ELF_LOAD)
+      continue;
+    while (at < c->count && c->segments[at].type == ELF_LOAD)
+      ++at;
+    const elf_segment *now = at < c->count ? &c->segments[at++] : NULL;
+    if (!now || now->type != old->type || now->flags != old->flags ||
+        (old->type != ELF_PHDR &&
+         (now->file_size != old->file_size || now->memory_size != old->memory_size)))
+      return WRONG(c, "another program header", old->address);
+    uint8_t first[16], again[16];
+    uint64_t size = old->file_size < sizeof first ? old->file_size : sizeof first;
+    if (old->type == ELF_PHDR || !kdl_in_range(old->offset, old->file_size, image->size))
+      continue;
+    if (!kdl_in_range(now->offset, now->file_size, c->out->size))
+      return WRONG(c, "a program header beyond the file", now->address);
+    memcpy(first, image->data + old->offset, (size_t)size);
+    thin_output_read(c->out, now->offset, again, (size_t)size);
+    uint64_t address;
+    bool is_loaded = elf_image_address(image, old->offset, old->file_size, &address) &&
+                     address == old->address && old->file_size;
+    if (old->type == ELF_NOTE || old->type == ELF_INTERP) {
+      if (memcmp(first, again, (size_t)size) != 0 ||
+          (is_loaded && !has(c, now->address, image->data + old->offset, old->file_size)))
+        return WRONG(c, "another note", now->address);
+    } else if (now->address != old->address) {
+      return WRONG(c, "a program header elsewhere", now->address);
+    }
+  }
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What may differ                                                                              */
+
+static int compare_excuses(const void *left, const void *right) {
+  uint64_t a = ((const excuse *)left)->start, b = ((const excuse *)right)->start;
+  return (a > b) - (a < b);
+}
+
+/* Zones by themselves, and patches of the rest where they are loaded. */
+static kdl_status collect_excuses(checker *c) {
+  const elf_plan *plan = c->plan;
+  c->excuses = calloc(plan->zone_count + plan->patch_count + 1, sizeof *c->excuses);
+  if (!c->excuses)
+    return elf_plan_no_memory(plan);
+  for (size_t i = 0; i < plan->zone_count; ++i)
+    c->excuses[c->excuse_count++] =
+        (excuse){plan->zones[i].address, plan->zones[i].address + plan->zones[i].size};
+  for (size_t i = 0; i < plan->patch_count; ++i) {
+    uint64_t address;
+    if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
+      c->excuses[c->excuse_count++] = (excuse){address, address + plan->patches[i].size};
+  }
+  qsort(c->excuses, c->excuse_count, sizeof *c->excuses, compare_excuses);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Comparing                                                                                    */
+
+static kdl_status compare(const checker *c, uint64_t address, uint64_t end) {
+  while (address < end) {
+    const uint8_t *old, *now;
+    uint64_t old_size, new_size;
+    if (!view_old(c, address, &old, &old_size) || !view_new(c, address, &now, &new_size))
+      return WRONG(c, "nothing", address);
+    uint64_t part = old_size < new_size ? old_size : new_size;
+    if (part > end - address)
+      part = end - address;
+    if (!is_same(old, now, part))
+      return WRONG(c, "other bytes", address);
+    address += part;
+  }
+  return KDL_OK;
+}
+
+static kdl_status compare_loads(const checker *c) {
+  const elf_image *image = &c->plan->image;
+  kdl_status status = KDL_OK;
+  size_t next = 0;
+  for (size_t i = 0; i < image->segment_count && status == KDL_OK; ++i) {
+    const elf_segment *load = &image->segments[i];
+    if (load->type != ELF_LOAD)
+      continue;
+    uint64_t at = load->address, end = load->address + load->memory_size;
+    for (; next < c->excuse_count && c->excuses[next].start < end && status == KDL_OK; ++next) {
+      if (c->excuses[next].start > at)
+        status = compare(c, at, c->excuses[next].start);
+      if (c->excuses[next].end > at)
+        at = c->excuses[next].end;
+    }
+    if (status == KDL_OK && at < end)
+      status = compare(c, at, end);
+  }
+  return status;
+}
+
+/* Units where they are now, other bytes where they were, zeros else; nothing unreadable. */
+static kdl_status check_zone(const checker *c, const elf_zone *zone) {
+  const elf_plan *plan = c->plan;
+  uint64_t at = zone->address;
+  for (size_t i = zone->first_item; i < zone->first_item + zone->item_count; ++i) {
+    const elf_item *item = &plan->items[i];
+    if (item->address < at || item->address + item->size > zone->address + zone->size)
+      return WRONG(c, "containers on top of one another", item->address);
+    if (!has(c, at, NULL, item->address - at))
+      return WRONG(c, "no zeros", at);
+    at = item->address + item->size;
+    if (item->unit == ELF_THE_BLOCK) {
+      if (!has(c, item->address, elf_image_at(&plan->image, plan->block.address, item->size),
+               item->size))
+        return WRONG(c, "another table", item->address);
+      continue;
+    }
+    bool is_old = item->unit == ELF_NO_UNIT || plan->units[item->unit].hold == ELF_FROZEN;
+    for (uint64_t done = 0, part; done < item->size && !is_old; done += part) {
+      const uint8_t *bytes =
+          thin_output_view(&plan->contents, plan->units[item->unit].content + done, &part);
+      if (part > item->size - done)
+        part = item->size - done;
+      if (!has(c, item->address + done, bytes, part))
+        return WRONG(c, "another container", item->address);
+    }
+  }
+  return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
+}
+
+typedef struct {
+  const checker *c;
+  kdl_status status;
+} pointer_check;
+
+/* Each leads where it led, or where its container went. */
+static void check_pointer(void *user, const elf_pointer *pointer) {
+  pointer_check *p = user;
+  const checker *c = p->c;
+  uint64_t target = elf_plan_moved(c->plan, pointer->target);
+  uint64_t address;
+  uint8_t word[8];
+  kdl_store_u64(word, target);
+  if (p->status == KDL_OK &&
+      (!elf_image_address(&c->plan->image, (uint64_t)(pointer->addend - c->plan->image.data), 8,
+                          &address) ||
+       !has(c, address, word, 8)))
+    p->status = WRONG(c, "another pointer", pointer->place);
+}
+
+static void ignore_place(void *user, uint64_t place) {
+  (void)user;
+  (void)place;
+}
+
+kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
+  checker c = {.plan = plan, .out = out};
+  pointer_check pointers = {&c, KDL_OK};
+  kdl_status status = read_headers(&c);
+  if (status == KDL_OK)
+    status = check_described(&c);
+  if (status == KDL_OK)
+    status = collect_excuses(&c);
+  if (status == KDL_OK)
+    status = compare_loads(&c);
+  for (size_t i = 0; i < plan->zone_count && status == KDL_OK; ++i)
+    status = check_zone(&c, &plan->zones[i]);
+  if (status == KDL_OK)
+    status = elf_image_relocations(&plan->image, check_pointer, ignore_place, &pointers);
+  if (status == KDL_OK)
+    status = pointers.status;
+  free(c.segments);
+  free(c.excuses);
+  return status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sections with containers, laid out again from their start, and what becomes free there. */
+#include "base/array.h"
+#include "base/error.h"
+#include "thin/elf_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { least_alignment = 8, smallest_hole = 16 * 1024 };
+
+static kdl_status add_item(elf_plan *plan, elf_zone *zone, uint64_t address, uint64_t size,
+                           size_t unit) {
+  elf_item *items =
+      kdl_array_grow(plan->items, plan->item_count, &plan->item_capacity, 256, sizeof *items);
+  if (!items)
+    return elf_plan_no_memory(plan);
+  plan->items = items;
+  items[plan->item_count++] = (elf_item){address, size, unit};
+  ++zone->item_count;
+  return KDL_OK;
+}
+
+/* Bytes of the section that are in no unit stay; zeros are there again whatever becomes of them. */
+static kdl_status add_filler(elf_plan *plan, elf_zone *zone, uint64_t start, uint64_t end,
+                             uint64_t *cursor) {
+  const uint8_t *bytes = plan->image.data + zone->offset + (start - zone->address);
+  uint64_t first = 0, last = end - start;
+  while (first < last && bytes[first] == 0)
+    ++first;
+  while (last > first && bytes[last - 1] == 0)
+    --last;
+  if (first == last)
+    return KDL_OK;
+  *cursor = start + last;
+  return add_item(plan, zone, start + first, last - first, ELF_NO_UNIT);
+}
+
+static uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & -alignment;
+}
+
+/* What its address and its section promise. */
+static uint64_t unit_alignment(const elf_plan *plan, const elf_unit *unit) {
+  uint64_t section = plan->image.sections[unit->section].alignment;
+  uint64_t own = unit->address & -unit->address;
+  uint64_t alignment = own < section ? own : section;
+  return alignment > least_alignment ? alignment & -alignment : least_alignment;
+}
+
+static kdl_status lay_out_zone(elf_plan *plan, elf_zone *zone, size_t first, size_t end) {
+  uint64_t cursor = zone->address, seen = zone->address;
+  kdl_status status = KDL_OK;
+  zone->first_item = plan->item_count;
+  for (size_t i = first; i < end && status == KDL_OK; ++i) {
+    elf_unit *unit = &plan->units[i];
+    status = add_filler(plan, zone, seen, unit->address, &cursor);
+    seen = unit->address + unit->size;
+    unit->new_address =
+        unit->hold == ELF_MOVES ? align_up(cursor, unit_alignment(plan, unit)) : unit->address;
+    if (unit->new_address > unit->address)
+      unit->new_address = unit->address;
+    cursor = unit->new_address + unit->new_size;
+    if (status == KDL_OK)
+      status = add_item(plan, zone, unit->new_address, unit->new_size, i);
+  }
+  return status == KDL_OK ? add_filler(plan, zone, seen, zone->address + zone->size, &cursor)
+                          : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Holes                                                                                        */
+
+static kdl_status add_hole(elf_plan *plan, size_t zone_index, size_t item, uint64_t from,
+                           uint64_t to) {
+  const elf_zone *zone = &plan->zones[zone_index];
+  bool is_tail =
+      to == zone->address + zone->size && to == zone->segment->address + zone->segment->file_size;
+  uint64_t page = plan->image.page;
+  uint64_t start = align_up(from, page);
+  uint64_t end = is_tail ? to : to & -page;
+  if (end <= start || end - start < smallest_hole || end - start < page)
+    return KDL_OK;
+  elf_hole *holes =
+      kdl_array_grow(plan->holes, plan->hole_count, &plan->hole_capacity, 64, sizeof *holes);
+  if (!holes)
+    return elf_plan_no_memory(plan);
+  plan->holes = holes;
+  holes[plan->hole_count++] =
+      (elf_hole){.start = start, .end = end, .zone = zone_index, .item = item, .is_tail = is_tail};
+  return KDL_OK;
+}
+
+static kdl_status find_holes(elf_plan *plan, size_t zone_index) {
+  const elf_zone *zone = &plan->zones[zone_index];
+  uint64_t from = zone->address;
+  size_t before = ELF_NO_UNIT;
+  kdl_status status = KDL_OK;
+  for (size_t i = zone->first_item; i < zone->first_item + zone->item_count && status == KDL_OK;
+       ++i) {
+    status = add_hole(plan, zone_index, before, from, plan->items[i].address);
+    from = plan->items[i].address + plan->items[i].size;
+    before = i;
+  }
+  return status == KDL_OK ? add_hole(plan, zone_index, before, from, zone->address + zone->size)
+                          : status;
+}
+
+kdl_status elf_plan_lay_out(elf_plan *plan) {
+  kdl_status status = KDL_OK;
+  plan->zones = calloc(plan->unit_count + 1, sizeof *plan->zones);
+  if (!plan->zones)
+    return elf_plan_no_memory(plan);
+  for (size_t first = 0, end; first < plan->unit_count && status == KDL_OK; first = end) {
+    size_t section = plan->units[first].section;
+    const elf_section *header = &plan->image.sections[section];
+    for (end = first; end < plan->unit_count && plan->units[end].section == section;)
+      ++end;
+    elf_zone *zone = &plan->zones[plan->zone_count];
+    *zone = (elf_zone){.section = section,
+                       .address = header->address,
+                       .size = header->size,
+                       .offset = header->offset,
+                       .segment = elf_image_loaded(&plan->image, header->address, header->size)};
+    status = lay_out_zone(plan, zone, first, end);
+    if (status == KDL_OK && !plan->shape.sparse)
+      status = find_holes(plan, plan->zone_count);
+    ++plan->zone_count;
+  }
+  return status;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The output of a plan: pointers and tables that say where things lie now, and all pieces. */
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "thin/elf_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Patches                                                                                      */
+
+static uint8_t *add_patch(elf_plan *plan, uint64_t offset, uint64_t size) {
+  elf_patch *patches =
+      kdl_array_grow(plan->patches, plan->patch_count, &plan->patch_capacity, 256, sizeof *patches);
+  uint8_t *bytes = patches ? kdl_arena_alloc(&plan->arena, (size_t)size) : NULL;
+  if (patches)
+    plan->patches = patches;
+  if (bytes)
+    patches[plan->patch_count++] = (elf_patch){offset, size, bytes};
+  return bytes;
+}
+
+static bool patch_word(elf_plan *plan, const uint8_t *at, uint64_t value) {
+  uint8_t *bytes = add_patch(plan, (uint64_t)(at - plan->image.data), 8);
+  if (bytes)
+    kdl_store_u64(bytes, value);
+  return bytes != NULL;
+}
+
+typedef struct {
+  elf_plan *plan;
+  bool is_short; /* of memory */
+} patcher;
+
+/* The addend, and what linkers leave at the place where that is the same. */
+static void patch_pointer(void *user, const elf_pointer *pointer) {
+  patcher *p = user;
+  uint64_t target = elf_plan_moved(p->plan, pointer->target);
+  if (target == pointer->target || p->is_short)
+    return;
+  const uint8_t *place = elf_image_at(&p->plan->image, pointer->place, 8);
+  p->is_short = !patch_word(p->plan, pointer->addend, target);
+  if (place && place != pointer->addend && kdl_load_u64(place) == pointer->target && !p->is_short)
+    p->is_short = !patch_word(p->plan, place, target);
+}
+
+static void ignore_place(void *user, uint64_t place) {
+  (void)user;
+  (void)place;
+}
+
+/* Of symbols that no loader reads. */
+static bool patch_symbols(elf_plan *plan) {
+  for (size_t i = 1; i < plan->image.section_count; ++i) {
+    const elf_section *section = &plan->image.sections[i];
+    const uint8_t *symbols = plan->image.data + section->offset;
+    for (uint64_t at = 0; section->type == ELF_SHT_SYMTAB && at + ELF_SYMBOL_SIZE <= section->size;
+         at += ELF_SYMBOL_SIZE) {
+      uint64_t value = kdl_load_u64(symbols + at + 8);
+      uint64_t now = elf_plan_moved(plan, value);
+      if (plan->block.size && value - plan->block.address < plan->block.size)
+        now = value + plan->block.delta;
+      if (now != value && kdl_load_u16(symbols + at + 6) &&
+          !patch_word(plan, symbols + at + 8, now))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool patch_dynamic(elf_plan *plan) {
+  static const uint64_t tags[] = {ELF_DT_HASH, ELF_DT_STRTAB, ELF_DT_SYMTAB, ELF_DT_GNU_HASH};
+  for (size_t i = 0; i < plan->image.segment_count && plan->block.size; ++i) {
+    const elf_segment *segment = &plan->image.segments[i];
+    const uint8_t *entry = segment->type == ELF_DYNAMIC
+                               ? elf_image_at(&plan->image, segment->address, segment->file_size)
+                               : NULL;
+    for (uint64_t at = 0; entry && at + ELF_DYNAMIC_SIZE <= segment->file_size;
+         at += ELF_DYNAMIC_SIZE) {
+      uint64_t value = kdl_load_u64(entry + at + 8);
+      for (size_t k = 0; k < sizeof tags / sizeof *tags; ++k) {
+        if (kdl_load_u64(entry + at) == tags[k] && value - plan->block.address < plan->block.size &&
+            !patch_word(plan, entry + at + 8, value + plan->block.delta))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* The table, and zeros where what followed it has moved. */
+static bool patch_segments(elf_plan *plan) {
+  const elf_image *image = &plan->image;
+  uint64_t size = plan->segment_count * ELF_SEGMENT_SIZE;
+  uint64_t end = image->segment_table + size, block_end = 0;
+  const elf_segment *load = elf_image_loaded(image, plan->block.address, plan->block.size);
+  if (plan->block.size && load)
+    block_end = load->offset + (plan->block.address - load->address) + plan->block.size;
+  if (block_end > end)
+    end = block_end;
+  uint8_t *table = add_patch(plan, image->segment_table, end - image->segment_table);
+  if (!table)
+    return false;
+  memset(table, 0, (size_t)(end - image->segment_table));
+  for (size_t i = 0; i < plan->segment_count; ++i)
+    elf_segment_store(table + i * ELF_SEGMENT_SIZE, &plan->segments[i]);
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Section headers                                                                              */
+
+typedef struct {
+  elf_section *items;
+  size_t count;
+} section_list;
+
+/* Parts of a zone between holes: the first is the section, the others are sections like it. */
+static void describe_zone(const elf_plan *plan, size_t zone_index, section_list *list) {
+  const elf_zone *zone = &plan->zones[zone_index];
+  elf_section *section = &list->items[zone->section];
+  elf_section part = *section;
+  size_t parts = 0, taken = 0;
+  uint64_t start = zone->address, end = zone->address;
+  for (size_t h = 0; h < plan->hole_count; ++h)
+    taken += plan->holes[h].zone == zone_index && plan->holes[h].is_taken;
+  if (taken == 0)
+    return;
+  size_t next = zone->first_item;
+  for (size_t h = 0; h <= plan->hole_count; ++h) {
+    const elf_hole *hole = h < plan->hole_count ? &plan->holes[h] : NULL;
+    if (hole && (hole->zone != zone_index || !hole->is_taken))
+      continue;
+    uint64_t limit = hole ? hole->start : zone->address + zone->size;
+    for (; next < zone->first_item + zone->item_count && plan->items[next].address < limit;
+         ++next) {
+      const elf_item *item = &plan->items[next];
+      if (item->unit == ELF_THE_BLOCK)
+        continue;
+      if (end == start)
+        start = parts == 0 && item->address == zone->address ? start : item->address;
+      end = item->address + item->size;
+    }
+    if (!hole && end > start)
+      end = zone->address + zone->size; /* nothing was taken behind it */
+    if (end > start) {
+      part.address = start;
+      part.offset = elf_plan_offset_of(plan, start);
+      part.size = end - start;
+      *(parts++ ? &list->items[list->count++] : section) = part;
+    }
+    if (hole)
+      start = end = hole->end;
+  }
+  if (parts == 0) { /* all of it went */
+    section->offset = elf_plan_offset_of(plan, zone->address);
+    section->size = 0;
+  }
+}
+
+static kdl_status describe_sections(const elf_plan *plan, section_list *list) {
+  const elf_image *image = &plan->image;
+  list->count = image->section_count;
+  list->items = calloc(image->section_count + plan->hole_count + 1, sizeof *list->items);
+  if (!list->items)
+    return elf_plan_no_memory(plan);
+  for (size_t i = 0; i < image->section_count; ++i) {
+    elf_section *section = &list->items[i];
+    *section = image->sections[i];
+    bool is_moved = section->flags & ELF_ALLOC && section->size &&
+                    section->type != ELF_SHT_NOBITS && plan->block.size &&
+                    section->address - plan->block.address < plan->block.size;
+    if (is_moved) {
+      section->address += plan->block.delta;
+      section->offset = elf_plan_offset_of(plan, section->address);
+    } else if (i) {
+      section->offset = elf_plan_offset(plan, section->offset);
+    }
+  }
+  for (size_t i = 0; i < plan->zone_count; ++i)
+    describe_zone(plan, i, list);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Pieces                                                                                       */
+
+static int compare_patches(const void *left, const void *right) {
+  uint64_t a = ((const elf_patch *)left)->offset, b = ((const elf_patch *)right)->offset;
+  return (a > b) - (a < b);
+}
+
+static size_t first_patch(const elf_plan *plan, uint64_t offset) {
+  size_t low = 0, high = plan->patch_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (plan->patches[middle].offset < offset)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Bytes of the input with their patches. */
+static kdl_status put_old(const elf_plan *plan, uint64_t start, uint64_t end, thin_output *out) {
+  kdl_status status = KDL_OK;
+  for (size_t i = first_patch(plan, start);
+       i < plan->patch_count && plan->patches[i].offset < end && status == KDL_OK; ++i) {
+    const elf_patch *patch = &plan->patches[i];
+    status = thin_output_add(out, plan->image.data + start, patch->offset - start);
+    if (status == KDL_OK)
+      status = thin_output_add(out, patch->bytes, patch->size);
+    start = patch->offset + patch->size;
+  }
+  return status == KDL_OK && end > start
+             ? thin_output_add(out, plan->image.data + start, end - start)
+             : status;
+}
+
+/* Zeros between two addresses of a zone, without what is left out of the file. */
+static kdl_status put_gap(const elf_plan *plan, size_t zone, uint64_t start, uint64_t end,
+                          thin_output *out) {
+  uint64_t zeros = end - start;
+  for (size_t i = 0; i < plan->hole_count; ++i) {
+    const elf_hole *hole = &plan->holes[i];
+    if (hole->is_taken && hole->zone == zone && hole->start >= start && hole->end <= end)
+      zeros -= (hole->end - hole->start) & -plan->image.page;
+  }
+  return thin_output_add_zeros(out, zeros);
+}
+
+static kdl_status put_item(const elf_plan *plan, const elf_zone *zone, const elf_item *item,
+                           thin_output *out) {
+  const elf_image *image = &plan->image;
+  if (item->unit == ELF_THE_BLOCK)
+    return thin_output_add(out, elf_image_at(image, plan->block.address, plan->block.size),
+                           plan->block.size);
+  bool is_old = item->unit == ELF_NO_UNIT || plan->units[item->unit].hold == ELF_FROZEN;
+  uint64_t offset = zone->offset + (item->address - zone->address);
+  return is_old ? put_old(plan, offset, offset + item->size, out)
+                : thin_output_append(out, &plan->contents, plan->units[item->unit].content,
+                                     item->size);
+}
+
+static kdl_status put_zone(const elf_plan *plan, size_t index, thin_output *out) {
+  const elf_zone *zone = &plan->zones[index];
+  uint64_t at = zone->address;
+  kdl_status status = KDL_OK;
+  for (size_t i = zone->first_item; i < zone->first_item + zone->item_count && status == KDL_OK;
+       ++i) {
+    const elf_item *item = &plan->items[i];
+    status = put_gap(plan, index, at, item->address, out);
+    if (status == KDL_OK)
+      status = put_item(plan, zone, item, out);
+    at = item->address + item->size;
+  }
+  return status == KDL_OK ? put_gap(plan, index, at, zone->address + zone->size, out) : status;
+}
+
+static kdl_status put_all(const elf_plan *plan, uint64_t end, thin_output *out) {
+  uint64_t at = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < plan->zone_count && status == KDL_OK; ++i) {
+    status = put_old(plan, at, plan->zones[i].offset, out);
+    if (status == KDL_OK)
+      status = put_zone(plan, i, out);
+    at = plan->zones[i].offset + plan->zones[i].size;
+  }
+  return status == KDL_OK ? put_old(plan, at, end, out) : status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+/* A table that has grown goes to the end of the file. */
+static kdl_status put_table(elf_plan *plan, const section_list *list, uint64_t end,
+                            thin_output *out) {
+  kdl_status status = put_all(plan, end, out);
+  if (status == KDL_OK && list->count != plan->image.section_count)
+    status = thin_output_add_zeros(out, -out->size & 7);
+  uint8_t *table = status == KDL_OK && list->count != plan->image.section_count
+                       ? thin_output_add_room(out, list->count * ELF_SECTION_SIZE)
+                       : NULL;
+  for (size_t i = 0; table && i < list->count; ++i)
+    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
+  return status;
+}
+
+static kdl_status write_with(elf_plan *plan, const section_list *list, thin_output *out) {
+  const elf_image *image = &plan->image;
+  uint64_t table_size = image->section_count * ELF_SECTION_SIZE, end = image->size;
+  bool grows = list->count != image->section_count;
+  patcher p = {plan, false};
+  kdl_status status = elf_image_relocations(image, patch_pointer, ignore_place, &p);
+  uint8_t *header = add_patch(plan, 0, ELF_HEADER_SIZE);
+  uint8_t *table = grows ? NULL : add_patch(plan, image->section_table, table_size);
+  if (status == KDL_OK && (p.is_short || !header || (!grows && !table) || !patch_symbols(plan) ||
+                           !patch_dynamic(plan) || !patch_segments(plan)))
+    status = elf_plan_no_memory(plan);
+  if (status != KDL_OK)
+    return status;
+  if (grows && image->section_table + table_size == image->size)
+    end = image->section_table; /* the old table was the last of the file */
+  memcpy(header, image->data, ELF_HEADER_SIZE);
+  uint64_t table_at = elf_plan_offset(plan, image->section_table);
+  if (grows)
+    table_at = (elf_plan_offset(plan, end) + 7) & ~(uint64_t)7;
+  kdl_store_u64(header + 40, table_at);
+  kdl_store_u16(header + 56, (uint16_t)plan->segment_count);
+  kdl_store_u16(header + 60, (uint16_t)list->count);
+  for (size_t i = 0; table && i < list->count; ++i)
+    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
+  qsort(plan->patches, plan->patch_count, sizeof *plan->patches, compare_patches);
+  for (size_t i = 1; i < plan->patch_count; ++i) {
+    if (plan->patches[i].offset < plan->patches[i - 1].offset + plan->patches[i - 1].size)
+      return kdl_fail(KDL_BAD_FILE, "%s: found tables on top of one another", image->name);
+  }
+  return put_table(plan, list, end, out);
+}
+
+kdl_status elf_plan_write(elf_plan *plan, thin_output *out) {
+  section_list list = {NULL, 0};
+  kdl_status status = describe_sections(plan, &list);
+  if (status == KDL_OK)
+    status = write_with(plan, &list, out);
+  free(list.items);
+  return status;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A file that stays what it is, with fewer images. It is written beside the old one, read again,
+ * and only then renamed. */
+#include "base/error.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "library/library.h"
+#include "thin/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+typedef struct {
+  const thin_input *input;
+  const thin_output *out;
+  const thin_report *report;
+  const char *path;
+  bool is_sparse;
+} writing;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Attributes                                                                                   */
+
+/* What vouches for the old bytes, or was given to them. */
+static bool is_of_content(const char *name) {
+  static const char *const names[] = {"security.ima", "security.evm", "security.capability"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* As far as the file system and the user's rights let it. */
+static void copy_attributes(int from, int to, const char *path) {
+  char names[16384], value[65536];
+  ssize_t length = from < 0 ? 0 : flistxattr(from, names, sizeof names);
+  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
+    const char *name = names + at;
+    ssize_t size = is_of_content(name) ? -1 : fgetxattr(from, name, value, sizeof value);
+    if (is_of_content(name))
+      cli_note("%s: %s is not kept: it is of the old contents", path, name);
+    else if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
+      errno = 0;
+  }
+}
+
+/* A new file may be executed where the old one may. */
+static void copy_mode(int from, int to, const char *path) {
+  struct stat old, now, there;
+  bool is_new = stat(path, &there) != 0;
+  if (is_new && from >= 0 && fstat(from, &old) == 0 && fstat(to, &now) == 0)
+    fchmod(to, (now.st_mode | (old.st_mode & 0111)) & old.st_mode & 0777);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading again                                                                                */
+
+static bool is_like(const kdl_image *left, const kdl_image *right) {
+  return left->kind == right->kind && left->stored_size == right->stored_size &&
+         left->size == right->size && left->arch.length == right->arch.length &&
+         memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
+}
+
+/* Where an image lies in the file, or the stream that it is in. */
+static uint64_t place(const kdl_image *image) {
+  const kdl_source *source = image->source;
+  uint64_t at = image->header_offset;
+  for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
+    at = source->packed.base;
+  return at;
+}
+
+static int compare_places(const void *left, const void *right) {
+  const kdl_image *a = *(const kdl_image *const *)left, *b = *(const kdl_image *const *)right;
+  uint64_t x = place(a), y = place(b);
+  return x != y ? (x > y) - (x < y) : (a > b) - (a < b);
+}
+
+/* The images that did not go, in the order of the file; NULL when out of memory. */
+static const kdl_image **list_images(const kdl_library *lib, const bool *went, size_t *out_count) {
+  const kdl_container *container = lib->container;
+  const kdl_image **list = malloc((container->count + 1) * sizeof *list);
+  *out_count = 0;
+  for (uint32_t i = 0; list && i < container->count; ++i) {
+    if (!went || !went[i])
+      list[(*out_count)++] = &container->images[i];
+  }
+  if (list)
+    qsort(list, *out_count, sizeof *list, compare_places);
+  return list;
+}
+
+/* What libkdl finds in the new file is what was to stay, image by image. */
+static kdl_status compare_images(const writing *w, const kdl_library *lib) {
+  size_t old_count, new_count, same = 0;
+  const kdl_image **old = list_images(w->input->lib, w->report->went, &old_count);
+  const kdl_image **now = list_images(lib, NULL, &new_count);
+  kdl_status status = old && now ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", w->path);
+  while (status == KDL_OK && same < old_count && same < new_count && is_like(old[same], now[same]))
+    ++same;
+  if (status == KDL_OK && (same != old_count || same != new_count))
+    status = kdl_fail(KDL_UNSUPPORTED,
+                      "%s: found other images in what was written (%zu of %zu are as they were), "
+                      "nothing was kept of it; this is a bug",
+                      w->path, same, old_count);
+  free(old);
+  free(now);
+  return status;
+}
+
+static kdl_status read_again(const writing *w, int fd) {
+  char path[64];
+  kdl_library *lib;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  kdl_open_opts opts = {.size = sizeof opts, .name = w->path, .flags = KDL_OPEN_FILE};
+  kdl_status status = kdl_open(path, &opts, &lib);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s: what was written cannot be read", w->path);
+    return status;
+  }
+  status = compare_images(w, lib);
+  kdl_close(lib);
+  return status;
+}
+
+static kdl_status write_file(void *user, int fd) {
+  const writing *w = user;
+  struct stat info;
+  thin_mapped from = {w->input->data, w->input->size, w->input->fd};
+  kdl_status status = thin_output_write(w->out, &from, fd, w->is_sparse, w->path);
+  if (status != KDL_OK || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    return status;
+  status = read_again(w, fd);
+  copy_mode(w->input->fd, fd, w->path);
+  copy_attributes(w->input->fd, fd, w->path);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static void note_links(const cli_args *args, const thin_input *input) {
+  struct stat info;
+  if (cli_args_has(args, "in-place") && fstat(input->fd, &info) == 0 && info.st_nlink > 1)
+    cli_note("%s: %ju more names of the file keep the old one", input->name,
+             (uintmax_t)info.st_nlink - 1);
+}
+
+static kdl_status thin(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                       const char *output) {
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  thin_shape shape = {.sparse = cli_args_has(args, "sparse")};
+  kdl_status status = thin_elf(input, choice, &shape, &report, &out);
+  bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
+  if (status == KDL_OK && output && is_needed) {
+    writing w = {input, &out, &report, output, shape.sparse};
+    note_links(args, input);
+    status = cli_output_save_by(output, write_file, &w);
+  }
+  if (status == KDL_OK)
+    status = thin_tell(args, input, choice, &report, output);
+  thin_output_free(&out);
+  free(report.went);
+  return status;
+}
+
+kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output) {
+  const char *path = args->operands[0];
+  cli_devices devices = {.count = 0};
+  thin_choice choice = {.count = 0};
+  kdl_open_opts opts = {.size = sizeof opts, .name = path};
+  thin_input input = {.data = bytes->data, .size = bytes->size, .name = path, .fd = -1};
+  kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &input.lib);
+  if (status != KDL_OK)
+    return status;
+  input.fd = open(path, O_RDONLY | O_CLOEXEC);
+  status = cli_devices_given(args, "for", ',', &devices);
+  thin_rules rules = {.devices = &devices,
+                      .args = args,
+                      .keep_ptx = cli_args_has(args, "keep-ptx"),
+                      .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
+  if (status == KDL_OK)
+    status = thin_choose(&rules, input.lib, path, &choice);
+  if (status == KDL_OK)
+    status = thin(args, &input, &choice, output);
+  thin_choice_free(&choice);
+  cli_devices_free(&devices);
+  if (input.fd >= 0)
+    close(input.fd);
+  kdl_close(input.lib);
+  return status;
+}

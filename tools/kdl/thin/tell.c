@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "images/kinds.h"
+#include "thin/command.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void note_images(const thin_choice *choice, const thin_report *report) {
+  for (size_t i = 0; i < choice->count; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(choice->lib, i, &image);
+    if (cli_image_kind_is_container(image.kind))
+      continue;
+    cli_note("image %zu (%s%s%.64s): %s: %s", i, kdl_image_kind_name(image.kind),
+             image.arch.length ? " " : "", image.arch.data, report->went[i] ? "dropped" : "kept",
+             !report->went[i] && !choice->kept[i] ? "it cannot be taken out"
+             : choice->why[i]                     ? choice->why[i]
+                                                  : "");
+  }
+}
+
+static void put_image(cli_json *json, const thin_choice *choice, const thin_report *report,
+                      size_t index) {
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(choice->lib, index, &image);
+  cli_json_begin_object(json);
+  cli_json_put_number(json, "index", index);
+  cli_json_put_number(json, "module", image.module);
+  cli_json_put_text(json, "image_kind", kdl_image_kind_name(image.kind));
+  cli_json_put_bytes(json, "arch", image.arch);
+  cli_json_put_number(json, "size", image.byte_count);
+  cli_json_put_number(json, "stored_size", image.stored_count);
+  cli_json_put_bool(json, "kept", !report->went[index]);
+  if (choice->why[index])
+    cli_json_put_text(json, "why", choice->why[index]);
+  cli_json_end_object(json);
+}
+
+static kdl_status print_json(const thin_input *input, const thin_choice *choice,
+                             const thin_report *report, const char *output) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_put_text(&json, "file", input->name);
+  cli_json_put_text(&json, "output", output);
+  cli_json_put_number(&json, "old_size", report->old_size);
+  cli_json_put_number(&json, "new_size", report->new_size);
+  cli_json_put_bool(&json, "changed", report->is_changed);
+  cli_json_put_number(&json, "containers", report->containers);
+  cli_json_put_number(&json, "containers_moved", report->moved);
+  cli_json_put_number(&json, "containers_held", report->stayed);
+  cli_json_put_number(&json, "mappings_added", report->mappings);
+  cli_json_put_number(&json, "zeroed", report->zeroed_bytes);
+  cli_json_put_number(&json, "untouched_images", report->untouched_images);
+  cli_json_put_number(&json, "untouched_bytes", report->untouched_bytes);
+  cli_json_put_array(&json, "images");
+  for (size_t i = 0; i < choice->count; ++i)
+    put_image(&json, choice, report, i);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+/* Bytes with one digit behind the point, in the unit that fits. */
+static const char *show(uint64_t bytes, char room[32]) {
+  static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+  double value = (double)bytes;
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < sizeof units / sizeof *units; ++unit)
+    value /= 1000;
+  snprintf(room, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return room;
+}
+
+static kdl_status print_text(const thin_input *input, const thin_choice *choice,
+                             const thin_report *report) {
+  char before[32], after[32], more[32];
+  size_t went = 0;
+  for (size_t i = 0; i < choice->count; ++i)
+    went += report->went[i];
+  if (!report->is_changed) {
+    printf("%s: %s, nothing to take out\n", input->name, show(report->old_size, before));
+  } else {
+    printf("%s: %s -> %s, %zu images go, %zu stay\n", input->name, show(report->old_size, before),
+           show(report->new_size, after), went, choice->count - went);
+    printf("  %zu containers: %zu moved, %zu must stay where they are; %zu mappings more\n",
+           report->containers, report->moved, report->stayed, report->mappings);
+  }
+  if (report->zeroed_bytes)
+    printf("  %s that went are zeros in the file\n", show(report->zeroed_bytes, more));
+  if (report->untouched_images)
+    printf("  %zu images that nothing asked for cannot be taken out: %s\n",
+           report->untouched_images, show(report->untouched_bytes, more));
+  return cli_output_flush();
+}
+
+kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
+                     const thin_report *report, const char *output) {
+  if (cli_args_has(args, "verbose"))
+    note_images(choice, report);
+  if (cli_args_has(args, "json"))
+    return print_json(input, choice, report, output);
+  bool is_quiet = output && !cli_args_has(args, "verbose");
+  return is_quiet ? KDL_OK : print_text(input, choice, report);
+}

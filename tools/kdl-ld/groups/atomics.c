@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Atomic operations on group memory. One thread runs a group, and no other thread sees its memory, so
- * that a load and a store do. They get no mark (order.c): what one work-item adds, the next one
+ * Atomic operations on group memory. One thread runs a group, and no other thread sees its memory,
+ * so that a load and a store do. They get no mark (order.c): what one work-item adds, the next one
  * finds. Operations that order other memory too are left as they are.
  */
 #include "groups/flow.h"

@@ -136,8 +136,12 @@ typedef struct ld_group_memory {
 kdl_status ld_groups_inline(ld_context *context, LLVMModuleRef module,
                             const ld_groups_kernel *kernels, size_t count);
 
-/* Brings the function of a kernel into the form that the rest reads: a barrier has a block of its
- * own, and no block uses a value of another. *out_memory is an array of `*out_count`. */
+/* Group memory becomes calls of functions that stand for its addresses, and variables become
+ * values. *out_memory is an array of `*out_count`. */
+kdl_status ld_groups_hide(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count);
+
+/* Does that, and brings the function of a kernel into the form that the rest reads: a barrier has a
+ * block of its own, and no block uses a value of another. */
 kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count);
 
 /* atomics.c: what is atomic in group memory need not be. */

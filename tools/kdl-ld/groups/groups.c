@@ -36,6 +36,18 @@ static kdl_status make_group(ld_flow *flow) {
   return KDL_OK;
 }
 
+/* There is nothing to wait for, and what is atomic in group memory need not be. */
+static kdl_status make_alone(ld_flow *flow) {
+  ld_group_memory *memory = NULL;
+  size_t count = 0;
+  kdl_status status = ld_groups_hide(flow, &memory, &count);
+  if (status != KDL_OK)
+    return status;
+  ld_groups_relax(flow);
+  ld_groups_restore(flow, memory, count);
+  return KDL_OK;
+}
+
 static kdl_status make_kernel(ld_context *context, LLVMModuleRef module,
                               const ld_groups_kernel *kernel) {
   kdl_arena arena = {.blocks = NULL};
@@ -48,11 +60,7 @@ static kdl_status make_kernel(ld_context *context, LLVMModuleRef module,
                   .barrier = LLVMGetNamedFunction(module, LD_GROUPS_BARRIER)};
   if (!flow.function || LLVMIsDeclaration(flow.function))
     return kdl_fail(KDL_BAD_FILE, "--kernel: found no function '%s', expected one", kernel->name);
-  kdl_status status = KDL_OK;
-  if (has_one_item(kernel))
-    ld_groups_restore(&flow, NULL, 0);
-  else
-    status = make_group(&flow);
+  kdl_status status = has_one_item(kernel) ? make_alone(&flow) : make_group(&flow);
   free_flow(&flow);
   kdl_arena_free(&arena);
   return status;

@@ -270,13 +270,18 @@ static void split_blocks(ld_flow *flow, LLVMBuilderRef builder) {
   }
 }
 
-kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
+kdl_status ld_groups_hide(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
   hide_memory(flow, builder, out_memory, out_count);
-  kdl_status status =
-      run_passes(flow->context, flow->module, flow->function,
-                 "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
-                 "simplifycfg,instcombine<no-verify-fixpoint>,mergereturn");
+  LLVMDisposeBuilder(builder);
+  return run_passes(flow->context, flow->module, flow->function,
+                    "sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,sroa,early-cse,"
+                    "simplifycfg,instcombine<no-verify-fixpoint>,mergereturn");
+}
+
+kdl_status ld_groups_simplify(ld_flow *flow, ld_group_memory **out_memory, size_t *out_count) {
+  kdl_status status = ld_groups_hide(flow, out_memory, out_count);
+  LLVMBuilderRef builder = LLVMCreateBuilderInContext(flow->context->llvm);
   if (status == KDL_OK) {
     drop_hints(flow);
     status = run_passes(flow->context, flow->module, flow->function, "reg2mem");

@@ -38,7 +38,7 @@ static kdl_status tell(cc_job *job, kdl_status status) {
 
 static cc_place waiting_place(const cc_kernels *kernels) {
   size_t i = 0;
-  while (!cc_kernel_waits(&kernels->items[i]))
+  while (i + 1 < kernels->count && !cc_kernel_waits(&kernels->items[i]))
     ++i;
   return kernels->items[i].place;
 }

@@ -11,6 +11,7 @@
 #include "cc/job/vendor_language.h"
 #include "cc/source/signature.h"
 #include "cc/source/waiting.h"
+#include "system/loader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,12 @@ static kdl_status refuse_undefined(cc_job *job, kdl_string ir) {
                       (int)name.length, name.data);
 }
 
+static kdl_status read_waiting(cc_job *job, kdl_string ir) {
+  char linker[PATH_MAX];
+  job->kernels.can_relax = kdl_linker_path(linker);
+  return cc_waiting_read(&job->arena, ir, &job->kernels);
+}
+
 static kdl_status read_signatures(cc_job *job) {
   const char *source = cc_file_of(job, "questions.src");
   const char *answers = cc_file_of(job, "answers.ll");
@@ -87,7 +94,7 @@ static kdl_status read_signatures(cc_job *job) {
   if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
     status = refuse_undefined(job, ir);
   if (status == KDL_OK && job->target->family == CC_HOST)
-    status = cc_waiting_read(&job->arena, ir, &job->kernels);
+    status = read_waiting(job, ir);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;

@@ -408,8 +408,9 @@ bool cc_kernel_waits(const cc_kernel *kernel) {
 }
 
 bool cc_kernels_wait(const cc_kernels *kernels) {
+  bool relaxes = kernels->has_atomics && kernels->can_relax;
   for (size_t i = 0; i < kernels->count; ++i) {
-    if (cc_kernel_waits(&kernels->items[i]))
+    if (cc_kernel_waits(&kernels->items[i]) || (relaxes && kernels->items[i].waits))
       return true;
   }
   return false;

@@ -48,12 +48,15 @@ typedef struct cc_kernels {
   const char **microkernels; /* functions that <kdl/ukernel.h> marks, and that are defined */
   size_t microkernel_count;
   bool has_fast_math; /* -ffast-math: signature.h */
+  bool has_atomics;   /* on CPUs: something is atomic */
+  bool can_relax;     /* kdl-ld is here */
 } cc_kernels;
 
 /* Whether its work-items wait for one another, and there are several. */
 bool cc_kernel_waits(const cc_kernel *kernel);
 
-/* Whether that is so of any. */
+/* Whether kdl-ld is to make groups of them: where that is so of any; and where one that would wait
+ * if there were several may have atomic operations in group memory, which need not be atomic. */
 bool cc_kernels_wait(const cc_kernels *kernels);
 
 /* Strings lie in the arena, places in the dump. */

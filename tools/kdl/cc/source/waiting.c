@@ -79,6 +79,7 @@ kdl_status cc_waiting_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels)
   if (!functions || !uses)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the functions of a source");
   read_ir(ir, functions, &count, uses, &use_count);
+  kernels->has_atomics = kdl_text_contains(ir, " atomicrmw ") || kdl_text_contains(ir, " cmpxchg ");
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = 0; i < use_count; ++i) {

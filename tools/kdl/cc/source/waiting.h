@@ -6,8 +6,8 @@
 
 #include "cc/source/kernels.h"
 
-/* Sets `waits` of kernels that call kdl_cc_barrier (<kdl/kernel/host.h>), or a function that does.
- */
+/* Sets `waits` of kernels that call kdl_cc_barrier (<kdl/kernel/host.h>), or a function that does,
+ * and `has_atomics`. */
 kdl_status cc_waiting_read(kdl_arena *arena, kdl_string ir, cc_kernels *kernels);
 
 #endif

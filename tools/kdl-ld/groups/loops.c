@@ -82,13 +82,16 @@ static LLVMMetadataRef node(const ld_loops *loops, LLVMMetadataRef *items, size_
   return LLVMMDNodeInContext2(loops->context, items, count);
 }
 
-/* The accesses of the loop's body may be done in any order. */
-static void mark_loop(const ld_loops *loops, LLVMValueRef branch) {
+/* The accesses of the loop's body may be done in any order. The loop over a row, which is the
+ * innermost, is kept whole for the vectoriser: LLVM would unroll a short one first, and make
+ * vectors of the loop around it, whose work-items are a row apart. */
+static void mark_loop(const ld_loops *loops, LLVMValueRef branch, bool is_row) {
   LLVMMetadataRef parallel[] = {LLVMValueAsMetadata(text(loops, "llvm.loop.parallel_accesses")),
                                 LLVMValueAsMetadata(loops->access_group)};
+  LLVMMetadataRef as_it_is = LLVMValueAsMetadata(text(loops, "llvm.loop.unroll.disable"));
   LLVMMetadataRef self = LLVMTemporaryMDNode(loops->context, NULL, 0);
-  LLVMMetadataRef items[] = {self, node(loops, parallel, 2)};
-  LLVMMetadataRef whole = node(loops, items, 2);
+  LLVMMetadataRef items[] = {self, node(loops, parallel, 2), node(loops, &as_it_is, 1)};
+  LLVMMetadataRef whole = node(loops, items, is_row ? 3 : 2);
   LLVMMetadataReplaceAllUsesWith(self, whole);
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(loops->context, "llvm.loop", 9),
                   LLVMMetadataAsValue(loops->context, whole));
@@ -275,7 +278,7 @@ kdl_status ld_flow_write_loops(ld_flow *flow) {
     ld_loops_mark(&loops, r);
     for (unsigned d = 0; d < 3; ++d) {
       if (loops.loops[r].ends[d])
-        mark_loop(&loops, loops.loops[r].ends[d]);
+        mark_loop(&loops, loops.loops[r].ends[d], d == 0 && loops.loops[r].ends[1]);
     }
   }
   LLVMDisposeBuilder(loops.builder);

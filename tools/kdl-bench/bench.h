@@ -84,9 +84,6 @@ bool cli_bench_next_word(const char **list, char *word, size_t size);
 kdl_status cli_bench_take_threads(const char *list, unsigned cpus, uint32_t *threads, size_t limit,
                                   size_t *out_count);
 
-/* Where the program is; false where the system does not tell. */
-bool cli_bench_program_folder(char out_folder[PATH_MAX]);
-
 /* kdl bench page RESULTS... --html=F; returns the exit code. */
 int cli_bench_make_page(const cli_args *args, const char *const *paths, size_t count);
 

@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include "base/error.h"
+#include "cli/beside.h"
 #include "suites/kernels/kernels.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ kdl_status cli_bench_kernels(const cli_args *args, size_t blocks, int pin, bench
   kernels_request request = {.blocks = blocks, .milliseconds = 20, .pin = pin};
   char program[PATH_MAX], path[PATH_MAX], file[PATH_MAX];
   const unsigned usual = 1u << 1 | 1u << 2; /* small and large */
-  if (!cli_bench_program_folder(program))
+  if (!cli_program_folder(program))
     return kdl_fail(KDL_IO, "cannot tell where kdl is");
   request.program = program;
   snprintf(path, sizeof path, "%.*s/../bench/kernels", PATH_MAX - 32, program);

@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include "base/error.h"
+#include "cli/beside.h"
 #include "cli/text.h"
 #include "suites/matmul/matmul.h"
 
@@ -111,11 +112,7 @@ static kdl_status take_peers(const char *list, matmul_request *request, bench_re
 
 /* Where the library is that comes with libkdl, from where the program is. */
 static kdl_status find_library(char out_path[PATH_MAX]) {
-  char folder[PATH_MAX];
-  int used = cli_bench_program_folder(folder)
-                 ? snprintf(out_path, PATH_MAX, "%s/%s", folder, CLI_MATMUL_LIBRARY)
-                 : -1;
-  return used > 0 && used < PATH_MAX
+  return cli_beside(CLI_MATMUL_LIBRARY, out_path)
              ? KDL_OK
              : kdl_fail(KDL_IO, "cannot tell where kdl is: give kdl-matmul.offload as FILE");
 }

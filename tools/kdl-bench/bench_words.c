@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { most_threads = 1024 };
 
@@ -38,12 +37,4 @@ kdl_status cli_bench_take_threads(const char *list, unsigned cpus, uint32_t *thr
   return *out_count
              ? KDL_OK
              : kdl_fail(KDL_BAD_CALL, "--threads: found none, expected 1 to %u, or all", most);
-}
-
-bool cli_bench_program_folder(char out_folder[PATH_MAX]) {
-  ssize_t length = readlink("/proc/self/exe", out_folder, PATH_MAX - 1);
-  char *slash = length > 0 ? memrchr(out_folder, '/', (size_t)length) : NULL;
-  if (slash)
-    *slash = '\0';
-  return slash != NULL;
 }

@@ -2,6 +2,7 @@
 /* kdl-ld: links a caller's bitcode with microkernels into an image for one device. docs/linking.md
  * describes what it promises to those who start it. */
 #include "base/error.h"
+#include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -52,18 +53,6 @@ static kdl_status save(const char *path, const void *data, size_t size) {
   return cli_output_save(path, data, size);
 }
 
-/* Where the built-in microkernels are, or would be: beside the program, as it was installed or
- * built. False where the path is too long. */
-static bool place_builtin(char place[PATH_MAX]) {
-  ssize_t length = readlink("/proc/self/exe", place, PATH_MAX - 1);
-  char *slash = length > 0 ? memrchr(place, '/', (size_t)length) : NULL;
-  if (!slash)
-    return false;
-  size_t left = PATH_MAX - (size_t)(slash - place);
-  int used = snprintf(slash, left, "/%s", LD_BUILTIN);
-  return used > 0 && (size_t)used < left;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The work                                                                                     */
 
@@ -71,7 +60,7 @@ static bool place_builtin(char place[PATH_MAX]) {
  */
 static kdl_status find_builtin(ld_linker *linker) {
   char place[PATH_MAX];
-  if (!linker->request->has_builtin || !place_builtin(place))
+  if (!linker->request->has_builtin || !cli_beside(LD_BUILTIN, place))
     return KDL_OK;
   linker->builtin = realpath(place, NULL);
   if (!linker->builtin)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/nearest.h"
+#include "cli/beside.h"
 #include "cli/report.h"
 #include "cli/response.h"
 #include "commands.h"
@@ -34,12 +35,9 @@ static bool is_program(const char *name) {
 
 /* Returns where the program cannot be started. `argv` ends with NULL. */
 static int start_program(const char *name, char **argv) {
-  char path[PATH_MAX] = "";
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  char *slash = length > 0 ? strrchr(path, '/') : NULL;
-  size_t room = slash ? sizeof path - (size_t)(slash + 1 - path) : 0;
-  int written = slash ? snprintf(slash + 1, room, "kdl-%s", name) : 0;
-  if (!slash || written < 0 || (size_t)written >= room)
+  char file[32], path[PATH_MAX];
+  snprintf(file, sizeof file, "kdl-%s", name);
+  if (!cli_beside(file, path))
     return cli_finish(kdl_fail(KDL_IO, "cannot find the folder of this program"));
   execv(path, argv);
   return cli_finish(kdl_fail(KDL_IO, "%s: cannot start it: %s", path, strerror(errno)));

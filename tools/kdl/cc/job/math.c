@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cc/job/job_steps.h"
+#include "cli/beside.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -22,11 +23,8 @@ static const char *find_file(kdl_arena *arena, const char *folder, const char *f
 
 /* kdl's own, from the program's folder. */
 static const char *find_own(kdl_arena *arena) {
-  char program[4096];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  char *slash = length > 0 ? memrchr(program, '/', (size_t)length) : NULL;
-  return slash ? kdl_arena_format(arena, "%.*s/%s", (int)(slash - program), program, CC_MATH_FOLDER)
-               : NULL;
+  char path[PATH_MAX];
+  return cli_beside(CC_MATH_FOLDER, path) ? kdl_arena_format(arena, "%s", path) : NULL;
 }
 
 /* A toolkit, a wheel or a distribution's package; ptxas, where it was found, lies in bin. */

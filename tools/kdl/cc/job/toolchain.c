@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cc/job/math.h"
 #include "cc/job/process.h"
+#include "cli/beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,15 +98,8 @@ static const char *find_ptxas(kdl_arena *arena) {
 
 /* The headers lie beside the program, in an installed tree and in a build's. */
 static kdl_status find_include(kdl_arena *arena, const char **out_folder) {
-  char program[4096];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  const char *slash = NULL;
-  if (length > 0) {
-    program[length] = '\0';
-    slash = strrchr(program, '/');
-  }
-  const char *folder =
-      slash ? kdl_arena_format(arena, "%.*s/../include", (int)(slash - program), program) : NULL;
+  char path[PATH_MAX];
+  const char *folder = cli_beside("../include", path) ? kdl_arena_format(arena, "%s", path) : NULL;
   const char *header = folder ? kdl_arena_format(arena, "%s/kdl/kernel.h", folder) : NULL;
   if (!header || access(header, R_OK) != 0)
     return kdl_fail(KDL_IO, "%s: found no such file, expected libkdl's headers beside the program",

@@ -33,8 +33,10 @@ static void read_variable(const char *name, char *text, size_t room) {
 
 /* A driver in C++ has objects for each thread, which are destroyed when the thread ends, and on the
  * thread that ends the process before any handler of exit runs: calls on it then are noted. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the C++ runtime's names */
 extern int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *library);
 extern void *__dso_handle;
+/* NOLINTEND(bugprone-reserved-identifier) */
 static _Thread_local enum { NOT_MADE, ALIVE, DESTROYED } thread_objects;
 
 static void destroy_thread_objects(void *unused) {

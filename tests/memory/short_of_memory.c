@@ -8,10 +8,11 @@
  *     places    the same, for the first of each place in the code
  *     onwards   allocation n fails, and all that follow
  *     program   allocation n fails, where n grows by a fiftieth of itself, and at least by one
+ *     sample    the same, and n grows by a quarter: for programs that take long
  *
  * Each run ends as the one with enough memory does, with the same output; or it says what was
- * short, with an exit code below 5. With `program` it may end as it likes, but not by a signal or
- * with a report of a sanitizer.
+ * short, with an exit code below 5. With `program` and `sample` it may end as it likes, but not by
+ * a signal or with a report of a sanitizer.
  */
 #include "fail_allocation.h"
 
@@ -41,10 +42,15 @@ const char *__asan_default_options(void) {
   return "exitcode=86:handle_segv=2:handle_sigfpe=2";
 }
 
+/* By how large a part of itself n grows, for programs that end as they like; 0 for commands. */
+static unsigned part_of(const char *how) {
+  return strcmp(how, "program") == 0 ? 50 : strcmp(how, "sample") == 0 ? 4 : 0;
+}
+
 /* A test that fails leaves behind what it has. */
 int __lsan_is_turned_off(void) {
   const char *how = getenv("KDL_SHORT_OF_MEMORY");
-  return how && strcmp(how, "program") == 0;
+  return how && part_of(how) != 0;
 }
 
 const char *__lsan_default_options(void) {
@@ -148,12 +154,13 @@ static const char *problem(const ending *end, const ending *whole, bool is_progr
 }
 
 static int each(const char *how, int argc, char **argv) {
-  bool is_program = strcmp(how, "program") == 0, by_place = strcmp(how, "places") == 0;
+  const unsigned part = part_of(how);
+  bool is_program = part != 0, by_place = strcmp(how, "places") == 0;
   unsigned problems = 0, refused = 0, runs = 0;
   ending whole = run(0, how, argc, argv);
   const char *wrong = problem(&whole, &whole, is_program);
   bool more = !wrong;
-  for (unsigned at = 1; more && problems < most_problems; at += 1 + (is_program ? at / 50 : 0)) {
+  for (unsigned at = 1; more && problems < most_problems; at += 1 + (part ? at / part : 0)) {
     if (by_place && is_known(&whole, at))
       continue;
     ending end = run(at, how, argc, argv);

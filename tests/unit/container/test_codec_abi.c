@@ -12,6 +12,7 @@
 #include <zstd_errors.h>
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
+/* NOLINTBEGIN(bugprone-sizeof-expression): the size of a pointer is what is meant */
 #define SAME_FIELD(ours, theirs, field)                                                            \
   _Static_assert(offsetof(ours, field) == offsetof(theirs, field) &&                               \
                      sizeof((ours){0}.field) == sizeof((theirs){0}.field),                         \
@@ -52,6 +53,7 @@ SAME(KDL_ZLIB_MEM_ERROR, Z_MEM_ERROR);
 SAME(KDL_ZLIB_BUF_ERROR, Z_BUF_ERROR);
 
 SAME(KDL_LZ4_MAX_INPUT_SIZE, LZ4_MAX_INPUT_SIZE);
+/* NOLINTEND(bugprone-sizeof-expression) */
 
 /* Results, and the parameters that are no structures of the codec. */
 #define RESULT(type, function, arguments)                                                          \

@@ -34,6 +34,13 @@ static inline int fake_cuda_max_shared(const fake_object *kernel) {
   return kernel->max_shared ? kernel->max_shared : 48 << 10;
 }
 
+/* Whether the kernel may be launched so; the stream does not count. */
+int fake_cuda_check_launch(const fake_object *kernel, const kdl_cuda_launch_config *config,
+                           void **params);
+
+/* For tests that look inside: how often a node of an instance was set. */
+FAKE_EXPORT unsigned fake_cuda_nodes_set(void);
+
 /* For tests that look inside: how many contexts lie on this thread's stack; and fake_reset for them
  * too. */
 FAKE_EXPORT unsigned fake_cuda_depth(void);
@@ -45,10 +52,6 @@ FAKE_EXPORT int cuCtxDestroy_v2(void *context);
 FAKE_EXPORT int cuCtxSetCurrent(void *context);
 FAKE_EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 FAKE_EXPORT int cuStreamEndCapture(void *stream, void **graph);
-FAKE_EXPORT int cuGraphInstantiateWithFlags(void **instance, void *graph, uint64_t flags);
-FAKE_EXPORT int cuGraphLaunch(void *instance, void *stream);
-FAKE_EXPORT int cuGraphDestroy(void *graph);
-FAKE_EXPORT int cuGraphExecDestroy(void *instance);
 FAKE_EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                                     int *outcome);
 

@@ -326,6 +326,12 @@ static int check_params(const fake_object *kernel, void **params) {
   return KDL_CUDA_SUCCESS;
 }
 
+int fake_cuda_check_launch(const fake_object *kernel, const kdl_cuda_launch_config *config,
+                           void **params) {
+  int error = check_shape(kernel, config);
+  return error == KDL_CUDA_SUCCESS ? check_params(kernel, params) : error;
+}
+
 /* Arguments in one buffer, which `extra` tells as pairs of a number and a pointer. */
 static int unpack(const fake_object *kernel, void **extra, void **out_params) {
   enum { end, buffer_pointer, buffer_size };
@@ -359,9 +365,7 @@ static int launch(const kdl_cuda_launch_config *config, void *handle, void **par
   if (error == KDL_CUDA_SUCCESS)
     error = context->sticky;
   if (error == KDL_CUDA_SUCCESS)
-    error = check_shape(kernel, config);
-  if (error == KDL_CUDA_SUCCESS)
-    error = check_params(kernel, params);
+    error = fake_cuda_check_launch(kernel, config, params);
   if (error != KDL_CUDA_SUCCESS)
     return error;
   if (stream && stream->capture != capture_none) {

@@ -125,7 +125,7 @@ static const char *const kind_names[FAKE_KIND_COUNT] = {
     [FAKE_CONTEXT] = "context", [FAKE_POOL] = "pool",     [FAKE_POOLED] = "pooled event",
     [FAKE_STREAM] = "stream",   [FAKE_EVENT] = "event",   [FAKE_LIBRARY] = "library",
     [FAKE_MODULE] = "module",   [FAKE_KERNEL] = "kernel", [FAKE_FUNCTION] = "function",
-    [FAKE_MEMORY] = "memory",   [FAKE_GRAPH] = "graph",
+    [FAKE_MEMORY] = "memory",   [FAKE_GRAPH] = "graph",   [FAKE_NODE] = "node",
 };
 
 static unsigned count_kind(fake_kind kind) {

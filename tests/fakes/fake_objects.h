@@ -19,6 +19,7 @@ typedef enum fake_kind {
   FAKE_FUNCTION,
   FAKE_MEMORY,
   FAKE_GRAPH,
+  FAKE_NODE, /* of a graph */
   FAKE_KIND_COUNT,
 } fake_kind;
 

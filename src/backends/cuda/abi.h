@@ -96,4 +96,41 @@ typedef struct kdl_cuda_launch_config {
   unsigned attribute_count;
 } kdl_cuda_launch_config;
 
+/* CUDA_KERNEL_NODE_PARAMS, its first version */
+typedef struct kdl_cuda_kernel_node {
+  void *function;
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared;
+  void **params;
+  void **extra;
+} kdl_cuda_kernel_node;
+
+/* CUDA_MEMCPY3D */
+enum { KDL_CUDA_MEMORY_HOST = 1, KDL_CUDA_MEMORY_DEVICE = 2 };
+
+typedef struct kdl_cuda_copied {
+  size_t x, y, z, lod;
+  int type;
+  void *host;
+  uint64_t device;
+  void *array;
+  void *reserved;
+  size_t pitch, height;
+} kdl_cuda_copied;
+
+typedef struct kdl_cuda_copy_node {
+  kdl_cuda_copied from, to;
+  size_t width, height, depth;
+} kdl_cuda_copy_node;
+
+/* CUDA_MEMSET_NODE_PARAMS */
+typedef struct kdl_cuda_fill_node {
+  uint64_t to;
+  size_t pitch;
+  unsigned value;
+  unsigned element_size;
+  size_t width, height;
+} kdl_cuda_fill_node;
+
 #endif

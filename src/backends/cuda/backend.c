@@ -12,6 +12,9 @@ static const kdl_backend_table table = {
 #include "backends/common/functions.def"
     .queue_capturing = kdl_cuda_queue_capturing,
     .memory_info = kdl_cuda_memory_info,
+    .sequence_create = kdl_cuda_sequence_create,
+    .sequence_destroy = kdl_cuda_sequence_destroy,
+    .sequence_run = kdl_cuda_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_cuda = {

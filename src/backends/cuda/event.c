@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/cuda/objects.h"
 
+#include <stdatomic.h>
+
 kdl_status kdl_cuda_event_create(void *device, void **out_event) {
   kdl_cuda_scope scope;
   if (kdl_cuda_enter_relaxed(device, &scope) != KDL_OK)
@@ -45,6 +47,7 @@ kdl_status kdl_cuda_event_wait(void *device, void *event, void *queue_handle) {
   kdl_cuda_scope scope;
   if (kdl_cuda_enter(device, queue->context, &scope) != KDL_OK)
     return scope.status;
+  atomic_store_explicit(&queue->may_be_captured, true, memory_order_relaxed);
   return kdl_cuda_leave(&scope, kdl_cuda.stream_wait(queue->stream, event, 0), "cuStreamWaitEvent");
 }
 

@@ -139,7 +139,7 @@ static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call
 /* The unusual launch                                                                           */
 
 /* Whatever must be settled before a launch of this shape. */
-static kdl_status prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
+kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
   if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
     return kdl_own_services.fail(
@@ -175,7 +175,7 @@ kdl_status kdl_cuda_launch_unusual(const kdl_kernel_head *head, const kdl_launch
                                    const kdl_args *args, void *queue) {
   const launch_call call = {head, desc, args, queue};
   kdl_cuda_kernel *kernel = kernel_of(&call);
-  kdl_status status = prepare(kernel, desc);
+  kdl_status status = kdl_cuda_kernel_prepare(kernel, desc);
   if (status != KDL_OK)
     return status;
   uint64_t from = atomic_load_explicit(&call.queue->context_from, memory_order_relaxed);

@@ -118,6 +118,9 @@ typedef struct kdl_cuda_queue {
   void *context;
   _Atomic uint64_t context_from; /* learnt from what the driver refuses */
   bool owned;
+  /* The program may capture it: it is its own, or it was told the stream, or the stream waits for
+   * an event that may be of a capture. */
+  _Atomic bool may_be_captured;
 } kdl_cuda_queue;
 
 struct kdl_cuda_kernel {
@@ -138,6 +141,9 @@ kdl_status kdl_cuda_kernel_allow_shared(kdl_cuda_kernel *kernel, uint64_t size);
 /* Prepares it for clusters that not every device takes. */
 kdl_status kdl_cuda_kernel_allow_wide_clusters(kdl_cuda_kernel *kernel);
 
+/* Settles group memory, clusters and cooperation before they are asked for. */
+kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc);
+
 /* What kernels are launched by, and the three ways that it goes on. */
 kdl_launch_entry kdl_cuda_launch;
 __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_given_block;
@@ -148,6 +154,15 @@ __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
 /* Queues, events, memory                                                                       */
 
 kdl_status kdl_cuda_queue_capturing(void *device, void *queue, int *out_capturing);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+kdl_status kdl_cuda_sequence_create(void *device, kdl_backend_sequence *sequence,
+                                    void **out_sequence);
+void kdl_cuda_sequence_destroy(void *device, void *sequence);
+kdl_status kdl_cuda_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
+                                 size_t changed_count);
 
 kdl_status kdl_cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
 

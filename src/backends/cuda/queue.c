@@ -83,6 +83,7 @@ kdl_status kdl_cuda_queue_adopt(void *device, void *native, void **out_queue) {
   if (!queue)
     return KDL_NO_MEMORY;
   queue->stream = native;
+  atomic_init(&queue->may_be_captured, true);
   return kdl_hand_over(adopt_stream(device, queue), queue, out_queue);
 }
 
@@ -138,5 +139,6 @@ kdl_status kdl_cuda_queue_capturing(void *device, void *queue_handle, int *out_c
 
 void *kdl_cuda_queue_native(void *device, void *queue) {
   (void)device;
+  atomic_store(&((kdl_cuda_queue *)queue)->may_be_captured, true);
   return ((kdl_cuda_queue *)queue)->stream;
 }

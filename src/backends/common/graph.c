@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "backends/common/graph.h"
+
+#include "backends/common/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t most_joined(const kdl_backend_sequence *sequence) {
+  size_t most = 1;
+  for (size_t i = 0; i < sequence->node_count; ++i)
+    most = most < sequence->nodes[i]->joined_count ? sequence->nodes[i]->joined_count : most;
+  return most;
+}
+
+bool kdl_graph_begin(kdl_graph *graph, const kdl_graph_driver *driver, void *device,
+                     const kdl_backend_sequence *sequence) {
+  *graph = (kdl_graph){.driver = driver,
+                       .device = device,
+                       .nodes = sequence->nodes,
+                       .node_count = sequence->node_count};
+  graph->handles = calloc(graph->node_count, sizeof *graph->handles);
+  graph->is_enabled = malloc(graph->node_count);
+  graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
+  return graph->handles && graph->is_enabled && graph->after;
+}
+
+static void drop(kdl_graph *graph) {
+  if (graph->instance)
+    graph->driver->destroy_instance(graph->device, graph->instance);
+  if (graph->graph)
+    graph->driver->destroy(graph->device, graph->graph);
+  graph->instance = graph->graph = NULL;
+}
+
+void kdl_graph_end(kdl_graph *graph) {
+  drop(graph);
+  free(graph->handles);
+  free(graph->is_enabled);
+  free(graph->after);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Building                                                                                     */
+
+static int add_node(kdl_graph *graph, size_t index, const char **out_call) {
+  const kdl_backend_node *node = graph->nodes[index];
+  size_t count = 0;
+  if (node->after != KDL_NO_NODE)
+    graph->after[count++] = graph->handles[node->after];
+  for (uint32_t i = 0; i < node->joined_count; ++i)
+    graph->after[count++] = graph->handles[node->joined[i]];
+  graph->is_enabled[index] = 1;
+  return graph->driver->add(graph->device, graph->graph, node, graph->after, count,
+                            &graph->handles[index], out_call);
+}
+
+static int enable(kdl_graph *graph, size_t index, const char **out_call) {
+  uint8_t wanted = !graph->nodes[index]->is_skipped;
+  if (graph->is_enabled[index] == wanted)
+    return 0;
+  int error = graph->driver->enable(graph->instance, graph->handles[index], wanted, out_call);
+  if (!error)
+    graph->is_enabled[index] = wanted;
+  return error;
+}
+
+static int build(kdl_graph *graph, const char **out_call) {
+  int error = graph->driver->create(&graph->graph, out_call);
+  for (size_t i = 0; i < graph->node_count && !error; ++i)
+    error = add_node(graph, i, out_call);
+  if (!error)
+    error = graph->driver->instantiate(graph->graph, &graph->instance, out_call);
+  for (size_t i = 0; i < graph->node_count && !error; ++i)
+    error = enable(graph, i, out_call);
+  return error;
+}
+
+int kdl_graph_build(kdl_graph *graph, const char **out_call) {
+  drop(graph);
+  int error = build(graph, out_call);
+  if (error)
+    drop(graph);
+  return error;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Changing                                                                                     */
+
+int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
+                     const char **out_call) {
+  for (size_t i = 0; i < changed_count; ++i) {
+    uint32_t index = changed[i];
+    const kdl_backend_node *node = graph->nodes[index];
+    int error = node->is_skipped ? 0
+                                 : graph->driver->set(graph->device, graph->instance,
+                                                      graph->handles[index], node, out_call);
+    if (!error)
+      error = enable(graph, index, out_call);
+    if (error)
+      return error;
+  }
+  return 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Fills                                                                                        */
+
+size_t kdl_graph_fills(const kdl_backend_node *node, kdl_graph_fill out_fills[4]) {
+  enum { word = 4 };
+  size_t size = kdl_shorten_pattern(node->pattern, node->pattern_size);
+  uint64_t to = node->to + node->to_offset;
+  if (size <= word) {
+    out_fills[0] = (kdl_graph_fill){
+        .to = to, .width = node->bytes / size, .height = 1, .element_size = (uint32_t)size};
+    memcpy(&out_fills[0].value, node->pattern, size);
+    return 1;
+  }
+  for (size_t i = 0; i < size / word; ++i) {
+    out_fills[i] = (kdl_graph_fill){.to = to + i * word,
+                                    .pitch = size,
+                                    .width = 1,
+                                    .height = node->bytes / size,
+                                    .element_size = word};
+    memcpy(&out_fills[i].value, node->pattern + i * word, word);
+  }
+  return size / word;
+}

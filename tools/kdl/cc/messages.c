@@ -95,6 +95,20 @@ static kdl_string without_dump(kdl_string text) {
   return found ? (kdl_string){text.data, (size_t)(found - text.data)} : text;
 }
 
+/* What follows from an error that was said: the code generator met what Clang had refused, and
+ * SPIR-V's calling convention a function that was not declared. */
+static bool is_consequence(kdl_string piece) {
+  return kdl_text_contains(piece, "fatal error: error in backend: ") ||
+         kdl_text_contains(piece, "cannot use the spir_function calling convention");
+}
+
+static void add_piece(list *all, kdl_string text, size_t begin, size_t end, size_t job) {
+  kdl_string piece = {text.data + begin, end - begin};
+  bool is_first = !kdl_text_contains((kdl_string){text.data, begin}, "error: ");
+  if (is_first || !is_consequence(piece))
+    note(all, piece, false, job);
+}
+
 static void cut(list *all, kdl_string text, size_t job) {
   size_t begin = 0; /* of the message under way */
   bool in_includes = false;
@@ -103,14 +117,14 @@ static void cut(list *all, kdl_string text, size_t job) {
     kdl_string line = {text.data + at, end - at};
     bool starts = is_include(line) ? !in_includes : has_severity(line) && !in_includes;
     if ((starts || is_summary(line)) && at > begin)
-      note(all, (kdl_string){text.data + begin, at - begin}, false, job);
+      add_piece(all, text, begin, at, job);
     if (starts || is_summary(line))
       begin = is_summary(line) ? end + 1 : at;
     in_includes = is_include(line);
     at = end + 1;
   }
   if (begin < text.length)
-    note(all, kdl_text_from(text, begin), false, job);
+    add_piece(all, text, begin, text.length, job);
 }
 
 /* ------------------------------------------------------------------------------------------ */

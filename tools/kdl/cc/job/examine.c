@@ -182,6 +182,10 @@ cc_place cc_examine_use(kdl_string ir, kdl_string function) {
   }
 }
 
+cc_place cc_examine_line(kdl_string ir, kdl_string line) {
+  return place_of(ir, field_of(line, "!dbg ", ", "));
+}
+
 cc_place cc_examine_type(kdl_string ir, const char *type) {
   for (kdl_string rest = ir;;) {
     const char *found = memmem(rest.data, rest.length, type, strlen(type));

@@ -28,6 +28,9 @@ kdl_string cc_examine_undefined(kdl_string ir, const cc_target *target);
 /* Where LLVM IR with line tables first calls a function, or else uses it. Lies in the IR. */
 cc_place cc_examine_use(kdl_string ir, kdl_string function);
 
+/* Where in the source a line of such IR comes from. Lies in the IR. */
+cc_place cc_examine_line(kdl_string ir, kdl_string line);
+
 /* Where LLVM IR with line tables first has a type. */
 cc_place cc_examine_type(kdl_string ir, const char *type);
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cc/ir/bf16.h"
 #include "cc/job/backend_errors.h"
+#include "cc/job/checks.h"
 #include "cc/job/examine.h"
 #include "cc/job/job_steps.h"
 #include "cc/job/vendor_language.h"
@@ -21,6 +22,36 @@
 
 static void write_questions(FILE *out, const cc_job *job) {
   cc_signature_ask(out, job->target, job->source->language, &job->kernels);
+}
+
+static bool last_has(const cc_job *job, const char *words) {
+  return job->message_count && kdl_text_contains(job->messages[job->message_count - 1], words);
+}
+
+/* What a file lacks that was written for another compiler. */
+static kdl_status hint(cc_job *job, kdl_status status) {
+  kdl_string text = {"", 0};
+  if (status != KDL_BAD_FILE || cc_vendor_is(job) || job->source->language == CC_OPENCL_C ||
+      cc_text_read(&job->arena, job->source->path, &text) != KDL_OK)
+    return status;
+  if (last_has(job, "' file not found"))
+    cc_add_message(job,
+                   "%s: note: kernels have no C or C++ library: <stdint.h>, <stddef.h> and the "
+                   "like are there, <kdl/kernel.h>, <kdl/math.h>, and what -I names",
+                   job->source->path);
+  else if (!kdl_text_contains(text, "kdl/kernel.h") && !kdl_text_contains(text, "gpuintrin.h") &&
+           (last_has(job, "KDL_") || last_has(job, "__gpu_") || last_has(job, "__kernel") ||
+            last_has(job, "__global")))
+    cc_add_message(job,
+                   "%s: note: found no #include of <kdl/kernel.h> or <gpuintrin.h>; -x says what "
+                   "language a file is in that is not C for kernels",
+                   job->source->path);
+  else if (last_has(job, "program scope variable must reside in constant address space"))
+    cc_add_message(job,
+                   "%s: note: OpenCL C's variables outside of functions are constants: "
+                   "__gpu_constant before the type says so, and does no harm elsewhere",
+                   job->source->path);
+  return status;
 }
 
 static kdl_status read_kernels(cc_job *job) {
@@ -56,21 +87,6 @@ static kdl_status read_kernels(cc_job *job) {
   return KDL_OK;
 }
 
-/* Every linker and driver would notice, each in its own way, and LLVM's SPIR-V backend by dying. */
-static kdl_status refuse_undefined(cc_job *job, kdl_string ir) {
-  kdl_string name = cc_examine_undefined(ir, job->target);
-  if (name.length == 0)
-    return KDL_OK;
-  if (kdl_text_is(name, "printf"))
-    return cc_refuse_at(
-        job, cc_examine_use(ir, name),
-        "printf writes nowhere here: of kernels, those of opencl-c and of CUDA files "
-        "have it, from their drivers");
-  return cc_refuse_at(job, cc_examine_use(ir, name),
-                      "%.*s is called and not defined; --emit=bitcode leaves it to a later link",
-                      (int)name.length, name.data);
-}
-
 static kdl_status read_waiting(cc_job *job, kdl_string ir) {
   char linker[PATH_MAX];
   job->kernels.can_relax = kdl_linker_path(linker);
@@ -92,7 +108,7 @@ static kdl_status read_signatures(cc_job *job) {
   if (status == KDL_OK)
     status = cc_read_file(job, answers, &ir);
   if (status == KDL_OK && !job->plan->bitcode && !cc_vendor_is(job))
-    status = refuse_undefined(job, ir);
+    status = cc_check_code(job, ir);
   if (status == KDL_OK && job->target->family == CC_HOST)
     status = read_waiting(job, ir);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
@@ -104,86 +120,6 @@ static kdl_status read_signatures(cc_job *job) {
                         "OpenCL C has no __bf16: keep numbers as kdl_bf16, and compute with floats "
                         "(kdl_bf16_float, kdl_float_bf16)");
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
-}
-
-static kdl_status check_pointers(cc_job *job, const cc_kernel *kernel) {
-  for (size_t i = 0; i < kernel->param_count; ++i) {
-    const cc_param *param = &kernel->params[i];
-    if (!param->is_pointer || param->is_global)
-      continue;
-    if (strstr(param->is, "__gpu_local") || strstr(param->is, "__local"))
-      return cc_refuse_at(
-          job, param->place,
-          "kernel %s: parameter %zu (%s) is a pointer to group memory, which no launch can give; "
-          "declare the memory in the kernel: KDL_LOCAL(float, name[256])",
-          kernel->name, i, param->name);
-    return cc_refuse_at(job, param->place,
-                        "kernel %s: parameter %zu (%s) is a plain pointer, '%s'; expected "
-                        "__gpu_global before what it points to: OpenCL forbids others, and to "
-                        "SPIR-V a plain one is a pointer into the function's own memory",
-                        kernel->name, i, param->name, param->type);
-  }
-  return KDL_OK;
-}
-
-static kdl_status check_waiting(cc_job *job, const cc_kernel *kernel) {
-  if (!kernel->does_group || !cc_kernel_waits(kernel))
-    return KDL_OK;
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s does a whole group in one call (KDL_KERNEL), where no work-item "
-                      "waits for another: found a call of __gpu_sync_threads, expected none",
-                      kernel->name);
-}
-
-/* What compilers call on their own account, and the wrapper defines. */
-static kdl_status check_name(cc_job *job, const cc_kernel *kernel) {
-  static const char *const names[] = {"memcpy", "memmove", "memset"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strcmp(kernel->name, names[i]) == 0)
-      return cc_refuse_name(job, kernel);
-  }
-  return check_waiting(job, kernel);
-}
-
-/* C++ has names for types in a function's symbol, which no launch would give. */
-static kdl_status check_linkage(cc_job *job, const cc_kernel *kernel) {
-  if (job->source->language == CC_C || job->source->language == CC_OPENCL_C || kernel->has_c_name ||
-      kernel->does_group)
-    return KDL_OK;
-  return cc_refuse_at(job, kernel->place,
-                      "kernel %s has C++'s linkage, and no name that a launch could give; expected "
-                      "extern \"C\" before it, or the __gpu_kernel of <kdl/kernel.h>",
-                      kernel->name);
-}
-
-/* A launch gives values. */
-static kdl_status check_references(cc_job *job) {
-  for (size_t i = 0; i < job->kernels.count; ++i) {
-    const cc_kernel *kernel = &job->kernels.items[i];
-    for (size_t k = 0; k < kernel->param_count; ++k) {
-      const cc_param *param = &kernel->params[k];
-      if (*param->is && param->is[strlen(param->is) - 1] == '&')
-        return cc_refuse_at(job, param->place,
-                            "kernel %s: parameter %zu (%s) is a reference, '%s', which no launch "
-                            "can give; expected a value, or a pointer",
-                            kernel->name, k, param->name, param->type);
-    }
-  }
-  return KDL_OK;
-}
-
-static kdl_status check_kernels(cc_job *job) {
-  bool is_host = job->target->family == CC_HOST;
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < job->kernels.count && status == KDL_OK; ++i) {
-    const cc_kernel *kernel = &job->kernels.items[i];
-    status = check_linkage(job, kernel);
-    if (status == KDL_OK)
-      status = is_host             ? check_name(job, kernel)
-               : cc_vendor_is(job) ? KDL_OK /* whose pointers are plain */
-                                   : check_pointers(job, kernel);
-  }
-  return status;
 }
 
 /* What a language has no image for, on this target. */
@@ -221,19 +157,19 @@ static void add_asked_features(cc_job *job) {
 void cc_job_run(cc_job *job) {
   kdl_status status = check_language(job);
   if (status == KDL_OK)
-    status = read_kernels(job);
+    status = hint(job, read_kernels(job));
   if (status == KDL_OK)
-    status = check_references(job);
+    status = cc_check_declarations(job);
   if (status == KDL_OK)
     status = read_signatures(job);
   if (status == KDL_OK)
-    status = check_kernels(job);
+    status = cc_check_kernels(job);
   if (status == KDL_OK)
     status = cc_find_code(job);
   if (status == KDL_OK)
     status = cc_make_image(job);
   if (status == KDL_OK)
-    status = cc_examine_kernels(job->kind, job->image, &job->kernels);
+    status = cc_check_image(job);
   add_asked_features(job);
   if (status != KDL_OK && !job->trouble)
     cc_backend_error_place(job);

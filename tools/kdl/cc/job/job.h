@@ -61,6 +61,7 @@ typedef struct cc_job {
   bool has_bf16, has_half, has_double; /* __bf16, _Float16, double are among its types */
   bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
   bool calls_libm;                     /* CPUs: what the machine that loads the image has */
+  cc_place assembly;                   /* where there is some; line 0 where there is none */
   const char *math_constants;          /* AMD: bitcode that ocml needs, once it is made */
   kdl_string preprocessed;             /* OpenCL C */
   kdl_string image;

@@ -29,12 +29,19 @@ kdl_status cc_refuse(cc_job *job, const char *format, ...) {
   return status;
 }
 
+/* Line tables have the path of a file below the current folder without that folder's. */
+static bool is_source(const cc_job *job, kdl_string file) {
+  kdl_string path = kdl_text_of(job->source->path);
+  return file.length < path.length && path.data[path.length - file.length - 1] == '/' &&
+         kdl_text_equal(kdl_text_from(path, path.length - file.length), file);
+}
+
 kdl_status cc_refuse_at(cc_job *job, cc_place place, const char *format, ...) {
   va_list args;
   va_start(args, format);
   kdl_status status = kdl_fail_va(KDL_BAD_FILE, format, args);
   va_end(args);
-  if (place.file.length == 0)
+  if (place.file.length == 0 || is_source(job, place.file))
     place.file = kdl_text_of(job->source->path);
   const char *words = kdl_error_message();
   job->has_place = true;
@@ -52,11 +59,7 @@ const char *cc_file_of(cc_job *job, const char *extension) {
   return kdl_arena_format(&job->arena, "%s/%zu.%s", job->plan->folder, job->number, extension);
 }
 
-static kdl_status note_messages(cc_job *job, const char *path) {
-  kdl_string text = {"", 0};
-  kdl_status status = cc_text_read(&job->arena, path, &text);
-  if (status != KDL_OK || text.length == 0)
-    return status;
+static kdl_status add_message(cc_job *job, kdl_string text) {
   kdl_string *messages = kdl_arena_alloc(&job->arena, (job->message_count + 1) * sizeof *messages);
   if (!messages)
     return cc_no_memory(job);
@@ -65,6 +68,23 @@ static kdl_status note_messages(cc_job *job, const char *path) {
   messages[job->message_count++] = text;
   job->messages = messages;
   return KDL_OK;
+}
+
+static kdl_status note_messages(cc_job *job, const char *path) {
+  kdl_string text = {"", 0};
+  kdl_status status = cc_text_read(&job->arena, path, &text);
+  return status == KDL_OK && text.length ? add_message(job, text) : status;
+}
+
+void cc_add_message(cc_job *job, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  const char *kept = kdl_arena_format(&job->arena, "%s\n", text);
+  if (kept)
+    add_message(job, kdl_text_of(kept));
 }
 
 /* KDL_BAD_FILE where the program fails; its messages then say why. */

@@ -12,6 +12,9 @@
 
 kdl_status cc_no_memory(const cc_job *job);
 
+/* A line that goes behind the compilers' messages. */
+void cc_add_message(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Words that kdl says itself, which go before the compilers'. */
 kdl_status cc_refuse(cc_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

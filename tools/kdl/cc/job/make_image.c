@@ -105,8 +105,8 @@ static kdl_status make_amd(cc_job *job) {
   return status;
 }
 
-/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision is an
- * extension of OpenCL's, which the validator cannot be told of. */
+/* OpenCL's rules up to version 1.2; newer ones have no more of their own. Half precision and
+ * atomics of 64 bits are extensions of OpenCL's, which the validator cannot be told of. */
 static kdl_status validate_spirv(cc_job *job, const char *module) {
   char minor = strlen(job->target->triple) > 10 ? job->target->triple[10] : '2';
   kdl_words words = {.arena = &job->arena};
@@ -114,7 +114,9 @@ static kdl_status validate_spirv(cc_job *job, const char *module) {
     return KDL_OK;
   kdl_words_add(&words, job->plan->tools.spirv_val);
   kdl_words_add(&words, "--target-env");
-  if (minor <= '2' && !kdl_feature_has(job->needs, KDL_GPU_FP16))
+  bool has_extension = kdl_feature_has(job->needs, KDL_GPU_FP16) ||
+                       kdl_feature_has(job->needs, KDL_GPU_INT64_ATOMICS);
+  if (minor <= '2' && !has_extension)
     kdl_words_add(&words, minor == '0' ? "opencl2.1" : "opencl2.2");
   else
     kdl_words_format(&words, "spv1.%c", minor);

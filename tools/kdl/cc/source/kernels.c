@@ -193,10 +193,14 @@ static void read_value(reader *r, kdl_string line) {
                 {"kdl.rev", KDL_KERNEL_REV}};
   uint32_t number;
   size_t at = strlen("value: Int ");
-  for (size_t i = 0; i < sizeof fields / sizeof *fields && r->value_count < 3; ++i) {
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
     if (!kdl_text_is(r->annotation, fields[i].name) || !kdl_text_number(line, &at, &number))
       continue;
     uint32_t *values = r->current.values[fields[i].field];
+    if (r->value_count == 3) {
+      r->current.said_too_much |= 1u << fields[i].field;
+      return;
+    }
     if (r->value_count == 0)
       values[1] = values[2] = 1;
     values[r->value_count++] = number;
@@ -268,6 +272,19 @@ static const char *space_of(reader *r, bool *out_has_c_name) {
   return keep(r, kdl_text_of(text));
 }
 
+/* 'void (float, uint32_t)' static inline: what stands before the parameters, and behind the type.
+ */
+static void read_type(reader *r, kdl_string line) {
+  kdl_string type;
+  size_t end;
+  if (!read_quoted(line, 0, '\'', &type, &end))
+    return;
+  size_t parameters = kdl_text_find(type, 0, "(");
+  if (parameters > 0 && parameters < type.length)
+    r->current.returns = (kdl_string){type.data, parameters - 1};
+  r->current.is_static = kdl_text_contains(kdl_text_from(line, end), " static");
+}
+
 static void begin_function(reader *r, kdl_string line, cc_place place) {
   function *begun = append(r, &r->functions, sizeof *begun);
   kdl_string name = read_name(line);
@@ -275,6 +292,7 @@ static void begin_function(reader *r, kdl_string line, cc_place place) {
     *begun = (function){name, r->calls.count};
   r->current = (cc_kernel){.name = keep(r, name), .function = NULL, .place = place};
   r->current.function = r->current.name;
+  read_type(r, line);
   r->current.space = space_of(r, &r->current.has_c_name);
   r->params = (list){.items = NULL}; /* those before may be a kernel's */
   r->has_body = false;

@@ -34,11 +34,14 @@ typedef struct cc_kernel {
   bool does_group;      /* one call does a group: KDL_KERNEL */
   bool is_dynamic;      /* has KDL_LOCAL_DYNAMIC; known of CPUs, OpenCL C and SPIR-V */
   bool waits;           /* __gpu_sync_threads is called somewhere below it */
+  bool is_static;       /* it has no name beyond its file */
+  kdl_string returns;   /* the type, "void" for a kernel that can be launched; lies in the dump */
   cc_param *params;
   size_t param_count;
   cc_place place;
-  const char *sig; /* of kdl.kernel.NAME: see signature.h */
-  unsigned said;   /* 1 << kdl_kernel_field */
+  const char *sig;        /* of kdl.kernel.NAME: see signature.h */
+  unsigned said;          /* 1 << kdl_kernel_field */
+  unsigned said_too_much; /* likewise: more than three values */
   uint32_t values[KDL_KERNEL_FIELD_COUNT][3];
 } cc_kernel;
 

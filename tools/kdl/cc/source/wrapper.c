@@ -15,7 +15,9 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
   for (const char *c = path; *c; ++c)
     fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
   fputs("\"\n", out);
-  fwrite(bytes.data, 1, bytes.size, out);
+  /* A mark of UTF-8 is one at the start of a file alone. */
+  size_t mark = bytes.size >= 3 && memcmp(bytes.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  fwrite((const char *)bytes.data + mark, 1, bytes.size - mark, out);
   fputs("\n# 1 \"<kdl cc>\"\n", out);
   cli_bytes_free(&bytes);
   return KDL_OK;

@@ -207,20 +207,10 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   return KDL_OK;
 }
 
-static kdl_status print_coverage(matrix *m, bool *out_fits) {
-  static const cli_column columns[] = {{.title = "DEVICE", .shrinks = 1},
-                                       {.title = "ARCH", .shrinks = 2, .tint = "36"},
-                                       {.title = "MODULES", .right = true},
-                                       {.title = "KERNELS", .right = true}};
-  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  kdl_status status = KDL_OK;
-  for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
-    status = add_coverage(m, table, row, out_fits);
-  if (status == KDL_OK)
-    status = cli_table_print(table);
-  cli_table_destroy(table);
-  return status;
-}
+static const cli_column of_coverage[] = {{.title = "DEVICE", .shrinks = 1},
+                                         {.title = "ARCH", .shrinks = 2, .tint = "36"},
+                                         {.title = "MODULES", .right = true},
+                                         {.title = "KERNELS", .right = true}};
 
 /* A kernel: what each device takes for it, without a column for each image. */
 static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_fits) {
@@ -239,14 +229,19 @@ static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_
   return status;
 }
 
-static kdl_status print_choices(matrix *m, bool *out_fits) {
-  static const cli_column columns[] = {{.title = "DEVICE", .shrinks = 1},
-                                       {.title = "ARCH", .shrinks = 2, .tint = "36"},
-                                       {.title = "CHOSEN"}};
-  cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
+static const cli_column of_choices[] = {{.title = "DEVICE", .shrinks = 1},
+                                        {.title = "ARCH", .shrinks = 2, .tint = "36"},
+                                        {.title = "CHOSEN"}};
+
+/* A row for each device. */
+static kdl_status print_devices(matrix *m, bool *out_fits) {
+  const bool is_coverage = m->question->inventory != NULL;
+  cli_table *table = is_coverage
+                         ? cli_table_create(of_coverage, sizeof of_coverage / sizeof *of_coverage)
+                         : cli_table_create(of_choices, sizeof of_choices / sizeof *of_choices);
   kdl_status status = KDL_OK;
   for (size_t row = 0; row < m->devices->count && status == KDL_OK; ++row)
-    status = add_choice(m, table, row, out_fits);
+    status = (is_coverage ? add_coverage : add_choice)(m, table, row, out_fits);
   if (status == KDL_OK)
     status = cli_table_print(table);
   cli_table_destroy(table);
@@ -259,8 +254,7 @@ kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *d
               .devices = devices,
               .image_count = kdl_image_count(question->input->lib)};
   if (cli_question_sums_up(question, m.image_count)) {
-    kdl_status status =
-        question->inventory ? print_coverage(&m, out_fits) : print_choices(&m, out_fits);
+    kdl_status status = print_devices(&m, out_fits);
     free_matrix(&m);
     return status;
   }

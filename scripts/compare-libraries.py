@@ -239,8 +239,8 @@ def cubin_image(path):
 
 
 def elsewhere(tool, data, work):
-    """Fatbins and cubins outside the named sections."""
-    images = []
+    """All images of fatbins and cubins outside the named sections, and those that are not there for a device linker alone."""
+    images, linked = [], []
     blob = os.path.join(work, "blob")
     with open(blob, "wb") as out:
         for section in sections(data):
@@ -266,9 +266,9 @@ def elsewhere(tool, data, work):
         subprocess.run(["cc", "-x", "c", "-c", "-", "-o", empty], input=b"int x;", check=True)
         subprocess.run(["objcopy", "--add-section", ".nv_fatbin=" + blob, "--set-section-flags",
                         ".nv_fatbin=alloc,load,readonly,data", "--set-section-alignment", ".nv_fatbin=8", empty, wrapped], check=True)
-        images += cuobjdump_images(tool, wrapped, "-all")
+        images, linked = images + cuobjdump_images(tool, wrapped, "-all"), images + cuobjdump_images(tool, wrapped)
     os.unlink(blob)
-    return images
+    return images, linked or images
 
 
 def named_lto(data):
@@ -288,10 +288,10 @@ def named_lto(data):
 def cuda_truth(tools, path, data, work):
     """All images, and those that are not there for a device linker alone."""
     tool, present = tools["cuobjdump"], {s.name for s in sections(data)}
-    rest = elsewhere(tool, data, work) + [Image("ir", "", [])] * named_lto(data)
+    rest, rest_linked = elsewhere(tool, data, work)
     everything = cuobjdump_images(tool, path, "-all") if present & {".nv_fatbin", "__nv_relfatbin"} else []
     linked = cuobjdump_images(tool, path) if "__nv_relfatbin" in present else everything
-    return everything + rest, linked + rest
+    return everything + rest + [Image("ir", "", [])] * named_lto(data), linked + rest_linked
 
 
 def nvidia_runs(image, device):

@@ -337,24 +337,31 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "check",
-        .usage = "kdl check PATH... [--device=DEVICE] [--kernels] [--demangle] [--json]",
+        .usage = "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]",
         .summary = "say what of the libraries below some paths runs on a device, and why not",
         .details =
             "PATH is a file, a folder, a zip archive (a wheel) or a tar archive. Every library "
             "with device code is judged by its kernels: '*' all run as machine code, '+' all run, "
-            "some compiled by the driver, '.' some do not run, with the reasons. Libraries are "
+            "some compiled by the driver, '~' it is built for the device and has kernels for "
+            "others, '.' it does not run or lacks kernels, with the reasons. Libraries are "
             "grouped by the Python or Debian package they came with. Links are not followed. The "
-            "exit code is 3 where something does not run. KDL_DEVICE stands for --device.",
+            "exit code is 3 where something does not run. KDL_DEVICE stands for --device. With "
+            "--process, or a program to run, the files that it maps are checked; the program's "
+            "exit code comes first, and what is found goes to standard error.",
         .options =
             (const cli_option[]){
                 {"device", 0, CLI_MANY, "DEVICE",
                  "as for 'kdl explain'; may be repeated; default: every device of this machine"},
+                {"process", 'p', CLI_MANY, "PID", "check the files that a process maps"},
+                {"strict", 0, CLI_FLAG, NULL,
+                 "count kernels that do not run also where a library is built for the device"},
                 {"kernels", 'k', CLI_FLAG, NULL, "name every kernel that does not run"},
                 {"demangle", 'C', CLI_FLAG, NULL, "demangle C++ names"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
+                {"output", 'o', CLI_ONCE, "F", "write what is found there"},
                 {.name = NULL},
             },
-        .min_operands = 1,
+        .min_operands = 0,
         .max_operands = CLI_ANY,
         .run = cli_run_check,
     },

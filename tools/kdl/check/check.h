@@ -35,7 +35,7 @@ enum {
 typedef enum check_outcome {
   CHECK_NATIVE, /* all of it, as machine code */
   CHECK_JIT,    /* all of it, some through a compiler in the driver or kdl-ld */
-  CHECK_PARTLY, /* some kernels do not run */
+  CHECK_PARTLY, /* some kernels run */
   CHECK_NONE,   /* nothing runs */
   CHECK_OTHER,  /* nothing runs: it is for other vendors' devices */
 } check_outcome;
@@ -57,7 +57,8 @@ typedef struct check_verdict {
   kdl_coverage coverage; /* without the name of a kernel */
   check_gap *gaps;
   size_t gap_count, gap_capacity;
-  size_t untold; /* kernels with reasons beyond CHECK_GAPS */
+  size_t untold;  /* kernels with reasons beyond CHECK_GAPS */
+  bool is_served; /* code objects beside it run: it is there for other devices */
 } check_verdict;
 
 typedef struct check_library {
@@ -65,6 +66,7 @@ typedef struct check_library {
   const char *member;  /* of the archive at that path; NULL: the file itself */
   const char *package; /* "torch 2.11.0"; NULL where none is known */
   size_t operand;
+  bool is_loose;    /* device code by itself, without a host program around it */
   bool has_sibling; /* its package or archive has a library for one of the devices */
   size_t images;
   check_verdict *verdicts; /* one for each device */
@@ -81,13 +83,31 @@ typedef struct check_operand {
   const char *real; /* without links; NULL where it cannot be told */
 } check_operand;
 
+/* A file that a process has mapped. */
+typedef struct check_mapped {
+  const char *path;                /* as the process sees it */
+  uint64_t map_device, map_number; /* as the kernel lists it */
+  struct stat info;
+  int fd;        /* where its path does not lead to it; otherwise -1 */
+  int reason;    /* why it can neither be found nor opened, or 0 */
+  bool runs;     /* code is run from it */
+  bool is_other; /* a device */
+} check_mapped;
+
 typedef struct check {
   cli_devices devices;
   kdl_select_opts opts;
-  bool all_names;
+  bool all_names, as_json, is_strict;
   cli_demangler *demangler; /* or NULL */
   check_operand *operands;
   size_t operand_count;
+
+  check_mapped *mapped; /* by the processes that are looked at */
+  size_t mapped_count, mapped_capacity, kept_count;
+  bool is_elsewhere;       /* a process sees other files than this one under the same paths */
+  bool is_traced;          /* the program that was run; otherwise it was looked at now and then */
+  bool is_denied;          /* one of its processes must not be looked at */
+  const char *mapped_root; /* where the files of the processes lie; "" for here */
 
   pthread_mutex_t lock; /* of all that follows */
   kdl_arena arena;
@@ -134,6 +154,7 @@ typedef struct check_file {
   /* While it is read: */
   int fd;
   struct stat info; /* as it was at first */
+  bool is_loose;    /* it, or the member that is read, is device code by itself */
 } check_file;
 
 /* Whether the file was written to or shrank since it was opened: what was read of it is of no use.
@@ -150,6 +171,9 @@ void check_read_file(check *c, const check_file *file);
  * NULL. */
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
                        const char *package);
+
+/* Whether first bytes are those of device code by itself. */
+bool check_is_loose(const void *head, size_t size);
 
 /* Whether first bytes are those of something that may hold device code. */
 bool check_is_code(const void *head, size_t size);
@@ -169,16 +193,50 @@ void check_read_part(check *c, const check_file *file, const char *member, const
  * itself could not be read. */
 kdl_status check_walk(check *c, bool *out_failed);
 
+/* ------------------------------------------------------------------------------------------ */
+/* Processes                                                                                    */
+
+/* Remembers the files that a process has mapped. Returns the lines there are; *out_error is the
+ * number of an error, or 0. */
+size_t check_look_at_maps(check *c, pid_t process, int *out_error);
+
+/* The same for a process that the user names. */
+kdl_status check_look_at_process(check *c, const char *number);
+
+/* Runs a program until it ends and remembers what it and its children map. *out_code is the exit
+ * code that a shell would have of it, also where it cannot be run. */
+kdl_status check_run_program(check *c, const char *const *words, int *out_code);
+
+/* Calls `take` for each file that was mapped; returns their number. */
+typedef void check_take_file(void *user, const check_file *file);
+size_t check_queue_mapped(check *c, check_take_file *take, void *user);
+
+void check_free_mapped(check *c);
+
+/* ------------------------------------------------------------------------------------------ */
+
 /* Finds the packages that the libraries belong to. */
 void check_find_packages(check *c);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */
 
-/* Whether the library counts as one that does not run whole on that device. One that is for other
- * vendors' devices does not where it is for another of the devices that were asked for, or where
- * its package has others for them: packages bring builds for several vendors. */
+/* Whether the library counts as one that does not run on that device.
+ *
+ * One that is for other vendors' devices does not where it is for another of the devices that were
+ * asked for, or where its package has others for them: packages bring builds for several vendors.
+ * Nor does a code object that lies beside others which run, nor a library without any kernel.
+ *
+ * One that runs in part does not where some of it is machine code that runs: then it was built for
+ * the device, and chooses among its kernels by the device, as NVIDIA's libraries do. Where nothing
+ * is, it was not, and what does not run is missed. */
 bool check_fails(const check *c, const check_library *library, size_t device);
+
+/* Whether some of it is machine code that runs. */
+bool check_is_built_for(const check_verdict *verdict);
+
+/* Whether it is of no concern on that device, which does not fail it. */
+bool check_is_left_out(const check *c, const check_library *library, size_t device);
 
 /* Whether it is for one of the devices, whether it runs there or not. */
 bool check_is_for(const check *c, const check_library *library);

@@ -87,6 +87,11 @@ bool check_is_code(const void *head, size_t size) {
          (size >= 2 && memcmp(text, "MZ", 2) == 0);
 }
 
+bool check_is_loose(const void *head, size_t size) {
+  kdl_image_kind kind = kdl_image_sniff(head, size);
+  return kind != KDL_IMAGE_UNKNOWN && kind != KDL_IMAGE_OBJECT;
+}
+
 static bool ends_with_any(const char *path, const char *const *ends, size_t count) {
   size_t length = strlen(path);
   for (size_t i = 0; i < count; ++i) {
@@ -184,7 +189,7 @@ bool check_was_changed(const check_file *file) {
          now.st_mtim.tv_nsec != file->info.st_mtim.tv_nsec;
 }
 
-static void read_opened(check *c, const check_file *file) {
+static void read_opened(check *c, check_file *file) {
   enum { head_size = 512 };
   uint8_t head[head_size];
   if (!S_ISREG(file->info.st_mode)) {
@@ -196,14 +201,16 @@ static void read_opened(check *c, const check_file *file) {
     return;
   }
   ssize_t got = pread(file->fd, head, sizeof head, 0);
-  if (got < 0)
+  if (got < 0) {
     check_add_trouble(c, file->path, strerror(errno));
-  else if (is_zip(file, head, (size_t)got))
+  } else if (is_zip(file, head, (size_t)got)) {
     check_read_zip(c, file, (uint64_t)file->info.st_size);
-  else if (is_tar(file, head, (size_t)got))
+  } else if (is_tar(file, head, (size_t)got)) {
     check_read_tar(c, file, (uint64_t)file->info.st_size);
-  else if (check_is_code(head, (size_t)got))
+  } else if (check_is_code(head, (size_t)got)) {
+    file->is_loose = check_is_loose(head, (size_t)got);
     read_library(c, file);
+  }
 }
 
 /* What is found in a file that changed meanwhile is not kept; the others are read all the same. */

@@ -192,6 +192,7 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
                            .member = member ? keep_text(c, member) : NULL,
                            .package = package ? keep_text(c, package) : NULL,
                            .operand = file->operand,
+                           .is_loose = file->is_loose,
                            .images = kdl_image_count(lib),
                            .verdicts =
                                check_room(c, (c->devices.count + 1) * sizeof *library.verdicts)};

@@ -198,6 +198,8 @@ void check_find_packages(check *c) {
     if (c->operands[i].real && strcmp(c->operands[i].real, "/") != 0)
       read_lists(&known, c->operands[i].real);
   }
+  if (c->is_elsewhere)
+    read_lists(&known, c->mapped_root);
   if (!all_are_claimed(&known))
     read_lists(&known, "");
   free_places(&known);

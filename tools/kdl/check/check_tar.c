@@ -98,8 +98,11 @@ static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t
   char *name = t->long_name ? t->long_name : name_of(header);
   t->long_name = NULL;
   if (name && (type == '0' || type == '\0' || type == '7') && look &&
-      read_at(t, offset, head, look) && check_is_code(head, look))
-    check_read_part(t->c, t->file, name, NULL, offset, size);
+      read_at(t, offset, head, look) && check_is_code(head, look)) {
+    check_file file = *t->file;
+    file.is_loose = check_is_loose(head, look);
+    check_read_part(t->c, &file, name, NULL, offset, size);
+  }
   free(name);
 }
 

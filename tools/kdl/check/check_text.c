@@ -12,9 +12,31 @@
 #include <string.h>
 
 bool check_fails(const check *c, const check_library *library, size_t device) {
-  if (library->verdicts[device].outcome != CHECK_OTHER)
-    return library->verdicts[device].outcome > CHECK_JIT;
+  const check_verdict *verdict = &library->verdicts[device];
+  switch (verdict->outcome) {
+  case CHECK_NATIVE:
+  case CHECK_JIT:
+    return false;
+  case CHECK_PARTLY:
+    return c->is_strict || !check_is_built_for(verdict);
+  case CHECK_NONE:
+    return c->is_strict ||
+           (!verdict->is_served && (verdict->coverage.kernels || verdict->coverage.unreadable));
+  case CHECK_OTHER:
+    break;
+  }
   return !library->has_sibling && !check_is_for(c, library);
+}
+
+bool check_is_left_out(const check *c, const check_library *library, size_t device) {
+  check_outcome outcome = library->verdicts[device].outcome;
+  return (outcome == CHECK_OTHER || outcome == CHECK_NONE) && !check_fails(c, library, device);
+}
+
+bool check_is_built_for(const check_verdict *verdict) {
+  const kdl_coverage *coverage = &verdict->coverage;
+  return verdict->outcome <= CHECK_PARTLY &&
+         (coverage->kernels_native || (!coverage->kernels && coverage->modules_run));
 }
 
 bool check_is_for(const check *c, const check_library *library) {
@@ -47,7 +69,7 @@ const char *check_shown(check *c, const check_library *library) {
 /* One device                                                                                   */
 
 typedef struct {
-  size_t libraries, whole, failing, other;
+  size_t libraries, whole, in_part, other;
   size_t kernels, native, jit;
 } sums;
 
@@ -55,14 +77,13 @@ static sums sum_up(const check *c, size_t device) {
   sums all = {0};
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_verdict *verdict = &c->libraries[i].verdicts[device];
-    bool fails = check_fails(c, &c->libraries[i], device);
-    if (verdict->outcome == CHECK_OTHER && !fails) {
+    if (check_is_left_out(c, &c->libraries[i], device)) {
       ++all.other;
       continue;
     }
     ++all.libraries;
     all.whole += verdict->outcome <= CHECK_JIT;
-    all.failing += fails;
+    all.in_part += verdict->outcome == CHECK_PARTLY && !check_fails(c, &c->libraries[i], device);
     all.kernels += verdict->coverage.kernels;
     all.native += verdict->coverage.kernels_native;
     all.jit += verdict->coverage.kernels_run - verdict->coverage.kernels_native;
@@ -111,9 +132,10 @@ static void add_gap(check *c, cli_table *table, const check_gap *gap, bool is_ot
 static void add_library(check *c, cli_table *table, const check_library *library, size_t device) {
   const check_verdict *verdict = &library->verdicts[device];
   const kdl_coverage *coverage = &verdict->coverage;
-  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE ? "*"
-                                   : verdict->outcome == CHECK_JIT  ? "+"
-                                                                    : "."));
+  cli_table_add(table, kdl_text_of(verdict->outcome == CHECK_NATIVE   ? "*"
+                                   : verdict->outcome == CHECK_JIT    ? "+"
+                                   : !check_fails(c, library, device) ? "~"
+                                                                      : "."));
   cli_table_add(table, kdl_text_of(library->package ? library->package : ""));
   cli_table_add(table, kdl_text_of(check_shown(c, library)));
   cli_table_add(table, kdl_text_of(check_outcome_name(verdict->outcome)));
@@ -142,8 +164,11 @@ static kdl_status print_device(check *c, size_t device) {
   printf("device  ");
   cli_text_print(kdl_text_of(about.label), "  ");
   cli_text_print(kdl_text_of(about.name), "\n");
-  printf("runs    %zu of %zu libraries whole, %zu of %zu kernels (%zu native, %zu jit)", all.whole,
-         all.libraries, all.native + all.jit, all.kernels, all.native, all.jit);
+  printf("runs    %zu of %zu libraries whole, ", all.whole, all.libraries);
+  if (all.in_part)
+    printf("%zu in part, ", all.in_part);
+  printf("%zu of %zu kernels (%zu native, %zu jit)", all.native + all.jit, all.kernels, all.native,
+         all.jit);
   if (all.other)
     printf("; %zu more %s for other devices", all.other, all.other == 1 ? "is" : "are");
   puts("");
@@ -153,7 +178,7 @@ static kdl_status print_device(check *c, size_t device) {
   cli_table *table = cli_table_create(columns, sizeof columns / sizeof *columns);
   for (size_t i = 0; i < c->library_count; ++i) {
     const check_library *library = &c->libraries[i];
-    if (library->verdicts[device].outcome != CHECK_OTHER || check_fails(c, library, device))
+    if (!check_is_left_out(c, library, device))
       add_library(c, table, library, device);
   }
   return cli_table_finish(table);

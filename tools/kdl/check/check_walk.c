@@ -24,9 +24,8 @@
 enum { queue_size = 64 };
 
 typedef struct {
-  char *path;
-  size_t operand;
-  bool is_operand;
+  check_file file;
+  char *path, *from; /* its strings, which whoever reads it frees */
 } queued;
 
 typedef struct {
@@ -73,10 +72,9 @@ static void *work(void *user) {
   queue *q = user;
   queued file;
   while (take(q, &file)) {
-    check_read_file(
-        q->c,
-        &(check_file){.path = file.path, .operand = file.operand, .is_operand = file.is_operand});
+    check_read_file(q->c, &file.file);
     free(file.path);
+    free(file.from);
   }
   return NULL;
 }
@@ -202,7 +200,7 @@ static void visit_entry(walker *w, int at, const folder *in, dev_t device, const
     push_folder(w, path, device);
     return;
   } else if (path && S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
-    put(w->q, (queued){path, w->operand, false});
+    put(w->q, (queued){{.path = path, .operand = w->operand}, path, NULL});
     return;
   }
   if (!path)
@@ -242,7 +240,7 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
   } else if (is_new(&w->seen, &info)) {
     char *copy = strdup(path);
     if (copy)
-      put(w->q, (queued){copy, w->operand, true});
+      put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true}, copy, NULL});
     else
       check_short(w->c);
   }
@@ -251,6 +249,24 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
     visit_folder(w, &next);
     free(next.path);
   }
+}
+
+/* A file that a process has mapped. */
+static void take_mapped(void *user, const check_file *file) {
+  walker *w = user;
+  struct stat info = {.st_dev = file->device, .st_ino = file->number};
+  queued next = {*file, strdup(file->path), file->from ? strdup(file->from) : NULL};
+  bool fits = next.path && (!file->from || next.from);
+  next.file.path = next.path;
+  next.file.from = next.from;
+  if (!fits)
+    check_short(w->c);
+  if (fits && is_new(&w->seen, &info)) {
+    put(w->q, next);
+    return;
+  }
+  free(next.path);
+  free(next.from);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -279,6 +295,7 @@ kdl_status check_walk(check *c, bool *out_failed) {
     return kdl_fail(KDL_IO, "cannot start a thread");
   for (; w.operand < c->operand_count; ++w.operand)
     visit_operand(&w, c->operands[w.operand].shown, out_failed);
+  check_queue_mapped(c, take_mapped, &w);
   finish(&q);
   for (size_t i = 0; i < started; ++i)
     pthread_join(workers[i], NULL);

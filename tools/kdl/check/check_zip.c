@@ -239,7 +239,7 @@ static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t
   return status == KDL_OK ? kdl_inflater_finish(inflater) : status;
 }
 
-static kdl_status judge_inflated(const zip *z, const entry *e, int fd) {
+static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_loose) {
   char path[64], *name;
   kdl_library *lib;
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -248,7 +248,9 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd) {
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = name};
   kdl_status status = kdl_open(path, &opts, &lib);
   if (status == KDL_OK) {
-    status = check_judge(z->c, lib, z->file, e->name, z->package);
+    check_file file = *z->file;
+    file.is_loose = is_loose;
+    status = check_judge(z->c, lib, &file, e->name, z->package);
     kdl_close(lib);
   }
   free(name);
@@ -268,7 +270,7 @@ static kdl_status inflate_and_judge(const zip *z, const entry *e, kdl_inflater *
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
   kdl_status status = inflate_to(inflater, head, head_size, e->inflated, fd);
   if (status == KDL_OK)
-    status = judge_inflated(z, e, fd);
+    status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
   close(fd);
   return status;
 }
@@ -322,8 +324,11 @@ static void read_member(zip *z, const entry *e) {
   else if (e->packed != e->inflated)
     damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
             e->packed);
-  else if (read_at(z, offset, head, look) && check_is_code(head, look))
-    check_read_part(z->c, z->file, e->name, z->package, offset, e->packed);
+  else if (read_at(z, offset, head, look) && check_is_code(head, look)) {
+    check_file file = *z->file;
+    file.is_loose = check_is_loose(head, look);
+    check_read_part(z->c, &file, e->name, z->package, offset, e->packed);
+  }
   z->packed += e->packed < z->size - z->packed ? e->packed : z->size - z->packed;
 }
 

@@ -2,13 +2,17 @@
 /* kdl check: what of the libraries below some paths runs on a device. */
 #include "base/error.h"
 #include "check/check.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "commands.h"
 #include "system/environment.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static kdl_status list_devices(const cli_args *args, cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
@@ -18,18 +22,20 @@ static kdl_status list_devices(const cli_args *args, cli_devices *out_devices) {
 }
 
 static kdl_status list_operands(const cli_args *args, check *c) {
-  c->operands = calloc(args->operand_count + 1, sizeof *c->operands);
-  for (size_t i = 0; c->operands && i < args->operand_count; ++i) {
+  c->operands = calloc(args->plain_count + 1, sizeof *c->operands);
+  for (size_t i = 0; c->operands && i < args->plain_count; ++i) {
     char real[PATH_MAX];
     const char *shown = args->operands[i];
     c->operands[i].shown = shown;
     if (realpath(shown, real))
       c->operands[i].real = check_keep(c, real, strlen(real));
   }
-  c->operand_count = args->operand_count;
+  c->operand_count = args->plain_count;
+  if (c->operands) /* what processes map is not below any */
+    c->operands[c->operand_count] = (check_operand){"", c->mapped_root};
   return c->operands && !c->out_of_memory
              ? KDL_OK
-             : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu paths", args->operand_count);
+             : kdl_fail(KDL_NO_MEMORY, "out of memory for %zu paths", args->plain_count);
 }
 
 static int compare_texts(const char *a, const char *b) {
@@ -76,6 +82,34 @@ static void find_siblings(check *c) {
   }
 }
 
+static bool lie_together(const check_library *a, const check_library *b) {
+  if (a->package || b->package)
+    return a->package && b->package && strcmp(a->package, b->package) == 0;
+  size_t folder = (size_t)(strrchr(a->path, '/') ? strrchr(a->path, '/') - a->path : 0);
+  if (a->member || b->member)
+    return a->member && b->member && strcmp(a->path, b->path) == 0;
+  return strncmp(a->path, b->path, folder) == 0 && (folder == 0 || b->path[folder] == '/') &&
+         !strchr(b->path + folder + (folder != 0), '/');
+}
+
+/* Code objects of a package, an archive or a folder, which are for one architecture each: those
+ * that are for others count for nothing where one runs. */
+static void find_served(check *c) {
+  for (size_t from = 0, to; from < c->library_count; from = to) {
+    for (to = from; to < c->library_count &&
+                    (to == from || lie_together(&c->libraries[from], &c->libraries[to]));
+         ++to)
+      continue;
+    for (size_t device = 0; device < c->devices.count; ++device) {
+      bool found = false;
+      for (size_t i = from; i < to; ++i)
+        found |= c->libraries[i].is_loose && check_is_built_for(&c->libraries[i].verdicts[device]);
+      for (size_t i = from; i < to; ++i)
+        c->libraries[i].verdicts[device].is_served = found && c->libraries[i].is_loose;
+    }
+  }
+}
+
 static bool any_fails(const check *c) {
   for (size_t i = 0; i < c->library_count; ++i) {
     for (size_t device = 0; device < c->devices.count; ++device) {
@@ -86,35 +120,116 @@ static bool any_fails(const check *c) {
   return false;
 }
 
-static int run(const cli_args *args, check *c) {
-  bool failed;
-  kdl_status status = cli_choose_opts(args, &c->opts);
-  if (status == KDL_OK)
-    status = list_devices(args, &c->devices);
-  if (status == KDL_OK && cli_args_has(args, "demangle"))
+/* ------------------------------------------------------------------------------------------ */
+/* Processes                                                                                    */
+
+static kdl_status look_at_processes(const cli_args *args, check *c) {
+  size_t cursor = 0;
+  const char *number;
+  kdl_status status = KDL_OK;
+  c->mapped_root = "";
+  while (status == KDL_OK && (number = cli_args_next(args, "process", &cursor))) {
+    status = check_look_at_process(c, number);
+    if (c->is_elsewhere && !*c->mapped_root)
+      c->mapped_root = kdl_arena_format(&c->arena, "/proc/%s/root", number);
+  }
+  return c->mapped_root ? status : kdl_fail(KDL_NO_MEMORY, "out of memory");
+}
+
+static bool has_program(const cli_args *args) {
+  return args->operand_count > args->plain_count;
+}
+
+static kdl_status check_call(const cli_args *args) {
+  if (!args->operand_count && !cli_args_has(args, "process"))
+    return kdl_fail(KDL_BAD_CALL,
+                    "found no PATH, --process or program, expected at least one; usage: "
+                    "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]");
+  return KDL_OK;
+}
+
+/* What a program that was run could not be asked. */
+static void tell_limits(const check *c) {
+  if (!c->is_traced)
+    cli_warning("the program could not be traced: what it mapped for a short time, and last, may "
+                "be missing");
+  if (c->is_denied)
+    cli_warning("the program or one of its children must not be looked at: it has other rights");
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
+  kdl_status status = KDL_OK;
+  if (cli_args_has(args, "demangle"))
     status = cli_demangler_start(&c->demangler);
   if (status == KDL_OK)
     status = list_operands(args, c);
   if (status == KDL_OK)
-    status = check_walk(c, &failed);
+    status = check_walk(c, out_failed);
   if (status != KDL_OK)
-    return cli_finish(status);
+    return status;
   check_find_packages(c);
   if (c->library_count)
     qsort(c->libraries, c->library_count, sizeof *c->libraries, compare_libraries);
   find_siblings(c);
+  find_served(c);
   if (c->trouble_count)
     qsort(c->troubles, c->trouble_count, sizeof *c->troubles, compare_troubles);
-  status = cli_args_has(args, "json") ? check_print_json(c) : check_print_text(c);
+  return KDL_OK;
+}
+
+static kdl_status print_all(void *user) {
+  check *c = user;
+  return c->as_json ? check_print_json(c) : check_print_text(c);
+}
+
+/* The program has standard output for itself: what is found goes to standard error, or a file. */
+static kdl_status print(const cli_args *args, check *c) {
+  const char *path = cli_args_value(args, "output");
+  if (path && strcmp(path, "-") != 0)
+    return cli_output_capture(path, print_all, c);
+  if (!path && has_program(args) && (fflush(stdout) != 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
+    return kdl_fail(KDL_IO, "<stdout>: cannot write: %s", strerror(errno));
+  return print_all(c);
+}
+
+static int run(const cli_args *args, check *c) {
+  bool failed = false;
+  int code = CLI_EXIT_FINE;
+  kdl_status status = check_call(args);
+  if (status == KDL_OK)
+    status = cli_choose_opts(args, &c->opts);
+  if (status == KDL_OK)
+    status = list_devices(args, &c->devices);
+  if (status == KDL_OK)
+    status = look_at_processes(args, c);
+  if (status == KDL_OK && has_program(args)) {
+    status = check_run_program(c, args->operands + args->plain_count, &code);
+    if (status != KDL_OK) {
+      cli_finish(status);
+      return code;
+    }
+    tell_limits(c);
+  }
+  if (status == KDL_OK)
+    status = find_all(args, c, &failed);
+  if (status == KDL_OK)
+    status = print(args, c);
   if (status != KDL_OK)
     return cli_finish(status);
+  if (code != CLI_EXIT_FINE)
+    return code;
   if (any_fails(c))
     return CLI_EXIT_NO_MATCH;
   return failed || c->was_changed ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
 }
 
 int cli_run_check(const cli_args *args) {
-  check c = {.all_names = cli_args_has(args, "kernels"), .lock = PTHREAD_MUTEX_INITIALIZER};
+  check c = {.all_names = cli_args_has(args, "kernels"),
+             .as_json = cli_args_has(args, "json"),
+             .is_strict = cli_args_has(args, "strict"),
+             .lock = PTHREAD_MUTEX_INITIALIZER};
   int code = run(args, &c);
   cli_demangler_stop(c.demangler);
   cli_devices_free(&c.devices);
@@ -122,6 +237,7 @@ int cli_run_check(const cli_args *args) {
   free(c.libraries);
   free(c.troubles);
   free(c.records);
+  check_free_mapped(&c);
   kdl_arena_free(&c.arena);
   return code;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,40 @@ kdl_status cli_output_save(const char *path, const void *data, size_t size) {
   if (strcmp(path, "-") == 0)
     return write_stdout(data, size);
   return save(&(content){.path = path, .data = data, .size = size});
+}
+
+static kdl_status save_from(const char *path, int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  size_t size = (size_t)info.st_size;
+  void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+  if (data == MAP_FAILED)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu bytes", size);
+  kdl_status status = cli_output_save(path, data ? data : "", size);
+  if (data)
+    munmap(data, size);
+  return status;
+}
+
+kdl_status cli_output_capture(const char *path, cli_print *print, void *user) {
+  int before = dup(STDOUT_FILENO), fd = memfd_create("kdl-output", MFD_CLOEXEC);
+  kdl_status status = KDL_OK;
+  if (before < 0 || fd < 0 || fflush(stdout) != 0 || dup2(fd, STDOUT_FILENO) < 0)
+    status = kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
+  if (status == KDL_OK) {
+    status = print(user);
+    if (status == KDL_OK)
+      status = cli_output_flush();
+    dup2(before, STDOUT_FILENO);
+  }
+  if (status == KDL_OK)
+    status = save_from(path, fd);
+  if (fd >= 0)
+    close(fd);
+  if (before >= 0)
+    close(before);
+  return status;
 }
 
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer) {

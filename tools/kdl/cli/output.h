@@ -19,6 +19,10 @@ kdl_status cli_output_save_by(const char *path, kdl_status (*write)(void *user, 
 /* Whether such a file can be made, as far as that is known before: for commands that take long. */
 kdl_status cli_output_check(const char *path);
 
+/* Saves what `print` prints on standard output. */
+typedef kdl_status cli_print(void *user);
+kdl_status cli_output_capture(const char *path, cli_print *print, void *user);
+
 /* Lays out what a writer has collected, and saves it. */
 kdl_status cli_output_save_writer(const char *path, kdl_writer *writer);
 

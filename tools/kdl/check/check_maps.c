@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The files that a process has mapped. Each is remembered by its path where that still leads to it,
+ * seen from here; one that was deleted or replaced, that never had a name, or that lies in another
+ * mount namespace is opened at once through the process, and kept open until it is read. */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "check/check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A line of /proc/PID/maps. */
+typedef struct {
+  uint64_t start, end, device, inode;
+  bool runs;
+  const char *path;
+} line;
+
+static const char deleted[] = " (deleted)";
+
+/* "7f8e-7f9e r-xp 00002000 fe:01 1053 /usr/lib/x.so"; false for memory that is of no file. */
+static bool read_line(char *text, line *out_line) {
+  unsigned major, minor;
+  char access[8];
+  int at = 0;
+  *out_line = (line){.start = 0};
+  if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %" SCNu64 " %n", &out_line->start,
+             &out_line->end, access, &major, &minor, &out_line->inode, &at) < 6)
+    return false;
+  text[strcspn(text, "\n")] = '\0';
+  out_line->device = (uint64_t)major << 32 | minor;
+  out_line->runs = strchr(access, 'x') != NULL;
+  out_line->path = text + at;
+  return out_line->inode != 0 && text[at] == '/';
+}
+
+static check_mapped *find_mapped(const check *c, const line *at) {
+  for (size_t i = c->mapped_count; i-- > 0;) { /* lines of one file follow one another */
+    check_mapped *known = &c->mapped[i];
+    if (known->map_number == at->inode && known->map_device == at->device &&
+        strcmp(known->path, at->path) == 0)
+      return known;
+  }
+  return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+/* Each file that is kept takes a descriptor; half of them are for those that read. */
+static bool may_keep(const check *c) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && c->kept_count < limit.rlim_cur / 2;
+}
+
+static int open_file(const char *path) {
+  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The kernel's own way to a mapped file, which takes a right that few have. */
+static int open_mapping(pid_t process, const line *at) {
+  char path[96];
+  snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process, at->start,
+           at->end);
+  return open_file(path);
+}
+
+/* A file that the process still has open, as it has memfds. */
+static int open_descriptor(pid_t process, const line *at) {
+  char folder[64], path[96], name[PATH_MAX];
+  snprintf(folder, sizeof folder, "/proc/%d/fd", (int)process);
+  DIR *list = opendir(folder);
+  const struct dirent *entry;
+  int fd = -1;
+  while (fd < 0 && list && (entry = readdir(list))) {
+    snprintf(path, sizeof path, "%s/%.16s", folder, entry->d_name);
+    ssize_t length = readlink(path, name, sizeof name - 1);
+    if (length < 0)
+      continue;
+    name[length] = '\0';
+    struct stat info;
+    if (strcmp(name, at->path) == 0 && stat(path, &info) == 0 && info.st_ino == at->inode)
+      fd = open_file(path);
+  }
+  if (list)
+    closedir(list);
+  return fd;
+}
+
+static void keep_open(check *c, check_mapped *file, int fd) {
+  if (fd >= 0 && fstat(fd, &file->info) == 0 && S_ISREG(file->info.st_mode)) {
+    file->fd = fd;
+    ++c->kept_count;
+  } else if (fd >= 0) {
+    close(fd); /* a device: there is nothing to read */
+    file->is_other = true;
+  }
+}
+
+static void open_through(check *c, pid_t process, const line *at, check_mapped *file) {
+  if (!may_keep(c)) {
+    file->reason = EMFILE;
+    return;
+  }
+  int fd = open_mapping(process, at);
+  file->reason = errno;
+  if (fd < 0)
+    fd = open_descriptor(process, at);
+  keep_open(c, file, fd);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Where the path leads from the process's root, and from ours. */
+static void find_file(check *c, pid_t process, const line *at, check_mapped *file) {
+  char inside[PATH_MAX + 32];
+  struct stat here;
+  size_t length = strlen(at->path), tail = sizeof deleted - 1;
+  snprintf(inside, sizeof inside, "/proc/%d/root%s", (int)process, at->path);
+  if (stat(inside, &file->info) != 0 &&
+      (length <= tail || strcmp(at->path + length - tail, deleted) != 0) &&
+      strstr(at->path, "\\012")) { /* the only byte that the kernel escapes */
+    char *from = strchr(inside, '\\');
+    for (char *to = from; *to; ++from, ++to) {
+      bool is_newline = kdl_starts_with(from, "\\012");
+      *to = is_newline ? '\n' : *from;
+      from += is_newline ? 3 : 0;
+    }
+  }
+  if (stat(inside, &file->info) != 0) {
+    open_through(c, process, at, file);
+  } else if (!S_ISREG(file->info.st_mode)) {
+    file->is_other = true;
+  } else if (stat(strchr(inside + 6, '/') + 5, &here) != 0 || !is_same(&here, &file->info)) {
+    c->is_elsewhere = true;
+    file->reason = EMFILE;
+    if (may_keep(c))
+      keep_open(c, file, open_file(inside));
+  }
+}
+
+static void add_line(check *c, pid_t process, const line *at) {
+  check_mapped *known = find_mapped(c, at);
+  if (known) {
+    known->runs |= at->runs;
+    return;
+  }
+  check_mapped file = {.path = check_keep(c, at->path, strlen(at->path)),
+                       .map_device = at->device,
+                       .map_number = at->inode,
+                       .runs = at->runs,
+                       .fd = -1};
+  check_mapped *grown = file.path ? kdl_array_grow(c->mapped, c->mapped_count, &c->mapped_capacity,
+                                                   64, sizeof *c->mapped)
+                                  : NULL;
+  if (!grown) {
+    check_short(c);
+    return;
+  }
+  c->mapped = grown;
+  find_file(c, process, at, &file);
+  c->mapped[c->mapped_count++] = file;
+}
+
+size_t check_look_at_maps(check *c, pid_t process, int *out_error) {
+  char path[64], *text = NULL;
+  size_t capacity = 0, lines = 0;
+  snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
+  FILE *maps = fopen(path, "re");
+  *out_error = maps ? 0 : errno;
+  while (maps && (errno = 0, getline(&text, &capacity, maps) > 0)) {
+    line at;
+    ++lines;
+    if (read_line(text, &at))
+      add_line(c, process, &at);
+  }
+  if (maps && errno)
+    *out_error = errno; /* the right to look is asked for when it is read */
+  free(text);
+  if (maps)
+    fclose(maps);
+  return lines;
+}
+
+kdl_status check_look_at_process(check *c, const char *number) {
+  char *end;
+  errno = 0;
+  long process = strtol(number, &end, 10);
+  if (errno || *end || end == number || process < 1 || process > INT_MAX)
+    return kdl_fail(KDL_BAD_CALL, "--process: found '%s', expected the number of a process",
+                    number);
+  int reason;
+  size_t lines = check_look_at_maps(c, (pid_t)process, &reason);
+  if (reason == ENOENT || reason == ESRCH)
+    return kdl_fail(KDL_IO, "process %ld: there is none", process);
+  if (reason)
+    return kdl_fail(KDL_IO, "process %ld: cannot look at what it maps: %s", process,
+                    strerror(reason));
+  if (!lines)
+    return kdl_fail(KDL_IO, "process %ld: it maps nothing: it has ended, or is the kernel's own",
+                    process);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+void check_free_mapped(check *c) {
+  for (size_t i = 0; i < c->mapped_count; ++i) {
+    if (c->mapped[i].fd >= 0)
+      close(c->mapped[i].fd);
+  }
+  free(c->mapped);
+}
+
+/* Python's packages list their files in folders beside them. */
+static void find_records(check *c, const char *path) {
+  static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+  const char *at = NULL;
+  for (size_t i = 0; i < 2 && !at; ++i)
+    at = strstr(path, names[i]);
+  if (!at)
+    return;
+  size_t length = (size_t)(strchr(at + 1, '/') - path);
+  char *folder = check_copy(path, length);
+  bool is_known = !folder;
+  for (size_t i = 0; i < c->record_count && !is_known; ++i)
+    is_known = strncmp(c->records[i], folder, length) == 0 && c->records[i][length] == '/';
+  DIR *list = is_known ? NULL : opendir(folder);
+  const struct dirent *entry;
+  while (list && (entry = readdir(list))) {
+    char record[PATH_MAX];
+    size_t size = strlen(entry->d_name);
+    if (size > 10 && strcmp(entry->d_name + size - 10, ".dist-info") == 0 &&
+        snprintf(record, sizeof record, "%s/%s", folder, entry->d_name) < PATH_MAX)
+      check_add_record(c, record);
+  }
+  if (list)
+    closedir(list);
+  free(folder);
+}
+
+size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
+  size_t count = 0;
+  for (size_t i = 0; i < c->mapped_count; ++i) {
+    const check_mapped *file = &c->mapped[i];
+    if (file->is_other)
+      continue;
+    char from[CHECK_OPEN_PATH];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
+    if (file->fd < 0 && file->reason) { /* shared memory that nothing runs from is no library */
+      if (file->runs)
+        check_add_trouble(c, file->path, strerror(file->reason));
+      continue;
+    }
+    if (!c->is_elsewhere)
+      find_records(c, file->path);
+    ++count;
+    take(user, &(check_file){.path = file->path,
+                             .operand = c->operand_count,
+                             .from = file->fd >= 0 ? from : NULL,
+                             .device = file->info.st_dev,
+                             .number = file->info.st_ino});
+  }
+  return count;
+}

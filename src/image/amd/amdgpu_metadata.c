@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The kernels of an AMD code object and their parameters: a note in MessagePack, or without one the
- * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata").
+ * The kernels of an AMD code object and their parameters: notes in MessagePack, or without one the
+ * symbols (LLVM's "User Guide for AMDGPU Backend", "Code Object Metadata"). There is a note for
+ * each object that was linked: those of rocBLAS have one for each kernel.
  */
 #include "image/amd/limits.h"
 #include "image/amd/msgpack.h"
@@ -62,18 +63,37 @@ static kdl_status find_value(kdl_msgpack reader, const char *key, kdl_msgpack *o
 /* Is given a reader that stands at the map of one kernel. */
 typedef kdl_status visit_kernel(kdl_msgpack reader, void *user, bool *out_stop);
 
-static kdl_status visit_kernels(kdl_msgpack reader, visit_kernel *visit, void *user) {
+static kdl_status visit_note(kdl_msgpack reader, visit_kernel *visit, void *user, bool *out_stop) {
   bool found;
   kdl_msgpack_item kernels;
   kdl_status status = find_value(reader, "amdhsa.kernels", &reader, &found);
   if (status != KDL_OK || !found)
     return status;
   status = open_item(&reader, KDL_MSGPACK_ARRAY, "amdhsa.kernels", "an array", &kernels);
-  bool stop = false;
-  for (uint64_t i = 0; status == KDL_OK && i < kernels.count && !stop; ++i) {
-    status = visit(reader, user, &stop);
-    if (status == KDL_OK && !stop)
+  for (uint64_t i = 0; status == KDL_OK && i < kernels.count && !*out_stop; ++i) {
+    status = visit(reader, user, out_stop);
+    if (status == KDL_OK && !*out_stop)
       status = kdl_msgpack_skip(&reader);
+  }
+  return status;
+}
+
+/* *out_found says whether there is metadata at all. */
+static kdl_status visit_kernels(const kdl_elf *elf, visit_kernel *visit, void *user,
+                                bool *out_found) {
+  kdl_elf_notes notes = {.elf = elf};
+  kdl_elf_note note;
+  kdl_status status;
+  bool stop = false;
+  *out_found = false;
+  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner && !stop) {
+    if (!kdl_elf_note_is(&note, "AMDGPU", note_metadata_msgpack))
+      continue;
+    *out_found = true;
+    kdl_msgpack reader = {note.data, note.size, 0, (uint64_t)(note.data - elf->data)};
+    status = visit_note(reader, visit, user, &stop);
+    if (status != KDL_OK)
+      return status;
   }
   return status;
 }
@@ -137,34 +157,14 @@ static kdl_status visit_symbols(const kdl_elf *elf, kdl_visit_name *visit, void 
   return status;
 }
 
-/* The note's map; *out_found says whether there is one. */
-static kdl_status open_metadata(const kdl_elf *elf, kdl_msgpack *out_reader, bool *out_found) {
-  kdl_elf_notes notes = {.elf = elf};
-  kdl_elf_note note;
-  kdl_status status;
-  *out_found = false;
-  while ((status = kdl_elf_next_note(&notes, &note)) == KDL_OK && note.owner) {
-    if (kdl_elf_note_is(&note, "AMDGPU", note_metadata_msgpack)) {
-      *out_reader = (kdl_msgpack){note.data, note.size, 0, (uint64_t)(note.data - elf->data)};
-      *out_found = true;
-      break;
-    }
-  }
-  return status;
-}
-
 kdl_status kdl_amdgpu_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                    void *user) {
   kdl_elf elf;
-  kdl_msgpack reader;
   bool found = false;
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = open_metadata(&elf, &reader, &found);
-  if (status != KDL_OK)
-    return status;
-  return found ? visit_kernels(reader, visit_name, &(name_visitor){visit, user})
-               : visit_symbols(&elf, visit, user);
+    status = visit_kernels(&elf, visit_name, &(name_visitor){visit, user}, &found);
+  return status == KDL_OK && !found ? visit_symbols(&elf, visit, user) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -274,17 +274,14 @@ static kdl_status visit_params(kdl_msgpack reader, void *user, bool *out_stop) {
 kdl_status kdl_amdgpu_read_params(const uint8_t *data, size_t size, kdl_string kernel,
                                   kdl_visit_param *visit, void *user) {
   kdl_elf elf;
-  kdl_msgpack reader;
   bool found = false;
   param_visitor visitor = {.kernel = kernel, .visit = visit, .user = user};
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = open_metadata(&elf, &reader, &found);
+    status = visit_kernels(&elf, visit_params, &visitor, &found);
   if (status == KDL_OK && !found)
     return kdl_fail(KDL_UNSUPPORTED, "the code object has no metadata, which would tell its "
                                      "kernels' parameters");
-  if (status == KDL_OK)
-    status = visit_kernels(reader, visit_params, &visitor);
   return status == KDL_OK && !visitor.found ? kdl_no_such_kernel(kernel) : status;
 }
 
@@ -334,14 +331,11 @@ static kdl_status visit_limits(kdl_msgpack reader, void *user, bool *out_stop) {
 kdl_status kdl_amdgpu_read_limits(const void *data, size_t size, kdl_string kernel,
                                   kdl_image_limits *out_limits) {
   kdl_elf elf;
-  kdl_msgpack reader;
   bool found = false;
   limit_visitor visitor = {.kernel = kernel};
   kdl_status status = kdl_elf_open(data, size, &elf);
   if (status == KDL_OK)
-    status = open_metadata(&elf, &reader, &found);
-  if (status == KDL_OK && found)
-    status = visit_kernels(reader, visit_limits, &visitor);
+    status = visit_kernels(&elf, visit_limits, &visitor, &found);
   if (status == KDL_OK && found && !visitor.found)
     status = kdl_no_such_kernel(kernel);
   if (status == KDL_OK)

@@ -10,6 +10,7 @@ static const golden_image goldens[] = {
     {"gfx90a_no_sections.hsaco", KDL_IMAGE_HSACO, HSA, "gfx90a:sramecc+:xnack-", KDL_OFFLOAD_HIP,
      "saxpy fill "},
     {"gfx11-generic.hsaco", KDL_IMAGE_HSACO, HSA, "gfx11-generic", KDL_OFFLOAD_HIP, "saxpy fill "},
+    {"notes.hsaco", KDL_IMAGE_HSACO, HSA, "gfx90a", KDL_OFFLOAD_HIP, "one two three "},
     {"gfx1030_no_note.o", KDL_IMAGE_HSACO, HSA, "gfx1030", KDL_OFFLOAD_HIP, "saxpy fill "},
 };
 GOLDEN_TESTS(goldens)

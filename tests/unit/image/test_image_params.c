@@ -60,6 +60,7 @@ static const struct {
     {"params.hsaco", KDL_IMAGE_HSACO, "many", "v4@0 p8@8 v4@16 v1@20 v2@22 v8@24 v32@32 v8@64 "},
     {"params.hsaco", KDL_IMAGE_HSACO, "none", ""},
     {"gfx90a_no_sections.hsaco", KDL_IMAGE_HSACO, "fill", "p8@0 "},
+    {"notes.hsaco", KDL_IMAGE_HSACO, "three", "p8@0 "},
     {"params.spv", KDL_IMAGE_SPIRV, "many", "f4 p8 i4 i1 i2 f8 v32 i8 v16 g0 o0 "},
     {"params.spv", KDL_IMAGE_SPIRV, "none", ""},
     {"spirv64.spv", KDL_IMAGE_SPIRV, "saxpy", "f4 p8 p8 i4 "},

@@ -153,7 +153,7 @@ _kdl() {
     devices) options='--json --all --runs --device=' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
-    check) options='--device= --kernels --demangle --json' ;;
+    check) options='--device= --process= --strict --kernels --demangle --json --output=' ;;
     run)
       options='--items= --grid= --block= --shared= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
       options+=' --policy= --variant-tag='

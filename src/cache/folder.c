@@ -26,8 +26,8 @@ static kdl_status check_owner(int folder, const char *path) {
                     (unsigned)info.st_uid, (unsigned)geteuid());
   if (info.st_mode & (S_IWGRP | S_IWOTH))
     return kdl_fail(KDL_IO,
-                    "%s: found mode %04o, expected a folder that no other user may write to; chmod "
-                    "700 mends it",
+                    "%s: found mode %04o, expected a folder that no other user may write to; fix: "
+                    "chmod 700",
                     path, (unsigned)info.st_mode & 07777);
   return KDL_OK;
 }

@@ -20,7 +20,7 @@ const kdl_driver *kdl_backend_driver(const kdl_backend_table *table);
  * one of them failed. */
 bool kdl_backend_list_devices(void (*visit)(void *user, const char *spec), void *user);
 
-/* For the child of a fork: lets the backends that survive it mend themselves. */
+/* For the child of a fork: lets the backends that survive it repair themselves. */
 void kdl_backend_after_fork(void);
 
 static inline bool kdl_backend_survives_fork(const kdl_backend_table *table) {

@@ -11,7 +11,7 @@
 
 #include "registry/backend.h"
 #include "registry/device.h"
-#include "trace/device.h"
+#include "trace/traced_device.h"
 
 #include <kdl/kdl.h>
 

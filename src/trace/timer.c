@@ -8,8 +8,8 @@
  * Events are few: where all are under way, a launch goes without, and is counted.
  */
 #include "trace/correlation.h"
-#include "trace/device.h"
 #include "trace/trace.h"
+#include "trace/traced_device.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Whether a process is traced is settled when the library starts and does not change. Where it is
  * not, nothing here runs: the marks of base/layer.h find no listener, runtimes keep the
  * backend's own table, kernels the backend's own entry. Where it is, runtimes get a table around
- * that one (trace/device.c) and kernels another entry (link/entry.c).
+ * that one (trace/traced_device.c) and kernels another entry (binding/entry.c).
  *
  * docs/tracing.md says what becomes of forks, threads that end, and processes that do not end by
  * themselves.

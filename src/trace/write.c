@@ -3,8 +3,8 @@
 
 #include "base/json/writer.h"
 #include "system/file.h"
-#include "trace/device.h"
 #include "trace/trace.h"
+#include "trace/traced_device.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,9 +10,9 @@
 #include "confine/confine.h"
 #include "emit/emit.h"
 #include "groups/groups.h"
-#include "link_report.h"
 #include "system/environment.h"
 #include "version.h"
+#include "write_report.h"
 
 #include <llvm-c/ErrorHandling.h>
 

@@ -117,11 +117,9 @@ static void open_folders_are_refused(void **state) {
   char message[5000];
   assert_ok(store_number(&cache, 1, 100));
   chmod(cache.dir, 0777);
-  snprintf(
-      message, sizeof message,
-      "%s: found mode 0777, expected a folder that no other user may write to; chmod 700 mends "
-      "it",
-      cache.dir);
+  snprintf(message, sizeof message,
+           "%s: found mode 0777, expected a folder that no other user may write to; fix: chmod 700",
+           cache.dir);
   assert_fails(find_number(&cache, 1, 100), KDL_IO, message);
   assert_fails(store_number(&cache, 2, 100), KDL_IO, message);
   chmod(cache.dir, 0700);

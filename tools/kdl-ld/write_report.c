@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "link_report.h"
+#include "write_report.h"
 
 #include "base/error.h"
 #include "cli/json.h"

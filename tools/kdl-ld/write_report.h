@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What was done, as JSON: docs/linking.md. */
-#ifndef KDL_LD_LINK_REPORT_H
-#define KDL_LD_LINK_REPORT_H
+#ifndef KDL_LD_WRITE_REPORT_H
+#define KDL_LD_WRITE_REPORT_H
 
 #include "emit/emit.h"
 

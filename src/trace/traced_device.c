@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "trace/device.h"
+#include "trace/traced_device.h"
 
 #include "system/lock.h"
 #include "trace/trace.h"

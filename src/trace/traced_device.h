@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Devices of a process that is traced. Copies, memory and waits go through a table around the
- * backend's own, which records them; launches have an entry of their own (link/entry.c). */
-#ifndef KDL_TRACE_DEVICE_H
-#define KDL_TRACE_DEVICE_H
+ * backend's own, which records them; launches have an entry of their own (binding/entry.c). */
+#ifndef KDL_TRACE_TRACED_DEVICE_H
+#define KDL_TRACE_TRACED_DEVICE_H
 
 #include "trace/subject.h"
 

@@ -56,7 +56,7 @@ static kdl_status save(const char *path, const void *data, size_t size) {
 /* ------------------------------------------------------------------------------------------ */
 /* The work                                                                                     */
 
-/* Built-in microkernels that are not there may be there tomorrow: the result depends on that too.
+/* Built-in microkernels that are not there may be there later: the result depends on that too.
  */
 static kdl_status find_builtin(ld_linker *linker) {
   char place[PATH_MAX];

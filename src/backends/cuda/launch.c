@@ -7,7 +7,7 @@
  * CUfunction and does nothing else. Then the kernel is launched as a CUkernel, which the driver
  * runs in the context of the stream (cuLaunchKernel's manual), from then on; where code was loaded
  * into the context there is none, and the context is made current first. Remembering per thread
- * which context is current would not do: frameworks change it behind our back.
+ * which context is current would not do: frameworks change it without our knowledge.
  *
  * What is left takes the longer way. The context is made current first where the stream stands for
  * "whichever context is current" (NULL, as PyTorch's default is), since the driver would launch

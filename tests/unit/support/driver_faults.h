@@ -14,7 +14,7 @@
  *     fault_forget  puts the driver's own state back, after everything was given back
  *     fault_check   fails where the driver's state is not as it was, after call number `call`
  *     fault_told    the error that is told where this one was met: the same, but for calls that do
- *                   not say what ailed them
+ *                   not say what failed
  */
 #ifndef KDL_TESTS_UNIT_DRIVER_FAULTS_H
 #define KDL_TESTS_UNIT_DRIVER_FAULTS_H

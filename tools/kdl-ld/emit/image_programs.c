@@ -194,7 +194,7 @@ static bool is_usable(const ld_linker *linker, const ld_program *ptxas) {
 kdl_status ld_image_from_ptx(ld_linker *linker, ld_output *output) {
   ld_program ptxas;
   bool is_found = ld_program_find_ptxas(&ptxas);
-  if (!is_found || !is_usable(linker, &ptxas)) /* may be another's tomorrow */
+  if (!is_found || !is_usable(linker, &ptxas)) /* may be another later */
     return ld_words_add(&linker->depends, is_found ? ptxas.path : LD_CUDA_BIN "/ptxas");
   ld_file ptx, cubin;
   kdl_status status = ld_file_create(output->data, output->size, &ptx);

@@ -88,7 +88,7 @@ static bool is_summary(kdl_string line) {
   return line.length && kdl_is_digit(line.data[0]) && kdl_text_contains(line, " generated.");
 }
 
-/* Where a compiler died, what follows its last words is for those who repair it. */
+/* Where a compiler crashed, what follows its message is for its developers. */
 static kdl_string without_dump(kdl_string text) {
   static const char mark[] = "PLEASE submit a bug report";
   const char *found = memmem(text.data, text.length, mark, sizeof mark - 1);

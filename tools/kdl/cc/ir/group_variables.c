@@ -42,7 +42,7 @@ typedef struct {
   size_t function_count;
   call *calls;
   size_t call_count, call_capacity;
-  kdl_string *culprit; /* what is read or checked: where that fails, the reason */
+  kdl_string *cause; /* what is read or checked: where that fails, the reason */
 } module;
 
 static kdl_status no_memory(void) {
@@ -251,7 +251,7 @@ static kdl_status read_definitions(module *m, kdl_string ir) {
       read_function(m, line, &m->functions[m->function_count++]);
     } else if (kdl_text_starts(line, "@") && is_thread_local(line)) {
       status = read_variable(line, &m->variables[m->variable_count]);
-      *m->culprit = m->variables[m->variable_count++].name;
+      *m->cause = m->variables[m->variable_count++].name;
     }
   }
   qsort(m->functions, m->function_count, sizeof *m->functions, compare_functions);
@@ -367,7 +367,7 @@ static bool needs_any(const module *m, const function *f) {
 static kdl_status check_functions(const module *m) {
   for (size_t i = 0; i < m->function_count; ++i) {
     const function *f = &m->functions[i];
-    *m->culprit = f->name;
+    *m->cause = f->name;
     size_t item = find_variable(m, KDL_TEXT("kdl_item"));
     if (f->kernel && f->kernel->does_group && item < m->variable_count && f->needs[item])
       return kdl_fail(KDL_BAD_FILE,
@@ -533,8 +533,8 @@ static void write_module(const module *m, kdl_string ir, FILE *out) {
 }
 
 kdl_status cc_group_variables_write(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
-                                    FILE *out, kdl_string *out_culprit) {
-  module m = {.arena = arena, .kernels = kernels, .culprit = out_culprit};
+                                    FILE *out, kdl_string *out_cause) {
+  module m = {.arena = arena, .kernels = kernels, .cause = out_cause};
   kdl_status status = read_definitions(&m, ir);
   if (status == KDL_OK && m.variable_count == 0) {
     print(out, ir);

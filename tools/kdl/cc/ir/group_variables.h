@@ -17,8 +17,8 @@
 #include <stdio.h>
 
 /* Writes `ir` to `out` so changed. KDL_BAD_FILE where that cannot be, as for thread-local variables
- * of the source's own: the message names them, and *out_culprit is their name in the IR. */
+ * of the source's own: the message names them, and *out_cause is their name in the IR. */
 kdl_status cc_group_variables_write(kdl_arena *arena, kdl_string ir, const cc_kernels *kernels,
-                                    FILE *out, kdl_string *out_culprit);
+                                    FILE *out, kdl_string *out_cause);
 
 #endif

@@ -221,13 +221,13 @@ static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   if (!out)
     return path ? kdl_fail(KDL_IO, "%s: cannot open: %s", path, strerror(errno))
                 : cc_no_memory(job);
-  kdl_string culprit = {"", 0};
-  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &culprit);
+  kdl_string cause = {"", 0};
+  kdl_status status = cc_group_variables_write(&job->arena, ir, &job->kernels, out, &cause);
   int failed = ferror(out);
   if ((fclose(out) != 0 || failed) && status == KDL_OK)
     return kdl_fail(KDL_IO, "%s: cannot write: %s", path, strerror(errno));
   return status == KDL_BAD_FILE
-             ? cc_refuse_at(job, cc_examine_symbol(ir, culprit), "%s",
+             ? cc_refuse_at(job, cc_examine_symbol(ir, cause), "%s",
                             kdl_arena_format(&job->arena, "%s", kdl_error_message()))
              : status;
 }

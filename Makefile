@@ -22,7 +22,7 @@ ctest = scripts/ctest.sh $(1) --parallel $(shell echo $$(($(JOBS) + ($(JOBS) + 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install clean \
+.PHONY: help setup build build-asan build-tsan build-fuzz test test-long demo bench lint format install wheel clean \
         build-kdl build-product begin packages packages-bench packages-demo packages-lint opencl-runtime variantlib
 
 help:  ## show this list
@@ -64,6 +64,9 @@ format:  ## let clang-format write the layout
 
 install: build-product  ## into PREFIX, below DESTDIR if set; builds what it installs
 	@cmake --install build --prefix $(PREFIX)
+
+wheel:  ## the Python package libkdl as a wheel and a source distribution, in build/dist
+	@scripts/wheel.sh build/dist
 
 clean:  ## remove build/
 	@rm -rf build

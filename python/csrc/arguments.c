@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "arguments.h"
+
+#include "array.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool py_argument_error(const py_target *target, size_t index, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  PyObject *text = PyUnicode_FromFormatV(format, list);
+  va_end(list);
+  if (text)
+    PyErr_Format(PyExc_TypeError, "%s: argument %zu: %U", target->kernel, index + 1, text);
+  Py_XDECREF(text);
+  return false;
+}
+
+py_loan *py_loan_take(const py_target *target, size_t index, py_arguments *arguments) {
+  if (arguments->loan_count == sizeof arguments->loans / sizeof *arguments->loans) {
+    py_argument_error(target, index,
+                      "more than 16 arrays by the buffer protocol or DLPack in one launch");
+    return NULL;
+  }
+  py_loan *loan = &arguments->loans[arguments->loan_count];
+  loan->capsule = NULL;
+  return loan;
+}
+
+void py_arguments_end(py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->loan_count; ++i) {
+    py_loan *loan = &arguments->loans[i];
+    if (loan->capsule) /* not renamed: its own destructor gives the memory back */
+      Py_DECREF(loan->capsule);
+    else
+      PyBuffer_Release(&loan->view);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Numbers                                                                                      */
+
+static bool out_of_range(const py_target *target, const py_param *param, size_t index,
+                         PyObject *object) {
+  char name[32];
+  PyErr_Clear();
+  PyErr_Format(PyExc_OverflowError, "%s: argument %zu: %R does not fit %s", target->kernel,
+               index + 1, object, py_param_name(param, name));
+  return false;
+}
+
+/* 16 bytes, through Python: such parameters are rare. */
+static bool take_wide(const py_target *target, const py_param *param, PyObject *integer,
+                      py_value *out_value, size_t index) {
+  PyObject *method = PyObject_GetAttrString(integer, "to_bytes");
+  PyObject *args = method ? Py_BuildValue("(is)", 16, "little") : NULL;
+  PyObject *keywords = args ? Py_BuildValue("{s:i}", "signed", param->kind == PY_SIGNED) : NULL;
+  PyObject *bytes = keywords ? PyObject_Call(method, args, keywords) : NULL;
+  if (bytes)
+    memcpy(out_value->bytes, PyBytes_AsString(bytes), 16);
+  Py_XDECREF(bytes);
+  Py_XDECREF(keywords);
+  Py_XDECREF(args);
+  Py_XDECREF(method);
+  return bytes ? true : out_of_range(target, param, index, integer);
+}
+
+static bool take_integer(const py_target *target, const py_param *param, PyObject *object,
+                         py_value *out_value, size_t index) {
+  PyObject *integer = PyLong_Check(object) ? object : PyNumber_Index(object);
+  if (!integer) {
+    char name[32];
+    PyErr_Clear();
+    return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
+                             py_param_name(param, name));
+  }
+  bool ok = true;
+  unsigned bits = param->size * 8;
+  if (param->size > 8) {
+    ok = take_wide(target, param, integer, out_value, index);
+  } else {
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    if (param->kind == PY_SIGNED)
+      ok = !overflow && number >> (bits - 1) == (number < 0 ? -1 : 0);
+    else if (overflow > 0 && bits == 64)
+      number = (long long)PyLong_AsUnsignedLongLong(integer);
+    else
+      ok = !overflow && number >= 0 && (bits == 64 || number >> bits == 0);
+    out_value->integer = number;
+    ok = ok && !PyErr_Occurred() ? true : out_of_range(target, param, index, integer);
+  }
+  if (integer != object)
+    Py_DECREF(integer);
+  return ok;
+}
+
+/* The number rounded to the nearest with fewer bits, ties to even: 16 bits with `mantissa` bits
+ * behind the point and an exponent of 15 - mantissa. */
+static uint16_t narrow(float number, unsigned mantissa) {
+  uint32_t bits;
+  memcpy(&bits, &number, 4);
+  uint32_t sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff;
+  uint32_t infinity = 0x7fffU >> mantissa << mantissa;
+  if (magnitude > 0x7f800000)
+    return (uint16_t)(sign | infinity | 1U << (mantissa - 1));
+  if (mantissa == 7) /* bfloat16 has the exponent of a float */
+    return (uint16_t)(sign | ((magnitude + 0x7fff + (magnitude >> 16 & 1)) >> 16));
+  if (magnitude >= 0x47800000) /* 65536 and more, infinity too */
+    return (uint16_t)(sign | infinity);
+  if (magnitude < 0x38800000) { /* below 2^-14: steps of 2^-24 */
+    float positive;
+    memcpy(&positive, &magnitude, 4);
+    return (uint16_t)(sign | (uint32_t)lrintf(positive * 16777216.0F));
+  }
+  uint32_t rebased = magnitude - (112U << 23);
+  return (uint16_t)(sign | ((rebased + 0xfff + (rebased >> 13 & 1)) >> 13));
+}
+
+static bool take_float(const py_target *target, const py_param *param, PyObject *object,
+                       py_value *out_value, size_t index) {
+  char name[32];
+  double number = PyFloat_AsDouble(object);
+  if (number == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
+                             py_param_name(param, name));
+  }
+  if (param->size == 8) {
+    out_value->real = number;
+    return true;
+  }
+  float single = (float)number;
+  if (param->size == 4)
+    out_value->single = single;
+  else if (param->size == 2)
+    out_value->number = narrow(single, param->kind == PY_BFLOAT ? 7 : 10);
+  else
+    return py_argument_error(target, index, "a number cannot be given as %s: pass bytes",
+                             py_param_name(param, name));
+  return !isfinite(number) || isfinite(single) ? true : out_of_range(target, param, index, object);
+}
+
+static bool take_bytes(const py_target *target, const py_param *param, PyObject *object,
+                       py_arguments *arguments, size_t index) {
+  char name[32];
+  py_loan *loan = py_loan_take(target, index, arguments);
+  if (!loan)
+    return false;
+  if (PyObject_GetBuffer(object, &loan->view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
+                             py_param_name(param, name));
+  }
+  ++arguments->loan_count;
+  if (param->size && (size_t)loan->view.len != param->size)
+    return py_argument_error(target, index, "found %zd bytes, expected %u", loan->view.len,
+                             (unsigned)param->size);
+  arguments->pointers[index] = loan->view.buf;
+  arguments->sizes[index] = (size_t)loan->view.len;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Pointers, and what no signature tells of                                                     */
+
+static bool take_buffer(const py_target *target, py_buffer *buffer, py_value *out_value,
+                        size_t index) {
+  if (buffer->is_freed)
+    return py_argument_error(target, index, "the buffer was freed");
+  if (buffer->buffer.device != target->device)
+    return py_argument_error(target, index, "the buffer belongs to %s, the kernel runs on %s",
+                             py_device_label(buffer->buffer.device),
+                             py_device_label(target->device));
+  out_value->number = buffer->buffer.address;
+  return true;
+}
+
+static bool take_pointer(const py_target *target, const py_param *param, PyObject *object,
+                         py_arguments *arguments, size_t index) {
+  py_value *value = &arguments->values[index];
+  if (Py_TYPE(object) == py_buffer_type)
+    return take_buffer(target, (py_buffer *)object, value, index);
+  if (object == Py_None) {
+    value->number = 0;
+    return true;
+  }
+  if (PyLong_Check(object)) {
+    value->number = PyLong_AsUnsignedLongLong(object);
+    return PyErr_Occurred() ? out_of_range(target, param, index, object) : true;
+  }
+  if (py_array_address(target, param, object, arguments, index))
+    return true;
+  char name[32];
+  if (!PyErr_Occurred())
+    py_argument_error(target, index,
+                      "found %R, expected %s: an array, a kdl.Buffer, an address or None",
+                      (PyObject *)Py_TYPE(object), py_param_name(param, name));
+  return false;
+}
+
+/* A parameter of which the size is known, or not even that: the object decides. A number has no
+ * size of its own, so that one of NumPy's is needed then. */
+static bool take_any(const py_target *target, const py_param *param, PyObject *object,
+                     py_arguments *arguments, size_t index) {
+  bool is_float = PyFloat_Check(object), is_integer = PyLong_Check(object);
+  bool is_pointer = Py_TYPE(object) == py_buffer_type || object == Py_None;
+  if (!is_float && !is_integer && !is_pointer) {
+    /* A scalar of NumPy's is bytes of its own size; an array is a pointer. */
+    if (PyObject_HasAttrString(object, "dtype") && PyObject_HasAttrString(object, "item") &&
+        !PyObject_HasAttrString(object, "__setitem__"))
+      return take_bytes(target, param, object, arguments, index);
+    if (PyBytes_Check(object))
+      return take_bytes(target, param, object, arguments, index);
+    is_pointer = true;
+  }
+  if (!param->size && !is_pointer)
+    return py_argument_error(
+        target, index,
+        "the kernel's image does not tell its parameters: give numbers as numpy.float32(...), "
+        "numpy.int32(...)");
+  py_param as = *param;
+  as.size = param->size ? param->size : sizeof(void *);
+  as.kind = is_pointer ? PY_POINTER : is_float ? PY_FLOAT : PY_SIGNED;
+  arguments->sizes[index] = as.size;
+  if (is_pointer)
+    return as.size == sizeof(void *)
+               ? take_pointer(target, &as, object, arguments, index)
+               : py_argument_error(target, index, "found %R, expected %u bytes",
+                                   (PyObject *)Py_TYPE(object), (unsigned)param->size);
+  if (is_float)
+    return take_float(target, &as, object, &arguments->values[index], index);
+  if (take_integer(target, &as, object, &arguments->values[index], index))
+    return true;
+  PyErr_Clear();
+  as.kind = PY_UNSIGNED;
+  return take_integer(target, &as, object, &arguments->values[index], index);
+}
+
+static bool take(const py_target *target, const py_param *param, PyObject *object,
+                 py_arguments *arguments, size_t index) {
+  switch (param->kind) {
+  case PY_POINTER:
+    return take_pointer(target, param, object, arguments, index);
+  case PY_FLOAT:
+  case PY_BFLOAT:
+    return take_float(target, param, object, &arguments->values[index], index);
+  case PY_SIGNED:
+  case PY_UNSIGNED:
+    return take_integer(target, param, object, &arguments->values[index], index);
+  case PY_BYTES:
+    return take_bytes(target, param, object, arguments, index);
+  default:
+    return take_any(target, param, object, arguments, index);
+  }
+}
+
+bool py_arguments_begin(const py_target *target, const py_signature *signature,
+                        PyObject *const *objects, size_t count, py_arguments *out_arguments) {
+  static const py_param unknown = {.kind = PY_ANY};
+  out_arguments->count = count;
+  out_arguments->loan_count = 0;
+  out_arguments->has_stream = false;
+  if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
+    int most = signature->count >= 0 ? signature->count : py_most_params;
+    PyErr_Format(PyExc_TypeError, "%s: found %zu arguments, expected %s%d", target->kernel, count,
+                 signature->count >= 0 ? "" : "at most ", most);
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const py_param *param = signature->count >= 0 ? &signature->params[i] : &unknown;
+    out_arguments->pointers[i] = &out_arguments->values[i];
+    out_arguments->sizes[i] = param->size;
+    if (!take(target, param, objects[i], out_arguments, i))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Arguments of a launch, from Python's objects, by the kernel's signature. What is converted stays
+ * valid until py_arguments_end.
+ */
+#ifndef KDL_PYTHON_ARGUMENTS_H
+#define KDL_PYTHON_ARGUMENTS_H
+
+#include "kdl_python.h"
+#include "signature.h"
+
+typedef union py_value {
+  uint64_t number;
+  int64_t integer;
+  double real;
+  float single;
+  uint8_t bytes[16];
+} py_value;
+
+/* What an argument has lent until the launch is done. */
+typedef struct py_loan {
+  Py_buffer view;    /* .obj is NULL where there is none */
+  PyObject *capsule; /* of DLPack, or NULL */
+} py_loan;
+
+typedef struct py_arguments {
+  size_t count;
+  const void *pointers[py_most_params];
+  size_t sizes[py_most_params];
+  py_value values[py_most_params];
+  py_loan loans[16]; /* the first `loan_count` of them */
+  size_t loan_count;
+  bool has_stream; /* an array names the stream that it is worked on */
+  void *stream;
+} py_arguments;
+
+/* The kernel's side of it. */
+typedef struct py_signature {
+  py_param params[py_most_params];
+  int count; /* -1: not known */
+} py_signature;
+
+typedef struct py_target {
+  kdl_device *device;
+  const char *kernel; /* for messages */
+  int32_t dl_type;    /* of DLPack's kinds of devices, or 0 */
+  int32_t ordinal;
+  bool is_host;
+} py_target;
+
+/* False with the exception set, which names the argument; py_arguments_end is called either way. */
+bool py_arguments_begin(const py_target *target, const py_signature *signature,
+                        PyObject *const *objects, size_t count, py_arguments *out_arguments);
+void py_arguments_end(py_arguments *arguments);
+
+/* The next loan, for the caller to fill and then to count; NULL with the exception set where there
+ * are too many. */
+py_loan *py_loan_take(const py_target *target, size_t index, py_arguments *arguments);
+
+#endif

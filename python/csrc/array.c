@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "array.h"
+
+#include "dlpack.h"
+
+/* ------------------------------------------------------------------------------------------ */
+/* Whether an array is what the parameter takes                                                 */
+
+/* Integers of either sign are the same bytes, and so are truth values. */
+static bool is_integer(uint8_t kind) {
+  return kind == PY_SIGNED || kind == PY_UNSIGNED;
+}
+
+static bool check_element(const py_target *target, const py_param *param, size_t index,
+                          uint8_t kind, size_t size) {
+  char name[32], found[32];
+  if (param->kind != PY_POINTER &&
+      !(param->kind == PY_ANY && (!param->size || param->size == sizeof(void *))))
+    return py_argument_error(target, index, "found an array, expected %s",
+                             py_param_name(param, name));
+  if (!param->element_size ||
+      (param->element_size == size &&
+       (param->element_kind == kind || (is_integer(kind) && is_integer(param->element_kind)))))
+    return true;
+  py_param element = {.kind = kind, .size = (uint32_t)size};
+  return py_argument_error(target, index, "found an array of %s, expected %s",
+                           py_param_name(&element, found), py_param_name(param, name));
+}
+
+static bool check_place(const py_target *target, size_t index, int32_t type, int32_t ordinal) {
+  if (target->is_host ? type == dl_cpu || type == dl_cuda_host || type == dl_rocm_host ||
+                            type == dl_cuda_managed
+                      : type == dl_cuda_managed && target->dl_type == dl_cuda)
+    return true;
+  bool is_kind = type == target->dl_type ||
+                 (type == dl_cuda && target->dl_type == dl_rocm); /* PyTorch for ROCm */
+  if (is_kind && ordinal == target->ordinal)
+    return true;
+  const char *kind = type == dl_cpu    ? "the host's memory"
+                     : type == dl_cuda ? "CUDA"
+                     : type == dl_rocm ? "HIP"
+                                       : "";
+  return py_argument_error(
+      target, index, "the array is in memory of %s%s%d (DLPack's device %d), the kernel runs on %s",
+      *kind ? kind : "device", type == dl_cpu ? ", number " : " ", ordinal, type,
+      py_device_label(target->device));
+}
+
+static bool take_tensor(const py_target *target, const py_param *param, size_t index,
+                        const dl_tensor *tensor, py_arguments *arguments) {
+  uint8_t kind = tensor->code == dl_int                               ? PY_SIGNED
+                 : tensor->code == dl_uint || tensor->code == dl_bool ? PY_UNSIGNED
+                 : tensor->code == dl_bfloat                          ? PY_BFLOAT
+                 : tensor->code == dl_float || (tensor->code >= 7 && tensor->code <= 14) ? PY_FLOAT
+                                                                                         : PY_BYTES;
+  if (!check_element(target, param, index, kind, tensor->bits * (size_t)tensor->lanes / 8) ||
+      !check_place(target, index, tensor->device_type, tensor->device_id))
+    return false;
+  arguments->values[index].number = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The protocols                                                                                */
+
+static bool by_exchange(const dl_exchange *api, const py_target *target, const py_param *param,
+                        PyObject *object, py_arguments *arguments, size_t index) {
+  dl_tensor tensor;
+  if (api->describe(object, &tensor) != 0 || !take_tensor(target, param, index, &tensor, arguments))
+    return false;
+  if (!target->is_host && !arguments->has_stream) {
+    if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0)
+      return false;
+    arguments->has_stream = true;
+  }
+  return true;
+}
+
+/* The name of a type as NumPy and PyTorch have them, "float32", into its kind and size. */
+static void read_type_name(const char *name, uint8_t *out_kind, size_t *out_size) {
+  static const struct {
+    const char *name;
+    uint8_t kind, size;
+  } types[] = {
+      {"float32", PY_FLOAT, 4},   {"float64", PY_FLOAT, 8},   {"float16", PY_FLOAT, 2},
+      {"bfloat16", PY_BFLOAT, 2}, {"int8", PY_SIGNED, 1},     {"int16", PY_SIGNED, 2},
+      {"int32", PY_SIGNED, 4},    {"int64", PY_SIGNED, 8},    {"uint8", PY_UNSIGNED, 1},
+      {"uint16", PY_UNSIGNED, 2}, {"uint32", PY_UNSIGNED, 4}, {"uint64", PY_UNSIGNED, 8},
+      {"bool", PY_UNSIGNED, 1},
+  };
+  for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
+    if (strcmp(name, types[i].name) == 0) {
+      *out_kind = types[i].kind;
+      *out_size = types[i].size;
+      return;
+    }
+  bool is_float8 = strncmp(name, "float8", 6) == 0;
+  *out_kind = is_float8 ? PY_FLOAT : PY_BYTES;
+  *out_size = is_float8 ? 1 : 0;
+}
+
+static bool torch_element(PyObject *tensor, uint8_t *out_kind, size_t *out_size) {
+  PyObject *dtype = PyObject_GetAttrString(tensor, "dtype");
+  PyObject *text = dtype ? PyObject_Str(dtype) : NULL;
+  const char *name = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+  if (name)
+    read_type_name(strncmp(name, "torch.", 6) == 0 ? name + 6 : name, out_kind, out_size);
+  Py_XDECREF(text);
+  Py_XDECREF(dtype);
+  return name != NULL;
+}
+
+static bool torch_stream(int32_t ordinal, py_arguments *arguments) {
+  PyObject *torch = PyImport_ImportModule("torch._C");
+  PyObject *number =
+      torch ? PyObject_CallMethod(torch, "_cuda_getCurrentRawStream", "i", ordinal) : NULL;
+  Py_XDECREF(torch);
+  if (!number)
+    return false;
+  arguments->stream = PyLong_AsVoidPtr(number);
+  arguments->has_stream = true;
+  Py_DECREF(number);
+  return !PyErr_Occurred();
+}
+
+/* A tensor of a PyTorch that is older than DLPack's exchange. */
+static bool by_torch(const py_target *target, const py_param *param, PyObject *object,
+                     py_arguments *arguments, size_t index) {
+  uint8_t kind;
+  size_t size;
+  PyObject *address = PyObject_CallMethod(object, "data_ptr", NULL);
+  PyObject *ordinal = address ? PyObject_CallMethod(object, "get_device", NULL) : NULL;
+  bool ok = ordinal && torch_element(object, &kind, &size) &&
+            check_element(target, param, index, kind, size);
+  if (ok) {
+    long number = PyLong_AsLong(ordinal); /* -1: the host's */
+    arguments->values[index].number = PyLong_AsUnsignedLongLong(address);
+    ok = !PyErr_Occurred() && check_place(target, index, number < 0 ? dl_cpu : dl_cuda,
+                                          (int32_t)(number < 0 ? 0 : number));
+    if (ok && number >= 0 && !arguments->has_stream)
+      ok = torch_stream((int32_t)number, arguments);
+  }
+  Py_XDECREF(ordinal);
+  Py_XDECREF(address);
+  return ok;
+}
+
+static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_size) {
+  *out_kind = text[0] && text[1] == 'f'                       ? PY_FLOAT
+              : text[0] && text[1] == 'i'                     ? PY_SIGNED
+              : text[0] && (text[1] == 'u' || text[1] == 'b') ? PY_UNSIGNED
+                                                              : PY_BYTES;
+  *out_size = text[0] && text[1] ? strtoul(text + 2, NULL, 10) : 0;
+  return text[0] != '>' || *out_size < 2;
+}
+
+/* A stream of 1 or 2 is CUDA's legacy and per-thread default stream, as in CUDA's own headers. */
+static bool cai_stream(PyObject *description, py_arguments *arguments) {
+  PyObject *stream = PyDict_GetItemString(description, "stream");
+  if (!stream || stream == Py_None || arguments->has_stream)
+    return true;
+  arguments->stream = PyLong_AsVoidPtr(stream);
+  arguments->has_stream = true;
+  return !PyErr_Occurred();
+}
+
+static bool by_cuda_interface(PyObject *description, const py_target *target, const py_param *param,
+                              py_arguments *arguments, size_t index) {
+  PyObject *data = PyDict_GetItemString(description, "data");
+  PyObject *type = PyDict_GetItemString(description, "typestr");
+  const char *text = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+  uint8_t kind;
+  size_t size;
+  if (!data || !text || !PyTuple_Check(data))
+    return py_argument_error(target, index, "its __cuda_array_interface__ lacks data or typestr");
+  if (target->is_host || target->dl_type != dl_cuda)
+    return py_argument_error(target, index, "the array is in memory of CUDA, the kernel runs on %s",
+                             py_device_label(target->device));
+  if (!element_of_typestr(text, &kind, &size))
+    return py_argument_error(target, index, "found an array of the other byte order");
+  arguments->values[index].number = PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
+  return !PyErr_Occurred() && check_element(target, param, index, kind, size) &&
+         cai_stream(description, arguments);
+}
+
+static bool element_of_format(const char *format, uint8_t *out_kind) {
+  const char *at = format ? format : "B";
+  if (*at == '@' || *at == '=' || *at == '<')
+    ++at;
+  if (*at == '>' || *at == '!')
+    return false;
+  *out_kind = PY_BYTES;
+  if (at[0] && at[1] == '\0')
+    *out_kind = strchr("efd", *at)        ? PY_FLOAT
+                : strchr("bhilqn", *at)   ? PY_SIGNED
+                : strchr("BHILQN?c", *at) ? PY_UNSIGNED
+                                          : PY_BYTES;
+  return true;
+}
+
+/* Memory of the host: the view holds it until the launch is done. */
+static bool by_buffer(const py_target *target, const py_param *param, PyObject *object,
+                      py_arguments *arguments, size_t index) {
+  if (!target->is_host)
+    return py_argument_error(
+        target, index,
+        "found an array in the host's memory, the kernel runs on %s: copy it to a kdl.Buffer",
+        py_device_label(target->device));
+  py_loan *loan = py_loan_take(target, index, arguments);
+  uint8_t kind;
+  if (!loan)
+    return false;
+  if (PyObject_GetBuffer(object, &loan->view,
+                         PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
+    PyErr_Clear();
+    return py_argument_error(
+        target, index,
+        "found an array that is read-only or not contiguous: pass its address, as "
+        "array.ctypes.data, where the kernel may have it all the same");
+  }
+  ++arguments->loan_count;
+  if (!element_of_format(loan->view.format, &kind))
+    return py_argument_error(target, index, "found an array of the other byte order");
+  if (param->element_kind == PY_BFLOAT && loan->view.itemsize == 2 && kind == PY_UNSIGNED)
+    kind = PY_BFLOAT; /* NumPy has none of its own: its bits as uint16 */
+  arguments->values[index].number = (uint64_t)(uintptr_t)loan->view.buf;
+  return check_element(target, param, index, kind, (size_t)loan->view.itemsize);
+}
+
+static bool by_dlpack(const py_target *target, const py_param *param, PyObject *object,
+                      py_arguments *arguments, size_t index) {
+  py_loan *loan = py_loan_take(target, index, arguments);
+  PyObject *capsule = loan ? PyObject_CallMethod(object, "__dlpack__", NULL) : NULL;
+  if (!capsule)
+    return false;
+  loan->capsule = capsule;
+  ++arguments->loan_count;
+  const dl_tensor *tensor = NULL;
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+    tensor = &((dl_versioned *)PyCapsule_GetPointer(capsule, "dltensor_versioned"))->tensor;
+  else if (PyCapsule_IsValid(capsule, "dltensor"))
+    tensor = &((dl_managed *)PyCapsule_GetPointer(capsule, "dltensor"))->tensor;
+  if (!tensor)
+    return py_argument_error(target, index, "its __dlpack__ gave no capsule of DLPack");
+  return take_tensor(target, param, index, tensor, arguments);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Which protocol a type has                                                                    */
+
+typedef enum protocol {
+  protocol_none,
+  protocol_exchange,
+  protocol_torch,
+  protocol_cuda_interface,
+  protocol_buffer,
+  protocol_dlpack,
+} protocol;
+
+/* Types that were seen, which are kept alive; a full table begins anew. The interpreter's lock
+ * guards it. */
+enum { known_count = 16 };
+static struct known {
+  PyTypeObject *type;
+  protocol protocol;
+  const dl_exchange *exchange;
+} known[known_count];
+static size_t known_next;
+
+static const dl_exchange *exchange_of(PyTypeObject *type) {
+  PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
+  const dl_exchange *api = NULL;
+  if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
+    api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+  Py_XDECREF(capsule);
+  PyErr_Clear();
+  while (api && api->major > 1)
+    api = api->older;
+  return api && api->major == 1 && api->describe && api->current_stream ? api : NULL;
+}
+
+static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
+  PyObject *type = (PyObject *)Py_TYPE(object);
+  if (exchange)
+    return protocol_exchange;
+  if (PyObject_HasAttrString(type, "data_ptr") && PyObject_HasAttrString(type, "get_device"))
+    return protocol_torch;
+  if (PyObject_HasAttrString(type, "__cuda_array_interface__"))
+    return protocol_cuda_interface;
+  if (PyObject_CheckBuffer(object))
+    return protocol_buffer;
+  return PyObject_HasAttrString(type, "__dlpack__") ? protocol_dlpack : protocol_none;
+}
+
+static const struct known *know(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  for (size_t i = 0; i < known_count && known[i].type; ++i)
+    if (known[i].type == type)
+      return &known[i];
+  const dl_exchange *exchange = exchange_of(type);
+  struct known *slot = &known[known_next++ % known_count];
+  Py_XDECREF(slot->type);
+  Py_INCREF(type);
+  *slot = (struct known){type, protocol_of(object, exchange), exchange};
+  return slot;
+}
+
+/* A type may have CUDA's interface for some of its arrays, as JAX's does. */
+static bool by_cuda_interface_or_other(const py_target *target, const py_param *param,
+                                       PyObject *object, py_arguments *arguments, size_t index) {
+  PyObject *description = PyObject_GetAttrString(object, "__cuda_array_interface__");
+  if (description) {
+    bool ok = PyDict_Check(description)
+                  ? by_cuda_interface(description, target, param, arguments, index)
+                  : py_argument_error(target, index, "its __cuda_array_interface__ is no dict");
+    Py_DECREF(description);
+    return ok;
+  }
+  PyErr_Clear();
+  return target->is_host && PyObject_CheckBuffer(object)
+             ? by_buffer(target, param, object, arguments, index)
+             : by_dlpack(target, param, object, arguments, index);
+}
+
+bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
+                      py_arguments *arguments, size_t index) {
+  const struct known *type = know(object);
+  switch (type->protocol) {
+  case protocol_exchange:
+    return by_exchange(type->exchange, target, param, object, arguments, index);
+  case protocol_torch:
+    return by_torch(target, param, object, arguments, index);
+  case protocol_cuda_interface:
+    return by_cuda_interface_or_other(target, param, object, arguments, index);
+  case protocol_buffer:
+    return by_buffer(target, param, object, arguments, index);
+  case protocol_dlpack:
+    return by_dlpack(target, param, object, arguments, index);
+  default:
+    return false;
+  }
+}

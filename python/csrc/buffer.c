@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Memory of devices. */
+#include "kdl_python.h"
+
+PyTypeObject *py_buffer_type;
+
+static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"device", "size", NULL};
+  PyObject *where;
+  unsigned long long size;
+  kdl_device *device;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OK:Buffer", names, &where, &size) ||
+      !py_device_from(where, &device))
+    return NULL;
+  py_buffer *self = PyObject_New(py_buffer, type);
+  if (!self)
+    return NULL;
+  self->buffer = (kdl_buffer){0};
+  self->is_freed = false;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_alloc(device, size, &self->buffer);
+  Py_END_ALLOW_THREADS if (status == KDL_OK) return (PyObject *)self;
+  self->is_freed = true;
+  Py_DECREF(self);
+  return py_raise(status);
+}
+
+/* Work on the device's own queue may still use the memory, and is waited for: a failure of it shows
+ * at the next call that waits. Work on other queues is the caller's to wait for. */
+static kdl_status release(py_buffer *self) {
+  if (self->is_freed)
+    return KDL_OK;
+  self->is_freed = true;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS kdl_queue *queue;
+  if (kdl_device_queue(self->buffer.device, &queue) == KDL_OK)
+    kdl_sync(queue);
+  status = kdl_free(&self->buffer);
+  Py_END_ALLOW_THREADS return status;
+}
+
+static void buffer_destroy(PyObject *object) {
+  release((py_buffer *)object);
+  py_object_free(object);
+}
+
+static PyObject *done(kdl_status status) {
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
+}
+
+static PyObject *buffer_free(PyObject *object, PyObject *unused) {
+  (void)unused;
+  return done(release((py_buffer *)object));
+}
+
+static bool usable(py_buffer *self) {
+  if (self->is_freed)
+    PyErr_SetString(PyExc_ValueError, "the buffer was freed");
+  return !self->is_freed;
+}
+
+/* The queue that was given, or the device's own. */
+static bool queue_for(py_buffer *self, PyObject *object, kdl_queue **out_queue) {
+  if (!py_queue_from(object, self->buffer.device, out_queue))
+    return false;
+  kdl_status status = *out_queue ? KDL_OK : kdl_device_queue(self->buffer.device, out_queue);
+  if (status != KDL_OK)
+    py_raise(status);
+  return status == KDL_OK;
+}
+
+/* Copies between the buffer and memory of Python's, which the call waits for: the memory may be
+ * gone after it. */
+static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, bool is_write) {
+  py_buffer *self = (py_buffer *)object;
+  static char *names[] = {"data", "offset", "queue", NULL};
+  PyObject *data, *queue_object = Py_None;
+  unsigned long long offset = 0;
+  kdl_queue *queue;
+  if (!usable(self) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|KO:write" : "O|KO:read", names,
+                                   &data, &offset, &queue_object) ||
+      !queue_for(self, queue_object, &queue))
+    return NULL;
+  Py_buffer view;
+  if (PyObject_GetBuffer(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
+    return NULL;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      is_write ? kdl_write(queue, &self->buffer, offset, view.buf, (uint64_t)view.len)
+               : kdl_read(queue, view.buf, &self->buffer, offset, (uint64_t)view.len);
+  if (status == KDL_OK)
+    status = kdl_sync(queue);
+  Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+  return done(status);
+}
+
+static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *keywords) {
+  return transfer(self, args, keywords, true);
+}
+
+static PyObject *buffer_read(PyObject *self, PyObject *args, PyObject *keywords) {
+  return transfer(self, args, keywords, false);
+}
+
+static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keywords) {
+  py_buffer *self = (py_buffer *)object;
+  static char *names[] = {"source", "size", "offset", "source_offset", "queue", NULL};
+  py_buffer *source;
+  unsigned long long size, offset = 0, source_offset = 0;
+  PyObject *queue_object = Py_None;
+  kdl_queue *queue;
+  if (!usable(self) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O!K|KKO:copy", names, py_buffer_type, &source,
+                                   &size, &offset, &source_offset, &queue_object) ||
+      !usable(source) || !queue_for(self, queue_object, &queue))
+    return NULL;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
+  Py_END_ALLOW_THREADS return done(status);
+}
+
+static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keywords) {
+  py_buffer *self = (py_buffer *)object;
+  static char *names[] = {"pattern", "offset", "size", "queue", NULL};
+  const char *pattern;
+  Py_ssize_t pattern_size;
+  unsigned long long offset = 0, size = UINT64_MAX;
+  PyObject *queue_object = Py_None;
+  kdl_queue *queue;
+  if (!usable(self) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "y#|KKO:fill", names, &pattern, &pattern_size,
+                                   &offset, &size, &queue_object) ||
+      !queue_for(self, queue_object, &queue))
+    return NULL;
+  if (size == UINT64_MAX)
+    size = offset < self->buffer.size ? self->buffer.size - offset : 0;
+  return done(kdl_fill(queue, &self->buffer, offset, size, pattern, (size_t)pattern_size));
+}
+
+static PyObject *get_address(PyObject *self, void *closure) {
+  (void)closure;
+  return usable((py_buffer *)self)
+             ? PyLong_FromUnsignedLongLong(((py_buffer *)self)->buffer.address)
+             : NULL;
+}
+
+static PyObject *get_size(PyObject *self, void *closure) {
+  (void)closure;
+  return usable((py_buffer *)self) ? PyLong_FromUnsignedLongLong(((py_buffer *)self)->buffer.size)
+                                   : NULL;
+}
+
+static PyObject *get_device(PyObject *self, void *closure) {
+  (void)closure;
+  return usable((py_buffer *)self) ? py_device_new(((py_buffer *)self)->buffer.device) : NULL;
+}
+
+static PyMethodDef methods[] = {
+    {"write", (PyCFunction)(void (*)(void))buffer_write, METH_VARARGS | METH_KEYWORDS,
+     "write($self, data, offset=0, queue=None)\n--\n\nCopies bytes, an array or the like into the "
+     "buffer, and waits."},
+    {"read", (PyCFunction)(void (*)(void))buffer_read, METH_VARARGS | METH_KEYWORDS,
+     "read($self, data, offset=0, queue=None)\n--\n\nFills a bytearray, an array or the like from "
+     "the buffer, and waits."},
+    {"copy", (PyCFunction)(void (*)(void))buffer_copy, METH_VARARGS | METH_KEYWORDS,
+     "copy($self, source, size, offset=0, source_offset=0, queue=None)\n--\n\nCopies from another "
+     "buffer."},
+    {"fill", (PyCFunction)(void (*)(void))buffer_fill, METH_VARARGS | METH_KEYWORDS,
+     "fill($self, pattern, offset=0, size=..., queue=None)\n--\n\nRepeats 1, 2, 4, 8 or 16 bytes."},
+    {"free", buffer_free, METH_NOARGS,
+     "free($self)\n--\n\nGives the memory back before the object goes."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"address", get_address, NULL, "on the device", NULL},
+    {"size", get_size, NULL, "in bytes", NULL},
+    {"device", get_device, NULL, "whose memory it is", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Buffer(device, size)\n--\n\nMemory of a device, freed with the object."},
+    {Py_tp_new, buffer_new},
+    {Py_tp_dealloc, buffer_destroy},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"kdl._kdl.Buffer", sizeof(py_buffer), 0, Py_TPFLAGS_DEFAULT, slots};
+
+int py_buffer_init(PyObject *module) {
+  py_buffer_type = py_add_type(module, &spec);
+  return py_buffer_type ? 0 : -1;
+}

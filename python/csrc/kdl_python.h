@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The Python extension kdl._kdl: what its files share. It uses Python's stable ABI of 3.9, so that
+ * one build serves every later Python, and links libkdl statically.
+ *
+ * Objects hold libkdl's handles and what keeps them alive: a kernel keeps its library, a queue and
+ * a buffer are ended when their last reference goes. Devices live as long as the process.
+ */
+#ifndef KDL_PYTHON_H
+#define KDL_PYTHON_H
+
+#define Py_LIMITED_API 0x03090000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The stable ABI names these from later versions on, but they are in every Python since 3.7 as they
+ * are now. */
+#if Py_LIMITED_API + 0 < 0x030a0000
+const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *out_size);
+#endif
+#if Py_LIMITED_API + 0 < 0x030b0000
+typedef struct bufferinfo {
+  void *buf;
+  PyObject *obj;
+  Py_ssize_t len, itemsize;
+  int readonly, ndim;
+  char *format;
+  Py_ssize_t *shape, *strides, *suboffsets;
+  void *internal;
+} Py_buffer;
+enum {
+  PyBUF_SIMPLE = 0,
+  PyBUF_WRITABLE = 1,
+  PyBUF_FORMAT = 4,
+  PyBUF_ND = 8,
+  PyBUF_STRIDES = 0x10 | PyBUF_ND,
+  PyBUF_ANY_CONTIGUOUS = 0x80 | PyBUF_STRIDES,
+};
+int PyObject_CheckBuffer(PyObject *object);
+int PyObject_GetBuffer(PyObject *object, Py_buffer *view, int flags);
+void PyBuffer_Release(Py_buffer *view);
+int PyBuffer_FillInfo(Py_buffer *view, PyObject *object, void *data, Py_ssize_t size, int readonly,
+                      int flags);
+#endif
+#ifndef METH_FASTCALL
+#define METH_FASTCALL 0x0080
+#endif
+
+/* ------------------------------------------------------------------------------------------ */
+/* Objects                                                                                      */
+
+typedef struct py_device {
+  PyObject_HEAD kdl_device *device;
+} py_device;
+
+typedef struct py_library {
+  PyObject_HEAD kdl_library *library;
+  PyObject *path;   /* str or None */
+  Py_buffer memory; /* of a library in memory; .obj is NULL otherwise */
+} py_library;
+
+typedef struct py_queue {
+  PyObject_HEAD kdl_queue *queue;
+  kdl_device *device;
+  PyObject *owner; /* of a queue that was adopted, or NULL */
+} py_queue;
+
+typedef struct py_event {
+  PyObject_HEAD kdl_event *event;
+  kdl_device *device;
+} py_event;
+
+typedef struct py_buffer {
+  PyObject_HEAD kdl_buffer buffer;
+  bool is_freed;
+} py_buffer;
+
+/* Made by the files of the same names when the module is. */
+extern PyTypeObject *py_device_type, *py_library_type, *py_kernel_type, *py_launcher_type,
+    *py_queue_type, *py_event_type, *py_buffer_type;
+int py_device_init(PyObject *module);
+int py_library_init(PyObject *module);
+int py_kernel_init(PyObject *module);
+int py_queue_init(PyObject *module);
+int py_buffer_init(PyObject *module);
+int py_writer_init(PyObject *module);
+int py_error_init(PyObject *module);
+
+/* A type from its spec, as an attribute of the module; NULL with the exception set. */
+PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec);
+
+/* Frees an object of a type from a spec. */
+void py_object_free(PyObject *self);
+
+PyObject *py_device_new(kdl_device *device);
+
+/* "cuda:sm_90": for messages. */
+const char *py_device_label(kdl_device *device);
+
+/* None: the first device of the machine's; a str: kdl_device_find; a Device; false with the
+ * exception set. */
+bool py_device_from(PyObject *object, kdl_device **out_device);
+
+PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
+                        const kdl_select_opts *opts);
+
+/* The queue that `object` stands for on `device`: a Queue, an object with __cuda_stream__ or
+ * cuda_stream, or a driver's handle as an int. None: NULL, the device's own. */
+bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue);
+
+/* The queue around a driver's own, which is kept for the next time. */
+bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Errors                                                                                       */
+
+/* Raises what libkdl reports on this thread, as the exception of the status; returns NULL. */
+PyObject *py_raise(kdl_status status);
+
+/* The same with `prefix: ` in front of the message. */
+PyObject *py_raise_for(kdl_status status, const char *prefix);
+
+/* Whether the options of a struct were given by keywords that exist: index of the keyword in the
+ * NULL-terminated list; -1 with TypeError set. */
+int py_keyword(PyObject *name, const char *const *names, const char *function);
+
+#endif

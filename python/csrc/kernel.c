@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Kernels, and launching them: kernel[items](arguments...) and kernel.launch(arguments...,
+ * grid=...). */
+#include "arguments.h"
+#include "dlpack.h"
+
+#include <stdio.h>
+
+PyTypeObject *py_kernel_type, *py_launcher_type;
+
+typedef struct py_kernel {
+  PyObject_HEAD kdl_kernel *kernel;
+  py_library *library;
+  char *name;
+  py_target target;
+  bool is_loaded; /* the signature and what kdl_kernel_get tells are there */
+  py_signature signature;
+} py_kernel;
+
+/* How one launch is shaped: by items, or by groups. */
+typedef struct shape {
+  bool is_grid;
+  kdl_extent items;
+  kdl_launch_desc desc;
+} shape;
+
+typedef struct py_launcher {
+  PyObject_HEAD py_kernel *kernel;
+  shape shape;
+} py_launcher;
+
+PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
+                        const kdl_select_opts *opts) {
+  kdl_kernel *kernel;
+  kdl_status status = kdl_sym(library->library, device, name, opts, &kernel);
+  if (status != KDL_OK)
+    return py_raise(status);
+  kdl_device_info info = {.size = sizeof info};
+  status = kdl_device_get(device, &info);
+  if (status != KDL_OK)
+    return py_raise(status);
+  char *copy = PyMem_Malloc(strlen(name) + 1);
+  if (!copy)
+    return PyErr_NoMemory();
+  py_kernel *self = PyObject_New(py_kernel, py_kernel_type);
+  if (!self) {
+    PyMem_Free(copy);
+    return NULL;
+  }
+  self->kernel = kdl_kernel_retain(kernel);
+  self->library = library;
+  Py_INCREF(library);
+  self->name = strcpy(copy, name);
+  bool is_cuda = strcmp(info.backend, "cuda") == 0, is_hip = strcmp(info.backend, "hip") == 0;
+  self->target = (py_target){.device = device,
+                             .kernel = self->name,
+                             .dl_type = is_cuda  ? dl_cuda
+                                        : is_hip ? dl_rocm
+                                                 : 0,
+                             .ordinal = info.ordinal,
+                             .is_host = info.is_host};
+  self->is_loaded = false;
+  self->signature.count = -1;
+  return (PyObject *)self;
+}
+
+static void kernel_destroy(PyObject *object) {
+  py_kernel *self = (py_kernel *)object;
+  kdl_kernel_release(self->kernel);
+  Py_DECREF(self->library);
+  PyMem_Free(self->name);
+  py_object_free(object);
+}
+
+/* The signature of the image that was loaded: from its metadata, else the sizes that the image
+ * shows. */
+static void read_signature(py_kernel *self, const kdl_kernel_info *info) {
+  char key[512];
+  const kdl_string *value = NULL;
+  const char *text;
+  size_t length;
+  if ((size_t)snprintf(key, sizeof key, "kdl.kernel.%s", self->name) < sizeof key)
+    value = kdl_image_value(self->library->library, info->image, key);
+  if (value && py_signature_find(value->data, value->length, &text, &length))
+    self->signature.count = py_signature_read(text, length, self->signature.params);
+  if (self->signature.count >= 0 || info->param_count < 0 || info->param_count > py_most_params ||
+      !info->params)
+    return;
+  self->signature.count = (int)info->param_count;
+  for (int i = 0; i < self->signature.count; ++i)
+    self->signature.params[i] = (py_param){.kind = PY_ANY, .size = info->params[i].size};
+}
+
+static bool load(py_kernel *self) {
+  if (self->is_loaded)
+    return true;
+  kdl_kernel_info info = {.size = sizeof info};
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_kernel_get(self->kernel, &info);
+  Py_END_ALLOW_THREADS if (status != KDL_OK) {
+    py_raise(status);
+    return false;
+  }
+  if (!self->is_loaded)
+    read_signature(self, &info);
+  self->is_loaded = true;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Launching                                                                                    */
+
+static bool unsigned_from(PyObject *object, uint64_t most, const char *what, uint64_t *out_number) {
+  PyObject *integer = PyNumber_Index(object);
+  unsigned long long number = integer ? PyLong_AsUnsignedLongLong(integer) : 0;
+  Py_XDECREF(integer);
+  if (PyErr_Occurred())
+    return false;
+  if (number > most)
+    PyErr_Format(PyExc_OverflowError, "%s: found %llu, expected at most %llu", what, number,
+                 (unsigned long long)most);
+  *out_number = number;
+  return number <= most;
+}
+
+/* One to three numbers; those left out are 1. */
+static bool three_from(PyObject *object, uint64_t most, const char *what, uint64_t out_numbers[3]) {
+  out_numbers[0] = out_numbers[1] = out_numbers[2] = 1;
+  if (!PyTuple_Check(object))
+    return unsigned_from(object, most, what, &out_numbers[0]);
+  Py_ssize_t count = PyTuple_Size(object);
+  if (count < 1 || count > 3) {
+    PyErr_Format(PyExc_ValueError, "%s: found %zd numbers, expected 1 to 3", what, count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!unsigned_from(PyTuple_GetItem(object, i), most, what, &out_numbers[i]))
+      return false;
+  return true;
+}
+
+static bool items_from(PyObject *object, shape *out_shape) {
+  uint64_t numbers[3];
+  if (!three_from(object, UINT64_MAX, "items", numbers))
+    return false;
+  out_shape->is_grid = false;
+  out_shape->items = kdl_extent3(numbers[0], numbers[1], numbers[2]);
+  return true;
+}
+
+static kdl_status give(py_kernel *self, kdl_queue *queue, const shape *shape,
+                       const py_arguments *arguments) {
+  kdl_args args = {arguments->count, arguments->pointers, arguments->sizes};
+  if (self->signature.count >= 0)
+    args.sizes = NULL; /* they were checked against the same */
+  if (shape->is_grid)
+    return args.sizes ? kdl_launch_checked(self->kernel, queue, &shape->desc, &args)
+                      : kdl_launch_call(self->kernel, queue, &shape->desc, &args);
+  return kdl_launch_items_call(self->kernel, queue, &shape->items, &args);
+}
+
+/* On the host the launch is the work, and other threads of Python's may run meanwhile. */
+static kdl_status give_without_lock(py_kernel *self, kdl_queue *queue, const shape *shape,
+                                    const py_arguments *arguments) {
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = give(self, queue, shape, arguments);
+  Py_END_ALLOW_THREADS return status;
+}
+
+static PyObject *launch(py_kernel *self, const shape *shape, PyObject *queue_object,
+                        PyObject *const *objects, size_t count) {
+  py_arguments arguments;
+  kdl_queue *queue = NULL;
+  kdl_status status = KDL_OK;
+  bool ok = load(self) && py_queue_from(queue_object, self->target.device, &queue);
+  if (!ok)
+    return NULL;
+  ok = py_arguments_begin(&self->target, &self->signature, objects, count, &arguments);
+  if (ok && !queue && arguments.has_stream && !queue_object)
+    ok = py_queue_of_native(self->target.device, arguments.stream, &queue);
+  if (ok)
+    status = self->target.is_host ? give_without_lock(self, queue, shape, &arguments)
+                                  : give(self, queue, shape, &arguments);
+  py_arguments_end(&arguments);
+  if (!ok)
+    return NULL;
+  if (status != KDL_OK)
+    return py_raise_for(status, self->name);
+  Py_RETURN_NONE;
+}
+
+static PyObject *subscript(PyObject *object, PyObject *items) {
+  shape shape;
+  if (!items_from(items, &shape))
+    return NULL;
+  py_launcher *launcher = PyObject_New(py_launcher, py_launcher_type);
+  if (!launcher)
+    return NULL;
+  launcher->kernel = (py_kernel *)object;
+  launcher->shape = shape;
+  Py_INCREF(object);
+  return (PyObject *)launcher;
+}
+
+static void launcher_destroy(PyObject *object) {
+  Py_DECREF(((py_launcher *)object)->kernel);
+  py_object_free(object);
+}
+
+/* A tuple's items lie in a row, but the stable ABI gives them one by one. */
+static PyObject *launcher_call(PyObject *object, PyObject *args, PyObject *keywords) {
+  py_launcher *self = (py_launcher *)object;
+  PyObject *objects[py_most_params];
+  Py_ssize_t count = PyTuple_Size(args);
+  if (count > py_most_params) {
+    PyErr_Format(PyExc_TypeError, "%s: found %zd arguments, expected at most %d",
+                 self->kernel->name, count, py_most_params);
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i)
+    objects[i] = PyTuple_GetItem(args, i);
+  PyObject *queue = NULL, *key, *value;
+  Py_ssize_t at = 0;
+  static const char *const names[] = {"queue", NULL};
+  while (keywords && PyDict_Next(keywords, &at, &key, &value)) {
+    if (py_keyword(key, names, self->kernel->name) < 0)
+      return NULL;
+    queue = value;
+  }
+  return launch(self->kernel, &self->shape, queue, objects, (size_t)count);
+}
+
+static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, shape *out_shape) {
+  uint64_t groups[3], threads[3] = {0, 0, 0}, clusters[3] = {0, 0, 0};
+  if (!three_from(grid, UINT32_MAX, "grid", groups) ||
+      (block && !three_from(block, UINT32_MAX, "block", threads)) ||
+      (cluster && !three_from(cluster, UINT32_MAX, "cluster", clusters)))
+    return false;
+  out_shape->is_grid = true;
+  out_shape->desc = kdl_grid((uint32_t)groups[0], (uint32_t)groups[1], (uint32_t)groups[2]);
+  for (int i = 0; i < 3; ++i) {
+    out_shape->desc.block[i] = (uint32_t)threads[i];
+    out_shape->desc.cluster[i] = (uint32_t)clusters[i];
+  }
+  return true;
+}
+
+enum {
+  key_items,
+  key_grid,
+  key_block,
+  key_shared,
+  key_queue,
+  key_cooperative,
+  key_cluster,
+  key_count
+};
+static const char *const launch_names[] = {"items", "grid",        "block",   "shared",
+                                           "queue", "cooperative", "cluster", NULL};
+
+static bool shape_from(PyObject *const keys[key_count], shape *out_shape) {
+  bool by_items = keys[key_items] != NULL;
+  if (by_items == (keys[key_grid] != NULL)) {
+    PyErr_SetString(PyExc_TypeError, "launch() takes either items or grid");
+    return false;
+  }
+  if (by_items &&
+      (keys[key_block] || keys[key_shared] || keys[key_cooperative] || keys[key_cluster])) {
+    PyErr_SetString(
+        PyExc_TypeError,
+        "launch(): block, shared, cooperative and cluster go with grid, not with items");
+    return false;
+  }
+  if (by_items)
+    return items_from(keys[key_items], out_shape);
+  uint64_t shared = 0;
+  if (!grid_from(keys[key_grid], keys[key_block], keys[key_cluster], out_shape) ||
+      (keys[key_shared] && !unsigned_from(keys[key_shared], UINT32_MAX, "shared", &shared)))
+    return false;
+  out_shape->desc.shared = (uint32_t)shared;
+  int cooperative = keys[key_cooperative] ? PyObject_IsTrue(keys[key_cooperative]) : 0;
+  out_shape->desc.flags = cooperative > 0 ? KDL_LAUNCH_COOPERATIVE : 0;
+  return cooperative >= 0;
+}
+
+/* METH_FASTCALL | METH_KEYWORDS: the keywords' values follow the arguments. */
+static PyObject *kernel_launch(PyObject *object, PyObject *const *objects, Py_ssize_t count,
+                               PyObject *names) {
+  PyObject *keys[key_count] = {NULL};
+  Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    int key = py_keyword(PyTuple_GetItem(names, i), launch_names, "launch");
+    if (key < 0)
+      return NULL;
+    keys[key] = objects[count + i] == Py_None && key != key_queue ? NULL : objects[count + i];
+  }
+  shape shape;
+  return shape_from(keys, &shape)
+             ? launch((py_kernel *)object, &shape, keys[key_queue], objects, (size_t)count)
+             : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is known of it                                                                          */
+
+static PyObject *failures_of(const kdl_kernel_info *info) {
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < info->failure_count; ++i) {
+    const kdl_load_failure *failure = &info->failures[i];
+    PyObject *item = Py_BuildValue("(nssi)", (Py_ssize_t)failure->image, failure->name,
+                                   failure->message, (int)failure->status);
+    if (!item || PyList_Append(list, item) < 0)
+      Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static PyObject *signature_of(const py_kernel *self) {
+  if (self->signature.count < 0)
+    Py_RETURN_NONE;
+  PyObject *list = PyList_New(0);
+  for (int i = 0; list && i < self->signature.count; ++i) {
+    char name[32];
+    PyObject *text = PyUnicode_FromString(py_param_name(&self->signature.params[i], name));
+    if (!text || PyList_Append(list, text) < 0)
+      Py_CLEAR(list);
+    Py_XDECREF(text);
+  }
+  return list;
+}
+
+static PyObject *kernel_info(PyObject *object, PyObject *unused) {
+  (void)unused;
+  py_kernel *self = (py_kernel *)object;
+  kdl_kernel_info info = {.size = sizeof info};
+  if (!load(self))
+    return NULL;
+  kdl_status status = kdl_kernel_get(self->kernel, &info);
+  if (status != KDL_OK)
+    return py_raise(status);
+  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:n,s:n,s:n,s:s,s:(III),s:(III),s:N,s:N}", "name",
+                       info.name, "library", info.library, "device", info.device, "fit", info.fit,
+                       "image", (Py_ssize_t)info.image, "place", (Py_ssize_t)info.place,
+                       "image_count", (Py_ssize_t)info.image_count, "kind",
+                       kdl_image_kind_name(info.kind), "block", info.block[0], info.block[1],
+                       info.block[2], "tile", info.tile[0], info.tile[1], info.tile[2], "failures",
+                       failures_of(&info), "signature", signature_of(self));
+}
+
+static PyObject *kernel_load(PyObject *self, PyObject *unused) {
+  (void)unused;
+  if (!load((py_kernel *)self))
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *kernel_sync(PyObject *object, PyObject *unused) {
+  (void)unused;
+  kdl_queue *queue;
+  kdl_status status = kdl_device_queue(((py_kernel *)object)->target.device, &queue);
+  if (status == KDL_OK) {
+    Py_BEGIN_ALLOW_THREADS status = kdl_sync(queue);
+    Py_END_ALLOW_THREADS
+  }
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_name(PyObject *self, void *closure) {
+  (void)closure;
+  return PyUnicode_FromString(((py_kernel *)self)->name);
+}
+
+static PyObject *get_device(PyObject *self, void *closure) {
+  (void)closure;
+  return py_device_new(((py_kernel *)self)->target.device);
+}
+
+static PyObject *kernel_represent(PyObject *object) {
+  py_kernel *self = (py_kernel *)object;
+  return PyUnicode_FromFormat("<kdl.Kernel %s on %s>", self->name,
+                              py_device_label(self->target.device));
+}
+
+static PyMethodDef methods[] = {
+    {"launch", (PyCFunction)(void (*)(void))kernel_launch, METH_FASTCALL | METH_KEYWORDS,
+     "launch($self, *arguments, items=None, grid=None, block=None, shared=0, queue=None, "
+     "cooperative=False, "
+     "cluster=None)\n--\n\nLaunches the kernel over so many work-items, or with a grid of groups."},
+    {"info", kernel_info, METH_NOARGS,
+     "info($self)\n--\n\nWhat runs when the kernel is launched, as a dict. Loads it."},
+    {"load", kernel_load, METH_NOARGS,
+     "load($self)\n--\n\nLoads now what the first launch would load."},
+    {"sync", kernel_sync, METH_NOARGS,
+     "sync($self)\n--\n\nWaits for launches that named no queue."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"name", get_name, NULL, "the kernel's name", NULL},
+    {"device", get_device, NULL, "where it runs", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A kernel for a device: kernel[items](arguments...) launches it."},
+    {Py_tp_dealloc, kernel_destroy},
+    {Py_tp_repr, kernel_represent},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_mp_subscript, subscript},
+    {0, NULL},
+};
+
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_doc,
+     "A kernel with the number of work-items: call it with the arguments, and queue=... ."},
+    {Py_tp_dealloc, launcher_destroy},
+    {Py_tp_call, launcher_call},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"kdl._kdl.Kernel", sizeof(py_kernel), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec launcher_spec = {"kdl._kdl.Launcher", sizeof(py_launcher), 0, Py_TPFLAGS_DEFAULT,
+                                    launcher_slots};
+
+int py_kernel_init(PyObject *module) {
+  py_kernel_type = py_add_type(module, &spec);
+  py_launcher_type = py_kernel_type ? py_add_type(module, &launcher_spec) : NULL;
+  return py_launcher_type ? 0 : -1;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The module kdl._kdl. */
+#include "kdl_python.h"
+
+PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec) {
+  PyObject *type = PyType_FromSpec(spec);
+  const char *dot = strrchr(spec->name, '.');
+  if (type && PyObject_SetAttrString(module, dot + 1, type) < 0)
+    Py_CLEAR(type);
+  return (PyTypeObject *)type;
+}
+
+void py_object_free(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+static PyObject *version(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  return PyUnicode_FromString(kdl_version());
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "version()\n--\n\nThe version of libkdl, as '0.1.0'."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The types and the handles they hold are the process's. Another interpreter in it would share them
+ * without a lock, so that only the first that imports the module has it. */
+static int execute(PyObject *module) {
+  static int64_t first = -1;
+  int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (first >= 0) {
+    PyErr_SetString(PyExc_ImportError,
+                    first == interpreter
+                        ? "kdl cannot be imported a second time in one process"
+                        : "kdl cannot be used in several interpreters of one process");
+    return -1;
+  }
+  if (py_error_init(module) < 0 || py_device_init(module) < 0 || py_library_init(module) < 0 ||
+      py_queue_init(module) < 0 || py_buffer_init(module) < 0 || py_kernel_init(module) < 0 ||
+      py_writer_init(module) < 0)
+    return -1;
+  first = interpreter;
+  return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030c0000 && Py_LIMITED_API + 0 >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "kdl._kdl",
+    .m_doc = "libkdl's functions; the package kdl is their manual.",
+    .m_methods = functions,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__kdl(void) {
+  return PyModuleDef_Init(&definition);
+}

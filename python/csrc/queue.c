@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Queues and events. */
+#include "kdl_python.h"
+
+PyTypeObject *py_queue_type, *py_event_type;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues around a driver's own                                                                 */
+
+/* Programs use few streams, and come back to them: each is wrapped once. A table that is full
+ * begins anew in turn. The interpreter's lock guards it. */
+enum { native_count = 64 };
+static struct native {
+  kdl_device *device;
+  void *native;
+  kdl_queue *queue;
+} natives[native_count];
+static size_t native_next;
+
+bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue) {
+  for (size_t i = 0; i < native_count && natives[i].queue; ++i)
+    if (natives[i].native == native && natives[i].device == device) {
+      *out_queue = natives[i].queue;
+      return true;
+    }
+  kdl_queue *queue;
+  kdl_status status = kdl_queue_adopt(device, native, &queue);
+  if (status != KDL_OK) {
+    py_raise(status);
+    return false;
+  }
+  struct native *slot = &natives[native_next++ % native_count];
+  kdl_queue_destroy(slot->queue);
+  *slot = (struct native){device, native, queue};
+  *out_queue = queue;
+  return true;
+}
+
+/* The handle of a stream object, as CUDA's packages for Python have them. */
+static bool handle_of(PyObject *object, void **out_handle) {
+  PyObject *number = NULL;
+  if (PyLong_Check(object)) {
+    number = object;
+    Py_INCREF(number);
+  } else if (PyObject_HasAttrString(object, "__cuda_stream__")) {
+    PyObject *pair = PyObject_CallMethod(object, "__cuda_stream__", NULL);
+    number = pair ? PySequence_GetItem(pair, 1) : NULL;
+    Py_XDECREF(pair);
+  } else if (PyObject_HasAttrString(object, "cuda_stream")) {
+    number = PyObject_GetAttrString(object, "cuda_stream");
+  } else {
+    PyErr_Format(PyExc_TypeError,
+                 "queue: found %R, expected a kdl.Queue, an object with __cuda_stream__, or a "
+                 "driver's handle",
+                 (PyObject *)Py_TYPE(object));
+  }
+  *out_handle = number ? PyLong_AsVoidPtr(number) : NULL;
+  Py_XDECREF(number);
+  return !PyErr_Occurred();
+}
+
+bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue) {
+  *out_queue = NULL;
+  if (!object || object == Py_None)
+    return true;
+  if (Py_TYPE(object) != py_queue_type) {
+    void *handle;
+    return handle_of(object, &handle) && py_queue_of_native(device, handle, out_queue);
+  }
+  py_queue *queue = (py_queue *)object;
+  if (queue->device != device) {
+    PyErr_Format(PyExc_ValueError, "queue: it belongs to %s, the kernel runs on %s",
+                 py_device_label(queue->device), py_device_label(device));
+    return false;
+  }
+  *out_queue = queue->queue;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Queues                                                                                       */
+
+static PyObject *queue_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"device", "native", "priority", NULL};
+  PyObject *where, *native = Py_None;
+  int priority = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|Oi:Queue", names, &where, &native, &priority))
+    return NULL;
+  kdl_device *device;
+  void *handle = NULL;
+  if (!py_device_from(where, &device) || (native != Py_None && !handle_of(native, &handle)))
+    return NULL;
+  kdl_queue *queue;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS kdl_queue_opts opts = {.size = sizeof opts, .priority = priority};
+  status = native == Py_None ? kdl_queue_create(device, &opts, &queue)
+                             : kdl_queue_adopt(device, handle, &queue);
+  Py_END_ALLOW_THREADS if (status != KDL_OK) return py_raise(status);
+  py_queue *self = PyObject_New(py_queue, type);
+  if (!self) {
+    kdl_queue_destroy(queue);
+    return NULL;
+  }
+  self->queue = queue;
+  self->device = device;
+  self->owner = native == Py_None ? NULL : native;
+  Py_XINCREF(self->owner);
+  return (PyObject *)self;
+}
+
+static void queue_destroy(PyObject *object) {
+  py_queue *self = (py_queue *)object;
+  Py_BEGIN_ALLOW_THREADS kdl_queue_destroy(self->queue);
+  Py_END_ALLOW_THREADS Py_XDECREF(self->owner);
+  py_object_free(object);
+}
+
+static PyObject *done(kdl_status status) {
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
+}
+
+static PyObject *queue_sync(PyObject *object, PyObject *unused) {
+  (void)unused;
+  py_queue *self = (py_queue *)object;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_sync(self->queue);
+  Py_END_ALLOW_THREADS return done(status);
+}
+
+static PyObject *queue_device(PyObject *self, void *closure) {
+  (void)closure;
+  return py_device_new(((py_queue *)self)->device);
+}
+
+static PyObject *queue_native(PyObject *self, void *closure) {
+  (void)closure;
+  void *handle;
+  kdl_status status = kdl_queue_native(((py_queue *)self)->queue, &handle);
+  return status == KDL_OK ? PyLong_FromVoidPtr(handle) : py_raise(status);
+}
+
+/* The protocol by which other packages take our queues: a version and the handle. */
+static PyObject *queue_cuda_stream(PyObject *self, PyObject *unused) {
+  (void)unused;
+  PyObject *handle = queue_native(self, NULL);
+  return handle ? Py_BuildValue("(iN)", 0, handle) : NULL;
+}
+
+static PyMethodDef queue_methods[] = {
+    {"sync", queue_sync, METH_NOARGS,
+     "sync($self)\n--\n\nWaits until everything given to the queue is done."},
+    {"__cuda_stream__", queue_cuda_stream, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef queue_properties[] = {
+    {"device", queue_device, NULL, "whose queue it is", NULL},
+    {"native", queue_native, NULL, "the driver's handle", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot queue_slots[] = {
+    {Py_tp_doc,
+     "Queue(device, native=None, priority=0)\n--\n\nA queue of a device; with native, one around a "
+     "stream of other code: a handle, or an object with __cuda_stream__."},
+    {Py_tp_new, queue_new},
+    {Py_tp_dealloc, queue_destroy},
+    {Py_tp_methods, queue_methods},
+    {Py_tp_getset, queue_properties},
+    {0, NULL},
+};
+
+static PyType_Spec queue_spec = {"kdl._kdl.Queue", sizeof(py_queue), 0, Py_TPFLAGS_DEFAULT,
+                                 queue_slots};
+
+/* ------------------------------------------------------------------------------------------ */
+/* Events                                                                                       */
+
+static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"device", NULL};
+  PyObject *where;
+  kdl_device *device;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Event", names, &where) ||
+      !py_device_from(where, &device))
+    return NULL;
+  kdl_event *event;
+  kdl_status status = kdl_event_create(device, &event);
+  if (status != KDL_OK)
+    return py_raise(status);
+  py_event *self = PyObject_New(py_event, type);
+  if (!self) {
+    kdl_event_destroy(event);
+    return NULL;
+  }
+  self->event = event;
+  self->device = device;
+  return (PyObject *)self;
+}
+
+static void event_destroy(PyObject *object) {
+  kdl_event_destroy(((py_event *)object)->event);
+  py_object_free(object);
+}
+
+/* Calls `act` with the queue that was given, or the device's own. */
+static PyObject *with_queue(PyObject *object, PyObject *queue_object,
+                            kdl_status (*act)(kdl_event *event, kdl_queue *queue)) {
+  py_event *self = (py_event *)object;
+  kdl_queue *queue;
+  if (!py_queue_from(queue_object, self->device, &queue))
+    return NULL;
+  kdl_status status = queue ? KDL_OK : kdl_device_queue(self->device, &queue);
+  return done(status == KDL_OK ? act(self->event, queue) : status);
+}
+
+static PyObject *event_record(PyObject *self, PyObject *queue) {
+  return with_queue(self, queue, kdl_event_record);
+}
+
+static PyObject *event_wait(PyObject *self, PyObject *queue) {
+  return with_queue(self, queue, kdl_event_wait);
+}
+
+static PyObject *event_sync(PyObject *self, PyObject *unused) {
+  (void)unused;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_event_sync(((py_event *)self)->event);
+  Py_END_ALLOW_THREADS return done(status);
+}
+
+static PyObject *event_query(PyObject *self, PyObject *unused) {
+  (void)unused;
+  int is_done;
+  kdl_status status = kdl_event_query(((py_event *)self)->event, &is_done);
+  return status == KDL_OK ? PyBool_FromLong(is_done) : py_raise(status);
+}
+
+static PyObject *event_elapsed(PyObject *self, PyObject *end) {
+  if (Py_TYPE(end) != py_event_type) {
+    PyErr_SetString(PyExc_TypeError, "elapsed() takes a kdl.Event");
+    return NULL;
+  }
+  double ns;
+  kdl_status status = kdl_event_elapsed(((py_event *)self)->event, ((py_event *)end)->event, &ns);
+  return status == KDL_OK ? PyFloat_FromDouble(ns * 1e-9) : py_raise(status);
+}
+
+static PyMethodDef event_methods[] = {
+    {"record", event_record, METH_O,
+     "record($self, queue)\n--\n\nMarks the point that a queue has reached."},
+    {"wait", event_wait, METH_O,
+     "wait($self, queue)\n--\n\nLets a queue's later work wait for the point."},
+    {"sync", event_sync, METH_NOARGS, "sync($self)\n--\n\nWaits until the point is reached."},
+    {"query", event_query, METH_NOARGS, "query($self)\n--\n\nWhether the point is reached."},
+    {"elapsed", event_elapsed, METH_O,
+     "elapsed($self, end)\n--\n\nSeconds to another event, by the device's clock."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot event_slots[] = {
+    {Py_tp_doc, "Event(device)\n--\n\nA point in a queue's work."},
+    {Py_tp_new, event_new},
+    {Py_tp_dealloc, event_destroy},
+    {Py_tp_methods, event_methods},
+    {0, NULL},
+};
+
+static PyType_Spec event_spec = {"kdl._kdl.Event", sizeof(py_event), 0, Py_TPFLAGS_DEFAULT,
+                                 event_slots};
+
+int py_queue_init(PyObject *module) {
+  py_queue_type = py_add_type(module, &queue_spec);
+  py_event_type = py_queue_type ? py_add_type(module, &event_spec) : NULL;
+  return py_event_type ? 0 : -1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a kernel's parameters are: from the field `sig` of its metadata, else only their sizes. */
+#ifndef KDL_PYTHON_SIGNATURE_H
+#define KDL_PYTHON_SIGNATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum py_kind {
+  PY_ANY, /* the size alone is known, or nothing where it is 0 */
+  PY_SIGNED,
+  PY_UNSIGNED,
+  PY_FLOAT,  /* IEEE */
+  PY_BFLOAT, /* of 2 bytes */
+  PY_POINTER,
+  PY_BYTES,
+} py_kind;
+
+typedef struct py_param {
+  uint8_t kind;         /* py_kind */
+  uint8_t element_kind; /* of what a pointer points to; PY_ANY for void and for more pointers */
+  uint16_t element_size;
+  uint32_t size;
+} py_param;
+
+enum { py_most_params = 128 };
+
+/* Reads "ptr<f32> i32": how many there are, or -1 where the text is no signature or has too many.
+ */
+int py_signature_read(const char *text, size_t length, py_param out_params[py_most_params]);
+
+/* Finds the field `sig` in the value of a key kdl.kernel.NAME; false where it has none. */
+bool py_signature_find(const char *value, size_t length, const char **out_text, size_t *out_length);
+
+/* "f32", "ptr<i8>": for messages; in memory of the caller's. */
+const char *py_param_name(const py_param *param, char out_name[32]);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writing an OffloadBinary from images in memory. */
+#include "kdl_python.h"
+
+#include <stdlib.h>
+
+enum { most_pairs = 256 };
+
+static bool text_from(PyObject *object, kdl_string *out_text) {
+  Py_ssize_t length;
+  const char *text = PyUnicode_AsUTF8AndSize(object, &length);
+  *out_text = (kdl_string){text, (size_t)length};
+  return text != NULL;
+}
+
+/* The pairs of a dict, whose texts live as long as it does. */
+static bool pairs_from(PyObject *dict, kdl_pair pairs[most_pairs], size_t *out_count) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  size_t count = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    if (count == most_pairs) {
+      PyErr_Format(PyExc_ValueError, "metadata: more than %d keys", most_pairs);
+      return false;
+    }
+    if (!text_from(key, &pairs[count].key) || !text_from(value, &pairs[count].value))
+      return false;
+    ++count;
+  }
+  *out_count = count;
+  return true;
+}
+
+/* One image: (bytes, metadata, offload kind, declared kind). The bytes stay with the list. */
+static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
+  PyObject *bytes, *metadata;
+  int offload_kind, declared_kind;
+  if (!PyArg_ParseTuple(item, "SO!ii:pack", &bytes, &PyDict_Type, &metadata, &offload_kind,
+                        &declared_kind))
+    return false;
+  kdl_pair pairs[most_pairs];
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = (uint16_t)declared_kind,
+                            .offload_kind = (uint16_t)offload_kind,
+                            .pairs = pairs,
+                            .data = PyBytes_AsString(bytes),
+                            .data_size = (size_t)PyBytes_Size(bytes)};
+  if (!pairs_from(metadata, pairs, &image.pair_count))
+    return false;
+  kdl_status status =
+      with_digest ? kdl_writer_add_digested(writer, &image) : kdl_writer_add(writer, &image);
+  if (status != KDL_OK)
+    py_raise(status);
+  return status == KDL_OK;
+}
+
+static PyObject *pack(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *images;
+  int format, with_digest;
+  if (!PyArg_ParseTuple(args, "O!ip:pack", &PyList_Type, &images, &format, &with_digest))
+    return NULL;
+  kdl_writer *writer;
+  kdl_status status = kdl_writer_create(format, &writer);
+  if (status != KDL_OK)
+    return py_raise(status);
+  PyObject *result = NULL;
+  bool ok = true;
+  for (Py_ssize_t i = 0; ok && i < PyList_Size(images); ++i)
+    ok = add(writer, PyList_GetItem(images, i), with_digest);
+  void *data;
+  size_t size;
+  status = ok ? kdl_writer_finish(writer, &data, &size) : KDL_OK;
+  if (ok && status == KDL_OK) {
+    result = PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
+    free(data);
+  } else if (ok) {
+    py_raise(status);
+  }
+  kdl_writer_destroy(writer);
+  return result;
+}
+
+/* LLVM's number for what the bytes are, which is found by opening them. */
+static PyObject *declared_kind(PyObject *module, PyObject *bytes) {
+  (void)module;
+  if (!PyBytes_Check(bytes)) {
+    PyErr_SetString(PyExc_TypeError, "an image is bytes");
+    return NULL;
+  }
+  kdl_library *library;
+  kdl_image_info info = {.size = sizeof info};
+  uint16_t kind = 0;
+  if (kdl_open_memory(PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), NULL, &library) ==
+      KDL_OK) {
+    if (kdl_image_get(library, 0, &info) == KDL_OK)
+      kind = kdl_llvm_image_kind(info.kind);
+    kdl_close(library);
+  }
+  return PyLong_FromLong(kind);
+}
+
+static PyMethodDef functions[] = {
+    {"pack", pack, METH_VARARGS,
+     "pack(images, format, with_digest)\n--\n\nThe bytes of an OffloadBinary."},
+    {"declared_kind", declared_kind, METH_O,
+     "declared_kind(image)\n--\n\nLLVM's number for the kind of an image."},
+    {NULL, NULL, 0, NULL},
+};
+
+int py_writer_init(PyObject *module) {
+  return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""libkdl: the kernel dynamic linker, for Python.
+
+    import kdl, numpy as np
+    lib = kdl.open("./saxpy.offload")            # any fat binary: an OffloadBinary, a fatbin, a .so, a cubin ...
+    print(lib.explain("saxpy", "mi300x"))        # which image would run there, and why
+    saxpy = lib["saxpy"]                         # for the best device of this machine
+    x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
+    saxpy[8](2.0, x, y, 8)                       # over 8 work-items; launches return before GPUs are done
+
+Arguments are converted by the kernel's signature. Numbers may be Python's or NumPy's. A pointer may be an array of NumPy's for a
+kernel on the host; on a GPU a tensor of PyTorch's or whatever has __cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the
+kernel's device; an address as an int; None. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's
+current one unless queue= names another. A launch with any other argument goes to the device's own queue.
+
+Errors are exceptions, all of them kdl.Error: their text says all of it, status is libkdl's and code the driver's own number.
+"""
+
+from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Error, Event, FileAccessError, Kernel, NoMatchError,
+                   NoMemoryError, Queue, UnsupportedError, device, devices, version)
+from ._kdl import devices_refresh as _devices_refresh
+from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
+from ._command import CommandError, check, compile, run_command
+
+__version__ = version()
+__all__ = [
+    "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
+    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "Queue", "Reason", "UnsupportedError",
+    "Verdict", "Writer", "check", "compile", "device", "devices", "open", "refresh", "run_command", "version",
+]
+
+
+def refresh(backend=None):
+    """Asks drivers once more for their devices; how many there are that were not there before. backend: 'cuda', 'hip', ..."""
+    return _devices_refresh(backend)

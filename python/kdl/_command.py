@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command `kdl`, which the package brings: for what is a program and no function of the library."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from . import _kdl
+from ._library import open as open_library
+
+
+class CommandError(_kdl.Error):
+    """The command failed; its text is what it said."""
+
+
+def command_path():
+    """The command's file: the package's own, else the one on PATH."""
+    own = os.path.join(os.path.dirname(__file__), "bin", "kdl")
+    found = own if os.access(own, os.X_OK) else shutil.which("kdl")
+    if not found:
+        raise _kdl.UnsupportedError("the command kdl is neither in this package nor on PATH")
+    return found
+
+
+def run_command(*arguments, codes=(0,)):
+    """Runs the command and gives what it wrote, as text; CommandError where its exit code is none of `codes`."""
+    done = subprocess.run([command_path(), *map(os.fspath, arguments)], capture_output=True, text=True, errors="backslashreplace",
+                          check=False, stdin=subprocess.DEVNULL)
+    if done.returncode not in codes:
+        raise CommandError(done.stderr.strip() or f"kdl {arguments[0]} ended with {done.returncode}")
+    return done.stdout
+
+
+def check(*paths, device=None):
+    """What of the libraries in files, folders, wheels and packages runs on a device, kernel by kernel: `kdl check --json`, read.
+
+    device: one or several, as 'a100'; by default those of this machine."""
+    devices = [device] if isinstance(device, (str, _kdl.Device)) else device or []
+    options = [f"--device={one.spec if isinstance(one, _kdl.Device) else one}" for one in devices]
+    return json.loads(run_command("check", "--json", *options, "--", *paths, codes=(0, 3)))
+
+
+def compile(source, *, targets="native", options=(), text=None):  # pylint: disable=redefined-builtin
+    """Compiles a kernel in C or C++ with `kdl cc` and opens the result. Needs clang.
+
+    source: a file; with text, the name that the text has in messages. targets: as `kdl cc --targets`, joined by commas or a list."""
+    joined = targets if isinstance(targets, str) else ",".join(targets)
+    with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
+        path = os.fspath(source)
+        if text is not None:
+            path = os.path.join(folder, os.path.basename(path) or "kernel.c")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        result = os.path.join(folder, "kernels.offload")
+        run_command("cc", path, f"--targets={joined}", "-o", result, *options)
+        with open(result, "rb") as file:
+            return open_library(file.read(), name=os.path.basename(path))
+
+
+def main():
+    """The console script `kdl`."""
+    path = command_path()
+    os.execv(path, [path, *sys.argv[1:]])

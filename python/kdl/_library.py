@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Libraries, their images, and explanations of choices."""
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import html
+import os
+
+from . import _kdl
+
+FLAGS = {"file": 1, "global": 2, "no_host": 4}
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """One image of a library: one compiled variant of its kernels."""
+    index: int
+    kind: str  #: 'cubin', 'hsaco', 'spirv', 'object', ... as `kdl ls` names them
+    triple: str
+    arch: str
+    offload_kind: int  #: LLVM's bits: 1 OpenMP, 2 CUDA, 4 HIP, 8 SYCL
+    container: str
+    offset: int
+    size: int  #: in bytes, inflated
+    stored: int  #: in bytes, as it lies in the file
+    module: int
+    parent: int | None
+    problem: str
+    metadata: dict[str, str]
+    library: "Library" = dataclasses.field(repr=False, compare=False)
+
+    def bytes(self):
+        """The image itself."""
+        return self.library._handle.image_bytes(self.index)
+
+    def kernels(self):
+        """The names of its kernels."""
+        return self.library._handle.image_kernels(self.index)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why an image may not run: a code for programs, words for people, and what would help."""
+    code: str
+    words: str
+    fix: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What was found of one image for a device."""
+    image: Image
+    place: int
+    chosen: bool
+    eligible: bool
+    rank: int
+    priority: int
+    device: str
+    fit: str
+    reasons: tuple[Reason, ...]
+
+
+class Explanation(list):
+    """The verdicts of every image, in rank order; prints as a table, also in notebooks."""
+
+    def __init__(self, verdicts, kernel, device):
+        super().__init__(verdicts)
+        self.kernel = kernel
+        self.device = device
+
+    @property
+    def chosen(self):
+        """The verdict of the image that would run, or None."""
+        return next((verdict for verdict in self if verdict.chosen), None)
+
+    def _rows(self):
+        for verdict in self:
+            mark = "*" if verdict.chosen else ""
+            said = verdict.fit if verdict.eligible else "; ".join(reason.words for reason in verdict.reasons)
+            arch = verdict.image.arch
+            yield mark, str(verdict.image.index), verdict.image.kind, arch if len(arch) < 25 else arch[:21] + "...", said
+
+    def _end(self):
+        if self.chosen:
+            return f"chosen: image {self.chosen.image.index}, fits as {self.chosen.fit}"
+        fixes = [reason.fix for verdict in self for reason in verdict.reasons if reason.fix]
+        return "chosen: none" + (f"; fix: {fixes[0]}" if fixes else "")
+
+    def __str__(self):
+        rows = [("", "#", "KIND", "ARCH", "FITS AS, OR WHY NOT"), *self._rows()]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip() for row in rows]
+        return "\n".join([f"{self.kernel or 'every kernel'} on {self.device}", *lines, self._end()])
+
+    def _repr_html_(self):
+        def cells(row, tag):
+            return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
+        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self._rows())
+        head = cells(("", "#", "kind", "arch", "fits as, or why not"), "th")
+        title = html.escape(f"{self.kernel or 'every kernel'} on {self.device}")
+        return f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table><p>{html.escape(self._end())}</p>"
+
+
+class Library:
+    """A library of kernels: see kdl.open. len() counts its images, iteration gives them, and library["name"] is the kernel of that
+    name for the best device of this machine."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    @property
+    def path(self):
+        """What was opened; None for bytes."""
+        return self._handle.path
+
+    def __len__(self):
+        return len(self._handle)
+
+    def __iter__(self):
+        return (self.image(index) for index in range(len(self)))
+
+    def __getitem__(self, name):
+        return self._handle[name]
+
+    def __repr__(self):
+        return f"<kdl.Library {self.path or 'in memory'}: {len(self)} images>"
+
+    def image(self, index):
+        """One image, by its number."""
+        return Image(**self._handle.image(index), library=self)
+
+    @property
+    def images(self):
+        """Every image."""
+        return list(self)
+
+    def kernels(self):
+        """The names of all kernels, of every image that tells them."""
+        names = {}
+        for index in range(len(self)):
+            try:
+                names.update(dict.fromkeys(self._handle.image_kernels(index)))
+            except _kdl.UnsupportedError:
+                pass
+        return list(names)
+
+    def kernel(self, name, device=None, *, policy=None, tag=None, constants=None):
+        """The kernel for a device, by default the best one of this machine. It is loaded at its first launch.
+
+        policy: 'best', 'first' or 'capability'; tag: a variant_tag that goes first; constants: values for specialisation constants,
+        as a dict, which images in bitcode are linked with."""
+        return self._handle.kernel(name, device, policy, tag, constants)
+
+    def explain(self, kernel=None, device="0", *, policy=None, tag=None):
+        """Which image runs on a device, and why the others do not: an Explanation. The device may be one that is not here:
+        'h200', 'mi300x', 'cuda:sm_90'."""
+        found = device if isinstance(device, _kdl.Device) else _kdl.device(device)
+        verdicts = []
+        for said in self._handle.explain_data(kernel, found, policy, tag):
+            said["image"] = self.image(said["image"])
+            said["reasons"] = tuple(Reason(*reason) for reason in said["reasons"])
+            verdicts.append(Verdict(**said))
+        return Explanation(verdicts, kernel, found.name or found.label)
+
+
+def open(source, *, name=None, search=True, shared=False, host=True):  # pylint: disable=redefined-builtin
+    """Opens a library: a path, or bytes that hold one.
+
+    A name without a '/' is searched for in KDL_LIBRARY_PATH and among the libraries that come with libkdl, unless search is False
+    or the source is a pathlib.Path. shared lets kernels be found here without naming the library; without host, no code of the
+    library runs in this process. name is what messages call it."""
+    flags = (0 if search and isinstance(source, (str, bytes)) else FLAGS["file"]) | (FLAGS["global"] if shared else 0)
+    flags |= 0 if host else FLAGS["no_host"]
+    return Library(_kdl.open_library(source, name, flags))
+
+
+class Writer:
+    """Builds an OffloadBinary.
+
+        writer = kdl.Writer()
+        writer.add(cubin, triple="nvptx64-nvidia-cuda", arch="sm_90", offload_kind=2)
+        writer.save("kernels.offload")
+    """
+
+    FORMATS = {"v1": 1, "v2": 2, "v3": 3, "v3-zstd": 0x103, "v3-zlib": 0x203}
+
+    def __init__(self, format="v1", digest=True):  # pylint: disable=redefined-builtin
+        self._format = self.FORMATS[format]
+        self._digest = digest
+        self._images = []
+
+    def add(self, image, *, triple, arch, offload_kind=0, metadata=None):
+        """Adds an image. metadata: further keys, as docs/metadata.md specifies them."""
+        data = bytes(image)
+        pairs = {"triple": triple, "arch": arch, **(metadata or {})}
+        self._images.append((data, pairs, offload_kind, _kdl.declared_kind(data)))
+
+    def bytes(self):
+        """The file."""
+        return _kdl.pack(self._images, self._format, self._digest)
+
+    def save(self, path):
+        """Writes the file beside `path` and renames it there."""
+        target = os.path.realpath(os.fspath(path))
+        draft = f"{target}.{os.getpid()}.tmp"
+        try:
+            with builtins.open(draft, "xb") as file:
+                file.write(self.bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        except BaseException:
+            if os.path.exists(draft):
+                os.unlink(draft)
+            raise

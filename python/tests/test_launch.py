@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launching on the host: arguments of every type, and what is refused."""
+import array
+import struct
+import threading
+
+import pytest
+
+import kdl
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def saxpy(library):
+    return library.kernel("saxpy", "host")
+
+
+def test_saxpy_over_items_and_grids(saxpy):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    saxpy[1000](2.0, x, y, 1000)
+    assert (y == 2 * x + 1).all()
+    saxpy.launch(np.float32(1), x, y, np.uint32(1000), items=1000)
+    assert (y == 3 * x + 1).all()
+    saxpy.launch(1, x, y, 1000, grid=4, block=256)
+    assert (y == 4 * x + 1).all()
+    saxpy[0](2.0, x, y, 1000)
+    assert (y == 4 * x + 1).all()
+    assert saxpy.info()["signature"] == ["f32", "ptr<f32>", "ptr<f32>", "u32"]
+    assert saxpy.info()["kind"] == "object"
+
+
+def test_every_type(library):
+    out = np.zeros(10)
+    values = (-128, 255, -32768, 65535, -2**63, 2**64 - 1, 0.1)
+    library.kernel("types", "host")[1](*values, struct.pack("iid", -5, 7, 2.5), out)
+    assert out.tolist() == [-128, 255, -32768, 65535, -2.0**63, 2.0**64, 0.1, -5, 7, 2.5]
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0, -2.5, 65504.0, 6e-8, 1e-7, 3.14159, 0.1, 2049.0, 2051.0, 5.9e-5, 1e30, float("inf")])
+def test_halves_round_as_numpy_does(library, number):
+    if number > 65504 and number != float("inf"):
+        number = 60000.1
+    out = np.zeros(2, np.uint16)
+    library.kernel("halves", "host")[1](number, number, out)
+    assert out[0] == np.float16(number).view(np.uint16)
+    bits = int(np.float32(number).view(np.uint32))
+    assert out[1] == (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def test_two_dimensions(library):
+    out = np.full(35, -1, np.int64)
+    library.kernel("place", "host")[7, 5](out, 7, 5)
+    assert out.tolist() == [1000 * y + x for y in range(5) for x in range(7)]
+
+
+def test_other_arrays_of_the_host(saxpy):
+    x, y = array.array("f", [1, 2, 3]), bytearray(struct.pack("3f", 1, 1, 1))
+    saxpy[3](1.0, x, memoryview(y).cast("f"), 3)
+    assert struct.unpack("3f", y) == (2, 3, 4)
+    z = np.zeros(3, np.float32)
+    saxpy[3](1.0, x, z.ctypes.data, 3)
+    assert z.tolist() == [1, 2, 3]
+
+
+def test_buffers(saxpy, host):
+    x, y = kdl.Buffer(host, 12), kdl.Buffer(host, 12)
+    x.write(np.array([1, 2, 3], np.float32))
+    y.fill(struct.pack("f", 1.0))
+    saxpy[3](10.0, x, y, 3)
+    out = np.zeros(3, np.float32)
+    y.read(out)
+    assert out.tolist() == [11, 21, 31]
+    x.copy(y, 8, offset=4)
+    x.read(out)
+    assert out.tolist() == [1, 11, 21]
+    with pytest.raises(kdl.BadCallError):
+        y.write(bytes(13))
+    y.free()
+    with pytest.raises(TypeError, match="argument 3: the buffer was freed"):
+        saxpy[3](10.0, x, y, 3)
+    with pytest.raises(ValueError, match="freed"):
+        y.read(out)
+
+
+@pytest.mark.parametrize("arguments, error, text", [
+    ((1.0, "xf64", "y", 4), TypeError, "argument 2: found an array of f64, expected ptr<f32>"),
+    ((1.0, "xi32", "y", 4), TypeError, "argument 2: found an array of i32, expected ptr<f32>"),
+    ((1.0, "x", "y", -1), OverflowError, "argument 4: -1 does not fit u32"),
+    ((1.0, "x", "y", 2**32), OverflowError, "argument 4: 4294967296 does not fit u32"),
+    ((1.0, "x", "y", 1.5), TypeError, "argument 4: found <class 'float'>, expected u32"),
+    ((1e300, "x", "y", 4), OverflowError, "argument 1: 1e.300 does not fit f32"),
+    (("text", "x", "y", 4), TypeError, "argument 1: found <class 'str'>, expected f32"),
+    ((1.0, "text", "y", 4), TypeError, "argument 2: found <class 'str'>, expected ptr<f32>"),
+    ((1.0, "strided", "y", 4), TypeError, "argument 2: found an array that is read-only or not contiguous"),
+    ((1.0, "readonly", "y", 4), TypeError, "argument 2: found an array that is read-only or not contiguous"),
+    ((1.0, "swapped", "y", 4), TypeError, "argument 2: found an array of the other byte order"),
+    ((1.0, "x", "y"), TypeError, "found 3 arguments, expected 4"),
+    ((1.0, "x", "y", 4, 5), TypeError, "found 5 arguments, expected 4"),
+])
+def test_what_is_refused_names_the_argument(saxpy, arguments, error, text):
+    readonly = np.zeros(4, np.float32)
+    readonly.flags.writeable = False
+    named = {"x": np.zeros(4, np.float32), "y": np.zeros(4, np.float32), "xf64": np.zeros(4), "xi32": np.zeros(4, np.int32),
+             "strided": np.zeros(8, np.float32)[::2], "readonly": readonly, "swapped": np.zeros(4, ">f4")}
+    given = [named.get(value, value) if isinstance(value, str) else value for value in arguments]
+    with pytest.raises(error, match="saxpy: " + text):
+        saxpy[4](*given)
+
+
+def test_shapes_that_are_refused(saxpy):
+    for call, text in [(lambda: saxpy.launch(), "either items or grid"), (lambda: saxpy.launch(items=1, grid=1), "either items or grid"),
+                       (lambda: saxpy.launch(items=1, block=8), "go with grid"), (lambda: saxpy.launch(items=1, nonsense=8), "nonsense"),
+                       (lambda: saxpy[1](stream=3), "stream")]:
+        with pytest.raises(TypeError, match=text):
+            call()
+    with pytest.raises(ValueError, match="1 to 3"):
+        saxpy[1, 2, 3, 4]
+    with pytest.raises(OverflowError):
+        saxpy[-1]
+    with pytest.raises(OverflowError, match="grid"):
+        saxpy.launch(grid=2**32)
+
+
+def test_threads(library):
+    def work(number):
+        kernel = library.kernel("saxpy", "host")
+        x, y = np.full(64, number, np.float32), np.zeros(64, np.float32)
+        for _ in range(500):
+            kernel[64](1.0, x, y, 64)
+        results[number] = (y == 500 * number).all()
+    results = {}
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {number: True for number in range(8)}
+
+
+def test_queues_and_events(saxpy, host):
+    queue, start, end = kdl.Queue(host), kdl.Event(host), kdl.Event(host)
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    start.record(queue)
+    saxpy[4](1.0, x, y, 4, queue=queue)
+    end.record(queue)
+    end.sync()
+    assert end.query() and start.elapsed(end) >= 0
+    queue.sync()
+    assert y.tolist() == [1, 1, 1, 1]
+    with pytest.raises(TypeError, match="queue"):
+        saxpy[4](1.0, x, y, 4, queue="default")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Opening, images, explaining, writing."""
+import pathlib
+
+import pytest
+
+import kdl
+
+
+def test_images_and_kernels(library):
+    assert len(library) == 3
+    assert [image.kind for image in library] == ["object", "cubin", "cubin"]
+    assert library.images[2].arch == "sm_90"
+    assert {"saxpy", "types", "place"} <= set(library.kernels())
+    assert library.image(1).metadata["kdl.kernel.saxpy"].startswith("sig=f32 ptr<f32> ptr<f32> u32")
+    assert library.image(1).bytes()[:4] == b"\x7fELF"
+
+
+def test_explains_for_devices_that_are_not_here(library):
+    said = library.explain("saxpy", "h200")
+    assert said.chosen.image.arch == "sm_90" and said.chosen.fit == "exact"
+    assert "sm_90" in str(said) and "<table>" in said._repr_html_()
+    said = library.explain("saxpy", "v100")
+    assert said.chosen is None
+    assert any(reason.code for verdict in said for reason in verdict.reasons)
+    assert "chosen: none" in str(said)
+    with pytest.raises(kdl.BadCallError):
+        library.explain("saxpy", "no such device")
+
+
+def test_writer_round_trip(library, tmp_path):
+    writer = kdl.Writer()
+    for image in library:
+        writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind,
+                   metadata={"kdl.kernel.saxpy": image.metadata["kdl.kernel.saxpy"], "note": "by a test"})
+    writer.save(tmp_path / "again.offload")
+    again = kdl.open(tmp_path / "again.offload")
+    assert [image.bytes() for image in again] == [image.bytes() for image in library]
+    assert all(image.metadata["note"] == "by a test" for image in again)
+    assert list(tmp_path.iterdir()) == [tmp_path / "again.offload"]
+    assert kdl.open(writer.bytes()).kernels() == ["saxpy"]
+
+
+def test_errors_are_exceptions_with_what_libkdl_said(library, tmp_path):
+    with pytest.raises(kdl.FileAccessError, match="no/such/file: cannot open") as caught:
+        kdl.open("/no/such/file")
+    assert isinstance(caught.value, kdl.Error) and isinstance(caught.value, OSError) and caught.value.status == 5
+    damaged = tmp_path / "damaged.offload"
+    damaged.write_bytes(bytes(library.image(0).bytes())[:20])
+    with pytest.raises(kdl.BadFileError):
+        kdl.open(damaged).kernels()
+    with pytest.raises(kdl.NoMatchError, match="no image holds the kernel 'nope'"):
+        library["nope"]
+    with pytest.raises(ValueError, match="expected a device of this machine"):
+        library.kernel("saxpy", "cuda:sm_90")
+    with pytest.raises(ValueError, match="policy"):
+        library.kernel("saxpy", policy="worst")
+    with pytest.raises(TypeError):
+        kdl.open(3.5)
+
+
+def test_names_that_are_no_utf8(library, tmp_path):
+    path = pathlib.Path(str(tmp_path)) / "name-\udcff.offload"
+    with pytest.raises(kdl.FileAccessError, match=r"name-\\xff"):
+        kdl.open(path)
+    writer = kdl.Writer()
+    writer.add(library.image(0).bytes(), triple="x86_64-unknown-linux-gnu", arch="x86-64")
+    path.write_bytes(writer.bytes())
+    assert len(kdl.open(path)) == 1
+
+
+def test_devices(host):
+    assert host.is_host and host.is_here and host.backend == "host" and host in kdl.devices()
+    assert host == kdl.device("host") and hash(host) == hash(kdl.device("host"))
+    away = kdl.device("mi300x")
+    assert not away.is_here and away.arch.startswith("gfx942") and away != host
+    assert "gfx942" in repr(away) and away.device_class == "discrete"
+    assert kdl.device(away.spec) == away
+    assert kdl.refresh() == 0
+
+
+def test_a_library_in_bytes_outlives_its_name(library):
+    writer = kdl.Writer()
+    writer.add(library.image(0).bytes(), triple=library.image(0).triple, arch=library.image(0).arch,
+               metadata={"kdl.kernel.nothing": library.image(0).metadata["kdl.kernel.nothing"]})
+    data = bytearray(writer.bytes())
+    kernel = kdl.open(data)["nothing"]
+    with pytest.raises(BufferError):
+        data.clear()  # a kernel still looks at it
+    kernel[1]()
+    del kernel
+    data.clear()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Memory over many launches, the end of the interpreter, fork, and other interpreters."""
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import kdl
+
+np = pytest.importorskip("numpy")
+COUNT = int(os.environ.get("KDL_PYTHON_LAUNCHES", "100000"))
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def test_launches_take_no_memory(library):
+    kernel = library.kernel("saxpy", "host")
+    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    refused = np.zeros(4)
+
+    def some(count):
+        for _ in range(count):
+            kernel[4](1.0, x, y, 4)
+            kernel.launch(1.0, x, y, 4, items=4)
+        for _ in range(count // 10):
+            with pytest.raises(TypeError):
+                kernel[4](1.0, x, refused, 4)
+    some(COUNT // 10)
+    before = resident(), sys.getrefcount(x), sys.getrefcount(kernel)
+    some(COUNT)
+    assert resident() - before[0] < 2 << 20
+    assert (sys.getrefcount(x), sys.getrefcount(kernel)) == before[1:]
+
+
+def run(text, **environment):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+
+
+def test_interpreter_ends_with_objects_alive_in_any_order(library, tmp_path):
+    writer = kdl.Writer()
+    image = library.image(0)
+    writer.add(image.bytes(), triple=image.triple, arch=image.arch, metadata=dict(list(image.metadata.items())[2:]))
+    writer.save(tmp_path / "k.offload")
+    done = run(f"""
+        import kdl, sys, builtins, atexit, threading, numpy as np
+        lib = kdl.open({str(tmp_path / "k.offload")!r}); kernel = lib["nothing"]; kernel[1]()
+        buffer = kdl.Buffer("host", 64); queue = kdl.Queue("host"); event = kdl.Event("host")
+        builtins.keep = [kernel, buffer, queue, event, lib, kernel[3]]
+        sys.modules["zzz"] = buffer
+        atexit.register(lambda: (kernel[1](), buffer.fill(b"x")))
+        class Late:
+            def __del__(self): kernel[1]()
+        late = Late(); late.own = late
+        threading.Thread(target=lambda: [kernel[1]() for _ in range(100000)], daemon=True).start()
+        print("end")
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_fork_keeps_host_kernels(library):
+    kernel = library.kernel("saxpy", "host")
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    kernel[4](1.0, x, y, 4)
+    child = os.fork()
+    if child == 0:
+        kernel[4](1.0, x, y, 4)
+        os._exit(0 if y.tolist() == [2, 2, 2, 2] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert y.tolist() == [1, 1, 1, 1]
+
+
+def test_other_interpreters_are_refused():
+    done = run("""
+        import kdl
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        other = interpreters.create()
+        try:
+            failed = interpreters.run_string(other, "import kdl")
+            print("refused" if failed is not None else "imported")
+        except Exception as error:
+            print("refused")
+    """)
+    assert done.stdout == "refused\n", done.stderr
+
+
+def test_command_of_the_package():
+    assert "kdl" in kdl.run_command("--version")
+    with pytest.raises(kdl.CommandError, match="no-such-file"):
+        kdl.run_command("ls", "no-such-file")

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# wheel.sh [FOLDER]: the Python package libkdl as a wheel and a source distribution in FOLDER, by default build/dist. Nothing is
+# downloaded. One wheel serves Python 3.9 and later. Without KDL_BUILD, which names a build folder to take the library and the command
+# from, libkdl is built for it. With GLIBC=2.28 in the environment it is built by Zig's C compiler for that version of glibc and
+# later (python3 -m ziglang: `pip install ziglang`), and named manylinux accordingly.
+set -euo pipefail
+source=$(cd "$(dirname "$0")/.." && pwd)
+output=${1:-$source/build/dist}
+python=${PYTHON:-python3}
+mkdir -p "$output"
+output=$(cd "$output" && pwd)
+staging=$(mktemp -d "$output/.staging.XXXXXX")
+trap 'rm -rf "$staging"' EXIT
+
+# The source distribution has libkdl's sources below the package's own.
+cp -r "$source"/python/{csrc,kdl,pyproject.toml,setup.py,MANIFEST.in,README.md} "$staging"
+cp "$source/LICENSE" "$staging"
+mkdir "$staging/libkdl"
+cp -r "$source"/{include,src,tools,cmake,math,ukernels,CMakeLists.txt,LICENSE} "$staging/libkdl"
+find "$staging" -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec rm -f {} +
+
+platform=()
+if [ -n "${GLIBC:-}" ]; then
+  machine=$(uname -m)
+  printf '#!/bin/sh\nexec "%s" -m ziglang cc -target %s-linux-gnu.%s "$@"\n' "$(command -v "$python")" "$machine" "$GLIBC" >"$staging/cc"
+  chmod +x "$staging/cc"
+  export CC=$staging/cc LDSHARED="$staging/cc -shared"
+  unset KDL_BUILD
+  platform=(--plat-name "manylinux_${GLIBC/./_}_$machine")
+fi
+cd "$staging"
+"$python" setup.py --quiet sdist --dist-dir "$output" bdist_wheel --dist-dir "$output" "${platform[@]}" >"$staging/log" 2>&1 || {
+  cat "$staging/log" >&2
+  exit 1
+}
+ls "$output"/*.whl "$output"/*.tar.gz

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# package.sh SOURCE BUILD WORK: builds the wheel from what is built, installs it into an environment of its own, and runs its tests there.
+set -eu
+source=$1 build=$2 work=$3
+python=${PYTHON:-/usr/bin/python3}
+for module in setuptools wheel venv numpy pytest; do
+  "$python" -c "import $module" 2>/dev/null || {
+    echo "skipped: Python's $module not found (Debian: python3-$module)"
+    exit 77
+  }
+done
+[ -e "$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || {
+  echo "skipped: Python.h not found (Debian: python3-dev)"
+  exit 77
+}
+rm -rf "$work"
+mkdir -p "$work"
+KDL_BUILD=$build PYTHON=$python "$source/scripts/wheel.sh" "$work/dist"
+"$python" -m venv --system-site-packages "$work/venv"
+"$work/venv/bin/pip" install --quiet --no-index --no-deps "$work"/dist/*.whl
+cd "$work"
+"$work/venv/bin/kdl" --version
+exec "$work/venv/bin/python" -B -m pytest -q -p no:cacheprovider "$source/python/tests"

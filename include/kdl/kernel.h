@@ -116,15 +116,29 @@ static inline float kdl_max(float a, float b) {
   return a > b ? a : b;
 }
 
-/* e to the x, within 2 units in the last place, and alike everywhere: no library is needed, and the
- * CPU's vector units can do it. Below -87.3 it is 0, above 88.7 infinity. */
+/* e to the x, within 2 units in the last place: no library is needed, and the CPU's vector units
+ * can do it. Below -87.3 it is 0, above 88.7 infinity. It is alike everywhere but on NVIDIA's GPUs,
+ * which have an instruction for powers of two; there it goes on in subnormal numbers, down to -103.
+ */
+#ifdef __NVPTX__
+static inline float kdl_exp(float x) {
+  const float zero = 12583039.0f; /* 1.5 * 2^23 + 127: the last bits of a sum with it are those of
+                                     an exponent */
+  float sum = __nvvm_fma_rn_f(x, 1.44269502f, zero);
+  sum = __builtin_fminf(__builtin_fmaxf(sum, zero - 126.0f), zero + 126.0f);
+  float part = __nvvm_fma_rn_f(x, 1.44269502f, -__nvvm_add_rn_f(sum, -zero));
+  part = __nvvm_fma_rn_f(x, 1.92596303e-8f, part); /* log2 e in two parts */
+  return __nvvm_ex2_approx_ftz_f(part) * kdl_f32_bits(kdl_bits_f32(sum) << 23);
+}
+#else
 static inline float kdl_exp(float x) {
   const float most = 88.7228394f, least = -87.3365402f;
   float clamped = kdl_min(kdl_max(x, least), most);
   int32_t exponent = (int32_t)(clamped * 1.44269504f + (clamped < 0.0f ? -0.5f : 0.5f));
   float r = kdl_fma((float)exponent, -0.693145752f, clamped); /* ln 2 in two parts: the first */
   r = kdl_fma((float)exponent, -1.42860677e-6f, r);           /* times any exponent is exact  */
-  float p = 1.38888889e-3f;                                   /* 1/6!, 1/5!, ...              */
+  float p = 1.98412698e-4f;                                   /* 1/7!, 1/6!, ...              */
+  p = kdl_fma(p, r, 1.38888889e-3f);
   p = kdl_fma(p, r, 8.33333333e-3f);
   p = kdl_fma(p, r, 4.16666667e-2f);
   p = kdl_fma(p, r, 1.66666667e-1f);
@@ -135,6 +149,7 @@ static inline float kdl_exp(float x) {
   p *= kdl_f32_bits((uint32_t)(exponent - half_way + 127) << 23);
   return x < least ? 0.0f : x > most ? kdl_f32_bits(0x7f800000u) : x != x ? x : p;
 }
+#endif
 
 /* Adds to a float of global memory. The order of additions is not defined, and so are not the last
  * bits of their sum. */

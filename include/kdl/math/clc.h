@@ -9,7 +9,13 @@
 #define KDL_MATH_PRIVATE
 #define KDL_MATH_F32(name) kdl_math_##name##f
 #define KDL_MATH_F64(name) kdl_math_##name
+#ifdef __NVPTX__
+#include <kdl/math/ptx.h>
+#define KDL_MATH_NATIVE(name) kdl_ptx_##name##f
+#define KDL_MATH_NATIVE_ALONE
+#else
 #define KDL_MATH_NATIVE(name) kdl_math_##name##f
+#endif
 
 #if KDL_HOST
 /* libclc's gamma functions are a thousand units off. libkdl gives an image those of the machine's

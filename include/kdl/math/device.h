@@ -5,6 +5,7 @@
  *
  *     KDL_MATH_F32(sin), KDL_MATH_F64(sin)    the name of its sine
  *     KDL_MATH_NATIVE(sin)                    and of its fast one, of float
+ *     KDL_MATH_NATIVE_ALONE                   defined where that needs no library
  *     KDL_MATH_OVERLOADS                      defined where both are one, told apart by its type
  *     KDL_MATH_LINK                           what stands before a declaration of these
  *     KDL_MATH_LINK_2                         the same, for those that write a second result
@@ -105,8 +106,15 @@ KDL_MATH_LINK_2 double KDL_MATH_F64(sincos)(double, double KDL_MATH_PRIVATE *);
 #define KDL_MATH_DEFINE_INT(name)                                                                  \
   KDL_MATH_DEFINE(float, name##f, (float x, int n), return KDL_MATH_F32(name)(x, n))               \
   KDL_MATH_DEFINE(double, name, (double x, int n), return KDL_MATH_F64(name)(x, n))
+#ifdef KDL_MATH_NATIVE_ALONE
+#define KDL_MATH_DEFINE_NATIVE(name)                                                               \
+  static inline __attribute__((always_inline, unused)) float native_##name##f(float x) {           \
+    return KDL_MATH_NATIVE(name)(x);                                                               \
+  }
+#else
 #define KDL_MATH_DEFINE_NATIVE(name)                                                               \
   KDL_MATH_DEFINE(float, native_##name##f, (float x), return KDL_MATH_NATIVE(name)(x))
+#endif
 
 /* Of half precision: by float, whose result is rounded once more. */
 #define KDL_MATH_HALF_1(name)                                                                      \

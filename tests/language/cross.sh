@@ -36,6 +36,7 @@ program() {
   chmod +x "$work/$name"
 }
 program launcher "$source/tests/language/launcher.c" "$source/tests/language/numbers.c"
+program suites "$source"/tests/language/suites/{main,rodinia,polybench}.c
 program table "$source/tests/examples/cases.c" "$source/tests/examples/table.c"
 
 major=$("qemu-$machine" --version | sed -n 's/^.*version \([0-9]*\).*/\1/p')
@@ -49,5 +50,6 @@ for pair in "$@"; do
   fi
   echo "== $target on qemu's $QEMU_CPU"
   "$python" "$source/tests/language/run.py" "$kdl" "$work/launcher" "$work/language-$target" host "$target"
+  bash "$source/tests/language/suites.sh" "$source" "$kdl" "$work/suites" "$work/suites-$target" host "$target"
   bash "$source/tests/examples/kernels.sh" "$source" "$kdl" "$work/table" "$work/examples-$target" host "$target"
 done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Algorithms of public suites of GPU kernels (Rodinia, NVIDIA's and AMD's samples, SHOC), written
- * anew: what their kernels do between barriers is what is tested. suites.py has the plain forms. */
+/* Algorithms that suites of GPU kernels have, written from their descriptions: what such kernels do
+ * between barriers is what is tested. suites.py has the plain forms. Kernels as Rodinia and
+ * PolyBench/GPU have them, with their constants and boundaries, are in tests/language/suites. */
 #include <kdl/kernel.h>
 
 #if !KDL_OPENCL

@@ -114,9 +114,15 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "merge",
-        .usage = "kdl merge -o OUT [--format=VERSION] FILE...",
-        .summary = "put the images of several files into one OffloadBinary",
+        .usage = "kdl merge -o OUT [--format=VERSION] FILE... | kdl merge -o OUT [--partial] DIR "
+                 "[PART...]",
+        .summary =
+            "put the images of several files into one OffloadBinary, or a split file together",
         .details =
+            "Given what 'kdl split' wrote (a folder, or a manifest and some of its parts), it "
+            "makes "
+            "the file that was split again, byte for byte, or with some parts that file thinned to "
+            "them. Given other files: "
             "Images keep their order and their metadata; compressed ones are inflated. What is "
             "nested in an image stays inside it. Images that hold one kernel must agree on the sig "
             "and rev of its kdl.kernel.NAME keys.",
@@ -124,6 +130,8 @@ const cli_command cli_commands[] = {
             (const cli_option[]){
                 {"output", 'o', CLI_ONCE, "OUT", "where to write"},
                 {"format", 0, CLI_ONCE, "VERSION", "the OffloadBinary version; default: v1"},
+                {"partial", 0, CLI_FLAG, NULL,
+                 "of a split file: do without the parts that are not in the folder"},
                 {.name = NULL},
             },
         .min_operands = 1,
@@ -135,9 +143,12 @@ const cli_command cli_commands[] = {
         .usage = "kdl thin FILE --for=DEVICE,... (-o OUT | --in-place | --dry-run) [OPTION...]",
         .summary = "keep some of a file's images",
         .details =
-            "A shared object or executable stays one: of every fatbin and bundle in it remains "
-            "what the devices' own runtimes would choose there, and the rest leaves the file. It "
-            "is loaded as before. Other files become an OffloadBinary, as any file does with "
+            "A file stays what it is: a shared object or executable, an object, a static archive, "
+            "a fatbin, a Clang offload bundle, or a zip archive (a wheel, whose RECORD is written "
+            "anew) with such members. Of every fatbin and bundle in it remains "
+            "what the devices' own runtimes would choose there, and the rest leaves the file. A "
+            "shared object is loaded as before. Other files, OffloadBinaries among them, become an "
+            "OffloadBinary, as any file does with "
             "--format: --for then keeps, for each device and each kernel, the image that 'kdl "
             "explain' would mark as chosen and behind it the best one of each other form: machine "
             "code behind code for one architecture, PTX behind machine code, and for a CPU with "
@@ -168,6 +179,25 @@ const cli_command cli_commands[] = {
         .min_operands = 1,
         .max_operands = 1,
         .run = cli_run_thin,
+    },
+    {
+        .name = "split",
+        .usage = "kdl split FILE -o DIR [--dry-run] [--json]",
+        .summary = "split a file into a host part and one bundle for each architecture",
+        .details =
+            "DIR gets the file with zeros (holes) where its images lay, an OffloadBinary with the "
+            "images of each architecture, and a manifest with the digests of all. 'kdl merge DIR' "
+            "makes the same file of them again. DIR must not exist, or be empty.",
+        .options =
+            (const cli_option[]){
+                {"output", 'o', CLI_ONCE, "DIR", "the folder to make"},
+                {"dry-run", 'n', CLI_FLAG, NULL, "say what would be written, and write nothing"},
+                {"json", 0, CLI_FLAG, NULL, "print JSON"},
+                {.name = NULL},
+            },
+        .min_operands = 1,
+        .max_operands = 1,
+        .run = cli_run_split,
     },
     {
         .name = "link",

@@ -26,6 +26,7 @@ int cli_run_ls(const cli_args *args);
 int cli_run_merge(const cli_args *args);
 int cli_run_pack(const cli_args *args);
 int cli_run_run(const cli_args *args);
+int cli_run_split(const cli_args *args);
 int cli_run_thin(const cli_args *args);
 int cli_run_trace(const cli_args *args);
 int cli_run_verify(const cli_args *args);

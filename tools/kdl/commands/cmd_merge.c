@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "images/rewrite.h"
 #include "images/variants.h"
+#include "split/split.h"
 
 #include <stdlib.h>
 
@@ -78,6 +79,13 @@ int cli_run_merge(const cli_args *args) {
   const char *output = cli_args_value(args, "output");
   if (!output)
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o OUT, expected where to write"));
+  if (split_is_result(args->operands[0]))
+    return cli_finish(split_merge(args, output));
+  if (cli_args_has(args, "partial"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL,
+                               "found --partial with %s, expected a folder or manifest "
+                               "of 'kdl split'",
+                               args->operands[0]));
   int format;
   kdl_status status = cli_format_parse(cli_args_value(args, "format"), KDL_FORMAT_V1, &format);
   if (status == KDL_OK)

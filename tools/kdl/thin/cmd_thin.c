@@ -4,11 +4,13 @@
 #include "cli/report.h"
 #include "commands.h"
 #include "thin/command.h"
+#include "thin/kinds.h"
+#include "thin/zip/zip.h"
 
 #include <string.h>
 
 /* Options of files that stay what they are. */
-static const char *const own_options[] = {"in-place", "dry-run", "keep-ptx", "strip-to", "sparse"};
+static const char *const own_options[] = {"keep-ptx", "strip-to", "sparse"};
 
 /* Where to write; NULL for a dry run. */
 static kdl_status read_output(const cli_args *args, const char **out_output) {
@@ -35,8 +37,8 @@ static kdl_status refuse_own_options(const cli_args *args) {
   for (size_t i = 0; i < sizeof own_options / sizeof *own_options; ++i) {
     if (cli_args_has(args, own_options[i]))
       return kdl_fail(KDL_BAD_CALL,
-                      "%s: found --%s for a file that is written as an OffloadBinary, expected a "
-                      "shared object or executable",
+                      "%s: found --%s for a file that is written as an OffloadBinary, expected "
+                      "another kind of file, without --format",
                       args->operands[0], own_options[i]);
   }
   return KDL_OK;
@@ -51,13 +53,26 @@ static kdl_status thin(const cli_args *args) {
     return status;
   if (!cli_args_has(args, "format") && strcmp(path, "-") != 0) {
     status = cli_bytes_read(path, &bytes);
-    if (status == KDL_OK && thin_is_linked_elf(bytes.data, bytes.size)) {
-      status = thin_in_place(args, &bytes, output);
+    bool is_archive = status == KDL_OK && thin_is_zip(bytes.data, bytes.size);
+    bool stays = is_archive || (status == KDL_OK && (thin_is_linked_elf(bytes.data, bytes.size) ||
+                                                     thin_is_unmapped(bytes.data, bytes.size)));
+    if (stays) {
+      status = (is_archive ? thin_zip_in_place : thin_in_place)(args, &bytes, output);
       cli_bytes_free(&bytes);
       return status;
     }
+    if (status == KDL_OK && cli_args_has(args, "in-place") &&
+        !thin_is_offload_binary(bytes.data, bytes.size))
+      status = kdl_fail(KDL_UNSUPPORTED,
+                        "%s: found a kind of file that is not rewritten in place, expected an ELF "
+                        "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
+                        "OffloadBinary",
+                        path);
     cli_bytes_free(&bytes);
   }
+  if (status == KDL_OK && cli_args_has(args, "in-place") && cli_args_has(args, "format"))
+    status = kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
+                                    "stays what it is in place");
   if (status == KDL_OK)
     status = refuse_own_options(args);
   return status == KDL_OK ? thin_repack(args, output) : status;

@@ -10,6 +10,9 @@
 /* The same kind of file. `output` is NULL for a dry run. */
 kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
 
+/* The same for the members of a zip archive. */
+kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
+
 /* The images in a new OffloadBinary. */
 kdl_status thin_repack(const cli_args *args, const char *output);
 

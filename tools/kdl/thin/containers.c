@@ -122,7 +122,7 @@ static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
   return all & -all;
 }
 
-static kdl_status rewrite_bundle(const thin_input *input, const bool *kept, const kdl_image *images,
+kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
                                  size_t count, const thin_container *container, thin_output *out) {
   const uint8_t *bundle = input->data + container->offset;
   uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
@@ -194,8 +194,10 @@ kdl_status thin_containers_find(const thin_input *input, const thin_choice *choi
       found.kept += choice->kept[end];
     }
     found.count = end - i;
-    if (!is_plain || (!measure_fatbin(input, &images[i], end - i, &found) &&
-                      !measure_bundle(input, &images[i], end - i, &found)))
+    bool is_found = is_plain ? measure_fatbin(input, &images[i], end - i, &found) ||
+                                   measure_bundle(input, &images[i], end - i, &found)
+                             : thin_packed_measure(input, &images[i], end - i, &found);
+    if (!is_found)
       continue;
     thin_container *items =
         kdl_array_grow(out_list->items, out_list->count, &out_list->capacity, 64, sizeof *items);
@@ -227,7 +229,8 @@ void thin_container_keeps(const thin_input *input, const thin_choice *choice,
                           const thin_container *container, bool *out_kept) {
   const kdl_image *images = input->lib->container->images + container->first;
   memcpy(out_kept, choice->kept + container->first, container->count);
-  if (container->kept == 0 && container->kind == THIN_BUNDLE)
+  bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
+  if (container->kept == 0 && is_bundle)
     out_kept[find_smallest(images, container->count)] = true;
 }
 
@@ -238,9 +241,12 @@ kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *ch
   if (!kept)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   thin_container_keeps(input, choice, container, kept);
-  kdl_status status = container->kind == THIN_BUNDLE
-                          ? rewrite_bundle(input, kept, images, container->count, container, out)
-                          : rewrite_fatbin(input, kept, images, container->count, container, out);
+  kdl_status status =
+      container->kind == THIN_BUNDLE
+          ? thin_bundle_rewrite(input, kept, images, container->count, container, out)
+      : container->kind == THIN_PACKED_BUNDLE
+          ? thin_packed_rewrite(input, kept, images, container->count, container, out)
+          : rewrite_fatbin(input, kept, images, container->count, container, out);
   free(kept);
   return status;
 }

@@ -13,6 +13,7 @@ typedef enum thin_container_kind {
   THIN_FATBIN,
   THIN_RELOCATABLE_FATBIN, /* the device linker's input */
   THIN_BUNDLE,
+  THIN_PACKED_BUNDLE, /* compressed by Clang */
 } thin_container_kind;
 
 typedef struct thin_container {
@@ -54,5 +55,16 @@ void thin_container_keeps(const thin_input *input, const thin_choice *choice,
  * they were. */
 kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
                                   const thin_container *container, thin_output *out);
+
+/* Bundles: plain ones, and compressed ones as a kind of container of their own. */
+struct kdl_image;
+kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept,
+                               const struct kdl_image *images, size_t count,
+                               const thin_container *container, thin_output *out);
+bool thin_packed_measure(const thin_input *input, const struct kdl_image *images, size_t count,
+                         thin_container *out);
+kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept,
+                               const struct kdl_image *images, size_t count,
+                               const thin_container *container, thin_output *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "library/library.h"
 #include "thin/command.h"
+#include "thin/kinds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,7 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
   thin_shape shape = {.sparse = cli_args_has(args, "sparse")};
-  kdl_status status = thin_elf(input, choice, &shape, &report, &out);
+  kdl_status status = thin_file(input, choice, &shape, &report, &out);
   bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
   if (status == KDL_OK && output && is_needed) {
     writing w = {input, &out, &report, output, shape.sparse};

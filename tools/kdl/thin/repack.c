@@ -112,6 +112,19 @@ static kdl_status print_json(const thinning *work, const char *output) {
   return cli_output_flush();
 }
 
+/* For a dry run. */
+static kdl_status print_counts(const thinning *work) {
+  size_t kept = 0, all = 0;
+  for (size_t i = 0; i < kdl_image_count(work->input->lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(work->input->lib, i, &image);
+    all += image.parent == KDL_NO_PARENT;
+    kept += image.parent == KDL_NO_PARENT && work->chosen[i];
+  }
+  printf("%s: %zu images go, %zu stay\n", work->input->name, all - kept, kept);
+  return cli_output_flush();
+}
+
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status thin(const cli_args *args, const cli_input *input, const char *output) {
@@ -128,10 +141,12 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
     status = choose(args, &work);
   if (status == KDL_OK) {
     keep_outermost(input->lib, work.chosen);
-    status = write_chosen(input, work.chosen, format, output);
+    status = output ? write_chosen(input, work.chosen, format, output) : KDL_OK;
   }
   if (status == KDL_OK && as_json)
     status = print_json(&work, output);
+  else if (status == KDL_OK && !output)
+    status = print_counts(&work);
   for (size_t i = 0; work.why && i < count; ++i)
     free(work.why[i]);
   free(work.why);

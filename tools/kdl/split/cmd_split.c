@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl split: a file as a host part and one bundle for each architecture. */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "container/digest.h"
+#include "split/split.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+  const char *path;
+  const char *file; /* the path without folders */
+  unsigned mode;
+  cli_bytes bytes;
+  kdl_library *lib;
+  split_plan plan;
+  split_manifest manifest;
+  const char *folder; /* that is being filled */
+} splitting;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bundles                                                                                      */
+
+enum { fatbin_header = 16, more_pairs = 3 };
+
+/* A fatbin of one entry. */
+static uint8_t *wrap(const splitting *work, const split_unit *unit, kdl_arena *arena,
+                     size_t *out_size) {
+  uint64_t entry = unit->head + unit->size;
+  uint8_t *made = kdl_arena_alloc(arena, (size_t)(fatbin_header + entry));
+  if (!made)
+    return NULL;
+  kdl_store_u32(made, 0xba55ed50);
+  kdl_store_u16(made + 4, 1);
+  kdl_store_u16(made + 6, fatbin_header);
+  kdl_store_u64(made + 8, entry);
+  memcpy(made + fatbin_header, (const uint8_t *)work->bytes.data + unit->at - unit->head,
+         (size_t)entry);
+  *out_size = (size_t)(fatbin_header + entry);
+  return made;
+}
+
+/* The image's own pairs, without those that would not hold any more, and its place. */
+static kdl_status make_pairs(const splitting *work, const split_unit *unit, kdl_arena *arena,
+                             kdl_writer_image *image) {
+  const kdl_image *from = &work->lib->container->images[unit->image];
+  const kdl_pair *own = kdl_image_pairs(from);
+  kdl_pair *pairs = kdl_arena_alloc(arena, (from->pair_count + more_pairs) * sizeof *pairs);
+  char of[KDL_DIGEST_TEXT];
+  kdl_digest_print(&work->manifest.digest, of);
+  const char *at = kdl_arena_format(arena, "%" PRIu64, unit->at);
+  const char *head =
+      kdl_arena_format(arena, "%" PRIu64, unit->head ? fatbin_header + unit->head : 0);
+  kdl_string digest = kdl_arena_string(arena, of, strlen(of));
+  if (!pairs || !at || !head || !digest.data)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  bool is_single = work->plan.parts[unit->part].is_needed == false;
+  size_t count = 0;
+  for (uint32_t i = 0; is_single && i < from->pair_count; ++i) {
+    bool is_ours = strncmp(own[i].key.data, "kdl.split.", strlen("kdl.split.")) == 0;
+    bool is_digest = unit->head && strcmp(own[i].key.data, KDL_DIGEST_KEY) == 0;
+    if (!is_ours && !is_digest)
+      pairs[count++] = own[i];
+  }
+  pairs[count++] = (kdl_pair){{SPLIT_KEY_OF, strlen(SPLIT_KEY_OF)}, digest};
+  pairs[count++] = (kdl_pair){{SPLIT_KEY_AT, strlen(SPLIT_KEY_AT)}, {at, strlen(at)}};
+  if (unit->head)
+    pairs[count++] = (kdl_pair){{SPLIT_KEY_HEAD, strlen(SPLIT_KEY_HEAD)}, {head, strlen(head)}};
+  image->pairs = pairs;
+  image->pair_count = count;
+  image->offload_kind = from->offload_kind;
+  image->declared_kind =
+      from->declared_kind ? from->declared_kind : kdl_llvm_image_kind(from->kind);
+  return KDL_OK;
+}
+
+static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_arena *arena,
+                           kdl_writer *writer) {
+  kdl_writer_image image = {.size = sizeof image,
+                            .data = (const uint8_t *)work->bytes.data + unit->at,
+                            .data_size = (size_t)unit->size};
+  kdl_status status = make_pairs(work, unit, arena, &image);
+  if (status != KDL_OK)
+    return status;
+  if (unit->head) {
+    image.declared_kind = 4; /* fatbin */
+    image.data = wrap(work, unit, arena, &image.data_size);
+    if (!image.data)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  }
+  return kdl_writer_add(writer, &image);
+}
+
+static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *out_digest) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  *out_size = bytes.size;
+  *out_digest = kdl_digest_of(bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  return KDL_OK;
+}
+
+static kdl_status save_part(splitting *work, uint32_t index) {
+  split_part *part = &work->plan.parts[index];
+  kdl_arena arena = {.blocks = NULL};
+  kdl_writer *writer;
+  kdl_status status = kdl_writer_create(KDL_FORMAT_V1, &writer);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < work->plan.unit_count && status == KDL_OK; ++i) {
+    if (work->plan.units[i].part == index)
+      status = add_unit(work, &work->plan.units[i], &arena, writer);
+  }
+  const char *path = kdl_arena_format(&arena, "%s/%s", work->folder, part->file);
+  if (status == KDL_OK && !path)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  if (status == KDL_OK)
+    status = cli_output_save_writer(path, writer);
+  kdl_writer_destroy(writer);
+  if (status == KDL_OK)
+    status = digest_file(path, &part->size, &part->digest);
+  kdl_arena_free(&arena);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The folder                                                                                   */
+
+static kdl_status fill(splitting *work) {
+  kdl_arena *arena = &work->plan.arena;
+  const char *host = kdl_arena_format(arena, "%s/%s", work->folder, work->file);
+  const char *manifest =
+      kdl_arena_format(arena, "%s/%s" SPLIT_MANIFEST_SUFFIX, work->folder, work->file);
+  if (!host || !manifest)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  work->manifest.host_digest = split_host_digest(&work->bytes, &work->plan);
+  kdl_status status = split_host_save(&work->bytes, &work->plan, host);
+  if (status == KDL_OK && chmod(host, work->mode) != 0)
+    status = kdl_fail(KDL_IO, "%s: cannot set its mode: %s", host, strerror(errno));
+  for (uint32_t i = 0; i < work->plan.part_count && status == KDL_OK; ++i)
+    status = save_part(work, i);
+  work->manifest.parts = work->plan.parts;
+  work->manifest.part_count = work->plan.part_count;
+  if (status == KDL_OK)
+    status = split_manifest_save(&work->manifest, manifest);
+  work->manifest.parts = NULL; /* they are the plan's */
+  return status;
+}
+
+static void remove_folder(const char *folder) {
+  DIR *dir = opendir(folder);
+  struct dirent *entry;
+  while (dir && (entry = readdir(dir)))
+    unlinkat(dirfd(dir), entry->d_name, 0);
+  if (dir)
+    closedir(dir);
+  rmdir(folder);
+}
+
+/* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
+static kdl_status fill_beside(splitting *work, const char *output) {
+  size_t length = strlen(output);
+  while (length > 1 && output[length - 1] == '/')
+    --length;
+  char *target = strndup(output, length), *beside = NULL;
+  if (!target || asprintf(&beside, "%s.kdl-XXXXXX", target) < 0) {
+    free(target);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", output);
+  }
+  kdl_status status = KDL_OK;
+  if (!mkdtemp(beside))
+    status = kdl_fail(KDL_IO, "%s: cannot make the folder: %s", beside, strerror(errno));
+  if (status == KDL_OK) {
+    mode_t mask = umask(0);
+    umask(mask);
+    work->folder = beside;
+    status = fill(work);
+    if (status == KDL_OK && (chmod(beside, 0777 & ~mask) != 0 || rename(beside, target) != 0))
+      status = kdl_fail(KDL_IO, "%s: cannot rename the folder to it: %s", target,
+                        errno == ENOTEMPTY || errno == EEXIST
+                            ? "found a folder with files in it, expected none or an empty one"
+                            : strerror(errno));
+    if (status != KDL_OK)
+      remove_folder(beside);
+  }
+  free(beside);
+  free(target);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static void put_summary(const splitting *work, cli_json *json) {
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "file", work->path);
+  cli_json_put_number(json, "size", work->bytes.size);
+  cli_json_put_array(json, "parts");
+  for (size_t i = 0; i < work->plan.part_count; ++i) {
+    const split_part *part = &work->plan.parts[i];
+    cli_json_begin_object(json);
+    cli_json_put_text(json, "arch", part->arch);
+    cli_json_put_text(json, "file", part->file);
+    cli_json_put_number(json, "images", part->images);
+    cli_json_put_number(json, "image_bytes", part->bytes);
+    cli_json_end_object(json);
+  }
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+static kdl_status tell(const splitting *work, bool as_json) {
+  uint64_t cut = 0;
+  cli_json json = {.file = stdout};
+  if (as_json) {
+    put_summary(work, &json);
+    return cli_output_flush();
+  }
+  for (size_t i = 0; i < work->plan.part_count; ++i) {
+    const split_part *part = &work->plan.parts[i];
+    printf("%s: %zu image%s, %" PRIu64 " bytes\n", part->file, part->images,
+           part->images == 1 ? "" : "s", part->bytes);
+    cut += part->bytes;
+  }
+  printf("%s: %" PRIu64 " bytes of the host\n", work->file, work->bytes.size - cut);
+  if (work->plan.packed)
+    cli_note("%zu images are compressed together with others: they stay together, in the part "
+             "for several architectures",
+             work->plan.packed);
+  return cli_output_flush();
+}
+
+static kdl_status split(splitting *work, const cli_args *args) {
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = work->path};
+  kdl_status status = kdl_open(work->path, &opts, &work->lib);
+  if (status != KDL_OK)
+    return status;
+  status = split_plan_make(work->lib, &work->bytes, work->file, &work->plan);
+  bool is_bare = work->plan.unit_count == 1 && work->plan.units[0].size == work->bytes.size;
+  if (status == KDL_OK && (work->plan.unit_count == 0 || is_bare))
+    status = kdl_fail(KDL_NO_MATCH, "%s: found %s, expected a file that holds images", work->path,
+                      is_bare ? "a single image" : "no image to cut out");
+  if (status == KDL_OK) {
+    work->manifest = (split_manifest){.file = work->file,
+                                      .host = work->file,
+                                      .mode = work->mode,
+                                      .size = work->bytes.size,
+                                      .digest = kdl_digest_of(work->bytes.data, work->bytes.size)};
+    if (!cli_args_has(args, "dry-run"))
+      status = fill_beside(work, cli_args_value(args, "output"));
+  }
+  if (status == KDL_OK)
+    status = tell(work, cli_args_has(args, "json"));
+  split_plan_free(&work->plan);
+  kdl_close(work->lib);
+  return status;
+}
+
+int cli_run_split(const cli_args *args) {
+  splitting work = {.path = args->operands[0]};
+  struct stat info;
+  if (!cli_args_has(args, "output") && !cli_args_has(args, "dry-run"))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "found no -o DIR, expected where to write"));
+  if (stat(work.path, &info) != 0)
+    return cli_finish(kdl_fail(KDL_IO, "%s: cannot open: %s", work.path, strerror(errno)));
+  if (!S_ISREG(info.st_mode))
+    return cli_finish(kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work.path));
+  const char *slash = strrchr(work.path, '/');
+  work.file = slash ? slash + 1 : work.path;
+  work.mode = info.st_mode & 0777;
+  kdl_status status = cli_bytes_read(work.path, &work.bytes);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  int code = cli_finish(split(&work, args));
+  cli_bytes_free(&work.bytes);
+  return code;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "split/split.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/json/reader.h"
+#include "cli/json.h"
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { version = 1, longest_name = 1024, most_parts = 1 << 16 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* Writing                                                                                      */
+
+static void put_digest(cli_json *json, const kdl_digest *digest) {
+  char text[KDL_DIGEST_TEXT];
+  kdl_digest_print(digest, text);
+  cli_json_put_text(json, "blake2b-256", text);
+}
+
+static void put_part(cli_json *json, const split_part *part) {
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "arch", part->arch);
+  cli_json_put_text(json, "file", part->file);
+  cli_json_put_number(json, "size", part->size);
+  put_digest(json, &part->digest);
+  cli_json_put_number(json, "images", part->images);
+  cli_json_put_number(json, "image_bytes", part->bytes);
+  cli_json_put_bool(json, "needed", part->is_needed);
+  cli_json_end_object(json);
+}
+
+static void put_manifest(cli_json *json, const split_manifest *manifest) {
+  cli_json_begin_object(json);
+  cli_json_put_number(json, "kdl_split", version);
+  cli_json_put_text(json, "file", manifest->file);
+  cli_json_put_number(json, "size", manifest->size);
+  cli_json_put_number(json, "mode", manifest->mode);
+  put_digest(json, &manifest->digest);
+  cli_json_put_object(json, "host");
+  cli_json_put_text(json, "file", manifest->host);
+  put_digest(json, &manifest->host_digest);
+  cli_json_end_object(json);
+  cli_json_put_array(json, "parts");
+  for (size_t i = 0; i < manifest->part_count; ++i)
+    put_part(json, &manifest->parts[i]);
+  cli_json_end_array(json);
+  cli_json_end_object(json);
+}
+
+kdl_status split_manifest_save(const split_manifest *manifest, const char *path) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  if (!file)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  put_manifest(&(cli_json){.file = file}, manifest);
+  kdl_status status = fclose(file) == 0 ? cli_output_save(path, text, size)
+                                        : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+  free(text);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Reading                                                                                      */
+
+typedef struct {
+  kdl_json json;
+  split_manifest *manifest;
+  size_t capacity;
+} reader;
+
+/* Where the next value begins, for messages. */
+static size_t value_at(const kdl_json *json) {
+  size_t at = json->at;
+  while (at < json->size && strchr(" \t\r\n,:", json->text[at]))
+    ++at;
+  return at;
+}
+
+static kdl_status read_text(reader *from, const char **out_text) {
+  char text[longest_name];
+  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
+  if (status != KDL_OK)
+    return status;
+  *out_text = kdl_arena_string(&from->manifest->arena, text, strlen(text)).data;
+  return *out_text ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
+}
+
+/* Of a file beside the manifest: nothing that leads elsewhere. */
+static kdl_status read_file_name(reader *from, const char **out_name) {
+  size_t at = value_at(&from->json);
+  kdl_status status = read_text(from, out_name);
+  if (status == KDL_OK && (!**out_name || strchr(*out_name, '/') || strcmp(*out_name, ".") == 0 ||
+                           strcmp(*out_name, "..") == 0))
+    return kdl_json_fail(&from->json, at, "found \"%s\", expected the name of a file in the folder",
+                         *out_name);
+  return status;
+}
+
+static int digit_of(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
+  char text[KDL_DIGEST_TEXT];
+  size_t at = value_at(&from->json);
+  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < sizeof out_digest->bytes; ++i) {
+    int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
+    if (low < 0)
+      return kdl_json_fail(&from->json, at, "found \"%s\", expected 64 hexadecimal digits", text);
+    out_digest->bytes[i] = (uint8_t)(high << 4 | low);
+  }
+  return KDL_OK;
+}
+
+enum { has_file = 1, has_digest = 2, has_arch = 4, has_size = 8, has_host = 16, has_parts = 32 };
+
+static kdl_status complete(reader *from, size_t at, unsigned has, unsigned wanted,
+                           const char *what) {
+  return (has & wanted) == wanted
+             ? KDL_OK
+             : kdl_json_fail(&from->json, at, "found %s that lacks a key, expected all of them",
+                             what);
+}
+
+static kdl_status read_part(reader *from, split_part *part) {
+  char key[32];
+  bool more = true;
+  unsigned has = 0;
+  size_t at = value_at(&from->json);
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    uint64_t number = 0;
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (strcmp(key, "arch") == 0) {
+      status = read_text(from, &part->arch);
+      has |= has_arch;
+    } else if (strcmp(key, "file") == 0) {
+      status = read_file_name(from, &part->file);
+      has |= has_file;
+    } else if (strcmp(key, "size") == 0) {
+      status = kdl_json_number(&from->json, &part->size);
+      has |= has_size;
+    } else if (strcmp(key, "blake2b-256") == 0) {
+      status = read_digest(from, &part->digest);
+      has |= has_digest;
+    } else if (strcmp(key, "images") == 0) {
+      status = kdl_json_number(&from->json, &number);
+      part->images = (size_t)number;
+    } else if (strcmp(key, "image_bytes") == 0) {
+      status = kdl_json_number(&from->json, &part->bytes);
+    } else if (strcmp(key, "needed") == 0) {
+      status = kdl_json_boolean(&from->json, &part->is_needed);
+    } else {
+      status = kdl_json_skip(&from->json);
+    }
+  }
+  return status == KDL_OK
+             ? complete(from, at, has, has_arch | has_file | has_size | has_digest, "a part")
+             : status;
+}
+
+static kdl_status read_parts(reader *from) {
+  split_manifest *manifest = from->manifest;
+  bool more = true;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_ARRAY);
+  while (status == KDL_OK) {
+    size_t at = value_at(&from->json);
+    status = kdl_json_next_item(&from->json, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (manifest->part_count == most_parts)
+      return kdl_json_fail(&from->json, at, "found more than %d parts", most_parts);
+    split_part *parts = kdl_array_grow(manifest->parts, manifest->part_count, &from->capacity, 16,
+                                       sizeof *manifest->parts);
+    if (!parts)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
+    manifest->parts = parts;
+    parts[manifest->part_count] = (split_part){.arch = NULL};
+    status = read_part(from, &parts[manifest->part_count]);
+    ++manifest->part_count;
+  }
+  return status;
+}
+
+static kdl_status read_host(reader *from) {
+  char key[32];
+  bool more = true;
+  unsigned has = 0;
+  size_t at = value_at(&from->json);
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (strcmp(key, "file") == 0) {
+      status = read_file_name(from, &from->manifest->host);
+      has |= has_file;
+    } else if (strcmp(key, "blake2b-256") == 0) {
+      status = read_digest(from, &from->manifest->host_digest);
+      has |= has_digest;
+    } else {
+      status = kdl_json_skip(&from->json);
+    }
+  }
+  return status == KDL_OK ? complete(from, at, has, has_file | has_digest, "a host part") : status;
+}
+
+static kdl_status read_version(reader *from) {
+  uint64_t number;
+  size_t at = value_at(&from->json);
+  kdl_status status = kdl_json_number(&from->json, &number);
+  if (status == KDL_OK && number != version)
+    return kdl_json_fail(&from->json, at, "found version %llu of the manifest, expected %d",
+                         (unsigned long long)number, version);
+  return status;
+}
+
+static kdl_status read_key(reader *from, const char *key, unsigned *has) {
+  split_manifest *manifest = from->manifest;
+  uint64_t mode = 0;
+  kdl_status status;
+  if (strcmp(key, "kdl_split") == 0)
+    return read_version(from);
+  if (strcmp(key, "file") == 0) {
+    *has |= has_file;
+    return read_file_name(from, &manifest->file);
+  }
+  if (strcmp(key, "size") == 0) {
+    *has |= has_size;
+    return kdl_json_number(&from->json, &manifest->size);
+  }
+  if (strcmp(key, "mode") == 0) {
+    status = kdl_json_number(&from->json, &mode);
+    manifest->mode = (unsigned)mode & 0777;
+    return status;
+  }
+  if (strcmp(key, "blake2b-256") == 0) {
+    *has |= has_digest;
+    return read_digest(from, &manifest->digest);
+  }
+  if (strcmp(key, "host") == 0) {
+    *has |= has_host;
+    return read_host(from);
+  }
+  if (strcmp(key, "parts") == 0) {
+    if (*has & has_parts)
+      return kdl_json_fail(&from->json, from->json.at, "found the key \"parts\" twice");
+    *has |= has_parts;
+    return read_parts(from);
+  }
+  return kdl_json_skip(&from->json);
+}
+
+static kdl_status read_manifest(reader *from) {
+  char key[32];
+  bool more = true;
+  unsigned has = 0;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = read_key(from, key, &has);
+  }
+  if (status == KDL_OK)
+    status = complete(from, 0, has, has_file | has_size | has_digest | has_host | has_parts,
+                      "a manifest");
+  return status == KDL_OK ? kdl_json_finish(&from->json) : status;
+}
+
+kdl_status split_manifest_read(const char *path, split_manifest *out_manifest) {
+  cli_bytes bytes;
+  *out_manifest = (split_manifest){.mode = 0644};
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  reader from = {.manifest = out_manifest};
+  kdl_json_start(&from.json, path, bytes.data, bytes.size);
+  status = read_manifest(&from);
+  cli_bytes_free(&bytes);
+  if (status != KDL_OK)
+    split_manifest_free(out_manifest);
+  return status;
+}
+
+void split_manifest_free(split_manifest *manifest) {
+  free(manifest->parts);
+  kdl_arena_free(&manifest->arena);
+  *manifest = (split_manifest){.parts = NULL};
+}

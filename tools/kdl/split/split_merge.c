@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl split` wrote, put together again: all of it, or some architectures. */
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "split/split.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+typedef struct {
+  const char *path; /* of the manifest */
+  char *folder;     /* that it is in */
+  split_manifest manifest;
+  uint8_t *data; /* the file as it becomes whole: a private mapping of the host part */
+  size_t size;
+  bool *taken; /* of the parts */
+  size_t taken_count;
+} merging;
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool ends_in(const char *text, const char *suffix) {
+  size_t length = strlen(text), end = strlen(suffix);
+  return length > end && strcmp(text + length - end, suffix) == 0;
+}
+
+bool split_is_result(const char *operand) {
+  return is_folder(operand) || ends_in(operand, SPLIT_MANIFEST_SUFFIX);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The manifest and the host part                                                               */
+
+static kdl_status find_manifest(const char *folder, char **out_path) {
+  DIR *dir = opendir(folder);
+  struct dirent *entry;
+  *out_path = NULL;
+  if (!dir)
+    return kdl_fail(KDL_IO, "%s: cannot open the folder: %s", folder, strerror(errno));
+  kdl_status status = KDL_OK;
+  while (status == KDL_OK && (entry = readdir(dir))) {
+    if (!ends_in(entry->d_name, SPLIT_MANIFEST_SUFFIX))
+      continue;
+    if (*out_path)
+      status = kdl_fail(KDL_BAD_CALL,
+                        "%s: found several manifests (*" SPLIT_MANIFEST_SUFFIX
+                        "), expected one: name the one you want",
+                        folder);
+    else if (asprintf(out_path, "%s/%s", folder, entry->d_name) < 0)
+      status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", folder);
+  }
+  closedir(dir);
+  if (status == KDL_OK && !*out_path)
+    status = kdl_fail(KDL_NO_MATCH,
+                      "%s: found no manifest (*" SPLIT_MANIFEST_SUFFIX
+                      "), expected what 'kdl split' wrote",
+                      folder);
+  return status;
+}
+
+static kdl_status map_host(merging *work) {
+  char *path;
+  cli_bytes bytes;
+  if (asprintf(&path, "%s/%s", work->folder, work->manifest.host) < 0)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status == KDL_OK) {
+    kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
+    if (bytes.size != work->manifest.size)
+      status = kdl_fail(KDL_BAD_FILE,
+                        "%s: found %zu bytes, expected %" PRIu64 ", as %s says of the host part",
+                        path, bytes.size, work->manifest.size, work->path);
+    else if (memcmp(&digest, &work->manifest.host_digest, sizeof digest) != 0)
+      status = kdl_fail(KDL_BAD_FILE,
+                        "%s: found another digest than %s says of the host part: it was altered, "
+                        "or is of another split",
+                        path, work->path);
+    /* A copy of its pages where images are put, and no others. */
+    if (status == KDL_OK &&
+        (!bytes.mapped || mprotect(bytes.owned, bytes.size, PROT_READ | PROT_WRITE) != 0))
+      status = kdl_fail(KDL_IO, "%s: cannot map: %s", path, strerror(errno));
+    if (status == KDL_OK) {
+      work->data = bytes.owned;
+      work->size = bytes.size;
+    } else {
+      cli_bytes_free(&bytes);
+    }
+  }
+  free(path);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parts                                                                                        */
+
+static kdl_status read_number(const kdl_image_info *image, const char *key, const char *path,
+                              uint64_t otherwise, uint64_t *out_number) {
+  const kdl_string *value = kdl_find_value(image->pairs, image->pair_count, key);
+  *out_number = otherwise;
+  if (!value)
+    return otherwise == UINT64_MAX
+               ? kdl_fail(KDL_BAD_FILE,
+                          "%s: image %zu: found no key %s, expected a part of a split", path,
+                          image->index, key)
+               : KDL_OK;
+  uint64_t number = 0;
+  for (size_t i = 0; i < value->length; ++i) {
+    unsigned digit = (unsigned)(value->data[i] - '0');
+    if (digit > 9 || number > (UINT64_MAX - 9) / 10)
+      return kdl_fail(KDL_BAD_FILE, "%s: image %zu: %s: found \"%.32s\", expected a number", path,
+                      image->index, key, value->data);
+    number = number * 10 + digit;
+  }
+  *out_number = number;
+  return KDL_OK;
+}
+
+static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_info *image,
+                            const char *path) {
+  uint64_t at, head;
+  const void *data;
+  size_t size;
+  kdl_status status = read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at);
+  if (status == KDL_OK)
+    status = read_number(image, SPLIT_KEY_HEAD, path, 0, &head);
+  if (status == KDL_OK)
+    status = kdl_library_hold(lib, image->index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  if (head > size || at > work->size || size - head > work->size - at)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: image %zu: found %zu bytes for 0x%" PRIx64
+                      ", expected them in the file of %zu bytes",
+                      path, image->index, size, at, work->size);
+  else
+    memcpy(work->data + at, (const uint8_t *)data + head, size - (size_t)head);
+  kdl_library_release(lib, image->index);
+  return status;
+}
+
+static kdl_status put_part(merging *work, const char *path) {
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
+  kdl_status status = kdl_open(path, &opts, &lib);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    status = kdl_image_get(lib, i, &image);
+    if (status == KDL_OK && image.parent == KDL_NO_PARENT)
+      status = put_image(work, lib, &image, path);
+  }
+  kdl_close(lib);
+  return status;
+}
+
+/* Why a file is none of the manifest's parts. */
+static kdl_status refuse(const merging *work, const char *path) {
+  kdl_library *lib;
+  char of[KDL_DIGEST_TEXT];
+  kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
+  kdl_digest_print(&work->manifest.digest, of);
+  kdl_status status = kdl_open(path, &opts, &lib);
+  if (status != KDL_OK)
+    return status;
+  kdl_image_info image = {.size = sizeof image};
+  const kdl_string *value = NULL;
+  if (kdl_image_count(lib) && kdl_image_get(lib, 0, &image) == KDL_OK)
+    value = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_OF);
+  if (!value)
+    status = kdl_fail(KDL_BAD_CALL, "%s: found no part of a split, expected one of %s", path,
+                      work->path);
+  else if (!kdl_text_is(*value, of))
+    status = kdl_fail(KDL_BAD_CALL, "%s: found a part of another file, expected one of %s (%s)",
+                      path, work->manifest.file, work->path);
+  else
+    status = kdl_fail(KDL_BAD_FILE, "%s: found another digest than %s says: the part was altered",
+                      path, work->path);
+  kdl_close(lib);
+  return status;
+}
+
+/* Puts a file's images where they lay, once it is known which part it is. */
+static kdl_status take(merging *work, const char *path, size_t expected) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  kdl_digest digest = kdl_digest_of(bytes.data, bytes.size);
+  cli_bytes_free(&bytes);
+  size_t i = 0;
+  while (i < work->manifest.part_count &&
+         memcmp(&digest, &work->manifest.parts[i].digest, sizeof digest) != 0)
+    ++i;
+  if (i == work->manifest.part_count)
+    return refuse(work, path);
+  if (expected != SIZE_MAX && i != expected)
+    return kdl_fail(KDL_BAD_FILE, "%s: found the part for %s, expected that for %s", path,
+                    work->manifest.parts[i].arch, work->manifest.parts[expected].arch);
+  if (work->taken[i])
+    return kdl_fail(KDL_BAD_CALL, "%s: found the part for %s twice, expected it once", path,
+                    work->manifest.parts[i].arch);
+  work->taken[i] = true;
+  ++work->taken_count;
+  return put_part(work, path);
+}
+
+/* Every part of the manifest that is in its folder. */
+static kdl_status take_all(merging *work, bool partial) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < work->manifest.part_count && status == KDL_OK; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    char *path;
+    struct stat info;
+    if (asprintf(&path, "%s/%s", work->folder, part->file) < 0)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+    if (stat(path, &info) == 0 || errno != ENOENT)
+      status = take(work, path, i);
+    else if (!partial)
+      status = kdl_fail(KDL_NO_MATCH,
+                        "%s: found no such file, expected the part for %s; --partial does without",
+                        path, part->arch);
+    free(path);
+  }
+  return status;
+}
+
+static kdl_status take_given(merging *work, const cli_args *args) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 1; i < args->operand_count && status == KDL_OK; ++i)
+    status = take(work, args->operands[i], SIZE_MAX);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file                                                                                     */
+
+static kdl_status save_whole(const merging *work, const char *output) {
+  kdl_digest digest = kdl_digest_of(work->data, work->size);
+  if (memcmp(&digest, &work->manifest.digest, sizeof digest) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found parts that make another file than the one that was split: its "
+                    "digest differs",
+                    work->path);
+  return cli_output_save(output, work->data, work->size);
+}
+
+static kdl_status save(const merging *work, const char *output) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    if (part->is_needed && !work->taken[i])
+      return kdl_fail(KDL_NO_MATCH,
+                      "%s: found no part for %s architectures (%s), expected it: its images are "
+                      "compressed together",
+                      work->path, part->arch, part->file);
+  }
+  if (work->taken_count == 0)
+    return kdl_fail(KDL_NO_MATCH, "%s: found none of its parts, expected at least one", work->path);
+  kdl_status status = work->taken_count == work->manifest.part_count
+                          ? save_whole(work, output)
+                          : split_save_thinned(work->data, work->size, work->manifest.file, output);
+  if (status == KDL_OK && strcmp(output, "-") != 0 && chmod(output, work->manifest.mode) != 0)
+    status = kdl_fail(KDL_IO, "%s: cannot set its mode: %s", output, strerror(errno));
+  return status;
+}
+
+static kdl_status merge(merging *work, const cli_args *args, const char *output) {
+  kdl_status status = split_manifest_read(work->path, &work->manifest);
+  if (status != KDL_OK)
+    return status;
+  work->taken = calloc(work->manifest.part_count + 1, sizeof *work->taken);
+  status = work->taken ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status == KDL_OK)
+    status = args->operand_count > 1 ? take_given(work, args)
+                                     : take_all(work, cli_args_has(args, "partial"));
+  if (status == KDL_OK)
+    status = save(work, output);
+  if (work->data)
+    munmap(work->data, work->size);
+  free(work->taken);
+  split_manifest_free(&work->manifest);
+  return status;
+}
+
+kdl_status split_merge(const cli_args *args, const char *output) {
+  merging work = {.path = args->operands[0]};
+  char *found = NULL;
+  kdl_status status = KDL_OK;
+  if (cli_args_has(args, "format"))
+    return kdl_fail(KDL_BAD_CALL, "found --format with what 'kdl split' wrote, expected none: the "
+                                  "file becomes what it was");
+  if (is_folder(work.path)) {
+    status = find_manifest(work.path, &found);
+    work.path = found;
+  }
+  if (status == KDL_OK) {
+    const char *slash = strrchr(work.path, '/');
+    work.folder = slash ? strndup(work.path, (size_t)(slash - work.path)) : strdup(".");
+    status = work.folder ? merge(&work, args, output) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  }
+  free(work.folder);
+  free(found);
+  return status;
+}

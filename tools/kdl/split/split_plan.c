@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is cut out of a file, and into which bundle it goes. */
+#include "split/split.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "container/container.h"
+
+#include <string.h>
+
+static const char several[] = "several";
+
+/* Where the bytes of an image lie in the file: its own, or those of what it is compressed in. */
+static void find_place(const kdl_image *image, uint64_t *out_at, uint64_t *out_size,
+                       bool *out_packed) {
+  const kdl_source *source = image->source;
+  *out_at = image->offset;
+  *out_size = image->stored_size;
+  *out_packed = source->codec != KDL_CODEC_NONE;
+  while (source->codec != KDL_CODEC_NONE) {
+    *out_at = source->packed.base;
+    *out_size = source->packed.size;
+    source = source->packed.source;
+  }
+}
+
+/* The header of a compressed entry of a fatbin, and its payload with the padding: what makes a
+ * fatbin of its own. False where the image is none such. */
+static bool find_entry(const kdl_image *image, const cli_bytes *bytes, split_unit *unit) {
+  enum { entry_size = 64 };
+  const uint8_t *data = bytes->data;
+  if (image->codec == KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE ||
+      strncmp(image->label, "cuda-fatbin", strlen("cuda-fatbin")) != 0 ||
+      !kdl_in_range(image->header_offset, entry_size, bytes->size))
+    return false;
+  uint64_t header = kdl_load_u32(data + image->header_offset + 4);
+  uint64_t payload = kdl_load_u64(data + image->header_offset + 8);
+  if (image->header_offset + header != image->offset ||
+      !kdl_in_range(image->offset, payload, bytes->size))
+    return false;
+  unit->head = header;
+  unit->size = payload;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Parts                                                                                        */
+
+/* What a file's name may have; anything else becomes '.'. */
+static void put_name(char *name, size_t room, const char *arch) {
+  static const char others[] = "_.+-";
+  size_t used = 0;
+  for (; *arch && used + 1 < room; ++arch) {
+    bool fits = (*arch >= '0' && *arch <= '9') || (*arch >= 'a' && *arch <= 'z') ||
+                (*arch >= 'A' && *arch <= 'Z') || strchr(others, *arch);
+    name[used++] = *arch;
+    if (!fits)
+      name[used - 1] = '.';
+  }
+  name[used] = '\0';
+}
+
+static bool is_taken(const split_plan *plan, const char *file) {
+  for (size_t i = 0; i < plan->part_count; ++i) {
+    if (strcmp(plan->parts[i].file, file) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Two architectures may have one name once it is one of a file. */
+static const char *name_part(split_plan *plan, const char *file, const char *arch) {
+  char name[128];
+  put_name(name, sizeof name, arch);
+  const char *made = kdl_arena_format(&plan->arena, "%s.%s.offload", file, name);
+  for (unsigned i = 2; made && is_taken(plan, made); ++i)
+    made = kdl_arena_format(&plan->arena, "%s.%s-%u.offload", file, name, i);
+  return made;
+}
+
+static kdl_status find_part(split_plan *plan, size_t *capacity, const char *file, const char *arch,
+                            uint32_t *out_part) {
+  for (size_t i = 0; i < plan->part_count; ++i) {
+    if (strcmp(plan->parts[i].arch, arch) == 0) {
+      *out_part = (uint32_t)i;
+      return KDL_OK;
+    }
+  }
+  split_part *parts =
+      kdl_array_grow(plan->parts, plan->part_count, capacity, 16, sizeof *plan->parts);
+  const char *name = parts ? name_part(plan, file, arch) : NULL;
+  kdl_string copy = kdl_arena_string(&plan->arena, arch, strlen(arch));
+  if (parts)
+    plan->parts = parts;
+  if (!name || !copy.data)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
+  *out_part = (uint32_t)plan->part_count;
+  plan->parts[plan->part_count++] =
+      (split_part){.arch = copy.data, .file = name, .is_needed = arch == several};
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Units                                                                                        */
+
+static const char *arch_of(const kdl_image *image) {
+  return image->arch.length ? image->arch.data : kdl_image_kind_name(image->kind);
+}
+
+static int by_place(const void *a, const void *b) {
+  const split_unit *x = a, *y = b;
+  if (x->at != y->at)
+    return x->at < y->at ? -1 : 1;
+  if (x->size != y->size)
+    return x->size > y->size ? -1 : 1;
+  return x->image < y->image ? -1 : x->image > y->image;
+}
+
+static kdl_status collect(split_plan *plan, const kdl_container *container, const cli_bytes *bytes,
+                          const char *file) {
+  bool *is_parent = calloc(container->count + 1, sizeof *is_parent);
+  plan->units = calloc(container->count + 1, sizeof *plan->units);
+  if (!is_parent || !plan->units) {
+    free(is_parent);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
+  }
+  /* What holds others is not cut out, unless they are compressed in it. */
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
+    if (image->parent != KDL_PARENT_NONE &&
+        image->source == container->images[image->parent].source)
+      is_parent[image->parent] = true;
+  }
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
+    split_unit unit = {.image = i};
+    bool is_packed;
+    find_place(image, &unit.at, &unit.size, &is_packed);
+    plan->packed += is_packed;
+    find_entry(image, bytes, &unit);
+    if (!is_parent[i] && unit.size && kdl_in_range(unit.at, unit.size, bytes->size))
+      plan->units[plan->unit_count++] = unit;
+  }
+  free(is_parent);
+  return KDL_OK;
+}
+
+/* Units that share bytes become one; where they are for several architectures it says so. */
+static kdl_status join(split_plan *plan, const kdl_container *container, const char *file) {
+  size_t kept = 0, capacity = 0;
+  qsort(plan->units, plan->unit_count, sizeof *plan->units, by_place);
+  for (size_t i = 0; i < plan->unit_count;) {
+    split_unit unit = plan->units[i];
+    const char *arch = arch_of(&container->images[unit.image]);
+    size_t next = i + 1;
+    for (; next < plan->unit_count && plan->units[next].at < unit.at + unit.size; ++next) {
+      const split_unit *other = &plan->units[next];
+      uint64_t end = other->at + other->size;
+      if (end > unit.at + unit.size) {
+        unit.size = end - unit.at;
+        unit.head = 0;
+      }
+      if (strcmp(arch, arch_of(&container->images[other->image])) != 0)
+        arch = several;
+    }
+    kdl_status status = find_part(plan, &capacity, file, arch, &unit.part);
+    if (status != KDL_OK)
+      return status;
+    plan->parts[unit.part].images += next - i;
+    plan->parts[unit.part].bytes += unit.size;
+    plan->units[kept++] = unit;
+    i = next;
+  }
+  plan->unit_count = kept;
+  return KDL_OK;
+}
+
+kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
+                           split_plan *out_plan) {
+  *out_plan = (split_plan){.units = NULL};
+  kdl_status status = collect(out_plan, lib->container, bytes, file);
+  if (status == KDL_OK)
+    status = join(out_plan, lib->container, file);
+  if (status != KDL_OK)
+    split_plan_free(out_plan);
+  return status;
+}
+
+void split_plan_free(split_plan *plan) {
+  free(plan->units);
+  free(plan->parts);
+  kdl_arena_free(&plan->arena);
+  *plan = (split_plan){.units = NULL};
+}

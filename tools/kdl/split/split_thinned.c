@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A file of which some parts are missing: what they held is taken out of it. */
+#include "base/error.h"
+#include "cli/output.h"
+#include "container/container.h"
+#include "split/split.h"
+#include "thin/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_zero(const uint8_t *data, uint64_t size) {
+  return size == 0 || (data[0] == 0 && memcmp(data, data + 1, (size_t)size - 1) == 0);
+}
+
+/* What stays: images with bytes, and what holds one. Compressed ones are all there. */
+static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size, const char *name,
+                         thin_choice *out_choice) {
+  const kdl_container *container = lib->container;
+  *out_choice = (thin_choice){.lib = lib,
+                              .count = container->count,
+                              .kept = calloc((size_t)container->count + 1, sizeof(bool)),
+                              .why = calloc((size_t)container->count + 1, sizeof(char *))};
+  if (!out_choice->kept || !out_choice->why)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  for (uint32_t i = container->count; i-- > 0;) {
+    const kdl_image *image = &container->images[i];
+    bool is_there = image->source->codec != KDL_CODEC_NONE ||
+                    image->stored_size > size - image->offset ||
+                    !is_zero(data + image->offset, image->stored_size);
+    if (!is_there)
+      continue;
+    out_choice->kept[i] = true;
+    if (image->parent != KDL_PARENT_NONE)
+      out_choice->kept[image->parent] = true;
+  }
+  return KDL_OK;
+}
+
+typedef struct {
+  const thin_output *out;
+  const thin_input *input;
+  const char *path;
+} writing;
+
+static kdl_status write_file(void *user, int fd) {
+  const writing *w = user;
+  thin_mapped from = {w->input->data, w->input->size, -1};
+  return thin_output_write(w->out, &from, fd, false, w->path);
+}
+
+kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name,
+                              const char *output) {
+  thin_input input = {.data = data, .size = size, .name = name, .fd = -1};
+  kdl_open_opts opts = {.size = sizeof opts, .name = name};
+  kdl_status status = kdl_open_memory(data, size, &opts, &input.lib);
+  if (status != KDL_OK)
+    return status;
+  thin_choice choice;
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  status = choose(input.lib, data, size, name, &choice);
+  if (status == KDL_OK)
+    status = thin_file(&input, &choice, &(thin_shape){.sparse = false}, &report, &out);
+  if (status == KDL_OK)
+    status = cli_output_save_by(output, write_file, &(writing){&out, &input, output});
+  thin_output_free(&out);
+  free(report.went);
+  thin_choice_free(&choice);
+  kdl_close(input.lib);
+  return status;
+}

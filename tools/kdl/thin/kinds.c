@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "thin/kinds.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include "library/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A fatbin or bundle, plain or compressed. */
+static bool is_container(const uint8_t *data, uint64_t size) {
+  static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
+  return (size >= 16 && kdl_load_u32(data) == 0xba55ed50) ||
+         (size >= 16 && memcmp(data, "CCOB", 4) == 0) ||
+         (size >= sizeof bundle - 1 && memcmp(data, bundle, sizeof bundle - 1) == 0);
+}
+
+static bool is_same(const thin_input *input, const thin_output *out) {
+  if (out->size != input->size)
+    return false;
+  static const uint8_t zeros[4096];
+  for (size_t i = 0; i < out->count; ++i) {
+    const thin_piece *piece = &out->pieces[i];
+    const uint8_t *old = input->data + piece->at;
+    if (piece->bytes == old)
+      continue;
+    for (uint64_t at = 0, step; at < piece->size; at += step) {
+      step = piece->size - at < sizeof zeros ? piece->size - at : sizeof zeros;
+      if (memcmp(old + at, piece->bytes ? piece->bytes + at : zeros, (size_t)step) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
+/* What lies in an image goes with it; what stays though nothing asks for it is counted. */
+static void note_nested(const thin_input *input, const thin_choice *choice, thin_report *report) {
+  const kdl_container *container = input->lib->container;
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
+    if (image->parent != KDL_PARENT_NONE)
+      report->went[i] = report->went[image->parent];
+    if (choice->kept[i] || report->went[i])
+      continue;
+    ++report->untouched_images;
+    report->untouched_bytes += image->stored_size;
+  }
+}
+
+bool thin_is_unmapped(const uint8_t *data, uint64_t size) {
+  return thin_is_object(data, size) || thin_is_archive(data, size) || is_container(data, size);
+}
+
+static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choice,
+                                thin_report *report, thin_output *out) {
+  thin_work work;
+  thin_range all = {0, input->size};
+  kdl_status status = thin_work_begin(input, choice, report, &work);
+  if (status != KDL_OK)
+    return status;
+  report->containers = work.containers.count;
+  if (thin_is_object(input->data, input->size))
+    status = thin_object(&work, all, out);
+  else if (thin_is_archive(input->data, input->size))
+    status = thin_archive(&work, out);
+  else if (thin_is_offload_binary(input->data, input->size))
+    status = thin_offload_binaries(&work, all, NULL, out);
+  else if (is_container(input->data, input->size))
+    status = thin_sequence(&work, all, NULL, out);
+  else
+    status = kdl_fail(KDL_UNSUPPORTED,
+                      "%s: found a kind of file that is not rewritten, expected an ELF file, a "
+                      "static archive, a fatbin, a Clang offload bundle or an OffloadBinary",
+                      input->name);
+  if (!thin_is_object(input->data, input->size) && !thin_is_archive(input->data, input->size))
+    thin_note_gone(&work, all);
+  note_nested(input, choice, report);
+  thin_work_end(&work);
+  return status;
+}
+
+kdl_status thin_file(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
+                     thin_report *out_report, thin_output *out) {
+  if (thin_is_linked_elf(input->data, input->size))
+    return thin_elf(input, choice, shape, out_report, out);
+  if (shape->sparse)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found --sparse with a file that nothing maps, expected a shared object or "
+                    "executable: others become shorter without it",
+                    input->name);
+  *out_report = (thin_report){.old_size = input->size,
+                              .went = calloc(choice->count + 1, sizeof *out_report->went)};
+  if (!out_report->went)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  kdl_status status = thin_unmapped(input, choice, out_report, out);
+  out_report->new_size = out->size;
+  out_report->is_changed = status == KDL_OK && !is_same(input, out);
+  return status;
+}

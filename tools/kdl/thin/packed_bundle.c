@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Clang's compressed bundles ("CCOB", docs/formats.md): inflated, written with fewer images, and
+ * compressed again as they were. */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "container/codec/deflate.h"
+#include "library/library.h"
+#include "thin/containers.h"
+#include "thin/md5.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { newest_version = 3, hash_size = 8 };
+
+static const struct {
+  uint8_t header_size, total_at, inflated_at, width, hash_at;
+} versions[newest_version + 1] = {
+    [1] = {20, 0, 8, 4, 12},
+    [2] = {24, 8, 12, 4, 16},
+    [3] = {32, 8, 16, 8, 24},
+};
+
+bool thin_packed_measure(const thin_input *input, const kdl_image *images, size_t count,
+                         thin_container *out) {
+  const kdl_source *stream = images[0].source;
+  if (stream->codec == KDL_CODEC_NONE || stream->packed.source->codec != KDL_CODEC_NONE ||
+      stream->packed.source->size != input->size)
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (images[i].source != stream || images[i].parent != KDL_PARENT_NONE || images[i].problem)
+      return false;
+  }
+  uint64_t body = stream->packed.base;
+  for (unsigned version = 1; version <= newest_version; ++version) {
+    uint64_t size = versions[version].header_size;
+    if (body < size || memcmp(input->data + body - size, "CCOB", 4) != 0 ||
+        kdl_load_u16(input->data + body - size + 4) != version)
+      continue;
+    out->kind = THIN_PACKED_BUNDLE;
+    out->offset = body - size;
+    out->size = size + stream->packed.size;
+    return true;
+  }
+  return false;
+}
+
+static void store(uint8_t *at, uint8_t width, uint64_t number) {
+  if (width == 8)
+    kdl_store_u64(at, number);
+  else
+    kdl_store_u32(at, (uint32_t)number);
+}
+
+static kdl_status pack(const thin_input *input, const thin_container *container, kdl_codec codec,
+                       const uint8_t *bundle, size_t size, thin_output *out) {
+  const uint8_t *old = input->data + container->offset;
+  unsigned version = kdl_load_u16(old + 4);
+  size_t header_size = versions[version].header_size, packed_size;
+  uint8_t width = versions[version].width, digest[MD5_SIZE];
+  void *packed;
+  kdl_status status = kdl_deflate(codec, bundle, size, &packed, &packed_size);
+  if (status != KDL_OK) {
+    kdl_error_prefix("%s: offset 0x%" PRIx64, input->name, container->offset);
+    return status;
+  }
+  uint8_t *made = thin_output_add_room(out, header_size + packed_size);
+  if (made) {
+    memcpy(made, old, header_size);
+    if (versions[version].total_at)
+      store(made + versions[version].total_at, width, header_size + packed_size);
+    store(made + versions[version].inflated_at, width, size);
+    md5(bundle, size, digest);
+    memcpy(made + versions[version].hash_at, digest, hash_size);
+    memcpy(made + header_size, packed, packed_size);
+  }
+  free(packed);
+  return made ? KDL_OK : kdl_error_status();
+}
+
+kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
+                               size_t count, const thin_container *container, thin_output *out) {
+  const kdl_source *stream = images[0].source;
+  uint8_t *inflated = malloc((size_t)stream->size + 1), *bundle = NULL;
+  thin_output plain = {.count = 0};
+  kdl_status status = inflated
+                          ? kdl_inflate(stream->codec, input->data + stream->packed.base,
+                                        (size_t)stream->packed.size, inflated, (size_t)stream->size)
+                          : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (status == KDL_OK) {
+    thin_input inner = {.data = inflated, .size = stream->size, .name = input->name, .fd = -1};
+    thin_container whole = {.kind = THIN_BUNDLE, .size = stream->size, .count = count};
+    status = thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
+  }
+  if (status == KDL_OK && !(bundle = malloc((size_t)plain.size + 1)))
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (status == KDL_OK) {
+    thin_output_read(&plain, 0, bundle, (size_t)plain.size);
+    status = pack(input, container, stream->codec, bundle, (size_t)plain.size, out);
+  }
+  thin_output_free(&plain);
+  free(bundle);
+  free(inflated);
+  return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl thin for zip archives: what became of each member, and the archive written. */
+#include "base/error.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "thin/command.h"
+#include "thin/zip/zip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is to be said of the members, once the archive is written. */
+typedef struct {
+  char *name;
+  char *left; /* why it stays as it is, or NULL */
+  size_t kept, gone;
+  uint64_t old_size, new_size;
+} told;
+
+typedef struct {
+  told *items;
+  size_t count, capacity;
+  bool failed;
+} told_list;
+
+static void tell(void *user, const char *member, const thin_choice *choice,
+                 const thin_report *report, const char *left) {
+  told_list *list = user;
+  if (list->count == list->capacity) {
+    size_t more = list->capacity ? list->capacity * 2 : 64;
+    told *items = realloc(list->items, more * sizeof *items);
+    if (!items) {
+      list->failed = true;
+      return;
+    }
+    list->items = items;
+    list->capacity = more;
+  }
+  told *item = &list->items[list->count++];
+  *item = (told){.name = strdup(member), .left = left ? strdup(left) : NULL};
+  list->failed = list->failed || !item->name || (left && !item->left);
+  for (size_t i = 0; choice && i < choice->count; ++i)
+    ++*(report->went[i] ? &item->gone : &item->kept);
+  item->old_size = report ? report->old_size : 0;
+  item->new_size = report ? report->new_size : 0;
+}
+
+static void put_member(cli_json *json, const told *item) {
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "member", item->name);
+  if (item->left) {
+    cli_json_put_text(json, "left", item->left);
+  } else {
+    cli_json_put_number(json, "old_size", item->old_size);
+    cli_json_put_number(json, "new_size", item->new_size);
+    cli_json_put_number(json, "images_kept", item->kept);
+    cli_json_put_number(json, "images_gone", item->gone);
+  }
+  cli_json_end_object(json);
+}
+
+static kdl_status print_json(const thin_input *input, const told_list *list,
+                             const thin_report *report, const char *output) {
+  cli_json json = {.file = stdout};
+  cli_json_begin_object(&json);
+  cli_json_put_text(&json, "file", input->name);
+  cli_json_put_text(&json, "output", output);
+  cli_json_put_number(&json, "old_size", report->old_size);
+  cli_json_put_number(&json, "new_size", report->new_size);
+  cli_json_put_bool(&json, "changed", report->is_changed);
+  cli_json_put_array(&json, "members");
+  for (size_t i = 0; i < list->count; ++i)
+    put_member(&json, &list->items[i]);
+  cli_json_end_array(&json);
+  cli_json_end_object(&json);
+  return cli_output_flush();
+}
+
+static kdl_status print_text(const thin_input *input, const told_list *list,
+                             const thin_report *report) {
+  for (size_t i = 0; i < list->count; ++i) {
+    const told *item = &list->items[i];
+    if (item->left)
+      printf("%s: stays as it is: %s\n", item->name, item->left);
+    else
+      printf("%s: %" PRIu64 " -> %" PRIu64 " bytes, %zu images go, %zu stay\n", item->name,
+             item->old_size, item->new_size, item->gone, item->kept);
+  }
+  printf("%s: %" PRIu64 " -> %" PRIu64 " bytes\n", input->name, report->old_size, report->new_size);
+  return cli_output_flush();
+}
+
+typedef struct {
+  const thin_input *input;
+  const thin_output *out;
+  const char *path;
+} writing;
+
+static kdl_status write_archive(void *user, int fd) {
+  const writing *w = user;
+  thin_mapped from = {w->input->data, w->input->size, w->input->fd};
+  return thin_output_write(w->out, &from, fd, false, w->path);
+}
+
+static kdl_status thin(const cli_args *args, const thin_input *input, const thin_rules *rules,
+                       const char *output) {
+  thin_report report;
+  thin_output out = {.count = 0};
+  told_list list = {.count = 0};
+  kdl_status status = thin_zip(rules, input, tell, &list, &report, &out);
+  if (status == KDL_OK && list.failed)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  if (status == KDL_OK && list.count == 0)
+    status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
+  bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
+  if (status == KDL_OK && output && is_needed)
+    status = cli_output_save_by(output, write_archive, &(writing){input, &out, output});
+  if (status == KDL_OK && cli_args_has(args, "json"))
+    status = print_json(input, &list, &report, output);
+  else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))
+    status = print_text(input, &list, &report);
+  for (size_t i = 0; i < list.count; ++i) {
+    free(list.items[i].name);
+    free(list.items[i].left);
+  }
+  free(list.items);
+  thin_output_free(&out);
+  return status;
+}
+
+kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const char *output) {
+  const char *path = args->operands[0];
+  cli_devices devices = {.count = 0};
+  thin_input input = {.data = bytes->data, .size = bytes->size, .name = path, .fd = -1};
+  if (cli_args_has(args, "sparse"))
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: found --sparse with an archive, expected a shared object or executable",
+                    path);
+  kdl_status status = cli_devices_given(args, "for", ',', &devices);
+  thin_rules rules = {
+      .devices = &devices, .args = args, .keep_ptx = cli_args_has(args, "keep-ptx")};
+  if (status == KDL_OK) {
+    input.fd = open(path, O_RDONLY | O_CLOEXEC);
+    status = thin(args, &input, &rules, output);
+  }
+  cli_devices_free(&devices);
+  if (input.fd >= 0)
+    close(input.fd);
+  return status;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The RECORD of a wheel: lines of CSV with the path, digest and size of each file. Those of files
+ * that were thinned are written anew, all others stay as they are. A signature of the RECORD holds
+ * no longer and is dropped.
+ */
+#include "base/error.h"
+#include "cli/report.h"
+#include "thin/zip/sha256.h"
+#include "thin/zip/zip.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "torch-2.11.0.dist-info/RECORD": a file of that name in the folder of the wheel's metadata. */
+static bool is_metadata(kdl_string name, const char *file) {
+  static const char suffix[] = ".dist-info";
+  const char *slash = memchr(name.data, '/', name.length);
+  size_t folder = slash ? (size_t)(slash - name.data) : 0, end = sizeof suffix - 1;
+  return folder > end && memcmp(slash - end, suffix, end) == 0 &&
+         name.length - folder - 1 == strlen(file) && memcmp(slash + 1, file, strlen(file)) == 0;
+}
+
+static int by_name(const void *a, const void *b) {
+  const kdl_string *x = &(*(zip_member *const *)a)->name, *y = &(*(zip_member *const *)b)->name;
+  size_t common = x->length < y->length ? x->length : y->length;
+  int order = memcmp(x->data, y->data, common);
+  return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+typedef struct {
+  zip_member **changed; /* by name; those that were dropped too */
+  size_t count;
+  FILE *to;
+} recorder;
+
+/* The first field of a line: where it ends, and what it says without quotes. */
+static size_t read_path(const char *line, size_t length, char *path, size_t *out_size) {
+  size_t used = 0, at = 0;
+  if (length == 0 || line[0] != '"') {
+    while (at < length && line[at] != ',')
+      path[used++] = line[at++];
+    *out_size = used;
+    return at;
+  }
+  for (at = 1; at < length; ++at) {
+    if (line[at] == '"') {
+      if (at + 1 == length || line[at + 1] != '"')
+        break;
+      ++at;
+    }
+    path[used++] = line[at];
+  }
+  *out_size = used;
+  return at < length ? at + 1 : at;
+}
+
+static const zip_member *find_changed(const recorder *r, const char *path, size_t length) {
+  zip_member key = {.name = {path, length}}, *wanted = &key;
+  zip_member **found =
+      r->count ? bsearch(&wanted, r->changed, r->count, sizeof *r->changed, by_name) : NULL;
+  return found ? *found : NULL;
+}
+
+static void put_line(const recorder *r, const char *line, size_t length, char *path) {
+  size_t name_size, end = length;
+  while (end && (line[end - 1] == '\n' || line[end - 1] == '\r'))
+    --end;
+  size_t field = read_path(line, end, path, &name_size);
+  const zip_member *member = find_changed(r, path, name_size);
+  if (!member) {
+    fwrite(line, 1, length, r->to);
+    return;
+  }
+  if (member->is_dropped)
+    return;
+  char digest[SHA256_RECORD];
+  sha256_record(member->digest, digest);
+  fwrite(line, 1, field, r->to);
+  fprintf(r->to, ",sha256=%s,%" PRIu64, digest, member->new_inflated);
+  fwrite(line + end, 1, length - end, r->to);
+}
+
+static kdl_status rewrite(zip_archive *archive, zip_member *record, const recorder *from,
+                          kdl_arena *arena) {
+  zip_bytes old;
+  kdl_status status = zip_inflate(archive, record, &old);
+  if (status != KDL_OK)
+    return status;
+  char *text = NULL, *path = malloc(old.size + 1);
+  size_t size = 0;
+  recorder r = *from;
+  r.to = open_memstream(&text, &size);
+  if (path && r.to) {
+    const char *data = (const char *)old.data;
+    for (size_t at = 0; at < old.size;) {
+      const char *newline = memchr(data + at, '\n', old.size - at);
+      size_t length = newline ? (size_t)(newline - data) + 1 - at : old.size - at;
+      put_line(&r, data + at, length, path);
+      at += length;
+    }
+  }
+  bool is_whole = path && r.to && !ferror(r.to);
+  if (r.to && fclose(r.to) != 0)
+    is_whole = false;
+  status = is_whole ? zip_replace(archive, record, text, size, arena)
+                    : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
+  free(path);
+  free(text);
+  zip_release(&old);
+  return status;
+}
+
+kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
+  zip_member *record = NULL;
+  recorder r = {.changed = calloc(archive->count + 1, sizeof *r.changed)};
+  if (!r.changed)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
+  bool any = false;
+  for (size_t i = 0; i < archive->count; ++i)
+    any = any || archive->members[i].is_changed;
+  for (size_t i = 0; any && i < archive->count; ++i) {
+    zip_member *m = &archive->members[i];
+    if (is_metadata(m->name, "RECORD"))
+      record = m;
+    if (is_metadata(m->name, "RECORD.jws") || is_metadata(m->name, "RECORD.p7s")) {
+      m->is_dropped = true;
+      cli_warning("%s: the signature %.*s does not hold for what is left: it is dropped",
+                  archive->name, (int)m->name.length, m->name.data);
+    }
+    if (m->is_changed || m->is_dropped)
+      r.changed[r.count++] = m;
+  }
+  qsort(r.changed, r.count, sizeof *r.changed, by_name);
+  kdl_status status = record ? rewrite(archive, record, &r, arena) : KDL_OK;
+  free(r.changed);
+  return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The members of an archive that hold device code, each thinned as a file by itself would be. */
+#include "base/error.h"
+#include "check/check.h"
+#include "image/image.h"
+#include "library/library.h"
+#include "thin/zip/zip.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const thin_rules *rules;
+  zip_archive *archive;
+  thin_zip_tell *tell;
+  void *user;
+  kdl_arena *arena;
+  thin_report *sum;
+} thinning;
+
+/* The devices of the rules that run something of a library: an archive may hold libraries for
+ * several vendors. */
+static kdl_status choose(const thinning *work, kdl_library *lib, const char *name,
+                         thin_choice *out_choice) {
+  const cli_devices *all = work->rules->devices;
+  kdl_status status = thin_choose(work->rules, lib, name, out_choice);
+  if (status != KDL_NO_MATCH || all->count < 2)
+    return status;
+  cli_device *items = calloc(all->count, sizeof *items);
+  if (!items)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  cli_devices some = {.items = items};
+  for (size_t i = 0; i < all->count && (status == KDL_OK || status == KDL_NO_MATCH); ++i) {
+    cli_devices one = {.items = &all->items[i], .count = 1};
+    thin_rules rules = *work->rules;
+    rules.devices = &one;
+    thin_choice_free(out_choice);
+    status = thin_choose(&rules, lib, name, out_choice);
+    if (status == KDL_OK)
+      items[some.count++] = all->items[i];
+  }
+  if (some.count) {
+    thin_rules rules = *work->rules;
+    rules.devices = &some;
+    thin_choice_free(out_choice);
+    status = thin_choose(&rules, lib, name, out_choice);
+  }
+  free(items);
+  return status;
+}
+
+static void add_up(thin_report *sum, const thin_report *report) {
+  sum->containers += report->containers;
+  sum->moved += report->moved;
+  sum->stayed += report->stayed;
+  sum->untouched_images += report->untouched_images;
+  sum->untouched_bytes += report->untouched_bytes;
+  sum->zeroed_bytes += report->zeroed_bytes;
+}
+
+static kdl_status replace(const thinning *work, zip_member *member, const thin_output *out) {
+  uint8_t *bytes = malloc((size_t)out->size + 1);
+  if (!bytes)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %.*s", work->archive->name,
+                    (int)member->name.length, member->name.data);
+  thin_output_read(out, 0, bytes, (size_t)out->size);
+  kdl_status status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
+  free(bytes);
+  return status;
+}
+
+/* Why a member stays, without the name that the message begins with. */
+static const char *reason(const char *name) {
+  const char *message = kdl_error_message();
+  size_t length = strlen(name);
+  bool is_named = strncmp(message, name, length) == 0 && strncmp(message + length, ": ", 2) == 0;
+  return is_named ? message + length + 2 : message;
+}
+
+static kdl_status thin_library(const thinning *work, zip_member *member, const char *name,
+                               const thin_input *input) {
+  thin_choice choice;
+  thin_report report = {.old_size = input->size};
+  thin_output out = {.count = 0};
+  const char *shown = name + strlen(work->archive->name) + 1;
+  kdl_status status = choose(work, input->lib, name, &choice);
+  if (status == KDL_NO_MATCH) {
+    work->tell(work->user, shown, NULL, NULL, reason(name));
+    status = KDL_OK;
+  } else if (status == KDL_OK) {
+    status = thin_file(input, &choice, &(thin_shape){.sparse = false}, &report, &out);
+    if (status == KDL_UNSUPPORTED) {
+      work->tell(work->user, shown, NULL, NULL, reason(name));
+      status = KDL_OK;
+    } else if (status == KDL_OK) {
+      work->tell(work->user, shown, &choice, &report, NULL);
+      add_up(work->sum, &report);
+      if (report.is_changed)
+        status = replace(work, member, &out);
+    }
+  }
+  free(report.went);
+  thin_output_free(&out);
+  thin_choice_free(&choice);
+  return status;
+}
+
+/* Whether there is device code: a shared object without any is one image, the host's own. */
+static bool has_device_code(const kdl_library *lib, uint64_t size) {
+  const kdl_container *container = lib->container;
+  const kdl_image *first = container->images;
+  return container->count > 1 ||
+         (container->count == 1 && (first->offset != 0 || first->stored_size != size));
+}
+
+static kdl_status thin_member(const thinning *work, zip_member *member) {
+  uint8_t head[KDL_SNIFF_SIZE];
+  size_t size;
+  kdl_status status = zip_peek(work->archive, member, head, sizeof head, &size);
+  if (status != KDL_OK || !check_is_code(head, size))
+    return status;
+  zip_bytes bytes;
+  char *name;
+  status = zip_inflate(work->archive, member, &bytes);
+  if (status != KDL_OK)
+    return status;
+  if (asprintf(&name, "%s!%.*s", work->archive->name, (int)member->name.length, member->name.data) <
+      0) {
+    zip_release(&bytes);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->archive->name);
+  }
+  thin_input input = {.data = bytes.data, .size = bytes.size, .name = name, .fd = -1};
+  kdl_open_opts opts = {.size = sizeof opts, .name = name};
+  status = kdl_open_memory(bytes.data, bytes.size, &opts, &input.lib);
+  if (status == KDL_OK) {
+    if (has_device_code(input.lib, input.size))
+      status = thin_library(work, member, name, &input);
+    kdl_close(input.lib);
+  } else if (check_has_none(status)) {
+    status = KDL_OK;
+  }
+  free(name);
+  zip_release(&bytes);
+  return status;
+}
+
+kdl_status thin_zip(const thin_rules *rules, const thin_input *input, thin_zip_tell *tell,
+                    void *user, thin_report *out_report, thin_output *out) {
+  zip_archive archive;
+  *out_report = (thin_report){.old_size = input->size};
+  kdl_status status = zip_read(input->data, input->size, input->name, &archive);
+  if (status != KDL_OK)
+    return status;
+  thinning work = {rules, &archive, tell, user, &out->arena, out_report};
+  for (size_t i = 0; i < archive.count && status == KDL_OK; ++i) {
+    status = thin_member(&work, &archive.members[archive.order[i]]);
+    out_report->is_changed |= archive.members[archive.order[i]].is_changed;
+  }
+  if (status == KDL_OK && out_report->is_changed) {
+    status = zip_update_record(&archive, &out->arena);
+    if (status == KDL_OK)
+      status = zip_write(&archive, out);
+  } else if (status == KDL_OK) {
+    status = thin_output_add(out, input->data, input->size);
+  }
+  out_report->new_size = out->size;
+  zip_free(&archive);
+  return status;
+}

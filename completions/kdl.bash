@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin link verify embed devices doctor explain which check run cc cache trace bench help'
+  local commands='ls pack extract annotate merge thin split link verify embed devices doctor explain which check run cc cache trace bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -142,7 +142,8 @@ _kdl() {
     pack) options='--output --image= --format= --index --digest --verbose' ;;
     extract) options='--image= --for= --output' ;;
     annotate) options='--image= --remove= --digest --force --output' ;;
-    merge) options='--output --format=' ;;
+    merge) options='--output --format= --partial' ;;
+    split) options='--output --dry-run --json' ;;
     thin) options='--keep= --for= --strip-to= --keep-ptx --in-place --dry-run --sparse --output --format= --verbose --json' ;;
     link)
       options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'

@@ -5,7 +5,6 @@
 #include "commands.h"
 #include "thin/command.h"
 #include "thin/kinds.h"
-#include "thin/zip/zip.h"
 
 #include <string.h>
 

@@ -10,7 +10,8 @@
 /* The same kind of file. `output` is NULL for a dry run. */
 kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
 
-/* The same for the members of a zip archive. */
+/* The same for the members of a zip archive, which first bytes tell. */
+bool thin_is_zip(const uint8_t *data, uint64_t size);
 kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
 
 /* The images in a new OffloadBinary. */

@@ -123,7 +123,7 @@ static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
 }
 
 kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
-                                 size_t count, const thin_container *container, thin_output *out) {
+                               size_t count, const thin_container *container, thin_output *out) {
   const uint8_t *bundle = input->data + container->offset;
   uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
   uint64_t alignment = bundle_alignment(bundle, entries);

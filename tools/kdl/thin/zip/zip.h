@@ -74,9 +74,6 @@ kdl_status zip_write(zip_archive *archive, thin_output *out);
 /* Rewrites a wheel's RECORD, and drops signatures of it, where a member was changed. */
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena);
 
-/* Whether first bytes are those of a zip archive. */
-bool thin_is_zip(const uint8_t *data, uint64_t size);
-
 /* Called for each member with device code: what became of it, or in `left` why it stays. */
 typedef void thin_zip_tell(void *user, const char *member, const thin_choice *choice,
                            const thin_report *report, const char *left);

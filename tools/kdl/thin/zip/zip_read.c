@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "container/codec/codec.h"
 #include "system/file.h"
+#include "thin/command.h"
 #include "thin/zip/zip.h"
 
 #include <errno.h>

@@ -8,7 +8,8 @@ Takes packages from the Python index and from Debian, one after the other; of ea
     CUDA  cubins and PTX with cuobjdump (from the package nvidia-cuda-cuobjdump), fatbins outside .nv_fatbin by a walk written here and
           cuobjdump on what it finds, bare cubins there with readelf, link-time IR by the walk
     HIP   the entries of each bundle by a walk written here and by llvm-objdump --offloading, kernel names with llvm-readelf on each code object
-    SYCL  the entries of .tgtimg and the entry points of SPIR-V by a walk written here; archives of native code are counted
+    SYCL  the entries of .tgtimg and the entry points of SPIR-V by a walk written here; archives of native code are counted; Intel's machine
+          code that lies outside it by a search written here
 
   what runs on several devices, kernel by kernel, which `kdl check --json --kernels` says, with the rules written here (nvidia_runs,
   amd_runs), over the architectures and the names that the other tools read.
@@ -406,9 +407,38 @@ def entry_points(module):
     return names
 
 
+ZEBIN = re.compile(b"\x7fELF\x02\x01\x01.{11}\xcd\x00", re.DOTALL)
+
+
+def zebin_image(data):
+    """Intel's machine code: kernels are sections, a note has the device."""
+    names, arch = [], ""
+    for section in sections(data):
+        if section.name.startswith(".text.") and section.name != ".text.Intel_Symbol_Table_Void_Program":
+            names.append(section.name[len(".text."):])
+        at, end = section.offset, section.offset + section.size
+        while section.name == ".note.intelgt.compat" and at + 12 <= end:
+            owner, size, kind = struct.unpack_from("<III", data, at)
+            at += 12 + (owner + 3) // 4 * 4
+            if kind == 6 and size == 4:
+                config, = struct.unpack_from("<I", data, at)
+                arch = f"{config >> 22}.{config >> 14 & 0xff}.{config & 0x3f}"
+            at += (size + 3) // 4 * 4
+    return Image("native", arch, names)
+
+
+def bare_zebins(data, taken):
+    images = []
+    for section in filter(holds, sections(data)):
+        for hit in ZEBIN.finditer(data, section.offset, section.offset + section.size):
+            if not any(start <= hit.start() < stop for start, stop in taken):
+                images.append(zebin_image(data[hit.start():hit.start() + elf_length(data, hit.start())]))
+    return images
+
+
 def sycl_truth(data):
     """A member of an archive of native code is an image, whose names are not read."""
-    images = []
+    images, taken = [], []
     table = next((s for s in sections(data) if s.name == ".tgtimg"), None)
     if not table:
         return images
@@ -425,6 +455,7 @@ def sycl_truth(data):
             continue
         section = next(s for s in sections(data) if holds(s) and s.address <= address < s.address + s.size)
         at = section.offset + address - section.address
+        taken.append((at, at + size))
         stop = min(section.offset + section.size, at + following.get(address, 1 << 62) - address)
         image = data[at:at + size]
         if data[at:at + 4] == b"\x28\xb5\x2f\xfd":
@@ -435,7 +466,7 @@ def sycl_truth(data):
             images.append(Image("jit", "", entry_points(image)))
         else:
             images.append(Image("ir", "", []))
-    return images
+    return images + bare_zebins(data, taken)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -443,7 +474,7 @@ def sycl_truth(data):
 
 def ours(kdl, path):
     listed = json.loads(run(kdl, "ls", "--json", "--kernels", path).stdout)
-    images = [i for i in listed.get("images", []) if i["offload_kind"] != "none" and i["image_kind"] != "object"]
+    images = [i for i in listed.get("images", []) if (i["offload_kind"] != "none" or i["image_kind"] == "zebin") and i["image_kind"] != "object"]
     names = collections.Counter(name for i in images if i["offload_kind"] != "sycl" or i["image_kind"] == "spirv"
                                 for name in i["kernels"] if isinstance(name, str))
     return images, names
@@ -452,8 +483,8 @@ def ours(kdl, path):
 DEVICES = {"cuda": {"t4": "75", "a100": "80", "l4": "89", "h200": "90", "b200": "100", "b300": "103", "rtx5090": "120"},
            "hip": {"mi50": "gfx906:sramecc+:xnack-", "mi210": "gfx90a:sramecc+:xnack-", "mi300x": "gfx942:sramecc+:xnack-",
                    "rx6900xt": "gfx1030", "rx7900xtx": "gfx1100"},
-           "sycl": {"pvc": ""}}
-RUNS = {"cuda": nvidia_runs, "hip": amd_runs, "sycl": lambda image, device: image.form == "jit"}
+           "sycl": {"pvc": "12.60.7"}}
+RUNS = {"cuda": nvidia_runs, "hip": amd_runs, "sycl": lambda image, device: image.form == "jit" or image.arch == device}
 
 
 def expected(images, kind, device):

@@ -117,7 +117,9 @@ typedef struct check {
   size_t trouble_count, trouble_capacity;
   const char **records; /* folders that end in .dist-info */
   size_t record_count, record_capacity;
-  size_t files; /* that were looked at */
+  size_t files;                     /* that were looked at */
+  uint64_t bytes_found, bytes_done; /* of files */
+  bool is_walked;                   /* all files are found */
   bool out_of_memory;
   bool was_changed; /* a file, while it was read */
 } check;
@@ -151,9 +153,8 @@ typedef struct check_file {
   const char *from; /* where it is opened; NULL: at its path */
   dev_t device;     /* with `number`: the file that must be found there; number 0: any */
   ino_t number;
-  /* While it is read: */
-  int fd;
-  struct stat info; /* as it was at first */
+  struct stat info; /* when it was found; while it is read, when it was opened */
+  int fd;           /* while it is read */
   bool is_loose;    /* it, or the member that is read, is device code by itself */
 } check_file;
 
@@ -163,6 +164,10 @@ bool check_was_changed(const check_file *file);
 
 /* A path that opens the file that `fd` is of, whatever lies at its own path by now. */
 const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]);
+
+/* What there is to do: a file of so many bytes, and that there are no more. */
+void check_count_found(check *c, uint64_t bytes);
+void check_count_walked(check *c);
 
 /* Looks into a file; what is found is added. */
 void check_read_file(check *c, const check_file *file);
@@ -217,6 +222,21 @@ void check_free_mapped(check *c);
 
 /* Finds the packages that the libraries belong to. */
 void check_find_packages(check *c);
+
+/* ------------------------------------------------------------------------------------------ */
+/* How far it is                                                                                */
+
+typedef struct check_progress {
+  check *c;
+  pthread_t thread;
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t wakes;
+  bool is_there, is_drawn, is_over;
+} check_progress;
+
+/* A line on standard error where that is a terminal, unless JSON is printed. */
+void check_progress_begin(check *c, check_progress *progress);
+void check_progress_end(check_progress *progress);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Telling                                                                                      */

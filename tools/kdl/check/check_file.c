@@ -166,9 +166,22 @@ static void add_changed(check *c, const char *path) {
   pthread_mutex_unlock(&c->lock);
 }
 
-static void count_file(check *c) {
+void check_count_found(check *c, uint64_t bytes) {
+  pthread_mutex_lock(&c->lock);
+  c->bytes_found += bytes;
+  pthread_mutex_unlock(&c->lock);
+}
+
+void check_count_walked(check *c) {
+  pthread_mutex_lock(&c->lock);
+  c->is_walked = true;
+  pthread_mutex_unlock(&c->lock);
+}
+
+static void count_read(check *c, uint64_t bytes) {
   pthread_mutex_lock(&c->lock);
   ++c->files;
+  c->bytes_done += bytes;
   pthread_mutex_unlock(&c->lock);
 }
 
@@ -214,12 +227,11 @@ static void read_opened(check *c, check_file *file) {
 }
 
 /* What is found in a file that changed meanwhile is not kept; the others are read all the same. */
-void check_read_file(check *c, const check_file *file) {
+static void read_file(check *c, const check_file *file) {
   check_file opened = *file;
   int links = file->is_operand || file->from ? 0 : O_NOFOLLOW;
   opened.fd = open(file->from ? file->from : file->path,
                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | links);
-  count_file(c);
   if (opened.fd < 0 || fstat(opened.fd, &opened.info) != 0) {
     check_add_trouble(c, file->path, strerror(errno));
     if (opened.fd >= 0)
@@ -233,4 +245,9 @@ void check_read_file(check *c, const check_file *file) {
   close(opened.fd);
   if (was_changed)
     add_changed(c, file->path);
+}
+
+void check_read_file(check *c, const check_file *file) {
+  read_file(c, file);
+  count_read(c, (uint64_t)file->info.st_size);
 }

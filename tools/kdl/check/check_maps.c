@@ -269,6 +269,7 @@ size_t check_queue_mapped(check *c, check_take_file *take, void *user) {
     take(user, &(check_file){.path = file->path,
                              .operand = c->operand_count,
                              .from = file->fd >= 0 ? from : NULL,
+                             .info = file->info,
                              .device = file->info.st_dev,
                              .number = file->info.st_ino});
   }

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -21,7 +23,8 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Files on their way to the threads that read them                                             */
 
-enum { queue_size = 64 };
+/* The walk runs ahead, so that it is known soon what there is to do. */
+enum { queue_size = 4096 };
 
 typedef struct {
   check_file file;
@@ -38,6 +41,7 @@ typedef struct {
 } queue;
 
 static void put(queue *q, queued file) {
+  check_count_found(q->c, (uint64_t)file.file.info.st_size);
   pthread_mutex_lock(&q->lock);
   while (q->count == queue_size)
     pthread_cond_wait(&q->has_room, &q->lock);
@@ -200,7 +204,7 @@ static void visit_entry(walker *w, int at, const folder *in, dev_t device, const
     push_folder(w, path, device);
     return;
   } else if (path && S_ISREG(info.st_mode) && is_new(&w->seen, &info)) {
-    put(w->q, (queued){{.path = path, .operand = w->operand}, path, NULL});
+    put(w->q, (queued){{.path = path, .operand = w->operand, .info = info}, path, NULL});
     return;
   }
   if (!path)
@@ -240,7 +244,9 @@ static void visit_operand(walker *w, const char *path, bool *out_failed) {
   } else if (is_new(&w->seen, &info)) {
     char *copy = strdup(path);
     if (copy)
-      put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true}, copy, NULL});
+      put(w->q, (queued){{.path = copy, .operand = w->operand, .is_operand = true, .info = info},
+                         copy,
+                         NULL});
     else
       check_short(w->c);
   }
@@ -271,24 +277,29 @@ static void take_mapped(void *user, const check_file *file) {
 
 /* ------------------------------------------------------------------------------------------ */
 
-static size_t worker_count(void) {
-  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  if (cpus < 1)
-    return 1;
-  return cpus > CHECK_WORKERS ? CHECK_WORKERS : (size_t)cpus;
+/* As many as there are CPUs to run on, and as there are descriptors for: each opens a file up to
+ * four times.
+ */
+static size_t worker_count(const check *c) {
+  enum { each = 4, others = 12 };
+  struct rlimit limit;
+  cpu_set_t set;
+  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : CHECK_WORKERS;
+  size_t count = cpus > CHECK_WORKERS ? CHECK_WORKERS : (size_t)cpus;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    size_t taken = others + c->kept_count;
+    size_t most = limit.rlim_cur > taken ? (size_t)(limit.rlim_cur - taken) / each : 0;
+    count = count < most ? count : most;
+  }
+  return count ? count : 1;
 }
 
-kdl_status check_walk(check *c, bool *out_failed) {
-  queue q = {.c = c,
-             .lock = PTHREAD_MUTEX_INITIALIZER,
-             .has_room = PTHREAD_COND_INITIALIZER,
-             .has_files = PTHREAD_COND_INITIALIZER};
-  walker w = {.c = c, .q = &q};
+static kdl_status walk(check *c, queue *q, bool *out_failed) {
+  walker w = {.c = c, .q = q};
   pthread_t workers[CHECK_WORKERS];
   size_t started = 0;
-  *out_failed = false;
-  for (size_t wanted = worker_count(); started < wanted; ++started) {
-    if (pthread_create(&workers[started], NULL, work, &q) != 0)
+  for (size_t wanted = worker_count(c); started < wanted; ++started) {
+    if (pthread_create(&workers[started], NULL, work, q) != 0)
       break;
   }
   if (!started)
@@ -296,10 +307,25 @@ kdl_status check_walk(check *c, bool *out_failed) {
   for (; w.operand < c->operand_count; ++w.operand)
     visit_operand(&w, c->operands[w.operand].shown, out_failed);
   check_queue_mapped(c, take_mapped, &w);
-  finish(&q);
+  check_count_walked(c);
+  finish(q);
   for (size_t i = 0; i < started; ++i)
     pthread_join(workers[i], NULL);
   free(w.seen.slots);
   free(w.folders);
   return c->out_of_memory ? kdl_fail(KDL_NO_MEMORY, "out of memory for what was found") : KDL_OK;
+}
+
+kdl_status check_walk(check *c, bool *out_failed) {
+  queue *q = calloc(1, sizeof *q);
+  *out_failed = false;
+  if (!q)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  q->c = c;
+  pthread_mutex_init(&q->lock, NULL);
+  pthread_cond_init(&q->has_room, NULL);
+  pthread_cond_init(&q->has_files, NULL);
+  kdl_status status = walk(c, q, out_failed);
+  free(q);
+  return status;
 }

@@ -165,8 +165,12 @@ static kdl_status find_all(const cli_args *args, check *c, bool *out_failed) {
     status = cli_demangler_start(&c->demangler);
   if (status == KDL_OK)
     status = list_operands(args, c);
-  if (status == KDL_OK)
+  if (status == KDL_OK) {
+    check_progress progress;
+    check_progress_begin(c, &progress);
     status = check_walk(c, out_failed);
+    check_progress_end(&progress);
+  }
   if (status != KDL_OK)
     return status;
   check_find_packages(c);

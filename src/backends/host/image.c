@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Shared objects out of memory, mapped here and not by the C library's loader, which trusts what it
- * maps: docs/decisions/0008-own-loader.md. Everything that is used was checked before
+ * maps: docs/decisions/0008-host-loader.md. Everything that is used was checked before
  * (image/host/host_object.h).
  *
  * Segments that are not written are mapped from a memory file, so that no memory was ever both

@@ -9,8 +9,8 @@
 #include <string.h>
 
 void kdl_geometry_read_key(const kdl_kernel *kernel, size_t place, kdl_kernel_key *out_key) {
-  const kdl_string *value = kernel->ranked.selection->images[place].key;
-  if (!value || !kdl_kernel_parse(*value, out_key, NULL))
+  kdl_string value = kernel->ranked.selection->images[place].key;
+  if (!value.data || !kdl_kernel_parse(value, out_key, NULL))
     *out_key = (kdl_kernel_key){0};
 }
 
@@ -89,8 +89,8 @@ static kdl_image_geometry geometry_of(const kdl_kernel *kernel, size_t place) {
 
 /* Whether images say the same because their keys do, and nothing else says anything. */
 static bool have_same_key(const kdl_eligible *a, const kdl_eligible *b) {
-  return a->key && b->key && kdl_text_equal(*a->key, *b->key) && !kdl_image_has_geometry(a->kind) &&
-         !kdl_image_has_geometry(b->kind);
+  return a->key.data && b->key.data && kdl_text_equal(a->key, b->key) &&
+         !kdl_image_has_geometry(a->kind) && !kdl_image_has_geometry(b->kind);
 }
 
 char *kdl_geometry_disagreement(const kdl_kernel *kernel) {

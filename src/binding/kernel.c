@@ -39,71 +39,85 @@ static void free_kernel(kdl_kernel *kernel) {
 
 /* Kernels lie in modules, so they go first. */
 static void unbind(kdl_library *lib) {
-  while (lib->kernels) {
-    kdl_kernel *kernel = lib->kernels;
-    lib->kernels = kernel->next;
+  kdl_kernel *next;
+  for (kdl_kernel *kernel = atomic_load(&lib->kernels); kernel; kernel = next) {
+    next = kernel->next;
     kdl_fork_remove(&kernel->fork);
     free_kernel(kernel);
   }
   kdl_modules_unload(lib);
 }
 
-/* Called with the library's lock held. */
+/* Not yet one of the library's. NULL when out of memory. */
 static kdl_kernel *make(const answer *found, const kdl_runtime *runtime) {
-  kdl_library *lib = found->lib;
-  kdl_arena *arena = &lib->container->arena;
-  const char *constants = found->asked->constants;
-  if (constants)
-    constants = kdl_arena_string(arena, constants, strlen(constants)).data;
-  kdl_kernel *kernel = kdl_arena_alloc(arena, sizeof *kernel);
-  if (!kernel || !constants != !found->asked->constants)
-    return NULL;
-  *kernel = (kdl_kernel){
-      .head.entry = kdl_entry_resolve,
-      .counted = kdl_entry_resolve_counted,
-      .next = lib->kernels,
-      .lib = lib,
-      .runtime = runtime,
-      .name = found->ranked.selection->name.data,
-      .constants = constants,
-      .ranked = found->ranked,
-      .key = found->ranked.selection->key,
-  };
-  lib->kernels = kernel;
-  lib->unbind = unbind;
+  kdl_container *container = found->lib->container;
+  const char *given = found->asked->constants;
+  char *constants = NULL;
+  if (given) {
+    size_t size = strlen(given) + 1;
+    constants = kdl_container_alloc(container, size);
+    if (!constants)
+      return NULL;
+    memcpy(constants, given, size);
+  }
+  kdl_kernel *kernel = kdl_container_alloc(container, sizeof *kernel);
+  if (kernel)
+    *kernel = (kdl_kernel){
+        .head.entry = kdl_entry_resolve,
+        .counted = kdl_entry_resolve_counted,
+        .lib = found->lib,
+        .runtime = runtime,
+        .name = found->ranked.selection->name.data,
+        .constants = constants,
+        .ranked = found->ranked,
+        .key = found->ranked.selection->key,
+    };
   return kernel;
 }
 
-/* With constants, the handle is looked for among all of the library's. */
-static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
-  kdl_library *lib = found->lib;
-  kdl_lock(kdl_library_lock(lib));
-  kdl_kernel *kernel = lib->kernels;
+static void add(kdl_library *lib, kdl_kernel *kernel) {
+  atomic_store_explicit(&lib->unbind, unbind, memory_order_relaxed);
+  kernel->next = atomic_load_explicit(&lib->kernels, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&lib->kernels, &kernel->next, kernel,
+                                                memory_order_release, memory_order_relaxed))
+    ;
+}
+
+static kdl_kernel *find_special(const answer *found) {
+  kdl_kernel *kernel = atomic_load_explicit(&found->lib->kernels, memory_order_acquire);
   while (kernel && (kernel->ranked.selection != found->ranked.selection || !kernel->constants ||
                     strcmp(kernel->constants, found->asked->constants) != 0))
     kernel = kernel->next;
-  if (!kernel)
-    kernel = make(found, runtime);
-  kdl_unlock(kdl_library_lock(lib));
   return kernel;
 }
 
+/* With constants, the handle is looked for among all of the library's. One that another thread has
+ * added meanwhile stays. */
+static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *runtime) {
+  pthread_mutex_t *lock = kdl_library_lock(found->lib);
+  kdl_kernel *kernel = find_special(found);
+  kdl_kernel *made = kernel ? NULL : make(found, runtime);
+  if (!made)
+    return kernel;
+  kdl_lock(lock);
+  kernel = find_special(found);
+  if (!kernel)
+    add(found->lib, made);
+  kdl_unlock(lock);
+  return kernel ? kernel : made;
+}
+
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has
- * one handle without constants. */
+ * one handle without constants. Unless another thread was first: then that one's stays. */
 static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
-  kdl_library *lib = found->lib;
   _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
   kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
-  if (kernel)
+  kdl_kernel *made = kernel ? NULL : make(found, runtime);
+  if (!made || !atomic_compare_exchange_strong_explicit(slot, &kernel, made, memory_order_acq_rel,
+                                                        memory_order_acquire))
     return kernel;
-  kdl_lock(kdl_library_lock(lib));
-  kernel = atomic_load_explicit(slot, memory_order_relaxed);
-  if (!kernel) {
-    kernel = make(found, runtime);
-    atomic_store_explicit(slot, kernel, memory_order_release);
-  }
-  kdl_unlock(kdl_library_lock(lib));
-  return kernel;
+  add(found->lib, made);
+  return made;
 }
 
 static bool ask(void *user, kdl_library *lib) {

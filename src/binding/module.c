@@ -175,35 +175,45 @@ static void free_module(kdl_module *module) {
   free(module->linked);
 }
 
-/* A copy in the arena; NULL of NULL, and when out of memory. */
-static const char *copy_text(kdl_arena *arena, const char *text) {
-  return text ? kdl_arena_string(arena, text, strlen(text)).data : NULL;
+/* A copy that lives as long as the library; NULL of NULL, and when out of memory. */
+static const char *copy_text(kdl_container *container, const char *text) {
+  size_t size = text ? strlen(text) + 1 : 0;
+  char *copy = text ? kdl_container_alloc(container, size) : NULL;
+  return copy ? memcpy(copy, text, size) : NULL;
 }
 
-/* Called with the library's lock held. */
 static kdl_module *make(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  kdl_arena *arena = &lib->container->arena;
-  kdl_specialisation own = {copy_text(arena, special->kernel),
-                            copy_text(arena, special->constants)};
-  kdl_module *module = kdl_arena_alloc(arena, sizeof *module);
+  kdl_specialisation own = {copy_text(lib->container, special->kernel),
+                            copy_text(lib->container, special->constants)};
+  kdl_module *module = kdl_container_alloc(lib->container, sizeof *module);
   if (!module || !own.kernel != !special->kernel || !own.constants != !special->constants)
     return NULL;
-  *module = (kdl_module){.next = lib->modules, .runtime = runtime, .image = image, .special = own};
-  lib->modules = module;
+  *module = (kdl_module){.runtime = runtime, .image = image, .special = own};
   return module;
 }
 
+static kdl_module *find_among(kdl_module *newest, const kdl_runtime *runtime, uint32_t image,
+                              const kdl_specialisation *special) {
+  while (newest && !is_same(newest, runtime, image, special))
+    newest = newest->next;
+  return newest;
+}
+
+/* One that another thread has added meanwhile stays. NULL when out of memory. */
 static kdl_module *find(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
                         const kdl_specialisation *special) {
-  kdl_lock(kdl_library_lock(lib));
-  kdl_module *module = lib->modules;
-  while (module && !is_same(module, runtime, image, special))
-    module = module->next;
-  if (!module)
-    module = make(lib, runtime, image, special);
-  kdl_unlock(kdl_library_lock(lib));
-  return module;
+  kdl_module *newest = atomic_load_explicit(&lib->modules, memory_order_acquire);
+  kdl_module *known = find_among(newest, runtime, image, special);
+  kdl_module *made = known ? NULL : make(lib, runtime, image, special);
+  while (made && !known) {
+    made->next = newest;
+    if (atomic_compare_exchange_weak_explicit(&lib->modules, &newest, made, memory_order_acq_rel,
+                                              memory_order_acquire))
+      return made;
+    known = find_among(newest, runtime, image, special);
+  }
+  return known;
 }
 
 kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_t image,
@@ -242,10 +252,10 @@ kdl_status kdl_module_load(kdl_library *lib, const kdl_runtime *runtime, uint32_
 }
 
 void kdl_modules_unload(kdl_library *lib) {
-  while (lib->modules) {
-    kdl_module *module = lib->modules;
-    lib->modules = module->next;
+  kdl_module *next;
+  for (kdl_module *module = atomic_load(&lib->modules); module; module = next) {
     const kdl_runtime *runtime = module->runtime;
+    next = module->next;
     if (module->handle && kdl_runtime_usable(runtime) == KDL_OK) {
       runtime->table->module_unload(runtime->handle, module->handle);
       if (kdl_debug_on(KDL_DEBUG_LOAD)) {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "container/digest.h"
 #include "image/image.h"
+#include "system/lock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,6 +80,20 @@ const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char
       return &pairs[i].value;
   }
   return NULL;
+}
+
+bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value) {
+  const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_acquire);
+  if (head)
+    return kdl_offload_binary_find_kernel(head, image->pair_count, kernel, out_value);
+  for (size_t i = image->pair_count; i-- > 0;) {
+    kdl_string name;
+    if (!kdl_kernel_name(image->pair_list[i].key, &name) || !kdl_text_equal(name, kernel))
+      continue;
+    *out_value = image->pair_list[i].value;
+    return true;
+  }
+  return false;
 }
 
 bool kdl_container_put_pair(kdl_container *container, kdl_pair *pairs, uint32_t *count,
@@ -222,8 +237,21 @@ static kdl_status look_at_head(kdl_image *image) {
   return KDL_OK;
 }
 
+/* The rest of adding an image that has no index: what it is by its own bytes, and what lies in it.
+ */
+static __attribute__((noinline)) kdl_status look_into(kdl_container *container,
+                                                      const kdl_parse_context *scope) {
+  kdl_image *image = &container->images[container->count];
+  kdl_status status = image->kind == KDL_IMAGE_CL ? KDL_OK : look_at_head(image);
+  if (status != KDL_OK)
+    return status;
+  ++container->count;
+  if (!image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
+    status = walk_nested(container, scope, container->count - 1);
+  return status;
+}
+
 kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_context *scope) {
-  kdl_status status = KDL_OK;
   kdl_image *image = &container->images[container->count];
   image->parent = scope->parent;
   image->module = scope->module == KDL_MODULE_NONE ? container->module_count : scope->module;
@@ -232,15 +260,10 @@ kdl_status kdl_container_end_image(kdl_container *container, const kdl_parse_con
     ++container->module_count;
   if (image->kind == KDL_IMAGE_UNKNOWN)
     image->kind = declared_kind(image);
-  bool indexed = image->says & KDL_SAYS_KERNELS;
-  if (!indexed && image->kind != KDL_IMAGE_CL)
-    status = look_at_head(image);
-  if (status != KDL_OK)
-    return status;
+  if (!(image->says & KDL_SAYS_KERNELS))
+    return look_into(container, scope);
   ++container->count;
-  if (!indexed && !image->problem && image->codec == KDL_CODEC_NONE && is_container(image->kind))
-    status = walk_nested(container, scope, container->count - 1);
-  return status;
+  return KDL_OK;
 }
 
 kdl_status kdl_container_add(kdl_container *container, const kdl_parse_context *scope,
@@ -486,6 +509,20 @@ kdl_status kdl_container_open_memory(const void *data, size_t size, const char *
   if (status == KDL_OK)
     status = open_only(container, source);
   return finish(container, status, out_container);
+}
+
+void kdl_container_share(kdl_container *container) {
+  kdl_arena *arena = &container->arena;
+  container->spare = arena->next;
+  container->spare_size = arena->left;
+  arena->left = 0;
+}
+
+void *kdl_container_alloc_more(kdl_container *container, size_t size) {
+  kdl_lock(&container->lock);
+  void *memory = kdl_arena_alloc(&container->arena, size);
+  kdl_unlock(&container->lock);
+  return memory;
 }
 
 void kdl_container_close(kdl_container *container) {

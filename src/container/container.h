@@ -84,7 +84,11 @@ typedef struct kdl_image {
 } kdl_image;
 
 typedef struct kdl_container {
-  kdl_arena arena;     /* once it is open, for what is made of it */
+  kdl_arena arena; /* once it is open, for what is made of it */
+  /* Once threads share it, the rest of the arena's current piece, for kdl_container_alloc. */
+  uint8_t *spare;
+  size_t spare_size;
+  atomic_size_t spare_used;
   kdl_source *sources; /* the first one opened is last */
   kdl_image *images;
   uint32_t count;
@@ -117,6 +121,24 @@ kdl_status kdl_container_open_part(const char *path, const char *name, uint64_t 
 kdl_status kdl_container_open_memory(const void *data, size_t size, const char *name,
                                      kdl_container **out_container);
 void kdl_container_close(kdl_container *container);
+
+/* For a container that is open and that other threads are about to have: from here on memory that
+ * lives as long as it does is handed out by the next function alone. */
+void kdl_container_share(kdl_container *container);
+
+/* For any thread, and no lock is taken where what opening left is enough. NULL when out of memory.
+ */
+void *kdl_container_alloc_more(kdl_container *container, size_t size);
+static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
+  size_t used = atomic_load_explicit(&container->spare_used, memory_order_relaxed);
+  size = (size + 7) & ~(size_t)7;
+  while (size <= container->spare_size - used) {
+    if (atomic_compare_exchange_weak_explicit(&container->spare_used, &used, used + size,
+                                              memory_order_relaxed, memory_order_relaxed))
+      return container->spare + used;
+  }
+  return kdl_container_alloc_more(container, size);
+}
 
 /* The image's bytes, inflated where needed, for as long as the container is open; see
  * kdl_image_bytes. */
@@ -151,6 +173,12 @@ static inline const kdl_pair *kdl_image_pairs(const kdl_image *image) {
              ? kdl_offload_binary_read_pairs(image)
              : image->pair_list;
 }
+
+/* The value of the last `kdl.kernel.NAME` of that name; false where there is none. Reads no pairs
+ * that were not read before. */
+bool kdl_image_find_kernel(const kdl_image *image, kdl_string kernel, kdl_string *out_value);
+bool kdl_offload_binary_find_kernel(const uint8_t *head, uint32_t pair_count, kdl_string kernel,
+                                    kdl_string *out_value);
 
 /* The last pair with that key, or NULL. */
 const kdl_string *kdl_find_value(const kdl_pair *pairs, size_t count, const char *key);

@@ -44,6 +44,7 @@ static kdl_status wrap(kdl_container *container, const kdl_open_opts *opts, kdl_
   }
   *lib = (kdl_library){
       .container = container, .catalog = catalog, .references = 1, .flags = opts->flags};
+  kdl_container_share(container);
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_add(lib);
   *out_lib = lib;
@@ -119,7 +120,7 @@ kdl_library *kdl_retain(kdl_library *lib) {
 static void free_library(kdl_library *lib) {
   if (lib->flags & KDL_OPEN_GLOBAL)
     kdl_scope_remove(lib);
-  if (lib->unbind)
+  if (atomic_load_explicit(&lib->unbind, memory_order_relaxed))
     lib->unbind(lib);
   kdl_catalog_destroy(lib->catalog);
   kdl_container_close(lib->container);
@@ -157,19 +158,28 @@ static kdl_selector *add_selector(kdl_library *lib, kdl_selector *made, const kd
   return made;
 }
 
-kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
-                               kdl_selector **out_selector) {
-  *out_selector = find_selector(atomic_load_explicit(&lib->selectors, memory_order_acquire), query);
-  if (*out_selector)
-    return KDL_OK;
+/* The first choice of a selector is made before another thread sees it, and needs no lock. */
+static kdl_status choose_first(kdl_library *lib, const kdl_query *query,
+                               const kdl_kernel_id *kernel, const kdl_selection **out_selection) {
   kdl_selector *made;
   kdl_layer_enter(KDL_LAYER_SELECT);
   kdl_status status = kdl_selector_create(lib->catalog, query, &made);
   kdl_layer_leave(KDL_LAYER_SELECT,
                   &(kdl_layer_about){.library = lib->container->name, .failed = status != KDL_OK});
-  if (status == KDL_OK)
-    *out_selector = add_selector(lib, made, query);
-  return status;
+  if (status != KDL_OK)
+    return status;
+  status = kdl_selector_begin(made, kernel, out_selection);
+  kdl_selector *selector = add_selector(lib, made, query);
+  return selector == made || status != KDL_OK ? status
+                                              : kdl_selector_find(selector, kernel, out_selection);
+}
+
+kdl_status kdl_library_choose(kdl_library *lib, const kdl_query *query, const kdl_kernel_id *kernel,
+                              const kdl_selection **out_selection) {
+  kdl_selector *selector =
+      find_selector(atomic_load_explicit(&lib->selectors, memory_order_acquire), query);
+  return selector ? kdl_selector_find(selector, kernel, out_selection)
+                  : choose_first(lib, query, kernel, out_selection);
 }
 
 size_t kdl_image_count(const kdl_library *lib) {

@@ -18,13 +18,13 @@ struct kdl_library {
   uint32_t flags;           /* KDL_OPEN_ */
   kdl_library *next_global; /* library/scope.h */
   kdl_catalog *catalog;
-  _Atomic(kdl_selector *) selectors; /* a list that only grows */
-  struct kdl_module *modules;        /* binding/module.h: the newest first */
-  struct kdl_kernel *kernels;        /* binding/kernel.h */
-  void (*unbind)(kdl_library *lib);  /* frees these two; set with the first kernel */
+  _Atomic(kdl_selector *) selectors;        /* a list that only grows */
+  _Atomic(struct kdl_module *) modules;     /* binding/module.h: likewise, the newest first */
+  _Atomic(struct kdl_kernel *) kernels;     /* binding/kernel.h: likewise */
+  void (*_Atomic unbind)(kdl_library *lib); /* frees these two; set with the first kernel */
 };
 
-/* Of what lies in the container's arena: held while modules or kernels are added. */
+/* Held while a kernel with constants is added. */
 static inline pthread_mutex_t *kdl_library_lock(const kdl_library *lib) {
   return &lib->container->lock;
 }
@@ -36,9 +36,10 @@ kdl_status kdl_library_open_part(const char *path, const char *name, uint64_t of
 /* The library's catalog with every rule, for those who explain. */
 kdl_status kdl_library_catalog(kdl_library *lib, kdl_catalog **out_catalog);
 
-/* The remembered choices for a query, whose kernel is unset. */
-kdl_status kdl_library_choices(kdl_library *lib, const kdl_query *query,
-                               kdl_selector **out_selector);
+/* The choice for a query, whose kernel is unset, and a kernel: remembered, or made and remembered.
+ */
+kdl_status kdl_library_choose(kdl_library *lib, const kdl_query *query, const kdl_kernel_id *kernel,
+                              const kdl_selection **out_selection);
 
 /* An image's bytes for a while: kdl_image_bytes for those who read many and keep none. One release
  * for each hold that succeeded. */

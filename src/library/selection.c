@@ -218,9 +218,7 @@ static kdl_status remembered_on(kdl_library *lib, const request *asked, size_t r
   kdl_query query = {.device = kdl_device_route(asked->device, route),
                      .policy = asked->policy,
                      .variant_tag = asked->variant_tag};
-  kdl_selector *selector;
-  kdl_status status = kdl_library_choices(lib, &query, &selector);
-  return status == KDL_OK ? kdl_selector_find(selector, kernel, out_selection) : status;
+  return kdl_library_choose(lib, &query, kernel, out_selection);
 }
 
 /* Asks for permission to use what the best image needs, and chooses anew where it is refused. */

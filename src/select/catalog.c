@@ -338,17 +338,8 @@ static kdl_string key_name(const kdl_pair *pair) {
   return name;
 }
 
-static const kdl_string *find_key(const kdl_image *image, kdl_string kernel) {
-  for (size_t i = image->pair_count; i-- > 0;) {
-    kdl_string name = key_name(&kdl_image_pairs(image)[i]);
-    if (name.length && compare_names(&name, &kernel) == 0)
-      return &kdl_image_pairs(image)[i].value;
-  }
-  return NULL;
-}
-
 /* In an index that was sorted: the last key of that name. */
-static const kdl_string *find_sorted_key(const kernel_list *list, kdl_string kernel) {
+static kdl_string find_sorted_key(const kernel_list *list, kdl_string kernel) {
   size_t low = 0;
   size_t high = list->key_count;
   while (low < high) { /* to the first key of a greater name */
@@ -360,24 +351,23 @@ static const kdl_string *find_sorted_key(const kernel_list *list, kdl_string ker
       high = middle;
   }
   kdl_string last = low ? key_name(list->keys[low - 1]) : (kdl_string){"", 0};
-  return low && compare_names(&last, &kernel) == 0 ? &list->keys[low - 1]->value : NULL;
+  return low && compare_names(&last, &kernel) == 0 ? list->keys[low - 1]->value
+                                                   : (kdl_string){NULL, 0};
 }
 
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
-                              const kdl_string **out_key) {
+                              kdl_string *out_key) {
   const kdl_image *image = &catalog->container->images[index];
   const bool has_index = is_indexed(image);
-  *out_key = NULL;
-  if (has_index && image->pair_count <= few_pairs) {
-    *out_key = find_key(image, kernel);
-    return *out_key ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
-  }
+  *out_key = (kdl_string){NULL, 0};
+  if (has_index && image->pair_count <= few_pairs)
+    return kdl_image_find_kernel(image, kernel, out_key) ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;
   const kernel_list *list = kernels_of(catalog, index);
   if (list->trouble)
     return KDL_KERNEL_UNREADABLE;
   if (has_index)
     *out_key = find_sorted_key(list, kernel);
-  bool held = has_index ? *out_key != NULL
+  bool held = has_index ? out_key->data != NULL
                         : list->count && bsearch(&kernel, list->names, list->count, sizeof kernel,
                                                  compare_names);
   return held ? KDL_KERNEL_HELD : KDL_KERNEL_ABSENT;

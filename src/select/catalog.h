@@ -50,14 +50,14 @@ typedef enum kdl_presence {
                           */
 } kdl_presence;
 
-/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, NULL where it has
- * none. Any thread. */
+/* Whether an image holds a kernel, and the value of its `kdl.kernel.NAME` key, with NULL for `data`
+ * where it has none. Any thread. */
 kdl_presence kdl_catalog_find(kdl_catalog *catalog, size_t index, kdl_string kernel,
-                              const kdl_string **out_key);
+                              kdl_string *out_key);
 
 static inline kdl_presence kdl_catalog_holds(kdl_catalog *catalog, size_t index,
                                              kdl_string kernel) {
-  const kdl_string *key;
+  kdl_string key;
   return kdl_catalog_find(catalog, index, kernel, &key);
 }
 
@@ -80,10 +80,10 @@ size_t kdl_catalog_shortages(const kdl_catalog *catalog);
 /* The names an image holds, shortest first; NULL and 0 where they cannot be read. */
 const kdl_string *kdl_catalog_kernels(kdl_catalog *catalog, size_t index, size_t *out_count);
 
-/* The key alone, or NULL. */
-static inline const kdl_string *kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index,
-                                                       kdl_string kernel) {
-  const kdl_string *key = NULL;
+/* The key alone; `data` is NULL where there is none. */
+static inline kdl_string kdl_catalog_kernel_key(kdl_catalog *catalog, size_t index,
+                                                kdl_string kernel) {
+  kdl_string key = {NULL, 0};
   if (kdl_catalog_image(catalog, index)->says & KDL_SAYS_KERNELS)
     kdl_catalog_find(catalog, index, kernel, &key);
   return key;

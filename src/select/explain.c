@@ -62,11 +62,12 @@ static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
   kdl_device_desc device = describe(&query->device->spec);
   kdl_mismatch mismatch = {&image, kdl_catalog_rule(catalog, candidate->image), &device,
                            &query->device->rule};
-  const kdl_string *value =
-      query->kernel.data ? kdl_catalog_kernel_key(catalog, candidate->image, query->kernel) : NULL;
+  kdl_string value = {NULL, 0};
+  if (query->kernel.data)
+    value = kdl_catalog_kernel_key(catalog, candidate->image, query->kernel);
   const char *problem = kdl_catalog_image(catalog, candidate->image)->problem;
   kdl_kernel_key key;
-  bool has_key = value && kdl_kernel_parse(*value, &key, NULL);
+  bool has_key = value.data && kdl_kernel_parse(value, &key, NULL);
   for (unsigned bit = 0; bit < KDL_REASON_COUNT; ++bit) {
     if (!(candidate->reasons >> bit & 1) || explanation->reason_count == KDL_EXPLAIN_REASONS)
       continue;
@@ -77,8 +78,8 @@ static void explain_reasons(kdl_catalog *catalog, const kdl_query *query,
       snprintf(reason->words, sizeof reason->words, "what it holds cannot be listed: %.250s",
                problem);
     }
-    if (bit == KDL_REASON_MALFORMED_KEY && value && !has_key && !reason->words[0])
-      explain_key(query->kernel, *value, reason);
+    if (bit == KDL_REASON_MALFORMED_KEY && value.data && !has_key && !reason->words[0])
+      explain_key(query->kernel, value, reason);
   }
 }
 

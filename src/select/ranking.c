@@ -46,16 +46,15 @@ static uint64_t limit_reasons(kdl_string key, const kdl_query *query, launch_lim
 /* What the image itself says, once it is read: whether it holds the kernel, and reasons against it
  * where there were none. */
 static kdl_presence judge_image(kdl_catalog *catalog, uint32_t index, const kdl_query *query,
-                                launch_limits *last, uint64_t *reasons,
-                                const kdl_string **out_key) {
-  *out_key = NULL;
+                                launch_limits *last, uint64_t *reasons, kdl_string *out_key) {
+  *out_key = (kdl_string){NULL, 0};
   if (kdl_catalog_unresolved(catalog, index))
     *reasons |= KDL_REASON(RELOCATABLE);
   if (!query->kernel.data)
     return KDL_KERNEL_HELD;
   kdl_presence presence = kdl_catalog_find(catalog, index, query->kernel, out_key);
-  if (*out_key && !*reasons)
-    *reasons = limit_reasons(**out_key, query, last);
+  if (out_key->data && !*reasons)
+    *reasons = limit_reasons(*out_key, query, last);
   return presence;
 }
 
@@ -63,7 +62,7 @@ static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, si
                            const kdl_query *query, launch_limits *last) {
   uint32_t index = order->images[place];
   const kdl_image_rule *rule = &order->rules[place];
-  const kdl_string *key;
+  kdl_string key;
   kdl_candidate candidate = {
       .image = index,
       .place = (uint32_t)place,
@@ -145,7 +144,7 @@ size_t kdl_rank_eligible(kdl_catalog *catalog, const kdl_query *query, const kdl
     kdl_presence presence = judge_image(catalog, to->image, query, &last, &reasons, &to->key);
     if (reasons || presence != KDL_KERNEL_HELD)
       continue;
-    if (eligible++ == 0 && to->key)
+    if (eligible++ == 0 && to->key.data)
       *out_key = last.key;
   }
   return eligible;

@@ -57,8 +57,8 @@ size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place
 /* An image that may run. */
 typedef struct kdl_eligible {
   uint32_t image;
-  kdl_image_kind kind;   /* by its rule */
-  const kdl_string *key; /* the value of its key for the kernel; NULL where it has none */
+  kdl_image_kind kind; /* by its rule */
+  kdl_string key;      /* the value of its key for the kernel; `data` is NULL where it has none */
 } kdl_eligible;
 
 /* The eligible ones among those that may run, in their order, which is that of kdl_rank; and what

@@ -26,9 +26,8 @@ static void *room_for(size_t count, size_t size, void *some) {
   return count <= few ? some : calloc(count, size);
 }
 
-static void *in_arena(const kdl_catalog *catalog, size_t size) {
-  kdl_container *container = kdl_catalog_container(catalog);
-  return kdl_arena_alloc(&container->arena, size);
+static void *in_container(const kdl_catalog *catalog, size_t size) {
+  return kdl_container_alloc(kdl_catalog_container(catalog), size);
 }
 
 static kdl_selector *lay_out(kdl_catalog *catalog, const kdl_query *query, const kdl_place *places,
@@ -38,7 +37,7 @@ static kdl_selector *lay_out(kdl_catalog *catalog, const kdl_query *query, const
   size_t table_size = sizeof *table + smallest_table * sizeof *table->slots;
   size_t images_size = admitted * sizeof(kdl_eligible);
   kdl_selector *selector =
-      in_arena(catalog, sizeof *selector + table_size + images_size + tag.length);
+      in_container(catalog, sizeof *selector + table_size + images_size + tag.length);
   if (!selector)
     return NULL;
   table = (kdl_selector_table *)(selector + 1);
@@ -46,7 +45,7 @@ static kdl_selector *lay_out(kdl_catalog *catalog, const kdl_query *query, const
   table->mask = smallest_table - 1;
   kdl_eligible *images = (kdl_eligible *)((char *)table + table_size);
   for (size_t i = 0; i < admitted; ++i)
-    images[i] = (kdl_eligible){places[i].image, (kdl_image_kind)places[i].kind, NULL};
+    images[i] = (kdl_eligible){places[i].image, (kdl_image_kind)places[i].kind, {NULL, 0}};
   *selector = (kdl_selector){.table = table,
                              .catalog = catalog,
                              .query = *query,
@@ -64,10 +63,7 @@ kdl_status kdl_selector_create(kdl_catalog *catalog, const kdl_query *query,
   kdl_selector *selector = NULL;
   if (places) {
     size_t admitted = kdl_rank_admitted(catalog, query, places);
-    kdl_container *container = kdl_catalog_container(catalog);
-    kdl_lock(&container->lock);
     selector = lay_out(catalog, query, places, admitted);
-    kdl_unlock(&container->lock);
   }
   if (places != some)
     free(places);
@@ -91,14 +87,16 @@ static void put(kdl_selector_table *table, kdl_selection *selection) {
   atomic_store_explicit(&table->slots[at], selection, memory_order_release);
 }
 
-/* At most half full, so that a walk ends soon. Called with the lock held. */
+/* At most half full, so that a walk ends soon. Called with the lock held, or by the only thread
+ * that has the selector, which is then empty. */
 static kdl_selector_table *table_with_room(kdl_selector *selector) {
   kdl_selector_table *table = atomic_load_explicit(&selector->table, memory_order_relaxed);
   if ((selector->used + 1) * 2 <= table->mask + 1)
     return table;
   size_t slots = (table->mask + 1) * 2;
   size_t size = sizeof *table + slots * sizeof *table->slots;
-  kdl_selector_table *larger = in_arena(selector->catalog, size);
+  kdl_selector_table *larger =
+      kdl_arena_alloc(&kdl_catalog_container(selector->catalog)->arena, size);
   if (!larger)
     return NULL;
   memset(larger, 0, size);
@@ -112,12 +110,12 @@ static kdl_selector_table *table_with_room(kdl_selector *selector) {
   return larger;
 }
 
-/* Called with the lock held. */
 static kdl_selection *make_selection(const kdl_selector *selector, const kdl_kernel_id *kernel,
-                                     const kdl_eligible *eligible, size_t count) {
+                                     const kdl_eligible *eligible, size_t count,
+                                     const kdl_kernel_key *key) {
   kdl_selection *made;
   size_t images_size = count * sizeof *eligible;
-  made = in_arena(selector->catalog, sizeof *made + images_size + kernel->name.length + 1);
+  made = in_container(selector->catalog, sizeof *made + images_size + kernel->name.length + 1);
   if (!made)
     return NULL;
   kdl_eligible *images = (kdl_eligible *)(made + 1);
@@ -129,6 +127,7 @@ static kdl_selection *make_selection(const kdl_selector *selector, const kdl_ker
   made->name = (kdl_string){name, kernel->name.length};
   atomic_init(&made->handle, NULL);
   made->count = count;
+  made->key = *key;
   made->images = images;
   made->is_one_module = true;
   for (size_t i = 1; i < count; ++i)
@@ -154,28 +153,32 @@ static void leave_layer(const kdl_selector *selector, const kdl_selection *made)
   kdl_layer_leave(KDL_LAYER_SELECT, &about);
 }
 
-/* Unless another thread was first: then that one's stays. */
-static const kdl_selection *add(kdl_selector *selector, const kdl_kernel_id *kernel,
-                                const kdl_eligible *eligible, size_t count,
-                                const kdl_kernel_key *key) {
-  kdl_container *container = kdl_catalog_container(selector->catalog);
-  kdl_lock(&container->lock);
-  const kdl_selection *known = kdl_selector_peek(selector, kernel);
-  kdl_selector_table *table = known ? NULL : table_with_room(selector);
-  kdl_selection *made = table ? make_selection(selector, kernel, eligible, count) : NULL;
-  if (made) {
-    made->key = *key;
-    ++selector->used;
-    put(table, made);
-  }
-  kdl_unlock(&container->lock);
-  return made ? made : known;
+/* Called with the lock held, or by the only thread that has the selector. */
+static const kdl_selection *add(kdl_selector *selector, kdl_selection *made) {
+  kdl_selector_table *table = table_with_room(selector);
+  if (!table)
+    return NULL;
+  ++selector->used;
+  put(table, made);
+  return made;
 }
 
-static const kdl_selection *choose(kdl_selector *selector, const kdl_kernel_id *kernel) {
+/* Unless another thread was first: then that one's stays. */
+static const kdl_selection *add_shared(kdl_selector *selector, const kdl_kernel_id *kernel,
+                                       kdl_selection *made) {
+  pthread_mutex_t *lock = &kdl_catalog_container(selector->catalog)->lock;
+  kdl_lock(lock);
+  const kdl_selection *known = kdl_selector_peek(selector, kernel);
+  if (!known)
+    known = add(selector, made);
+  kdl_unlock(lock);
+  return known;
+}
+
+static kdl_selection *choose(kdl_selector *selector, const kdl_kernel_id *kernel) {
   kdl_eligible some[few];
   kdl_eligible *eligible = room_for(selector->admitted_count, sizeof *eligible, some);
-  const kdl_selection *chosen = NULL;
+  kdl_selection *chosen = NULL;
   if (eligible) {
     kdl_query query = selector->query;
     if (kernel->name.length) /* else any kernel */
@@ -185,17 +188,30 @@ static const kdl_selection *choose(kdl_selector *selector, const kdl_kernel_id *
     size_t count = kdl_rank_eligible(selector->catalog, &query, selector->admitted,
                                      selector->admitted_count, eligible, &key);
     if (kdl_catalog_shortages(selector->catalog) == shortages)
-      chosen = add(selector, kernel, eligible, count, &key);
+      chosen = make_selection(selector, kernel, eligible, count, &key);
   }
   if (eligible != some)
     free(eligible);
   return chosen;
 }
 
-kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
-                            const kdl_selection **out_selection) {
+static kdl_status choose_and_add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                                 bool is_shared, const kdl_selection **out_selection) {
   kdl_layer_enter(KDL_LAYER_SELECT);
-  *out_selection = choose(selector, kernel);
+  kdl_selection *made = choose(selector, kernel);
+  *out_selection = !made       ? NULL
+                   : is_shared ? add_shared(selector, kernel, made)
+                               : add(selector, made);
   leave_layer(selector, *out_selection);
   return *out_selection ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory to remember a choice");
+}
+
+kdl_status kdl_selector_begin(kdl_selector *selector, const kdl_kernel_id *kernel,
+                              const kdl_selection **out_selection) {
+  return choose_and_add(selector, kernel, false, out_selection);
+}
+
+kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
+                            const kdl_selection **out_selection) {
+  return choose_and_add(selector, kernel, true, out_selection);
 }

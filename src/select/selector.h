@@ -60,7 +60,11 @@ struct kdl_selector {
 /* Whether it answers queries of that device, policy and variant tag. */
 bool kdl_selector_is_for(const kdl_selector *selector, const kdl_query *query);
 
-/* Ranks the kernel and adds it; the slow half of kdl_selector_find. */
+/* Ranks the kernel and adds it, while no other thread has the selector. */
+kdl_status kdl_selector_begin(kdl_selector *selector, const kdl_kernel_id *kernel,
+                              const kdl_selection **out_selection);
+
+/* The same for any thread; the slow half of kdl_selector_find. */
 kdl_status kdl_selector_add(kdl_selector *selector, const kdl_kernel_id *kernel,
                             const kdl_selection **out_selection);
 

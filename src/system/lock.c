@@ -95,13 +95,17 @@ static void in_child(void) {
     listeners[i]();
 }
 
+static atomic_bool is_watching;
+
 static void start_watching(void) {
   pthread_atfork(before_fork, in_parent, in_child);
+  atomic_store_explicit(&is_watching, true, memory_order_release);
 }
 
 static void watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, start_watching);
+  if (!atomic_load_explicit(&is_watching, memory_order_acquire))
+    pthread_once(&once, start_watching);
 }
 
 unsigned kdl_fork_count(void) {

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static const uint32_t magic = 0xad10ff10;
+static const uint64_t magic_and_version = (uint64_t)1 << 32 | 0xad10ff10;
 
 enum {
   entry_at = 32,
@@ -41,7 +41,7 @@ static bool is_usual(const uint8_t *head, uint64_t limit, usual_layout *out_layo
       .image_size = kdl_load_u64(head + entry_at + 32),
   };
   uint64_t entry_size = kdl_load_u64(head + 24);
-  if (kdl_load_u32(head) != magic || kdl_load_u32(head + 4) != 1 || found.size > limit ||
+  if (kdl_load_u64(head) != magic_and_version || found.size > limit ||
       kdl_load_u64(head + 16) != entry_at || entry_size < map_at - entry_at ||
       entry_size > found.size - entry_at || kdl_load_u64(head + entry_at + 8) != map_at)
     return false;
@@ -62,6 +62,7 @@ typedef struct {
   uint64_t strings_at; /* in the binary */
   const char *strings; /* the last byte is a NUL */
   size_t strings_size;
+  size_t readable; /* bytes from `strings` on that may be looked at: as many or more */
 } pair_source;
 
 /* False where a string lies elsewhere than the others. */
@@ -69,7 +70,7 @@ static inline bool get_pair(const pair_source *from, uint64_t index, const char 
                             const char **out_value) {
   uint64_t key = kdl_load_u64(from->map + index * pair_size) - from->strings_at;
   uint64_t value = kdl_load_u64(from->map + index * pair_size + 8) - from->strings_at;
-  if (key >= from->strings_size || value >= from->strings_size) /* also where it lies before them */
+  if ((key > value ? key : value) >= from->strings_size) /* also where it lies before them */
     return false;
   *out_key = from->strings + key;
   *out_value = from->strings + value;
@@ -84,23 +85,34 @@ static void read_pairs(const pair_source *from, uint64_t count, kdl_pair *pairs)
   }
 }
 
-#define BEGINS(key, left, prefix)                                                                  \
-  ((left) >= sizeof(prefix) && memcmp(key, prefix, sizeof(prefix) - 1) == 0)
-#define IS(key, left, text) ((left) >= sizeof(text) && memcmp(key, text, sizeof(text)) == 0)
+/* The first eight bytes of a key as a word, of which a shorter key with its NUL is a part. */
+#define WORD(a, b, c, d, e, f, g, h)                                                               \
+  ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |                \
+   (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(h) << 56)
+static const uint64_t arch = WORD('a', 'r', 'c', 'h', 0, 0, 0, 0), five_bytes = ~(uint64_t)0 >> 24;
+static const uint64_t triple = WORD('t', 'r', 'i', 'p', 'l', 'e', 0, 0),
+                      seven_bytes = ~(uint64_t)0 >> 8;
+static const uint64_t kernel_begins = WORD('k', 'd', 'l', '.', 'k', 'e', 'r', 'n');
+static const uint32_t kernel_ends = (uint32_t)WORD('n', 'e', 'l', '.', 0, 0, 0, 0);
+enum { kernel_end_at = 7, kernel_name_at = 11 };
+_Static_assert(kernel_name_at == sizeof KDL_KERNEL_PREFIX - 1, "the words are of that prefix");
 
-/* The lengths of the usual keys need not be looked for. */
+/* The usual keys are told by their first bytes, and need no length. What is looked at may lie
+ * behind the strings, which end in a NUL: no key that goes on there is one of them. */
 static bool read_keys(const pair_source *from, kdl_image *image) {
-  const char *end = from->strings + from->strings_size;
   for (uint64_t i = 0; i < image->pair_count; ++i) {
     const char *key, *value;
     if (!get_pair(from, i, &key, &value))
       return false;
-    size_t left = (size_t)(end - key);
-    if (IS(key, left, "arch"))
+    uint64_t word = 0;
+    if (from->readable - (size_t)(key - from->strings) > kernel_name_at)
+      word = kdl_load_u64(key);
+    if ((word & five_bytes) == arch)
       image->arch = kdl_text_of(value);
-    else if (IS(key, left, "triple"))
+    else if ((word & seven_bytes) == triple)
       image->triple = kdl_text_of(value);
-    else if (BEGINS(key, left, KDL_KERNEL_PREFIX) && key[sizeof KDL_KERNEL_PREFIX - 1])
+    else if (word == kernel_begins && kdl_load_u32(key + kernel_end_at) == kernel_ends &&
+             key[kernel_name_at])
       image->says |= KDL_SAYS_KERNELS;
     else
       kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
@@ -108,41 +120,76 @@ static bool read_keys(const pair_source *from, kdl_image *image) {
   return true;
 }
 
-const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  kdl_image *image = (kdl_image *)(uintptr_t)shared;
-  kdl_lock(&lock);
-  const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_relaxed);
-  if (head) {
-    uint64_t strings_at = map_at + image->pair_count * pair_size;
-    pair_source from = {
-        .map = head + map_at,
-        .strings_at = strings_at,
-        .strings = (const char *)head + strings_at,
-        .strings_size = largest_head, /* which it was found to be within */
-    };
-    read_pairs(&from, image->pair_count, (kdl_pair *)(uintptr_t)image->pair_list);
-    atomic_store_explicit(&image->unread, NULL, memory_order_release);
+/* Of an image whose pairs were checked when it was listed, and are not read yet. */
+static pair_source pairs_at(const uint8_t *head, uint32_t pair_count) {
+  uint64_t strings_at = map_at + pair_count * pair_size;
+  return (pair_source){
+      .map = head + map_at,
+      .strings_at = strings_at,
+      .strings = (const char *)head + strings_at,
+      .strings_size = largest_head, /* which it was found to be within */
+  };
+}
+
+bool kdl_offload_binary_find_kernel(const uint8_t *head, uint32_t pair_count, kdl_string kernel,
+                                    kdl_string *out_value) {
+  pair_source from = pairs_at(head, pair_count);
+  for (uint32_t i = pair_count; i-- > 0;) {
+    const char *key = "", *value = "";
+    kdl_string name;
+    (void)get_pair(&from, i, &key, &value);
+    if (!kdl_kernel_name(kdl_text_of(key), &name) || !kdl_text_equal(name, kernel))
+      continue;
+    *out_value = kdl_text_of(value);
+    return true;
   }
-  kdl_unlock(&lock);
+  return false;
+}
+
+/* One thread reads, of whichever image; few do at the same time. */
+const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
+  static kdl_work reading;
+  kdl_image *image = (kdl_image *)(uintptr_t)shared;
+  while (atomic_load_explicit(&image->unread, memory_order_acquire)) {
+    if (kdl_work_begin(&reading) == KDL_WORK_WAITED)
+      continue;
+    const uint8_t *head = atomic_load_explicit(&image->unread, memory_order_relaxed);
+    if (head) {
+      pair_source from = pairs_at(head, image->pair_count);
+      read_pairs(&from, image->pair_count, (kdl_pair *)(uintptr_t)image->pair_list);
+      atomic_store_explicit(&image->unread, NULL, memory_order_release);
+    }
+    kdl_work_end(&reading);
+  }
   return image->pair_list;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Binaries                                                                                     */
 
+/* Where binaries are read from, and what is the same of all their images. */
+typedef struct {
+  kdl_container *container;
+  kdl_source *source;
+  uint64_t base;       /* of the region, in the source */
+  const uint8_t *all;  /* the region, in memory that stays; NULL: it is read as one goes */
+  kdl_image prototype; /* of each image */
+} walk;
+
 /* One binary of that layout, of which the bytes before the image are at `head`. False where it is
  * not as usual after all, or when out of memory. */
-static bool read_binary(kdl_container *container, const uint8_t *head, const usual_layout *at,
-                        bool stays, kdl_image *image) {
+static inline bool read_binary(const walk *w, const uint8_t *head, const usual_layout *at,
+                               kdl_image *image) {
   pair_source from = {
       .map = head + map_at,
       .strings_at = at->strings_at,
       .strings = (const char *)head + at->strings_at,
       .strings_size = (size_t)(at->image_at - at->strings_at),
+      .readable = (size_t)((w->all ? at->size : at->image_at) - at->strings_at),
   };
+  bool stays = w->all != NULL;
   size_t size = at->pair_count * sizeof(kdl_pair);
-  kdl_pair *pairs = kdl_arena_alloc(&container->arena, size + (stays ? 0 : from.strings_size));
+  kdl_pair *pairs = kdl_arena_alloc(&w->container->arena, size + (stays ? 0 : from.strings_size));
   if (!pairs || from.strings[from.strings_size - 1] != 0)
     return false;
   if (!stays)
@@ -164,32 +211,32 @@ kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
                                             uint64_t *offset) {
   kdl_source *source = region->source;
   bool stays = source->fd < 0 && source->codec == KDL_CODEC_NONE;
+  walk w = {.container = container,
+            .source = source,
+            .base = region->base,
+            .all = stays ? kdl_region_peek(region, 0, (size_t)region->size) : NULL,
+            .prototype = {.source = source, .triple = {"", 0}, .arch = {"", 0}, .label = label}};
   kdl_status status = KDL_OK;
   while (status == KDL_OK && region->size - *offset > map_at) {
     usual_layout at;
     kdl_image *image;
-    uint64_t start = region->base + *offset;
-    const uint8_t *head = kdl_source_peek(source, start, map_at);
+    uint64_t start = w.base + *offset;
+    const uint8_t *head = w.all ? w.all + *offset : kdl_source_peek(source, start, map_at);
     if (!head || !is_usual(head, region->size - *offset, &at))
       break;
-    head = kdl_source_peek(source, start, (size_t)at.image_at);
+    if (!w.all)
+      head = kdl_source_peek(source, start, (size_t)at.image_at);
     status = head ? kdl_container_begin_image(container, &image) : KDL_OK;
     if (!head || status != KDL_OK)
       break;
-    *image = (kdl_image){
-        .source = source,
-        .offset = start + at.image_at,
-        .stored_size = at.image_size,
-        .size = at.image_size,
-        .declared_kind = kdl_load_u16(head + entry_at),
-        .offload_kind = kdl_load_u16(head + entry_at + 2),
-        .flags = kdl_load_u32(head + entry_at + 4),
-        .triple = {"", 0},
-        .arch = {"", 0},
-        .header_offset = start + entry_at,
-        .label = label,
-    };
-    if (!read_binary(container, head, &at, stays, image))
+    *image = w.prototype;
+    image->offset = start + at.image_at;
+    image->stored_size = image->size = at.image_size;
+    image->declared_kind = kdl_load_u16(head + entry_at);
+    image->offload_kind = kdl_load_u16(head + entry_at + 2);
+    image->flags = kdl_load_u32(head + entry_at + 4);
+    image->header_offset = start + entry_at;
+    if (!read_binary(&w, head, &at, image))
       break;
     *offset += at.size;
     status = kdl_container_end_image(container, scope);

@@ -319,6 +319,55 @@ static void memory_says_what_the_file_does(void **state) {
   free(data);
 }
 
+static kdl_string text(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+/* A kernel's key is found in the bytes as they stand, and later in the pairs that were read, with
+ * the same answer: the last of that name, and no other that begins or ends like it. */
+static void finds_kernels_before_and_behind_the_pairs(void **state) {
+  (void)state;
+  const char *absent[] = {"add2", "ad", "dd", "triple", "kdl.kernel.add", "arch"};
+  kdl_pair pairs[] = {{text("kdl.kernel."), text("of no name")},
+                      {text("kdl.kernel.add"), text("block=1")},
+                      {text("arch"), text("sm_90")},
+                      {text("kdl.kernel.add"), text("block=2")},
+                      {text("kdl.kernel.addition"), text("block=3")},
+                      {text("kdl.kerne"), text("block=4")},
+                      {text("triple"), text("nvptx64-nvidia-cuda")}};
+  kdl_writer_image row = {.size = sizeof row,
+                          .pairs = pairs,
+                          .pair_count = sizeof pairs / sizeof *pairs,
+                          .data = "i",
+                          .data_size = 1};
+  kdl_writer *writer;
+  kdl_container *container;
+  void *data;
+  size_t size;
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_writer_add(writer, &row));
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  kdl_writer_destroy(writer);
+  assert_ok(kdl_container_open_memory(data, size, NULL, &container));
+  const kdl_image *image = &container->images[0];
+  assert_string_equal(image->arch.data, "sm_90");
+  assert_string_equal(image->triple.data, "nvptx64-nvidia-cuda");
+  for (int round = 0; round < 2; ++round) {
+    kdl_string value;
+    assert_int_equal(atomic_load(&image->unread) != NULL, round == 0);
+    assert_true(kdl_image_find_kernel(image, text("add"), &value));
+    assert_string_equal(value.data, "block=2");
+    assert_int_equal(value.length, 7);
+    assert_true(kdl_image_find_kernel(image, text("addition"), &value));
+    assert_string_equal(value.data, "block=3");
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; ++i)
+      assert_false(kdl_image_find_kernel(image, text(absent[i]), &value));
+    assert_string_equal(kdl_image_pairs(image)[1].value.data, "block=1");
+  }
+  kdl_container_close(container);
+  free(data);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_version_1),
@@ -336,6 +385,7 @@ int main(void) {
       cmocka_unit_test(refuses_every_truncation),
       cmocka_unit_test(survives_extreme_words),
       cmocka_unit_test(memory_says_what_the_file_does),
+      cmocka_unit_test(finds_kernels_before_and_behind_the_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,12 +180,12 @@ static bool limits_are_covered(const examination *e, size_t a, size_t b, kdl_str
   const unsigned limits = 1u << KDL_KERNEL_BLOCK | 1u << KDL_KERNEL_SHARED | 1u << KDL_KERNEL_COOP |
                           1u << KDL_KERNEL_CLUSTER | 1u << KDL_KERNEL_SUBGROUP |
                           1u << KDL_KERNEL_MIN_MEMORY;
-  const kdl_string *left = kdl_catalog_kernel_key(e->catalog, a, kernel);
-  const kdl_string *right = kdl_catalog_kernel_key(e->catalog, b, kernel);
+  kdl_string left = kdl_catalog_kernel_key(e->catalog, a, kernel);
+  kdl_string right = kdl_catalog_kernel_key(e->catalog, b, kernel);
   kdl_kernel_key key;
-  if (!left || (right && kdl_text_equal(*left, *right)))
+  if (!left.data || (right.data && kdl_text_equal(left, right)))
     return true;
-  return kdl_kernel_parse(*left, &key, NULL) && !(key.present & limits);
+  return kdl_kernel_parse(left, &key, NULL) && !(key.present & limits);
 }
 
 static bool kernels_are_covered(const examination *e, size_t a, size_t b) {

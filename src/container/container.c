@@ -392,8 +392,34 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
 enum { first_piece = 16 * 1024 };
 _Static_assert(sizeof(kdl_container) < first_piece / 2, "the arena has room");
 
+/* The piece of the container that was closed last is the next one's: its lines are still in the
+ * cache, and malloc has no small piece of that size at hand. Where addresses are watched, each has
+ * its own, so that use after closing is seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define KDL_PIECES_ARE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define KDL_PIECES_ARE_WATCHED 1
+#endif
+#endif
+static _Atomic(void *) last_piece;
+
+static void *take_piece(void) {
+  void *piece = NULL;
+  if (atomic_load_explicit(&last_piece, memory_order_relaxed))
+    piece = atomic_exchange_explicit(&last_piece, NULL, memory_order_acquire);
+  return piece ? piece : malloc(first_piece);
+}
+
+static void return_piece(void *piece) {
+#ifndef KDL_PIECES_ARE_WATCHED
+  piece = atomic_exchange_explicit(&last_piece, piece, memory_order_acq_rel);
+#endif
+  free(piece);
+}
+
 static kdl_status new_container(const char *name, kdl_container **out_container) {
-  kdl_container *container = malloc(first_piece);
+  kdl_container *container = take_piece();
   if (!container)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   *container = (kdl_container){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -539,5 +565,5 @@ void kdl_container_close(kdl_container *container) {
   if (container->capacity > few_images) /* else in the arena */
     free(container->images);
   kdl_arena_free(&container->arena);
-  free(container);
+  return_piece(container);
 }

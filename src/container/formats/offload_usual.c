@@ -62,7 +62,6 @@ typedef struct {
   uint64_t strings_at; /* in the binary */
   const char *strings; /* the last byte is a NUL */
   size_t strings_size;
-  size_t readable; /* bytes from `strings` on that may be looked at: as many or more */
 } pair_source;
 
 /* False where a string lies elsewhere than the others. */
@@ -97,23 +96,33 @@ static const uint32_t kernel_ends = (uint32_t)WORD('n', 'e', 'l', '.', 0, 0, 0, 
 enum { kernel_end_at = 7, kernel_name_at = 11 };
 _Static_assert(kernel_name_at == sizeof KDL_KERNEL_PREFIX - 1, "the words are of that prefix");
 
-/* The usual keys are told by their first bytes, and need no length. What is looked at may lie
- * behind the strings, which end in a NUL: no key that goes on there is one of them. */
-static bool read_keys(const pair_source *from, kdl_image *image) {
+static bool read_keys_slowly(const pair_source *from, kdl_image *image) {
   for (uint64_t i = 0; i < image->pair_count; ++i) {
     const char *key, *value;
     if (!get_pair(from, i, &key, &value))
       return false;
-    uint64_t word = 0;
-    if (from->readable - (size_t)(key - from->strings) > kernel_name_at)
-      word = kdl_load_u64(key);
-    if ((word & five_bytes) == arch)
+    kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
+  }
+  return true;
+}
+
+/* The usual keys are told by their first bytes, and need no length. Up to `key_look` bytes behind
+ * the strings are looked at. The strings end in a NUL: no key that goes on there is one of them. */
+enum { key_look = kernel_name_at + 1 };
+
+static inline bool read_keys(const pair_source *from, kdl_image *image) {
+  for (uint64_t i = 0; i < image->pair_count; ++i) {
+    const char *key, *value;
+    if (!get_pair(from, i, &key, &value))
+      return false;
+    uint64_t word = kdl_load_u64(key);
+    if (word == kernel_begins && kdl_load_u32(key + kernel_end_at) == kernel_ends &&
+        key[kernel_name_at])
+      image->says |= KDL_SAYS_KERNELS;
+    else if ((word & five_bytes) == arch)
       image->arch = kdl_text_of(value);
     else if ((word & seven_bytes) == triple)
       image->triple = kdl_text_of(value);
-    else if (word == kernel_begins && kdl_load_u32(key + kernel_end_at) == kernel_ends &&
-             key[kernel_name_at])
-      image->says |= KDL_SAYS_KERNELS;
     else
       kdl_image_read_key(image, kdl_text_of(key), kdl_text_of(value));
   }
@@ -167,41 +176,35 @@ const kdl_pair *kdl_offload_binary_read_pairs(const kdl_image *shared) {
 /* ------------------------------------------------------------------------------------------ */
 /* Binaries                                                                                     */
 
-/* Where binaries are read from, and what is the same of all their images. */
-typedef struct {
-  kdl_container *container;
-  kdl_source *source;
-  uint64_t base;       /* of the region, in the source */
-  const uint8_t *all;  /* the region, in memory that stays; NULL: it is read as one goes */
-  kdl_image prototype; /* of each image */
-} walk;
-
-/* One binary of that layout, of which the bytes before the image are at `head`. False where it is
- * not as usual after all, or when out of memory. */
-static inline bool read_binary(const walk *w, const uint8_t *head, const usual_layout *at,
-                               kdl_image *image) {
+/* The strings and pairs of one binary, of which the bytes before the image are at `head`: in memory
+ * that stays, or to be copied. False where it is not as usual after all, or when out of memory. */
+static inline bool read_binary(kdl_container *container, const uint8_t *head,
+                               const usual_layout *at, bool stays, kdl_image *image) {
   pair_source from = {
       .map = head + map_at,
       .strings_at = at->strings_at,
       .strings = (const char *)head + at->strings_at,
       .strings_size = (size_t)(at->image_at - at->strings_at),
-      .readable = (size_t)((w->all ? at->size : at->image_at) - at->strings_at),
   };
-  bool stays = w->all != NULL;
   size_t size = at->pair_count * sizeof(kdl_pair);
-  kdl_pair *pairs = kdl_arena_alloc(&w->container->arena, size + (stays ? 0 : from.strings_size));
+  kdl_pair *pairs =
+      kdl_arena_alloc(&container->arena, stays ? size : size + from.strings_size + key_look);
   if (!pairs || from.strings[from.strings_size - 1] != 0)
     return false;
-  if (!stays)
-    from.strings = memcpy(pairs + at->pair_count, from.strings, from.strings_size);
   image->pair_count = (uint32_t)at->pair_count;
   image->pair_list = pairs;
+  if (stays) {
+    atomic_init(&image->unread, head);
+    return at->size - at->image_at >= key_look ? read_keys(&from, image)
+                                               : read_keys_slowly(&from, image);
+  }
+  char *copy = (char *)(pairs + at->pair_count);
+  memcpy(copy, from.strings, from.strings_size);
+  memset(copy + from.strings_size, 0, key_look);
+  from.strings = copy;
   if (!read_keys(&from, image))
     return false;
-  if (stays)
-    atomic_init(&image->unread, head);
-  else
-    read_pairs(&from, at->pair_count, pairs);
+  read_pairs(&from, at->pair_count, pairs);
   return true;
 }
 
@@ -211,32 +214,35 @@ kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
                                             uint64_t *offset) {
   kdl_source *source = region->source;
   bool stays = source->fd < 0 && source->codec == KDL_CODEC_NONE;
-  walk w = {.container = container,
-            .source = source,
-            .base = region->base,
-            .all = stays ? kdl_region_peek(region, 0, (size_t)region->size) : NULL,
-            .prototype = {.source = source, .triple = {"", 0}, .arch = {"", 0}, .label = label}};
+  const uint8_t *all = stays ? kdl_region_peek(region, 0, (size_t)region->size) : NULL;
   kdl_status status = KDL_OK;
+  stays = all != NULL;
   while (status == KDL_OK && region->size - *offset > map_at) {
     usual_layout at;
     kdl_image *image;
-    uint64_t start = w.base + *offset;
-    const uint8_t *head = w.all ? w.all + *offset : kdl_source_peek(source, start, map_at);
+    uint64_t start = region->base + *offset;
+    const uint8_t *head = stays ? all + *offset : kdl_source_peek(source, start, map_at);
     if (!head || !is_usual(head, region->size - *offset, &at))
       break;
-    if (!w.all)
+    if (!stays)
       head = kdl_source_peek(source, start, (size_t)at.image_at);
     status = head ? kdl_container_begin_image(container, &image) : KDL_OK;
     if (!head || status != KDL_OK)
       break;
-    *image = w.prototype;
-    image->offset = start + at.image_at;
-    image->stored_size = image->size = at.image_size;
-    image->declared_kind = kdl_load_u16(head + entry_at);
-    image->offload_kind = kdl_load_u16(head + entry_at + 2);
-    image->flags = kdl_load_u32(head + entry_at + 4);
-    image->header_offset = start + entry_at;
-    if (!read_binary(&w, head, &at, image))
+    *image = (kdl_image){
+        .source = source,
+        .offset = start + at.image_at,
+        .stored_size = at.image_size,
+        .size = at.image_size,
+        .declared_kind = kdl_load_u16(head + entry_at),
+        .offload_kind = kdl_load_u16(head + entry_at + 2),
+        .flags = kdl_load_u32(head + entry_at + 4),
+        .triple = {"", 0},
+        .arch = {"", 0},
+        .header_offset = start + entry_at,
+        .label = label,
+    };
+    if (!read_binary(container, head, &at, stays, image))
       break;
     *offset += at.size;
     status = kdl_container_end_image(container, scope);

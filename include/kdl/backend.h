@@ -81,7 +81,7 @@ typedef struct kdl_backend_image {
   size_t data_size;
   const char *arch;
   const char *name;      /* for messages: "saxpy.offload: image 2 (cubin sm_90)" */
-  const kdl_pair *pairs; /* every metadata pair */
+  const kdl_pair *pairs; /* every metadata pair; NULL for KDL_BACKEND_READS_NO_PAIRS */
   size_t pair_count;
 } kdl_backend_image;
 
@@ -176,7 +176,8 @@ typedef struct kdl_backend_sequence {
 } kdl_backend_sequence;
 
 enum {
-  KDL_BACKEND_SURVIVES_FORK = 1, /* its objects work in a child that did not exec */
+  KDL_BACKEND_SURVIVES_FORK = 1,  /* its objects work in a child that did not exec */
+  KDL_BACKEND_READS_NO_PAIRS = 2, /* those of images need not be read for it, and are NULL */
 };
 
 typedef struct kdl_backend_table {

@@ -140,11 +140,11 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
       kdl_device_is_process(module->runtime->device, module->runtime->route))
     return kdl_fail(KDL_UNSUPPORTED, "the library was opened with KDL_OPEN_NO_HOST, and what runs "
                                      "on this device runs in this process");
-  kdl_backend_image image = {.size = sizeof image,
-                             .arch = source->arch.data,
-                             .name = name,
-                             .pairs = kdl_image_pairs(source),
-                             .pair_count = source->pair_count};
+  kdl_backend_image image = {.size = sizeof image, .arch = source->arch.data, .name = name};
+  if (!(module->runtime->table->flags & KDL_BACKEND_READS_NO_PAIRS)) {
+    image.pairs = kdl_image_pairs(source);
+    image.pair_count = source->pair_count;
+  }
   kdl_status status = kind_of(lib, module->image, &image.kind);
   if (status == KDL_OK)
     status =

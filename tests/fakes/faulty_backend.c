@@ -27,6 +27,7 @@ EXPORT atomic_int faulty_loads;     /* modules that were loaded ... */
 EXPORT atomic_int faulty_unloads;   /* ... and unloaded */
 EXPORT atomic_int faulty_alive;  /* modules, queues, events and buffers that were not given back */
 EXPORT atomic_int faulty_faults; /* injected since FAULTY last changed */
+EXPORT atomic_int faulty_pairs;  /* that came with the module that was loaded last */
 
 /* ------------------------------------------------------------------------------------------ */
 /* Rules                                                                                        */
@@ -158,6 +159,7 @@ static kdl_status faulty_module_load(void *device, const kdl_backend_image *imag
   if (status == KDL_OK)
     status = null_table->module_load(device, image, out);
   faulty_loads += status == KDL_OK;
+  faulty_pairs = image->pairs ? (int)image->pair_count : 0;
   faulty_alive += status == KDL_OK;
   return status;
 }

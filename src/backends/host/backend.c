@@ -252,7 +252,7 @@ static void *kernel_native(void *device, void *context) {
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
-    .flags = KDL_BACKEND_SURVIVES_FORK,
+    .flags = KDL_BACKEND_SURVIVES_FORK | KDL_BACKEND_READS_NO_PAIRS,
     .name = "host",
     .device_open = device_open,
     .module_load = module_load,

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-static atomic_int *capturing, *loads, *unloads, *alive;
+static atomic_int *capturing, *loads, *unloads, *alive, *pairs_seen;
 
 static const char *const archs[] = {"sm_90", "sm_80"};
 
@@ -82,6 +82,17 @@ static void failed_load_falls_back_and_is_undone(void **state) {
     assert_int_equal(*loads - loaded, i == 0 ? 1 : 2);
   }
   faults("");
+}
+
+/* Unless the backend says that it reads none, as CUDA's does. */
+static void metadata_comes_with_an_image(void **state) {
+  (void)state;
+  kdl_library *lib = open_cubins();
+  kdl_kernel *kernel;
+  assert_ok(kdl_sym(lib, null_device(), "k", NULL, &kernel));
+  assert_ok(kdl_prefetch(kernel));
+  assert_int_equal(*pairs_seen, 3);
+  kdl_close(lib);
 }
 
 static void chain_keeps_the_first_code(void **state) {
@@ -264,7 +275,8 @@ static int find_backend(void **state) {
   loads = dlsym(library, "faulty_loads");
   unloads = dlsym(library, "faulty_unloads");
   alive = dlsym(library, "faulty_alive");
-  return !(capturing && loads && unloads && alive);
+  pairs_seen = dlsym(library, "faulty_pairs");
+  return !(capturing && loads && unloads && alive && pairs_seen);
 }
 
 static int free_bytes(void **state) {
@@ -277,6 +289,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(device_that_does_not_open_may_open_later),
       cmocka_unit_test(failed_load_falls_back_and_is_undone),
+      cmocka_unit_test(metadata_comes_with_an_image),
       cmocka_unit_test(chain_keeps_the_first_code),
       cmocka_unit_test(capture_survives_and_names_prefetch),
       cmocka_unit_test(what_a_backend_lacks),

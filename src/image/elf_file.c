@@ -119,7 +119,43 @@ static kdl_status check_identity(const uint8_t *data, size_t size) {
   return KDL_OK;
 }
 
+/* Whether it is a 64-bit file in little-endian order whose tables are in order, as nearly all are:
+ * read without a choice for each field. What is wrong with another, or odd, is told below. */
+static bool open_usual(const uint8_t *data, size_t size, kdl_elf *out_elf) {
+  if (size < header_size.in_64 || kdl_load_u32(data) != 0x464c457f || data[4] != 2 || data[5] != 1)
+    return false;
+  kdl_elf elf = {
+      .data = data,
+      .size = size,
+      .is_64 = true,
+      .os_abi = data[7],
+      .abi_version = data[8],
+      .type = kdl_load_u16(data + 16),
+      .machine = kdl_load_u16(data + 18),
+      .flags = kdl_load_u32(data + header_flags.in_64),
+      .section_table = kdl_load_u64(data + header_sections.in_64),
+      .section_count = kdl_load_u16(data + header_section_count.in_64),
+      .section_names = kdl_load_u16(data + header_section_names.in_64),
+      .segment_table = kdl_load_u64(data + header_segments.in_64),
+      .segment_count = kdl_load_u16(data + header_segment_count.in_64),
+  };
+  bool is_plain = elf.section_count != count_elsewhere && elf.section_names != index_elsewhere &&
+                  elf.segment_count != index_elsewhere;
+  bool are_strides_right = kdl_load_u16(data + header_section_size.in_64) == section_size.in_64 &&
+                           (elf.segment_count == 0 ||
+                            kdl_load_u16(data + header_segment_size.in_64) == segment_size.in_64);
+  bool is_usual = is_plain && are_strides_right && elf.section_table != 0 &&
+                  kdl_in_range(elf.section_table, elf.section_count * section_size.in_64, size) &&
+                  (elf.segment_count == 0 ||
+                   kdl_in_range(elf.segment_table, elf.segment_count * segment_size.in_64, size));
+  if (is_usual)
+    *out_elf = elf;
+  return is_usual;
+}
+
 kdl_status kdl_elf_open(const uint8_t *data, size_t size, kdl_elf *out_elf) {
+  if (open_usual(data, size, out_elf))
+    return KDL_OK;
   kdl_status status = check_identity(data, size);
   if (status != KDL_OK)
     return status;
@@ -243,10 +279,11 @@ kdl_status kdl_elf_find_section_of(const kdl_elf *elf, const char *prefix, kdl_s
   kdl_status status = read_strings(elf, elf->section_names, &names);
   const size_t before = strlen(prefix), length = before + name.length;
   const size_t stride = pick(elf, section_size);
+  const bool is_big_endian = elf->is_big_endian;
   const uint8_t *header = elf->data + elf->section_table;
   for (uint64_t i = 1; i < elf->section_count && status == KDL_OK; ++i) {
-    header += stride;
-    uint32_t at = kdl_elf_load_u32(elf, header); /* its first word is the name */
+    header += stride; /* its first word is the name */
+    uint32_t at = is_big_endian ? kdl_elf_load_u32(elf, header) : kdl_load_u32(header);
     if (!kdl_in_range(at, length + 1, names.size))
       continue;
     const char *text = (const char *)elf->data + names.offset + at;

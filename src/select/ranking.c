@@ -115,8 +115,9 @@ size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place
   const kdl_device_rule *device = &query->device->rule;
   const uint64_t before_all = (uint64_t)1 << 63; /* ranks and priorities are below */
   size_t admitted = 0;
-  for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    const kdl_image *image = kdl_catalog_image(catalog, i);
+  const kdl_container *container = kdl_catalog_container(catalog);
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
     kdl_image_rule rule;
     if (!kdl_match_may_run(image->kind, image->arch, device))
       continue;
@@ -124,7 +125,7 @@ size_t kdl_rank_admitted(kdl_catalog *catalog, const kdl_query *query, kdl_place
     if (!kdl_match_admits(&rule, device))
       continue;
     kdl_place *place = &out_places[admitted++];
-    *place = kdl_place_of(&rule, (uint32_t)i, query->policy);
+    *place = kdl_place_of(&rule, i, query->policy);
     if (has_tag(image, query->variant_tag))
       place->key[0] |= before_all;
   }

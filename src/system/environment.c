@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ static const char *const topic_names[KDL_DEBUG_TOPIC_COUNT] = {
 };
 
 static pthread_once_t debug_once = PTHREAD_ONCE_INIT;
+static atomic_bool debug_is_read;
 static unsigned debug_topics;
 static FILE *debug_file;
 
@@ -38,6 +40,7 @@ const char *kdl_environment(const char *name) {
 }
 
 static pthread_once_t lasting_once = PTHREAD_ONCE_INIT;
+static atomic_bool lasting_is_read;
 static const char *lasting[KDL_LASTING_COUNT];
 
 /* Copies, since a program may change its environment; one that there is no memory for is unset. */
@@ -49,10 +52,12 @@ static void read_lasting(void) {
     const char *value = kdl_environment(names[i]);
     lasting[i] = value ? strdup(value) : NULL;
   }
+  atomic_store_explicit(&lasting_is_read, true, memory_order_release);
 }
 
 const char *kdl_environment_lasting(kdl_lasting_variable which) {
-  pthread_once(&lasting_once, read_lasting);
+  if (!atomic_load_explicit(&lasting_is_read, memory_order_acquire))
+    pthread_once(&lasting_once, read_lasting);
   return lasting[which];
 }
 
@@ -61,6 +66,7 @@ void kdl_environment_forget(void) {
     free((char *)(uintptr_t)lasting[i]);
     lasting[i] = NULL;
   }
+  atomic_store(&lasting_is_read, false);
   lasting_once = (pthread_once_t)PTHREAD_ONCE_INIT;
 }
 
@@ -97,12 +103,8 @@ static void report_unknown_topics(const char *list) {
   }
 }
 
-static void read_debug(void) {
-  const char *list = kdl_environment("KDL_DEBUG");
+static void read_debug_from(const char *list) {
   const char *path = kdl_environment("KDL_DEBUG_OUTPUT");
-  debug_file = stderr;
-  if (!list)
-    return;
   if (path) {
     int fd = -1;
     FILE *file =
@@ -116,6 +118,14 @@ static void read_debug(void) {
   report_unknown_topics(list);
 }
 
+static void read_debug(void) {
+  const char *list = kdl_environment("KDL_DEBUG");
+  debug_file = stderr;
+  if (list)
+    read_debug_from(list);
+  atomic_store_explicit(&debug_is_read, true, memory_order_release);
+}
+
 void kdl_set_log(const char *topics, log_function *log, void *user) {
   log_here = log;
   log_user = user;
@@ -123,7 +133,8 @@ void kdl_set_log(const char *topics, log_function *log, void *user) {
 }
 
 bool kdl_debug_on(kdl_debug_topic topic) {
-  pthread_once(&debug_once, read_debug);
+  if (!atomic_load_explicit(&debug_is_read, memory_order_acquire))
+    pthread_once(&debug_once, read_debug);
   return (log_here ? log_topics : debug_topics) >> topic & 1;
 }
 

@@ -239,7 +239,9 @@ static kdl_kernel_field find_field(kdl_string name) {
 /* One field from c->at to the next ';': its name, and the bounds of its value in the cursor. */
 static bool read_name(cursor *c, kdl_string *out_name, kdl_parse_error *out_error) {
   c->at = skip_spaces(c->text, c->at);
-  size_t end = kdl_text_find(c->text, c->at, ";");
+  const char *rest = c->text.data + c->at;
+  const char *semicolon = memchr(rest, ';', c->text.length - c->at);
+  size_t end = semicolon ? (size_t)(semicolon - c->text.data) : c->text.length;
   size_t equals = c->at;
   while (equals < end && ((c->text.data[equals] >= 'a' && c->text.data[equals] <= 'z') ||
                           c->text.data[equals] == '_'))

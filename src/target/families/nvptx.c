@@ -226,8 +226,12 @@ static unsigned ptx_bit(uint32_t ptx) {
 /* ------------------------------------------------------------------------------------------ */
 /* Images                                                                                       */
 
+/* Asked of every image of every library: the usual "sm_NN" is told without reading a number. */
 bool kdl_nvptx_may_run(kdl_string arch, uint32_t device_arch) {
   size_t at = sizeof "sm_" - 1;
+  if (arch.length == 5 && memcmp(arch.data, "sm_", 3) == 0 && arch.data[3] >= '1' &&
+      arch.data[3] <= '9' && kdl_is_digit(arch.data[4]))
+    return KDL_ARCH(KDL_FAMILY_NVPTX, CC(arch.data[3] - '0', 0)) == (device_arch & ~(uint32_t)0xff);
   uint32_t number;
   uint8_t major, minor;
   return !kdl_text_starts(arch, "sm_") || !kdl_text_number(arch, &at, &number) ||

@@ -19,6 +19,7 @@ static const host_row rows[] = {{"mark1", 2000, NULL, "9", KEY, "block=256x1x1"}
 
 typedef struct {
   kdl_library *lib;
+  _Atomic(kdl_kernel *) mark, count; /* the first that a thread was given: all have the same */
   pthread_barrier_t start;
   atomic_int wrong;
 } round_state;
@@ -53,6 +54,11 @@ static bool launch_count(kdl_kernel *count, unsigned seed) {
   return true;
 }
 
+static bool is_the_one(_Atomic(kdl_kernel *) *one, kdl_kernel *given) {
+  kdl_kernel *none = NULL;
+  return atomic_compare_exchange_strong(one, &none, given) || none == given;
+}
+
 static void *work(void *user) {
   worker *self = user;
   round_state *round = self->round;
@@ -61,7 +67,8 @@ static void *work(void *user) {
   pthread_barrier_wait(&round->start);
   bool fine = kdl_device_find("host", &host) == KDL_OK &&
               kdl_sym(round->lib, host, "mark", NULL, &mark) == KDL_OK &&
-              kdl_sym(round->lib, host, "count", NULL, &count) == KDL_OK;
+              kdl_sym(round->lib, host, "count", NULL, &count) == KDL_OK &&
+              is_the_one(&round->mark, mark) && is_the_one(&round->count, count);
   for (unsigned i = 0; fine && i < launches; ++i)
     fine = self->index % 2 ? launch_mark(mark, self->index + i) && launch_count(count, i)
                            : launch_count(count, self->index * i) && launch_mark(mark, i);

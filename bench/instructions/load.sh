@@ -19,13 +19,13 @@ row() {
 }
 
 echo 'instructions, of a library with one image'
-row step_open 1360 kdl_open_memory
-row step_select 3560 kdl_sym
-row step_load 3480 kdl_prefetch
-row step_close 990 kdl_close
+row step_open 1120 kdl_open_memory
+row step_select 2860 kdl_sym
+row step_load 3160 kdl_prefetch
+row step_close 880 kdl_close
 echo 'instructions, of a library with 11 images'
-row step_open 5530 kdl_open_memory "$bundle" nothing
-row step_select 5900 kdl_sym "$bundle" nothing
-row step_load 3730 kdl_prefetch "$bundle" nothing
-row step_close 1080 kdl_close "$bundle" nothing
+row step_open 4600 kdl_open_memory "$bundle" nothing
+row step_select 4800 kdl_sym "$bundle" nothing
+row step_load 3410 kdl_prefetch "$bundle" nothing
+row step_close 960 kdl_close "$bundle" nothing
 exit "$failed"

@@ -108,16 +108,20 @@ static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *run
 }
 
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has
- * one handle without constants. Unless another thread was first: then that one's stays. */
+ * one handle without constants. Unless another thread was first: then that one's stays. A handle is
+ * the library's before it is given to anyone: a fork may come in between, and the library's end in
+ * the child has to find it. */
 static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
   _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;
   kdl_kernel *kernel = atomic_load_explicit(slot, memory_order_acquire);
   kdl_kernel *made = kernel ? NULL : make(found, runtime);
-  if (!made || !atomic_compare_exchange_strong_explicit(slot, &kernel, made, memory_order_acq_rel,
-                                                        memory_order_acquire))
+  if (!made)
     return kernel;
   add(found->lib, made);
-  return made;
+  return atomic_compare_exchange_strong_explicit(slot, &kernel, made, memory_order_acq_rel,
+                                                 memory_order_acquire)
+             ? made
+             : kernel;
 }
 
 static bool ask(void *user, kdl_library *lib) {

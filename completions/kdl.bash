@@ -176,7 +176,7 @@ _kdl() {
       options+=' --html= --folded= --trace= --lnt= --strict --types= --shapes= --threads= --weights='
       options+=' --kernels= --sizes='
       if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
-        _kdl_compgen -W 'layers cold launch open select scale matmul kernels compare page' -- "$cur"
+        _kdl_compgen -W 'layers cold launch open select scale sequence matmul kernels compare page' -- "$cur"
         return
       fi
       ;;

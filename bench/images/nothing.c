@@ -18,4 +18,12 @@ KDL_KERNEL(nothing, (1, 1, 1), (1, 1, 1), (char *, unused)) {
   (void)unused;
 }
 
+/* A kernel that works, for sequences on the host. */
+KDL_KERNEL(accumulate, (256, 1, 1), (256, 1, 1), (float, a), (const float *restrict, x),
+           (float *restrict, y), (uint32_t, n)) {
+  uint64_t end = kdl_group_end(kdl_group, 0, n);
+  for (uint64_t i = kdl_group_begin(kdl_group, 0); i < end; ++i)
+    y[i] += a * x[i];
+}
+
 #endif

@@ -68,4 +68,7 @@ suite_function suite_open;
 suite_function suite_select;
 suite_function suite_scale;
 
+/* Recorded sequences, on the host and on a CUDA device where there is one. */
+suite_function suite_sequence;
+
 #endif

@@ -18,6 +18,7 @@ void kdl_plan_free(kdl_plan *plan) {
   free(plan->uses);
   free(plan->cells);
   free(plan->slots);
+  free(plan->scalars);
 }
 
 kdl_status kdl_plan_address(const kdl_runtime *runtime, uint64_t address, uint64_t offset,
@@ -214,6 +215,9 @@ static void plan_slot(kdl_plan *plan, kdl_slot number, uint32_t *use) {
       add_cell(plan, slot, at->offset);
   }
   slot->cell_end = (uint32_t)plan->cell_count;
+  if (slot->recorded->kind == KDL_SLOT_SCALAR && slot->cell_begin < slot->cell_end)
+    plan->scalars[plan->scalar_count++] =
+        (kdl_scalar){number - 1, plan->cells[slot->cell_begin].at, slot->recorded->bytes};
   slot->argument_end = *use;
   while (*use < plan->use_count && plan->uses[*use].slot == number)
     ++*use;
@@ -243,7 +247,9 @@ static kdl_status plan_all(kdl_plan *plan) {
   plan->uses = room(total.uses, sizeof *plan->uses);
   plan->cells = room(total.uses, sizeof *plan->cells);
   plan->slots = room(recording->slot_count, sizeof *plan->slots);
-  if (!plan->nodes || !plan->pointers || !plan->uses || !plan->cells || !plan->slots)
+  plan->scalars = room(recording->slot_count, sizeof *plan->scalars);
+  if (!plan->nodes || !plan->pointers || !plan->uses || !plan->cells || !plan->slots ||
+      !plan->scalars)
     return no_memory();
   plan->node_count = recording->node_count;
   plan->slot_count = recording->slot_count;

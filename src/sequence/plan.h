@@ -42,6 +42,13 @@ typedef struct kdl_plan_slot {
   uint32_t other_end;                    /* those behind the arguments */
 } kdl_plan_slot;
 
+/* A scalar that something uses. */
+typedef struct kdl_scalar {
+  uint32_t index; /* of the slot, from 0 */
+  uint32_t at;    /* in the cells of a state */
+  size_t bytes;
+} kdl_scalar;
+
 typedef struct kdl_plan {
   const kdl_recording *recording;
   kdl_arena memory;
@@ -56,6 +63,8 @@ typedef struct kdl_plan {
   size_t cell_bytes;
   kdl_plan_slot *slots;
   size_t slot_count;
+  kdl_scalar *scalars;
+  size_t scalar_count;
   bool copies_slots; /* copies or fills of memory that only a binding tells */
 } kdl_plan;
 

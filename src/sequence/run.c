@@ -117,40 +117,43 @@ static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queu
   return status;
 }
 
-static kdl_status run(kdl_sequence *sequence, void *queue, const kdl_binding *bindings) {
-  kdl_state *state;
-  const kdl_plan *plan = &sequence->plan;
+static kdl_status bind_sorted(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
   for (size_t i = 0; i < plan->slot_count; ++i) {
     kdl_status status = check_binding(plan, i, &bindings[i]);
     if (status != KDL_OK)
       return status;
   }
-  kdl_status status = kdl_sequence_take(sequence, queue, &state);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_state_bind(plan, state, bindings);
-  if (status == KDL_OK)
-    status = run_state(sequence, state, queue);
-  kdl_sequence_give(sequence, state);
+  kdl_status status = kdl_state_bind(plan, state, bindings);
   if (status != KDL_OK)
     kdl_error_prefix("kdl_sequence_run");
   return status;
 }
 
-static kdl_status run_unsorted(kdl_sequence *sequence, void *queue, const kdl_binding *bindings,
-                               size_t count) {
+static kdl_status bind_unsorted(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings,
+                                size_t count) {
   enum { few = 32 };
   kdl_binding room[few], *sorted = room;
-  if (sequence->plan.slot_count > few)
-    sorted = malloc(sequence->plan.slot_count * sizeof *sorted);
+  if (plan->slot_count > few)
+    sorted = malloc(plan->slot_count * sizeof *sorted);
   if (!sorted)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the bindings of a sequence");
-  kdl_status status = sort(&sequence->plan, bindings, count, sorted);
+  kdl_status status = sort(plan, bindings, count, sorted);
   if (status == KDL_OK)
-    status = run(sequence, queue, sorted);
+    status = bind_sorted(plan, state, sorted);
   if (sorted != room)
     free(sorted);
   return status;
+}
+
+/* What is bound as it was last was checked then. */
+static kdl_status bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings,
+                       size_t count) {
+  if (kdl_state_is_bound(plan, state, bindings, count)) {
+    state->changed_count = 0;
+    return KDL_OK;
+  }
+  return is_sorted(plan, bindings, count) ? bind_sorted(plan, state, bindings)
+                                          : bind_unsorted(plan, state, bindings, count);
 }
 
 kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_binding *bindings,
@@ -170,8 +173,17 @@ kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_
   status = kdl_runtime_usable(runtime);
   if (status != KDL_OK)
     return status;
+  kdl_state *state;
   void *where = queue ? queue->head.queue : runtime->queue.head.queue;
-  if (!is_sorted(&sequence->plan, bindings, binding_count))
-    return run_unsorted(sequence, where, bindings, binding_count);
-  return run(sequence, where, bindings);
+  status = kdl_sequence_take(sequence, where, &state);
+  if (status != KDL_OK)
+    return status;
+  status = bind(&sequence->plan, state, bindings, binding_count);
+  if (status == KDL_OK) {
+    status = run_state(sequence, state, where);
+    if (status != KDL_OK)
+      kdl_error_prefix("kdl_sequence_run");
+  }
+  kdl_sequence_give(sequence, state);
+  return status;
 }

@@ -86,26 +86,26 @@ static void mark(kdl_state *state, uint32_t node) {
 }
 
 static kdl_status set_items(const kdl_plan *plan, kdl_backend_node *node, uint32_t index,
-                            const uint64_t words[3]) {
+                            const kdl_binding *binding) {
   const kdl_kernel *kernel = plan->recording->nodes[index].of.launch.kernel;
-  const kdl_extent items = {words[0], words[1], words[2]};
+  const kdl_extent items = binding->to.items;
   node->is_skipped = items.x == 0 || items.y == 0 || items.z == 0;
   return node->is_skipped ? KDL_OK : kdl_launch_shape(kernel, &items, &node->desc);
 }
 
 /* Everything but arguments. */
 static kdl_status set_other(const kdl_plan *plan, kdl_state *state, const kdl_use *use,
-                            const uint64_t words[3]) {
+                            const kdl_binding *binding) {
   kdl_backend_node *node = &state->nodes[use->node];
   mark(state, use->node);
   if (use->kind == KDL_USE_ITEMS)
-    return set_items(plan, node, use->node, words);
+    return set_items(plan, node, use->node, binding);
   if (plan->slots[use->slot - 1].recorded->kind == KDL_SLOT_HOST)
-    node->host = (char *)(uintptr_t)words[0] + use->offset;
+    node->host = (char *)binding->to.host.data + use->offset;
   else if (use->kind == KDL_USE_TO)
-    node->to = words[0];
+    node->to = binding->to.buffer.address;
   else
-    node->from = words[0];
+    node->from = binding->to.buffer.address;
   return KDL_OK;
 }
 
@@ -128,31 +128,24 @@ static kdl_status set_cells(const kdl_plan *plan, kdl_state *state, const kdl_pl
   return KDL_OK;
 }
 
-/* Whether the slot is bound to something else than it was, which is remembered. */
-static bool is_changed(const kdl_plan *plan, kdl_state *state, size_t index,
+/* Whether the slot is bound to something else than it was. */
+static bool is_changed(const kdl_plan *plan, const kdl_state *state, size_t index,
                        const kdl_binding *binding) {
   const kdl_plan_slot *slot = &plan->slots[index];
-  uint64_t *bound = state->bound[index];
-  bool is_known = state->is_bound;
+  const kdl_binding *bound = &state->bound[index];
+  if (!state->is_bound)
+    return true;
   switch (slot->recorded->kind) {
   case KDL_SLOT_SCALAR:
     return slot->cell_begin < slot->cell_end &&
-           !(is_known && memcmp(state->cells + plan->cells[slot->cell_begin].at,
-                                binding->to.value.data, slot->recorded->bytes) == 0);
+           memcmp(state->cells + plan->cells[slot->cell_begin].at, binding->to.value.data,
+                  slot->recorded->bytes) != 0;
   case KDL_SLOT_ITEMS:
-    if (is_known && memcmp(bound, &binding->to.items, sizeof binding->to.items) == 0)
-      return false;
-    memcpy(bound, &binding->to.items, sizeof binding->to.items);
-    return true;
-  default: {
-    uint64_t word = slot->recorded->kind == KDL_SLOT_BUFFER
-                        ? binding->to.buffer.address
-                        : (uint64_t)(uintptr_t)binding->to.host.data;
-    if (is_known && *bound == word)
-      return false;
-    *bound = word;
-    return true;
-  }
+    return memcmp(&bound->to.items, &binding->to.items, sizeof binding->to.items) != 0;
+  case KDL_SLOT_BUFFER:
+    return bound->to.buffer.address != binding->to.buffer.address;
+  default:
+    return bound->to.host.data != binding->to.host.data;
   }
 }
 
@@ -165,7 +158,7 @@ static kdl_status bind_slot(const kdl_plan *plan, kdl_state *state, size_t index
       mark(state, plan->uses[i].node);
   }
   for (uint32_t i = slot->argument_end; i < slot->other_end && status == KDL_OK; ++i)
-    status = set_other(plan, state, &plan->uses[i], state->bound[index]);
+    status = set_other(plan, state, &plan->uses[i], binding);
   return status;
 }
 
@@ -191,6 +184,8 @@ kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_bind
       return status;
     }
   }
+  if (plan->slot_count)
+    memcpy(state->bound, bindings, plan->slot_count * sizeof *bindings);
   state->is_bound = true;
   if (!state->is_told)
     mark_all(plan, state);

@@ -6,6 +6,8 @@
 
 #include "sequence/plan.h"
 
+#include <string.h>
+
 typedef struct kdl_state {
   struct kdl_state *next;  /* of those that are idle */
   void *queue;             /* the backend's: of the last run */
@@ -14,8 +16,8 @@ typedef struct kdl_state {
   const kdl_backend_node **listed;
   const void **pointers;
   char *cells;
-  uint64_t (*bound)[3]; /* what buffers, items and memory of the host are bound to */
-  uint32_t *changed;    /* nodes that the instance does not know as they are */
+  kdl_binding *bound; /* what slots are bound to; the values of scalars are in their cells */
+  uint32_t *changed;  /* nodes that the instance does not know as they are */
   size_t changed_count;
   uint32_t *stamps; /* of each node, when it was last added to `changed` */
   uint32_t stamp;
@@ -27,6 +29,20 @@ typedef struct kdl_state {
 /* NULL when out of memory. */
 kdl_state *kdl_state_create(const kdl_plan *plan);
 void kdl_state_free(kdl_state *state);
+
+/* Whether the state is bound to exactly that, and nothing has to be written. */
+static inline bool kdl_state_is_bound(const kdl_plan *plan, const kdl_state *state,
+                                      const kdl_binding *bindings, size_t count) {
+  if (!state->is_bound || !state->is_told || count != plan->slot_count ||
+      (count && memcmp(bindings, state->bound, count * sizeof *bindings) != 0))
+    return false;
+  for (size_t i = 0; i < plan->scalar_count; ++i) {
+    const kdl_scalar *scalar = &plan->scalars[i];
+    if (memcmp(state->cells + scalar->at, bindings[scalar->index].to.value.data, scalar->bytes))
+      return false;
+  }
+  return true;
+}
 
 /* Binds the slots, which were checked; `bindings` has one for each, in their order. */
 kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings);

@@ -111,37 +111,47 @@ static bool run_node(const fake_object *instance, fake_node *node) {
 
 enum { most_nodes = 4096 };
 
-static bool is_ready(const fake_node *node, const fake_node *const *left, size_t count) {
+typedef struct {
+  fake_node *node;
+  bool is_done;
+} turn;
+
+static int compare_turns(const void *left, const void *right) {
+  uint64_t a = ((const turn *)left)->node->number, b = ((const turn *)right)->node->number;
+  return (a > b) - (a < b);
+}
+
+static bool is_ready(const fake_node *node, const turn *turns, size_t count) {
   for (size_t i = 0; i < node->after_count; ++i) {
-    for (size_t k = 0; k < count; ++k) {
-      if (left[k]->number == node->after[i])
-        return false;
-    }
+    fake_node wanted = {.number = node->after[i]};
+    const turn key = {&wanted, false};
+    const turn *found = bsearch(&key, turns, count, sizeof *turns, compare_turns);
+    if (found && !found->is_done)
+      return false;
   }
   return true;
 }
 
 bool fake_graph_run(fake_object *instance) {
-  static const fake_node *left[most_nodes];
+  static turn turns[most_nodes];
   size_t count = 0;
   for (fake_object *o = fake_next(NULL, FAKE_NODE); o; o = fake_next(o, FAKE_NODE)) {
-    if (o->owner == instance) {
-      if (count == most_nodes)
-        abort();
-      left[count++] = o->state;
-    }
+    if (o->owner != instance)
+      continue;
+    if (count == most_nodes)
+      abort();
+    turns[count++] = (turn){o->state, false};
   }
-  while (count) {
+  if (count)
+    qsort(turns, count, sizeof *turns, compare_turns);
+  for (size_t left = count; left; --left) {
     size_t next = count;
-    for (size_t i = 0; i < count; ++i) {
-      if (is_ready(left[i], left, count) && (next == count || left[i]->number > left[next]->number))
-        next = i;
-    }
-    if (next == count)
+    while (next > 0 && (turns[next - 1].is_done || !is_ready(turns[next - 1].node, turns, count)))
+      --next;
+    if (next == 0)
       abort(); /* they wait for each other */
-    fake_node *node = (fake_node *)(uintptr_t)left[next];
-    left[next] = left[--count];
-    if (!run_node(instance, node))
+    turns[next - 1].is_done = true;
+    if (!run_node(instance, turns[next - 1].node))
       return false;
   }
   return fake_recorded_run(instance);

@@ -44,7 +44,10 @@ static kdl_status write_other_images(void **out_data, size_t *out_size) {
 #endif
   static const char source[] = "kernel void nothing(global uchar *unused) {}\n";
   kdl_pair key = {text("kdl.kernel.nothing"), text("sig=ptr<u8>; block=1x1x1")};
-  kdl_pair host_pairs[] = {{text("triple"), text(triple)}, {text("arch"), text(arch)}, key};
+  kdl_pair working = {text("kdl.kernel.accumulate"),
+                      text("sig=f32 ptr<f32> ptr<f32> u32; block=256x1x1")};
+  kdl_pair host_pairs[] = {
+      {text("triple"), text(triple)}, {text("arch"), text(arch)}, key, working};
   kdl_pair cl_pairs[] = {{text("triple"), text("spir64-unknown-unknown")},
                          {text("kdl.kind"), text("cl")},
                          {text("kdl.cl_std"), text("CL1.2")},
@@ -53,7 +56,7 @@ static kdl_status write_other_images(void **out_data, size_t *out_size) {
                                 .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_OBJECT),
                                 .offload_kind = KDL_OFFLOAD_OPENMP,
                                 .pairs = host_pairs,
-                                .pair_count = 3,
+                                .pair_count = 4,
                                 .data = bench_host_image,
                                 .data_size = bench_host_image_size},
                                {.size = sizeof images[0],

@@ -29,11 +29,13 @@ static const suite suites[] = {
     {"open", 0, suite_open},
     {"select", 0, suite_select},
     {"scale", 0, suite_scale},
+    {"sequence", 0, suite_sequence},
 };
 /* Those that are measured beside other libraries, with options of their own. */
 static const suite matmul = {"matmul", 0, NULL};
 static const suite kernels = {"kernels", 0, NULL};
-#define SUITE_NAMES "layers, cold, launch, open, select, scale, matmul, kernels, compare or page"
+#define SUITE_NAMES                                                                                \
+  "layers, cold, launch, open, select, scale, sequence, matmul, kernels, compare or page"
 
 static const suite *find_suite(const char *name) {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; ++i) {
@@ -375,7 +377,8 @@ static const cli_option options[] = {
     {"cold", 0, CLI_ONCE, "N", "processes of each peer; default 100"},
     {"warm", 0, CLI_ONCE, "N", "launches of each peer; default 10000"},
     {"blocks", 0, CLI_ONCE, "N",
-     "open, select, scale, matmul, kernels: interleaved blocks; default 60, for the last two 31"},
+     "open, select, scale, sequence, matmul, kernels: interleaved blocks; default 60, for the last "
+     "two 31"},
     {"grid", 0, CLI_ONCE, "X[xYxZ]", "groups to launch; default 1"},
     {"block", 0, CLI_ONCE, "X[xYxZ]", "work-items in a group; default: as the metadata says"},
     {"arg", 0, CLI_MANY, "TYPE:VALUE", "an argument, as `kdl run` takes it"},
@@ -399,7 +402,8 @@ static const cli_option options[] = {
 
 static const cli_command bench = {
     .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|matmul|kernels|compare|page [FILE...]",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|sequence|matmul|kernels|compare|page "
+             "[FILE...]",
     .summary = "measure what each layer of a dispatch costs",
     .details =
         "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "

@@ -52,6 +52,7 @@ FAKE_EXPORT int cuCtxDestroy_v2(void *context);
 FAKE_EXPORT int cuCtxSetCurrent(void *context);
 FAKE_EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 FAKE_EXPORT int cuStreamEndCapture(void *stream, void **graph);
+FAKE_EXPORT int cuGraphExecUpdate_v2(void *instance, void *graph, void *result);
 FAKE_EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                                     int *outcome);
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sequence.h"
+
+#include "base/error.h"
+#include "measure/must.h"
+#include "measure/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* Cases                                                                                        */
+
+static void run(sequence_subject *at, const kdl_binding *bindings) {
+  bench_must(kdl_sequence_run(at->sequence, at->queue, bindings, at->count), "kdl_sequence_run");
+  bench_must(kdl_sync(at->queue), "kdl_sync");
+}
+
+void sequence_replay(void *subject) {
+  sequence_subject *at = subject;
+  run(at, at->bindings[0]);
+}
+
+void sequence_replay_one(void *subject) {
+  sequence_subject *at = subject;
+  run(at, at->bindings[++at->turn % 2]);
+}
+
+void sequence_replay_every(void *subject) {
+  sequence_subject *at = subject;
+  run(at, at->bindings[++at->turn % 2 * 2]);
+}
+
+void sequence_launch(void *subject) {
+  const sequence_subject *at = subject;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  for (size_t i = 0; i < at->count; ++i)
+    bench_must(kdl_launch(at->kernel, at->queue, &desc, KDL_ARGS(&at->buffers[0])), "kdl_launch");
+  bench_must(kdl_sync(at->queue), "kdl_sync");
+}
+
+static kdl_sequence *record(const sequence_subject *at) {
+  kdl_sequence *sequence;
+  const kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  bench_must(kdl_sequence_create(at->device, &sequence), "kdl_sequence_create");
+  for (size_t i = 0; i < at->count; ++i) {
+    kdl_slot slot;
+    bench_must(kdl_sequence_buffer(sequence, NULL, 0, &slot), "kdl_sequence_slot");
+    const kdl_operand arg = kdl_at_slot(slot);
+    bench_must(kdl_sequence_launch(sequence, at->kernel, &desc, &arg, 1), "kdl_sequence_launch");
+  }
+  bench_must(kdl_sequence_finish(sequence), "kdl_sequence_finish");
+  return sequence;
+}
+
+void sequence_make(void *subject) {
+  kdl_sequence_destroy(record(subject));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Subjects                                                                                     */
+
+static bool bind(sequence_subject *at) {
+  for (size_t i = 0; i < 3; ++i) {
+    at->bindings[i] = calloc(at->count, sizeof **at->bindings);
+    if (!at->bindings[i])
+      return false;
+    for (size_t k = 0; k < at->count; ++k) {
+      bool is_other = i == 2 || (i == 1 && k == 0);
+      at->bindings[i][k] = kdl_bind_buffer((kdl_slot)(k + 1), at->buffers[is_other]);
+    }
+  }
+  return true;
+}
+
+static kdl_status measure_count(sequence_subject *at, const char *device, size_t blocks,
+                                sequence_measure *measure, bench_results *results) {
+  char prefix[64];
+  snprintf(prefix, sizeof prefix, "sequence/%s/%zu launches", device, at->count);
+  at->sequence = record(at);
+  kdl_status status =
+      bind(at) ? measure(at, prefix, blocks, results) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_sequence_destroy(at->sequence);
+  for (size_t i = 0; i < 3; ++i) {
+    free(at->bindings[i]);
+    at->bindings[i] = NULL;
+  }
+  return status;
+}
+
+static kdl_status measure_device(const suite_built_in *built_in, const char *name, size_t blocks,
+                                 sequence_measure *measure, bench_results *results) {
+  static const size_t counts[] = {1, 10, 100, 1000};
+  sequence_subject at = {.count = 0};
+  kdl_library *lib;
+  if (kdl_device_find(name, &at.device) != KDL_OK) {
+    bench_skip_add(results, name, kdl_error_message());
+    return KDL_OK;
+  }
+  kdl_status status = kdl_open_memory(built_in->data, built_in->size, NULL, &lib);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_sym(lib, at.device, built_in->kernel, NULL, &at.kernel);
+  if (status == KDL_OK)
+    status = kdl_queue_create(at.device, NULL, &at.queue);
+  for (size_t i = 0; i < 2 && status == KDL_OK; ++i)
+    status = kdl_alloc(at.device, 256, &at.buffers[i]);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts && status == KDL_OK && !bench_stopped();
+       ++i) {
+    at.count = counts[i];
+    status = measure_count(&at, name, blocks, measure, results);
+  }
+  if (status == KDL_OK && measure == sequence_measure_host && !bench_stopped())
+    status = sequence_measure_work(at.device, at.queue, lib, blocks, results);
+  for (size_t i = 0; i < 2; ++i)
+    (void)kdl_free(&at.buffers[i]);
+  kdl_queue_destroy(at.queue);
+  kdl_close(lib);
+  return status;
+}
+
+kdl_status suite_sequence(const suite_built_in *built_in, size_t blocks, bench_results *results) {
+  kdl_status status = measure_device(built_in, "host", blocks, sequence_measure_host, results);
+  if (status == KDL_OK && !bench_stopped())
+    status = measure_device(built_in, "cuda", blocks, sequence_measure_cuda, results);
+  return status;
+}

@@ -164,6 +164,7 @@ typedef struct kdl_backend_node {
 enum {
   KDL_SEQUENCE_READS_ARGUMENTS = 1, /* at each run, so that a node of which nothing but what lies
                                        behind args.pointers changed need not be told */
+  KDL_SEQUENCE_REFUSED = 2,         /* with KDL_UNSUPPORTED: launches would be refused as well */
 };
 
 typedef struct kdl_backend_sequence {

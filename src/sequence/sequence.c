@@ -103,7 +103,7 @@ kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state) {
   kdl_backend_sequence made = {
       .size = sizeof made, .nodes = state->listed, .node_count = sequence->plan.node_count};
   kdl_status status = runtime->table->sequence_create(runtime->handle, &made, &state->instance);
-  if (status == KDL_UNSUPPORTED) {
+  if (status == KDL_UNSUPPORTED && !(made.flags & KDL_SEQUENCE_REFUSED)) {
     state->instance = NULL;
     do_without(sequence, kdl_error_message());
     return KDL_OK;

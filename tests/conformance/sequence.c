@@ -90,11 +90,12 @@ const char *sequence_copies_and_fills(const suite *at) {
   enum { count = 64 };
   kdl_sequence *sequence;
   kdl_slot to, in, out;
-  kdl_buffer constant, bound;
+  kdl_buffer constant, bound[2];
   const uint64_t pattern[2] = {0x0102030405060708, 0x1112131415161718};
   uint8_t host_in[count], host_out[2 * count], expected[2 * count];
   OK(kdl_alloc(at->device, 2 * count, &constant));
-  OK(kdl_alloc(at->device, 2 * count, &bound));
+  for (int i = 0; i < 2; ++i)
+    OK(kdl_alloc(at->device, 2 * count, &bound[i]));
   OK(kdl_sequence_create(at->device, &sequence));
   OK(kdl_sequence_buffer(sequence, "to", 0, &to));
   OK(kdl_sequence_host(sequence, "in", 0, &in));
@@ -108,7 +109,7 @@ const char *sequence_copies_and_fills(const suite *at) {
   for (int pass = 0; pass < 3; ++pass) {
     for (int i = 0; i < count; ++i)
       host_in[i] = (uint8_t)(i * 7 + pass);
-    const kdl_binding bindings[] = {kdl_bind_buffer(to, bound),
+    const kdl_binding bindings[] = {kdl_bind_buffer(to, bound[pass % 2]),
                                     kdl_bind_host(in, host_in, sizeof host_in),
                                     kdl_bind_host(out, host_out, sizeof host_out)};
     memset(host_out, 0, sizeof host_out);
@@ -122,7 +123,8 @@ const char *sequence_copies_and_fills(const suite *at) {
   }
   kdl_sequence_destroy(sequence);
   OK(kdl_free(&constant));
-  OK(kdl_free(&bound));
+  for (int i = 0; i < 2; ++i)
+    OK(kdl_free(&bound[i]));
   return NULL;
 }
 
@@ -240,6 +242,34 @@ const char *sequence_records_events(const suite *at) {
   kdl_event_destroy(begin);
   kdl_event_destroy(end);
   OK(kdl_free(&buffer));
+  return NULL;
+}
+
+const char *sequence_launches_cooperatively(const suite *at) {
+  kdl_kernel *place;
+  kdl_sequence *sequence;
+  kdl_buffer out;
+  uint32_t host[2] = {9, 9};
+  kdl_launch_desc desc = kdl_grid(2, 1, 1);
+  desc.flags = KDL_LAUNCH_COOPERATIVE;
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &place));
+  OK(kdl_alloc(at->device, sizeof host, &out));
+  OK(kdl_sequence_create(at->device, &sequence));
+  const kdl_operand arg = kdl_at_buffer(out);
+  OK(kdl_sequence_launch(sequence, place, &desc, &arg, 1));
+  kdl_status status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    status = kdl_sequence_run(sequence, at->queue, NULL, 0);
+  const char *wrong = status == KDL_OK ? NULL : complain("kdl_sequence_run", kdl_error_message());
+  OK(kdl_read(at->queue, host, &out, 0, sizeof host));
+  OK(kdl_sync(at->queue));
+  kdl_sequence_destroy(sequence);
+  OK(kdl_free(&out));
+  if (status == KDL_UNSUPPORTED && !strstr(kdl_device_spec_text(at->device), " cooperative=yes"))
+    return NULL;
+  if (wrong)
+    return wrong;
+  HOLDS(host[0] == 0 && host[1] == 1);
   return NULL;
 }
 

@@ -30,6 +30,7 @@ const char *sequence_copies_and_fills(const suite *at);
 const char *sequence_of_memory_in_the_middle(const suite *at);
 const char *sequence_forks_and_nests(const suite *at);
 const char *sequence_records_events(const suite *at);
+const char *sequence_launches_cooperatively(const suite *at);
 const char *sequence_of_as_many_items_as_bound(const suite *at);
 const char *sequence_refuses_wrong_bindings(const suite *at);
 const char *sequence_runs_on_several_queues(const suite *at);

@@ -465,6 +465,7 @@ const suite_test suite_tests[] = {
     TEST(sequence_of_memory_in_the_middle),
     TEST(sequence_forks_and_nests),
     TEST(sequence_records_events),
+    TEST(sequence_launches_cooperatively),
     TEST(sequence_of_as_many_items_as_bound),
     TEST(sequence_refuses_wrong_bindings),
     TEST(sequence_runs_on_several_queues),

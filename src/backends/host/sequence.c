@@ -206,6 +206,7 @@ kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *desc, vo
   kdl_status status = make(sequence);
   if (status != KDL_OK) {
     kdl_host_sequence_destroy(device, sequence);
+    desc->flags = KDL_SEQUENCE_REFUSED;
     return status;
   }
   desc->flags = KDL_SEQUENCE_READS_ARGUMENTS;

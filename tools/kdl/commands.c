@@ -114,8 +114,7 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "merge",
-        .usage = "kdl merge -o OUT [--format=VERSION] FILE... | kdl merge -o OUT [--partial] DIR "
-                 "[PART...]",
+        .usage = "kdl merge -o OUT [--format=VERSION] FILE... | kdl merge -o OUT DIR [PART...]",
         .summary =
             "put the images of several files into one OffloadBinary, or a split file together",
         .details =

@@ -66,13 +66,16 @@ static bool hear(const process *from, kernels_answer *out_answer) {
 /* Lets it work, and stops it again. False where it is gone. */
 static bool ask(const group *g, const member *m, const kernels_order *order,
                 kernels_answer *out_answer) {
+  const process *at = m->at;
   bool alone = g->process_count == 1;
+  if (!at)
+    return false;
   if (!alone)
-    kill(m->at->id, SIGCONT);
+    kill(at->id, SIGCONT);
   bool heard =
-      write(m->at->to, order, sizeof *order) == (ssize_t)sizeof *order && hear(m->at, out_answer);
+      write(at->to, order, sizeof *order) == (ssize_t)sizeof *order && hear(at, out_answer);
   if (heard && !alone)
-    kill(m->at->id, SIGSTOP);
+    kill(at->id, SIGSTOP);
   return heard;
 }
 

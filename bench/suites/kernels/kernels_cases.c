@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { columns = 1024, bins = 256, group = 256 };
+static const size_t pairs = 2 * (size_t)group; /* elements of a group that takes two each */
 
 const char *const kernels_sizes[KERNELS_SIZES] = {"tiny", "small", "large"};
 
@@ -222,9 +223,9 @@ static double softmax_apart(const kernels_problem *p, const void *result) {
   for (size_t row = 0; row < p->n; row = next_row(row, p->n)) {
     double sum = 0;
     for (size_t i = row * columns; i < (row + 1) * columns; ++i)
-      sum += exp(x[i]);
+      sum += exp((double)x[i]);
     for (size_t i = row * columns; i < (row + 1) * columns; ++i)
-      compare(&d, y[i], exp(x[i]) / sum);
+      compare(&d, y[i], exp((double)x[i]) / sum);
   }
   return relative(&d);
 }
@@ -286,11 +287,11 @@ static double counts_apart(const kernels_problem *p, const void *result) {
 static double tree_apart(const kernels_problem *p, const void *result) {
   const float *x = p->buffers[0], *sums = result;
   distance d = {0, 0};
-  for (size_t first = 0; first < p->n; first += 2 * group) {
+  for (size_t first = 0; first < p->n; first += pairs) {
     double sum = 0;
-    for (size_t i = first; i < first + 2 * group; ++i)
+    for (size_t i = first; i < first + pairs; ++i)
       sum += x[i];
-    compare(&d, sums[first / (2 * group)], sum);
+    compare(&d, sums[first / pairs], sum);
   }
   return relative(&d);
 }
@@ -314,11 +315,11 @@ static int compare_words(const void *left, const void *right) {
 static double sort_apart(const kernels_problem *p, const void *result) {
   const uint32_t *from = p->buffers[0], *found = result;
   distance d = {0, 0};
-  for (size_t first = 0; first < p->n; first += 2 * group) {
+  for (size_t first = 0; first < p->n; first += pairs) {
     uint32_t sorted[2 * group];
     memcpy(sorted, from + first, sizeof sorted);
-    qsort(sorted, 2 * group, sizeof *sorted, compare_words);
-    for (size_t i = 0; i < 2 * group; ++i)
+    qsort(sorted, pairs, sizeof *sorted, compare_words);
+    for (size_t i = 0; i < pairs; ++i)
       compare(&d, found[first + i], sorted[i]);
   }
   return relative(&d);

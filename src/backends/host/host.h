@@ -88,10 +88,9 @@ kdl_status kdl_host_run_here(const kdl_host_work *work, uint64_t total);
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *sequence,
-                                    void **out_sequence);
-void kdl_host_sequence_destroy(void *device, void *sequence);
-kdl_status kdl_host_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
+kdl_status kdl_host_sequence_create(void *device, kdl_backend_sequence *desc, void **out_sequence);
+void kdl_host_sequence_destroy(void *device, void *handle);
+kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const uint32_t *changed,
                                  size_t changed_count);
 
 /* The machine's memory: what the system could give, and all of it. */

@@ -170,8 +170,8 @@ static kdl_status compile(host_sequence *sequence) {
 
 static kdl_status make(host_sequence *sequence) {
   size_t count = sequence->node_count;
-  uint32_t *levels = malloc(count * sizeof *levels);
-  uint32_t *sorted = malloc(count * sizeof *sorted);
+  uint32_t *levels = calloc(count, sizeof *levels);
+  uint32_t *sorted = calloc(count, sizeof *sorted);
   sequence->works = calloc(count, sizeof *sequence->works);
   sequence->work_nodes = calloc(count, sizeof *sequence->work_nodes);
   sequence->steps = calloc(count, sizeof *sequence->steps);

@@ -93,11 +93,14 @@ static kdl_status read_text(reader *from, const char **out_text) {
 /* Of a file beside the manifest: nothing that leads elsewhere. */
 static kdl_status read_file_name(reader *from, const char **out_name) {
   size_t at = value_at(&from->json);
-  kdl_status status = read_text(from, out_name);
-  if (status == KDL_OK && (!**out_name || strchr(*out_name, '/') || strcmp(*out_name, ".") == 0 ||
-                           strcmp(*out_name, "..") == 0))
+  const char *name = NULL;
+  kdl_status status = read_text(from, &name);
+  if (status != KDL_OK || !name)
+    return status;
+  if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
     return kdl_json_fail(&from->json, at, "found \"%s\", expected the name of a file in the folder",
-                         *out_name);
+                         name);
+  *out_name = name;
   return status;
 }
 

@@ -51,33 +51,44 @@ int PyBuffer_FillInfo(Py_buffer *view, PyObject *object, void *data, Py_ssize_t 
 #ifndef METH_FASTCALL
 #define METH_FASTCALL 0x0080
 #endif
+#ifndef Py_TPFLAGS_HAVE_VECTORCALL
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+typedef PyObject *(*vectorcallfunc)(PyObject *callable, PyObject *const *args, size_t count,
+                                    PyObject *names);
+PyObject *PyVectorcall_Call(PyObject *callable, PyObject *args, PyObject *keywords);
+#endif
 
 /* ------------------------------------------------------------------------------------------ */
 /* Objects                                                                                      */
 
 typedef struct py_device {
-  PyObject_HEAD kdl_device *device;
+  PyObject head;
+  kdl_device *device;
 } py_device;
 
 typedef struct py_library {
-  PyObject_HEAD kdl_library *library;
+  PyObject head;
+  kdl_library *library;
   PyObject *path;   /* str or None */
   Py_buffer memory; /* of a library in memory; .obj is NULL otherwise */
 } py_library;
 
 typedef struct py_queue {
-  PyObject_HEAD kdl_queue *queue;
+  PyObject head;
+  kdl_queue *queue;
   kdl_device *device;
   PyObject *owner; /* of a queue that was adopted, or NULL */
 } py_queue;
 
 typedef struct py_event {
-  PyObject_HEAD kdl_event *event;
+  PyObject head;
+  kdl_event *event;
   kdl_device *device;
 } py_event;
 
 typedef struct py_buffer {
-  PyObject_HEAD kdl_buffer buffer;
+  PyObject head;
+  kdl_buffer buffer;
   bool is_freed;
 } py_buffer;
 

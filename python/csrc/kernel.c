@@ -5,11 +5,13 @@
 #include "dlpack.h"
 
 #include <stdio.h>
+#include <structmember.h>
 
 PyTypeObject *py_kernel_type, *py_launcher_type;
 
 typedef struct py_kernel {
-  PyObject_HEAD kdl_kernel *kernel;
+  PyObject head;
+  kdl_kernel *kernel;
   py_library *library;
   char *name;
   py_target target;
@@ -25,7 +27,9 @@ typedef struct shape {
 } shape;
 
 typedef struct py_launcher {
-  PyObject_HEAD py_kernel *kernel;
+  PyObject head;
+  vectorcallfunc call;
+  py_kernel *kernel;
   shape shape;
 } py_launcher;
 
@@ -189,6 +193,26 @@ static PyObject *launch(py_kernel *self, const shape *shape, PyObject *queue_obj
   Py_RETURN_NONE;
 }
 
+static void launcher_destroy(PyObject *object) {
+  Py_DECREF(((py_launcher *)object)->kernel);
+  py_object_free(object);
+}
+
+/* The keywords' values follow the arguments. The top bit of the count is the interpreter's. */
+static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
+                               PyObject *names) {
+  py_launcher *self = (py_launcher *)object;
+  size_t count = flagged_count << 1 >> 1;
+  static const char *const known[] = {"queue", NULL};
+  PyObject *queue = NULL;
+  for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); ++i) {
+    if (py_keyword(PyTuple_GetItem(names, i), known, self->kernel->name) < 0)
+      return NULL;
+    queue = objects[count + (size_t)i];
+  }
+  return launch(self->kernel, &self->shape, queue, objects, count);
+}
+
 static PyObject *subscript(PyObject *object, PyObject *items) {
   shape shape;
   if (!items_from(items, &shape))
@@ -196,38 +220,11 @@ static PyObject *subscript(PyObject *object, PyObject *items) {
   py_launcher *launcher = PyObject_New(py_launcher, py_launcher_type);
   if (!launcher)
     return NULL;
+  launcher->call = launcher_call;
   launcher->kernel = (py_kernel *)object;
   launcher->shape = shape;
   Py_INCREF(object);
   return (PyObject *)launcher;
-}
-
-static void launcher_destroy(PyObject *object) {
-  Py_DECREF(((py_launcher *)object)->kernel);
-  py_object_free(object);
-}
-
-/* A tuple's items lie in a row, but the stable ABI gives them one by one. */
-static PyObject *launcher_call(PyObject *object, PyObject *args, PyObject *keywords) {
-  py_launcher *self = (py_launcher *)object;
-  PyObject *objects[py_most_params];
-  Py_ssize_t count = PyTuple_Size(args);
-  if (count > py_most_params) {
-    PyErr_Format(PyExc_TypeError, "%s: found %zd arguments, expected at most %d",
-                 self->kernel->name, count, py_most_params);
-    return NULL;
-  }
-  for (Py_ssize_t i = 0; i < count; ++i)
-    objects[i] = PyTuple_GetItem(args, i);
-  PyObject *queue = NULL, *key, *value;
-  Py_ssize_t at = 0;
-  static const char *const names[] = {"queue", NULL};
-  while (keywords && PyDict_Next(keywords, &at, &key, &value)) {
-    if (py_keyword(key, names, self->kernel->name) < 0)
-      return NULL;
-    queue = value;
-  }
-  return launch(self->kernel, &self->shape, queue, objects, (size_t)count);
 }
 
 static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, shape *out_shape) {
@@ -414,16 +411,23 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
+static PyMemberDef launcher_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(py_launcher, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot launcher_slots[] = {
     {Py_tp_doc,
      "A kernel with the number of work-items: call it with the arguments, and queue=... ."},
     {Py_tp_dealloc, launcher_destroy},
-    {Py_tp_call, launcher_call},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, launcher_members},
     {0, NULL},
 };
 
 static PyType_Spec spec = {"kdl._kdl.Kernel", sizeof(py_kernel), 0, Py_TPFLAGS_DEFAULT, slots};
-static PyType_Spec launcher_spec = {"kdl._kdl.Launcher", sizeof(py_launcher), 0, Py_TPFLAGS_DEFAULT,
+static PyType_Spec launcher_spec = {"kdl._kdl.Launcher", sizeof(py_launcher), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
                                     launcher_slots};
 
 int py_kernel_init(PyObject *module) {

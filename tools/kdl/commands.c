@@ -369,7 +369,8 @@ const cli_command cli_commands[] = {
         .usage = "kdl check PATH... | --process=PID | -- PROGRAM [ARG...]",
         .summary = "say what of the libraries below some paths runs on a device, and why not",
         .details =
-            "PATH is a file, a folder, a zip archive (a wheel) or a tar archive. Every library "
+            "PATH is a file, a folder, an archive (a wheel, tar) or a package (deb, rpm). Every "
+            "library "
             "with device code is judged by its kernels: '*' all run as machine code, '+' all run, "
             "some compiled by the driver, '~' it is built for the device and has kernels for "
             "others, '.' it does not run or lacks kernels, with the reasons. Libraries are "

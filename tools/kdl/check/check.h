@@ -188,7 +188,20 @@ bool check_has_none(kdl_status status);
 
 /* Archives. */
 void check_read_zip(check *c, const check_file *file, uint64_t size);
-void check_read_tar(check *c, const check_file *file, uint64_t size);
+void check_read_tar(check *c, const check_file *file, uint64_t size, const char *package);
+void check_read_deb(check *c, const check_file *file);
+void check_read_rpm(check *c, const check_file *file);
+void check_read_packed_tar(check *c, const check_file *file);
+
+/* Whether first bytes are those of a compressed stream. */
+bool check_is_packed(const void *head, size_t size);
+
+/* A file without a name, on a disk: what is unpacked may be larger than memory. -1 on failure. */
+int check_make_file(void);
+
+/* A member of an archive that lies in the file as it is, if it begins like device code. */
+void check_read_member(check *c, const check_file *file, const char *name, const char *package,
+                       uint64_t offset, uint64_t size);
 
 /* A member that lies in the file as it is. */
 void check_read_part(check *c, const check_file *file, const char *member, const char *package,

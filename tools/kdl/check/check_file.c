@@ -114,6 +114,25 @@ static bool is_tar(const check_file *file, const uint8_t *head, size_t size) {
          (file->is_operand || ends_with_any(file->path, names, 1));
 }
 
+static bool is_deb(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".deb", ".udeb", ".ddeb"};
+  return size >= 21 && memcmp(head, "!<arch>\ndebian-binary", 21) == 0 &&
+         (file->is_operand || ends_with_any(file->path, names, sizeof names / sizeof *names));
+}
+
+static bool is_rpm(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".rpm"};
+  return size >= 96 && memcmp(head, "\xed\xab\xee\xdb", 4) == 0 &&
+         (file->is_operand || ends_with_any(file->path, names, 1));
+}
+
+static bool is_packed_tar(const check_file *file, const uint8_t *head, size_t size) {
+  static const char *const names[] = {".tar.gz",  ".tgz",     ".tar.xz", ".txz",
+                                      ".tar.zst", ".tar.bz2", ".tbz2"};
+  return check_is_packed(head, size) &&
+         ends_with_any(file->path, names, sizeof names / sizeof *names);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
@@ -125,6 +144,12 @@ bool check_has_none(kdl_status status) {
 const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]) {
   snprintf(room, CHECK_OPEN_PATH, "/proc/self/fd/%d", file->fd);
   return access(room, F_OK) == 0 ? room : file->path;
+}
+
+int check_make_file(void) {
+  const char *folder = getenv("TMPDIR");
+  int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
 static void read_library(check *c, const check_file *file) {
@@ -157,6 +182,17 @@ void check_read_part(check *c, const check_file *file, const char *member, const
   if (status != KDL_OK && !check_has_none(status))
     check_add_trouble(c, name, NULL);
   free(name);
+}
+
+void check_read_member(check *c, const check_file *file, const char *name, const char *package,
+                       uint64_t offset, uint64_t size) {
+  uint8_t head[KDL_SNIFF_SIZE];
+  size_t look = size < sizeof head ? (size_t)size : sizeof head;
+  if (pread(file->fd, head, look, (off_t)offset) != (ssize_t)look || !check_is_code(head, look))
+    return;
+  check_file member = *file;
+  member.is_loose = check_is_loose(head, look);
+  check_read_part(c, &member, kdl_starts_with(name, "./") ? name + 2 : name, package, offset, size);
 }
 
 static void add_changed(check *c, const char *path) {
@@ -219,7 +255,13 @@ static void read_opened(check *c, check_file *file) {
   } else if (is_zip(file, head, (size_t)got)) {
     check_read_zip(c, file, (uint64_t)file->info.st_size);
   } else if (is_tar(file, head, (size_t)got)) {
-    check_read_tar(c, file, (uint64_t)file->info.st_size);
+    check_read_tar(c, file, (uint64_t)file->info.st_size, NULL);
+  } else if (is_deb(file, head, (size_t)got)) {
+    check_read_deb(c, file);
+  } else if (is_rpm(file, head, (size_t)got)) {
+    check_read_rpm(c, file);
+  } else if (is_packed_tar(file, head, (size_t)got)) {
+    check_read_packed_tar(c, file);
   } else if (check_is_code(head, (size_t)got)) {
     file->is_loose = check_is_loose(head, (size_t)got);
     read_library(c, file);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Members of tar archives that are not compressed, read where they lie. */
+/* Members of tar archives, read where they lie. */
 #include "base/bytes.h"
 #include "base/text.h"
 #include "check/check.h"
-#include "image/image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@ typedef struct {
   check *c;
   const check_file *file;
   uint64_t size;
+  const char *package;
   char *long_name; /* for the next member, or NULL */
 } tar;
 
@@ -88,8 +88,6 @@ static void read_long_name(tar *t, uint64_t offset, uint64_t size, bool is_pax) 
 }
 
 static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t size) {
-  uint8_t head[KDL_SNIFF_SIZE];
-  size_t look = size < sizeof head ? (size_t)size : sizeof head;
   char type = (char)header[156];
   if (type == 'L' || type == 'x') {
     read_long_name(t, offset, size, type == 'x');
@@ -97,17 +95,13 @@ static void read_member(tar *t, const uint8_t *header, uint64_t offset, uint64_t
   }
   char *name = t->long_name ? t->long_name : name_of(header);
   t->long_name = NULL;
-  if (name && (type == '0' || type == '\0' || type == '7') && look &&
-      read_at(t, offset, head, look) && check_is_code(head, look)) {
-    check_file file = *t->file;
-    file.is_loose = check_is_loose(head, look);
-    check_read_part(t->c, &file, name, NULL, offset, size);
-  }
+  if (name && (type == '0' || type == '\0' || type == '7') && size)
+    check_read_member(t->c, t->file, name, t->package, offset, size);
   free(name);
 }
 
-void check_read_tar(check *c, const check_file *file, uint64_t size) {
-  tar t = {.c = c, .file = file, .size = size};
+void check_read_tar(check *c, const check_file *file, uint64_t size, const char *package) {
+  tar t = {.c = c, .file = file, .size = size, .package = package};
   static const uint8_t zeros[block_size];
   uint8_t header[block_size];
   uint64_t at = 0, length;

@@ -213,13 +213,6 @@ static bool find_data(const zip *z, const entry *e, uint64_t *out_offset) {
   return kdl_in_range(*out_offset, e->packed, z->size);
 }
 
-/* A file without a name, on a disk: what is inflated may be larger than memory. */
-static int make_file(void) {
-  const char *folder = getenv("TMPDIR");
-  int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  return fd >= 0 ? fd : open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-}
-
 static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
                              uint64_t size, int fd) {
   enum { step = 1 << 20 };
@@ -265,7 +258,7 @@ static kdl_status inflate_and_judge(const zip *z, const entry *e, kdl_inflater *
                     "found %" PRIu64 " bytes that inflate to %" PRIu64
                     ", expected at most %" PRIu64,
                     e->packed, e->inflated, limit);
-  int fd = make_file();
+  int fd = check_make_file();
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
   kdl_status status = inflate_to(inflater, head, head_size, e->inflated, fd);

@@ -51,7 +51,8 @@ SMALLEST = 50_000  # bytes: what is smaller has no device code worth the time
 PAGE = os.path.join(os.path.dirname(__file__), "..", "docs", "compared-libraries.md")
 
 
-# An image as another tool sees it: machine code ("native"), text or SPIR-V that a driver compiles ("jit"), or what only a linker takes ("ir").
+# An image as another tool sees it: machine code ("native"), text or SPIR-V that a driver compiles ("jit"), either of them that lacks a function
+# ("unlinked"), or what only a linker takes ("ir").
 Image = collections.namedtuple("Image", "form arch names")
 
 
@@ -192,6 +193,10 @@ def elf_length(data, at):
     return max(table + stride * number, segments + 56 * count)
 
 
+# Functions that the driver links to whatever asks for them.
+SUPPLIED = {"vprintf", "malloc", "free", "__assertfail"}
+
+
 def cuobjdump_images(tool, path, *which):
     """The images as cuobjdump sees them; with "-all" also those that only a device linker takes."""
     images, kind = [], None
@@ -224,6 +229,9 @@ def cuobjdump_images(tool, path, *which):
                 entry = re.match(rb"\s*(?:\.(?:visible|weak|extern)\s+)?\.entry\s+([\w$%]+)", line)
                 if entry:
                     images[-1].names.append(entry.group(1).decode())
+                asked = re.search(rb"\.extern\s+\.func\s+(?:\([^)]*\)\s*)?([\w$]+)", line)
+                if asked and asked.group(1).decode() not in SUPPLIED:
+                    images[-1] = images[-1]._replace(form="unlinked")
         if texts != len(images) - cubins:
             raise Gave_up(f"cuobjdump lists {texts} PTX files, and prints {len(images) - cubins}")
     return images
@@ -237,6 +245,23 @@ def cubin_image(path):
     number, suffix = (flags >> 8 & 0xff, "a" if flags & 8 else "") if head[8] >= 8 else (flags & 0xff, "a" if flags & 0x800 else "")
     names = [name.decode() for name in ENTRY_SYMBOL.findall(run("readelf", "-sW", path).stdout)]
     return Image("native", f"sm_{number}{suffix}", names)
+
+
+def tell_unlinked(tool, path, images, work):
+    """The images, where cubins that lack a function do not run by themselves: the library links it to them when it runs, as cuSPARSE does
+    with operators."""
+    told, number = [], 0
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        run(os.path.abspath(tool), "-xelf", "all", os.path.abspath(path), cwd=folder)
+        files = {int(re.search(r"\.(\d+)\.sm_", name).group(1)): os.path.join(folder, name) for name in os.listdir(folder)}
+        for image in images:
+            if image.form == "native":
+                number += 1
+                symbols = run("readelf", "-sW", files[number]).stdout.decode()
+                asked = set(re.findall(r" FUNC +GLOBAL +\S+ .*?UND +(\S+)", symbols)) - SUPPLIED
+                image = image._replace(form="unlinked") if asked else image
+            told.append(image)
+    return told
 
 
 def elsewhere(tool, data, work):
@@ -267,7 +292,8 @@ def elsewhere(tool, data, work):
         subprocess.run(["cc", "-x", "c", "-c", "-", "-o", empty], input=b"int x;", check=True)
         subprocess.run(["objcopy", "--add-section", ".nv_fatbin=" + blob, "--set-section-flags",
                         ".nv_fatbin=alloc,load,readonly,data", "--set-section-alignment", ".nv_fatbin=8", empty, wrapped], check=True)
-        images, linked = images + cuobjdump_images(tool, wrapped, "-all"), images + cuobjdump_images(tool, wrapped)
+        more = cuobjdump_images(tool, wrapped, "-all")
+        images, linked = images + more, images + tell_unlinked(tool, wrapped, more, work)
     os.unlink(blob)
     return images, linked or images
 
@@ -296,11 +322,11 @@ def cuda_truth(tools, path, data, work):
 
 
 def nvidia_runs(image, device):
-    """The rules of NVIDIA's documents: machine code runs on its major version from its minor on; with "a" on that one alone, with "f"
-    in its family; PTX on anything from its version on."""
+    """The rules of NVIDIA's documents: machine code runs on its major version from its minor on; with "a" and for Tegra on that one alone,
+    with "f" in its family; PTX on anything from its version on."""
     number, suffix = re.fullmatch(r"sm_(\d+)([af]?)", image.arch).groups()
     has, needs = int(device), int(number)
-    if suffix == "a":
+    if suffix == "a" or (image.form == "native" and needs in (53, 62, 72, 87, 101, 110)):
         return has == needs
     return has >= needs and (image.form == "jit" and not suffix or has // 10 == needs // 10)
 

@@ -213,10 +213,11 @@ kdl_status kdl_parse_usual_offload_binaries(kdl_container *container,
                                             const kdl_region *region, const char *label,
                                             uint64_t *offset) {
   kdl_source *source = region->source;
-  bool stays = source->fd < 0 && source->codec == KDL_CODEC_NONE;
-  const uint8_t *all = stays ? kdl_region_peek(region, 0, (size_t)region->size) : NULL;
+  const bool stays = source->fd < 0 && source->codec == KDL_CODEC_NONE &&
+                     source->ready_offset == 0 &&
+                     kdl_in_range(region->base, region->size, source->ready_size);
+  const uint8_t *all = stays ? source->ready + region->base : NULL;
   kdl_status status = KDL_OK;
-  stays = all != NULL;
   while (status == KDL_OK && region->size - *offset > map_at) {
     usual_layout at;
     kdl_image *image;

@@ -34,12 +34,12 @@ static inline kdl_status kdl_in_process_no_memory(void) {
   .queue_create = kdl_in_process_queue_create, .queue_adopt = kdl_in_process_queue_adopt,          \
   .queue_destroy = kdl_in_process_queue_destroy, .queue_sync = kdl_in_process_queue_sync
 
-/* Where there is nothing to tell queues apart, the device is its own. */
+/* There is nothing to remember of a queue, but that it is not another one. */
 static inline kdl_status kdl_in_process_queue_create(void *device, int32_t priority,
                                                      void **out_queue) {
-  (void)priority;
-  *out_queue = device;
-  return KDL_OK;
+  (void)device, (void)priority;
+  *out_queue = malloc(1);
+  return *out_queue ? KDL_OK : kdl_in_process_no_memory();
 }
 
 static inline kdl_status kdl_in_process_queue_adopt(void *device, void *native, void **out_queue) {
@@ -49,7 +49,8 @@ static inline kdl_status kdl_in_process_queue_adopt(void *device, void *native, 
 }
 
 static inline void kdl_in_process_queue_destroy(void *device, void *queue) {
-  (void)device, (void)queue;
+  (void)device;
+  free(queue);
 }
 
 static inline kdl_status kdl_in_process_queue_sync(void *device, void *queue) {

@@ -227,6 +227,27 @@ typedef struct kdl_sequence_info {
 KDL_API kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info);
 
 /* ------------------------------------------------------------------------------------------ */
+/* Capturing                                                                                    */
+
+/* From here to kdl_capture_end, launches, copies, fills and events that are given to the queue are
+ * recorded and not done, and runs of sequences are nested; kdl_sync is refused. Calls on other
+ * queues are as ever. Other threads must not use the queue while a capture begins or ends.
+ * KDL_UNSUPPORTED where a backend does not tell its queues apart.
+ *
+ * Values of arguments are recorded as they are. Host memory that a copy names is used whenever the
+ * sequence runs. A launch is captured where the image tells what it takes. */
+KDL_API kdl_status kdl_capture_begin(kdl_queue *queue);
+
+/* Makes the buffer a slot of what is being captured: whatever names memory of it from now on is
+ * recorded as the slot with an offset. */
+KDL_API kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const char *name,
+                                    kdl_slot *out_slot);
+
+/* Ends the capture; the sequence is finished. Where that fails, there is none, and the capture has
+ * ended all the same. */
+KDL_API kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence);
+
+/* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
 /* What a slot is in one run. */

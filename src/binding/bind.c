@@ -142,8 +142,6 @@ static kdl_status bind(kdl_kernel *kernel) {
   kernel->fork.driver = kernel->runtime->driver;
   kdl_fork_add(&kernel->fork);
   kdl_entry_publish(kernel);
-  atomic_store_explicit(&kernel->binding, kernel->traced ? KDL_TRACED : KDL_BOUND,
-                        memory_order_release);
   return KDL_OK;
 }
 
@@ -180,6 +178,5 @@ static void disable(kdl_fork_link *link) {
   kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
   if (kdl_backend_survives_fork(kernel->runtime->table))
     return;
-  __atomic_store_n(&kernel->head.entry, refuse, __ATOMIC_RELEASE);
-  atomic_store_explicit(&kernel->counted, refuse, memory_order_release);
+  kdl_entry_disable(kernel, refuse);
 }

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "binding/kernel.h"
 #include "library/image_name.h"
+#include "sequence/capture.h"
 #include "system/environment.h"
+#include "system/lock.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -140,10 +142,69 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
   return kdl_fail(KDL_BAD_CALL, "%s: %s", kernel->name, kernel->disagreement);
 }
 
-static void set_entries(kdl_kernel *kernel, kdl_launch_entry *entry, kdl_launch_entry *counted) {
-  atomic_store_explicit(&kernel->counted, counted, memory_order_release);
-  __atomic_store_n(&kernel->head.entry, entry, __ATOMIC_RELEASE);
+/* ------------------------------------------------------------------------------------------ */
+/* While a queue is captured                                                                    */
+
+static kdl_status capture(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                          const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  kdl_capture *found = kdl_capture_of(kernel->runtime, queue);
+  if (found)
+    return kdl_capture_launch(found, kernel, desc, args);
+  return __atomic_load_n(&kernel->usual, __ATOMIC_RELAXED)(head, desc, args, queue);
 }
+
+/* Launches whose groups libkdl counts are recorded before they come here. */
+static kdl_status capture_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                  const kdl_args *args, void *queue) {
+  kdl_kernel *kernel = kdl_kernel_of(head);
+  return __atomic_load_n(&kernel->usual_counted, __ATOMIC_RELAXED)(head, desc, args, queue);
+}
+
+static pthread_mutex_t entries_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Called with the lock held, or where there is no other thread. */
+static void apply(kdl_kernel *kernel) {
+  bool is_captured = kernel->runtime->captures > 0;
+  kdl_bound_state bound = kernel->traced || is_captured ? KDL_TRACED : KDL_BOUND;
+  atomic_store_explicit(&kernel->counted, is_captured ? capture_counted : kernel->usual_counted,
+                        memory_order_release);
+  __atomic_store_n(&kernel->head.entry, is_captured ? capture : kernel->usual, __ATOMIC_RELEASE);
+  atomic_store_explicit(&kernel->binding, bound, memory_order_release);
+}
+
+static void set_entries(kdl_kernel *kernel, kdl_launch_entry *entry, kdl_launch_entry *counted) {
+  kdl_lock(&entries_lock);
+  __atomic_store_n(&kernel->usual, entry, __ATOMIC_RELAXED);
+  __atomic_store_n(&kernel->usual_counted, counted, __ATOMIC_RELAXED);
+  apply(kernel);
+  kdl_unlock(&entries_lock);
+}
+
+static void apply_of(kdl_fork_link *link, void *runtime) {
+  kdl_kernel *kernel = (kdl_kernel *)((char *)link - offsetof(kdl_kernel, fork));
+  if (kernel->runtime == runtime && kernel->usual) /* else it is about to be bound */
+    apply(kernel);
+}
+
+void kdl_entry_capture(const kdl_runtime *shared, int more) {
+  kdl_runtime *runtime = (kdl_runtime *)(uintptr_t)shared;
+  kdl_lock(&entries_lock);
+  runtime->captures += more;
+  kdl_fork_visit(apply_of, runtime);
+  kdl_unlock(&entries_lock);
+}
+
+/* In the child of a fork, or at the end of the process. */
+void kdl_entry_disable(kdl_kernel *kernel, kdl_launch_entry *refuse) {
+  __atomic_store_n(&kernel->usual, refuse, __ATOMIC_RELAXED);
+  __atomic_store_n(&kernel->usual_counted, refuse, __ATOMIC_RELAXED);
+  __atomic_store_n(&kernel->head.entry, refuse, __ATOMIC_RELEASE);
+  atomic_store_explicit(&kernel->counted, refuse, memory_order_release);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* From the first launch on                                                                     */
 
 /* The entries from the first launch on. */
 static kdl_launch_entry *lasting_counted(const kdl_kernel *kernel) {

@@ -21,8 +21,8 @@ enum { KDL_LIMIT_ARGS = 256 };
 typedef enum kdl_bound_state {
   KDL_UNBOUND,
   KDL_BOUND,
-  KDL_TRACED,     /* bound, in a process that is traced: never KDL_BOUND, so that launches of those
-                     that are need not ask */
+  KDL_TRACED,     /* bound, in a process that is traced, or while a queue of the device is captured:
+                     never KDL_BOUND, so that launches of those that are need not ask */
   KDL_UNBINDABLE, /* no image loaded; `failure` says why */
 } kdl_bound_state;
 
@@ -60,6 +60,8 @@ struct kdl_kernel {
   char *disagreement;              /* why explicit grids are refused, or NULL */
   const kdl_trace_subject *traced; /* what its records are about; NULL where there are none */
   kdl_launch_entry *untraced;      /* the entry beneath the one that records */
+  /* The entries where no queue is captured, which otherwise lie beneath those that ask. */
+  kdl_launch_entry *usual, *usual_counted;
   kdl_fork_link fork;
 };
 
@@ -93,8 +95,15 @@ kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_laun
  * being captured. */
 kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue);
 
-/* Sets both entries of a handle that was just bound. */
+/* Sets both entries of a handle that was just bound, and that it is. */
 void kdl_entry_publish(kdl_kernel *kernel);
+
+/* One queue of the device more, or less, is captured: its kernels get other entries where it is the
+ * first or was the last. */
+void kdl_entry_capture(const kdl_runtime *runtime, int more);
+
+/* Every further launch is refused by this. */
+void kdl_entry_disable(kdl_kernel *kernel, kdl_launch_entry *refuse);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Arguments                                                                                    */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "launch/launch.h"
+#include "sequence/capture.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,8 @@ kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
     status = check_same(event, queue->runtime);
   if (status != KDL_OK)
     return status;
+  if (queue->capture)
+    return kdl_capture_event_record(queue->capture, event);
   const kdl_runtime *runtime = event->runtime;
   return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
 }
@@ -89,6 +92,8 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
   if (status != KDL_OK)
     return status;
   const kdl_runtime *runtime = event->runtime;
+  if (queue->capture)
+    return kdl_capture_event_wait(queue->capture, event);
   if (runtime != queue->runtime)
     return kdl_event_sync(event);
   status = kdl_runtime_usable(runtime);

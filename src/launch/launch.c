@@ -3,6 +3,7 @@
 #include "launch/launch.h"
 
 #include "base/error.h"
+#include "sequence/capture.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -194,6 +195,11 @@ static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_ker
                                                                          const kdl_args *args) {
   uint64_t begin;
   kdl_status status = begin_arguments(kernel, queue, &begin);
+  kdl_capture *capture = queue ? queue->capture : kernel->runtime->queue.capture;
+  if (status == KDL_OK && capture) {
+    status = check_queue(kernel, queue);
+    return status == KDL_OK ? kdl_capture_launch_items(capture, kernel, items, args) : status;
+  }
   return status == KDL_OK ? launch_items(kernel, queue, items, args, begin) : status;
 }
 

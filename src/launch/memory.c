@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "registry/runtime.h"
+#include "sequence/capture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -184,6 +185,8 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
   kdl_status status = check_given("kdl_write", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
+  if (queue->capture)
+    return kdl_capture_write(queue->capture, buffer, offset, data, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
                                size);
@@ -194,6 +197,8 @@ kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint
   kdl_status status = check_given("kdl_read", queue, buffer, offset, data, size);
   if (status != KDL_OK || size == 0)
     return status;
+  if (queue->capture)
+    return kdl_capture_read(queue->capture, data, buffer, offset, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
                               size);
@@ -214,6 +219,8 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
                       pattern_size, size, offset);
   if (status != KDL_OK || size == 0)
     return status;
+  if (queue->capture)
+    return kdl_capture_fill(queue->capture, buffer, offset, size, pattern, pattern_size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
                               pattern, pattern_size);
@@ -249,6 +256,8 @@ kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
     status = check_range("kdl_copy", from, from_offset, size);
   if (status != KDL_OK || size == 0)
     return status;
+  if (queue->capture)
+    return kdl_capture_copy(queue->capture, to, to_offset, from, from_offset, size);
   status = open_device("kdl_copy", from, &source);
   if (status != KDL_OK)
     return status;

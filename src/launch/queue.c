@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "registry/runtime.h"
+#include "sequence/capture.h"
 
 #include <stdlib.h>
 
@@ -77,6 +78,7 @@ void kdl_queue_destroy(kdl_queue *queue) {
   if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
+  kdl_capture_forget(queue);
   if (kdl_runtime_usable(runtime) == KDL_OK) {
     if (!queue->is_adopted)
       (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);
@@ -92,6 +94,9 @@ kdl_status kdl_sync(kdl_queue *queue) {
     return status;
   const kdl_runtime *runtime = queue->runtime;
   status = kdl_runtime_usable(runtime);
+  if (status == KDL_OK && queue->capture)
+    status = kdl_fail(KDL_BAD_CALL,
+                      "kdl_sync: found a queue that is being captured: nothing was given to it");
   if (status != KDL_OK)
     return status;
   status = runtime->table->queue_sync(runtime->handle, queue->head.queue);

@@ -280,6 +280,13 @@ void kdl_fork_disable(const kdl_driver *driver) {
   kdl_unlock(&links_lock);
 }
 
+void kdl_fork_visit(void (*visit)(kdl_fork_link *link, void *user), void *user) {
+  kdl_lock(&links_lock);
+  for (kdl_fork_link *link = links; link; link = link->next)
+    visit(link, user);
+  kdl_unlock(&links_lock);
+}
+
 void kdl_fork_remove(kdl_fork_link *link) {
   kdl_lock(&links_lock);
   if (link->is_added) {

@@ -23,6 +23,7 @@ struct kdl_queue {
   kdl_queue_head head;
   const kdl_runtime *runtime;
   bool is_adopted;
+  struct kdl_capture *capture; /* sequence/capture.h; NULL: calls are done */
 };
 
 struct kdl_runtime {
@@ -37,6 +38,7 @@ struct kdl_runtime {
   char name[208];                 /* the same with its number: "cuda:0 sm_90 (NVIDIA H200)" */
   const kdl_trace_device *traced; /* NULL: not */
   kdl_runtime *next;              /* of those that are open */
+  int captures;                   /* queues of it that are captured: binding/entry.c */
   _Atomic(int) users;             /* things that were made on it; -1: it is closed */
 };
 
@@ -92,6 +94,9 @@ typedef struct kdl_fork_link {
 /* Once added it stays; removing what was not added does nothing. */
 void kdl_fork_add(kdl_fork_link *link);
 void kdl_fork_remove(kdl_fork_link *link);
+
+/* Calls `visit` for each, with a lock held. */
+void kdl_fork_visit(void (*visit)(kdl_fork_link *link, void *user), void *user);
 
 /* Disables what is of a driver that has ended. */
 void kdl_fork_disable(const kdl_driver *driver);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs: what they bind is checked, and then given to a state. */
 #include "base/error.h"
+#include "sequence/capture.h"
 #include "sequence/sequence.h"
 
 #include <inttypes.h>
@@ -173,6 +174,9 @@ kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_
   status = kdl_runtime_usable(runtime);
   if (status != KDL_OK)
     return status;
+  kdl_capture *capture = queue ? queue->capture : runtime->queue.capture;
+  if (capture)
+    return kdl_capture_run(capture, sequence, bindings, binding_count);
   kdl_state *state;
   void *where = queue ? queue->head.queue : runtime->queue.head.queue;
   status = kdl_sequence_take(sequence, where, &state);

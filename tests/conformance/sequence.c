@@ -413,3 +413,76 @@ const char *sequence_runs_on_several_queues(const suite *at) {
   kdl_sequence_destroy(of.sequence);
   return NULL;
 }
+
+/* Ordinary calls, recorded and run twice, with the second buffer a slot. */
+const char *sequence_is_captured(const suite *at) {
+  kdl_kernel *scale, *place;
+  kdl_sequence *sequence;
+  kdl_queue *queue;
+  kdl_slot slot;
+  kdl_buffer x, y, z, cells;
+  kdl_sequence_info info = {.size = sizeof info};
+  uint32_t items = n, host_cells[2] = {9, 9};
+  float a = 2;
+  const uint32_t word = 7;
+  kdl_launch_desc desc = kdl_grid(2, 1, 1);
+  chain of;
+  const char *wrong = record_chain(at, 2, &of);
+  if (wrong)
+    return wrong;
+  OK(kdl_sym(at->lib, at->device, "scale", NULL, &scale));
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &place));
+  OK(kdl_queue_create(at->device, NULL, &queue));
+  OK(kdl_alloc(at->device, bytes, &x));
+  OK(kdl_alloc(at->device, bytes, &y));
+  OK(kdl_alloc(at->device, bytes, &z));
+  OK(kdl_alloc(at->device, sizeof host_cells, &cells));
+  OK(kdl_fill(at->queue, &cells, 0, sizeof host_cells, &word, sizeof word));
+  OK(kdl_sync(at->queue));
+  HOLDS(kdl_capture_end(queue, &sequence) == KDL_BAD_CALL);
+  OK(kdl_capture_begin(queue));
+  HOLDS(kdl_capture_begin(queue) == KDL_BAD_CALL);
+  HOLDS(kdl_sync(queue) == KDL_BAD_CALL);
+  OK(kdl_capture_slot(queue, &y, "y", &slot));
+  OK(kdl_launch_items(scale, queue, kdl_extent1(n), KDL_ARGS(&a, &x, &y, &items)));
+  OK(kdl_launch(place, queue, &desc, KDL_ARGS(&cells)));
+  OK(kdl_fill(queue, &x, 0, 4, &word, sizeof word));
+  OK(kdl_copy(queue, &x, 0, &y, 0, bytes));
+  const kdl_binding bindings[] = {KDL_BIND_SCALAR(of.a, &a), kdl_bind_buffer(of.x, x),
+                                  kdl_bind_buffer(of.y, y)};
+  OK(kdl_sequence_run(of.sequence, queue, bindings, 3));
+  OK(kdl_read(queue, host_cells, &cells, 0, sizeof host_cells));
+  /* On another queue nothing is recorded. */
+  OK(kdl_launch(place, at->queue, &desc, KDL_ARGS(&cells)));
+  wrong = write_ramp(at->queue, &x);
+  HOLDS(host_cells[0] == 9 && host_cells[1] == 9);
+  OK(kdl_fill(at->queue, &cells, 0, sizeof host_cells, &word, sizeof word));
+  OK(kdl_sync(at->queue));
+  OK(kdl_capture_end(queue, &sequence));
+  kdl_sequence_destroy(of.sequence);
+  OK(kdl_sequence_get(sequence, &info));
+  HOLDS(info.node_count == 7 && info.launch_count == 4 && info.slot_count == 1);
+  const kdl_buffer *const targets[] = {&y, &z};
+  for (int i = 0; i < 2 && !wrong; ++i) {
+    /* scale: y = 2x; x = y; then the chain: y = 2x, x = 2y: eight times the ramp */
+    const kdl_binding binding = kdl_bind_buffer(slot, *targets[i]);
+    wrong = write_ramp(queue, &x);
+    if (!wrong)
+      OK(kdl_sequence_run(sequence, queue, &binding, 1));
+    if (!wrong)
+      wrong = expect_ramp(queue, &x, 8);
+    if (!wrong)
+      wrong = expect_ramp(queue, targets[i], 4);
+    HOLDS(host_cells[0] == 0 && host_cells[1] == 1);
+  }
+  /* A queue may be destroyed while it is captured. */
+  OK(kdl_capture_begin(queue));
+  OK(kdl_fill(queue, &x, 0, 4, &word, sizeof word));
+  kdl_queue_destroy(queue);
+  kdl_sequence_destroy(sequence);
+  OK(kdl_free(&x));
+  OK(kdl_free(&y));
+  OK(kdl_free(&z));
+  OK(kdl_free(&cells));
+  return wrong;
+}

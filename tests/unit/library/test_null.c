@@ -36,6 +36,7 @@ static size_t size;
 static double ns;
 static host_library made;
 static kdl_sequence *recorded, *finished;
+static kdl_queue *captured;
 static kdl_slot_desc slot_desc = {.size = sizeof slot_desc, .kind = KDL_SLOT_ITEMS};
 static kdl_slot slot;
 static kdl_sequence_info sequence_info = {.size = sizeof sequence_info};
@@ -108,6 +109,21 @@ static kdl_status finish(kdl_device *of) {
   kdl_status status = kdl_sequence_finish(sequence);
   kdl_sequence_destroy(sequence);
   return status;
+}
+/* Begins and ends a capture; the call that is tried is the first or the second. */
+static kdl_status capture(kdl_queue *of, kdl_sequence **to, int tried) {
+  if (of)
+    assert_ok(kdl_capture_begin(of));
+  else if (tried == 1)
+    return kdl_capture_begin(of);
+  kdl_status status = kdl_capture_end(of, to);
+  if (status != KDL_OK && of) {
+    kdl_sequence *sequence;
+    assert_ok(kdl_capture_end(of, &sequence));
+    kdl_sequence_destroy(sequence);
+    return kdl_capture_end(of, to); /* which says the same again */
+  }
+  return drop_sequence(status, to);
 }
 static kdl_status drop_writer(kdl_status status, kdl_writer **made_writer) {
   if (status == KDL_OK)
@@ -236,6 +252,10 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_get, kdl_sequence_get(a[0], a[1]), "nn", finished, &sequence_info)                \
   X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \
     &slot_binding)                                                                                 \
+  X(kdl_capture_begin, capture(a[0], (void *)&out, 1), "n", queue)                                 \
+  X(kdl_capture_slot, kdl_capture_slot(a[0], a[1], a[2], a[3]), "nnon", captured, &memory, native, \
+    &slot)                                                                                         \
+  X(kdl_capture_end, capture(a[0], a[1], 2), "nn", queue, &out)                                    \
   X(kdl_writer_create, drop_writer(kdl_writer_create(KDL_FORMAT_V1, a[0]), a[0]), "n", &out)       \
   X(kdl_writer_destroy, DONE(kdl_writer_destroy(a[0])), "o", native)                               \
   X(kdl_writer_add, kdl_writer_add(a[0], a[1]), "nn", writer, &image)                              \
@@ -277,6 +297,8 @@ static int prepare(void **state) {
   assert_ok(kdl_alloc(device, sizeof numbers, &memory));
   assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
   assert_ok(kdl_sequence_create(device, &recorded));
+  assert_ok(kdl_queue_create(device, NULL, &captured));
+  assert_ok(kdl_capture_begin(captured));
   assert_ok(kdl_sequence_create(device, &finished));
   assert_ok(kdl_sequence_buffer(finished, "x", 0, &slot));
   assert_ok(kdl_sequence_finish(finished));
@@ -292,6 +314,7 @@ static int put_away(void **state) {
   (void)state;
   kdl_writer_destroy(writer);
   kdl_sequence_destroy(recorded);
+  kdl_queue_destroy(captured);
   kdl_sequence_destroy(finished);
   kdl_event_destroy(event);
   kdl_queue_destroy(queue);

@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "images/kinds.h"
 #include "images/select.h"
-#include "library/selection.h"
+#include "library/library.h"
+#include "registry/device.h"
+#include "select/explain.h"
 #include "target/families/x86.h"
 
 #include <stdlib.h>
@@ -31,7 +33,6 @@ typedef struct {
   uint8_t *standings;
   uint32_t *better;     /* of an image that stands behind another: that one */
   const char **devices; /* the one that chose or refused it last */
-  size_t fitting;
 } chooser;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -43,16 +44,9 @@ static unsigned form_of(const kdl_image_rule *rule) {
 }
 
 /* Whether nothing but a linker stands between the image and the device. */
-static bool is_for_linker(const chooser *c, const kdl_verdict *verdict) {
-  const kdl_image *image = kdl_catalog_image(c->catalog, verdict->image);
-  if (!image->is_link_input && image->kind != KDL_IMAGE_LTOIR)
-    return false;
-  for (size_t i = 0; i < verdict->reason_count; ++i) {
-    if (strcmp(verdict->reasons[i].code, "relocatable") != 0 &&
-        strcmp(verdict->reasons[i].code, "kind_not_loadable") != 0)
-      return false;
-  }
-  return true;
+static bool is_for_linker(const kdl_image *image, uint64_t reasons) {
+  const uint64_t linkers = KDL_REASON(RELOCATABLE) | KDL_REASON(KIND_NOT_LOADABLE);
+  return (image->is_link_input || image->kind == KDL_IMAGE_LTOIR) && !(reasons & ~linkers);
 }
 
 static void settle(chooser *c, size_t image, standing now, uint32_t better) {
@@ -85,39 +79,55 @@ static void take_runner(chooser *c, size_t index, module_state *module) {
   module->has_code |= is_code;
 }
 
-static int take(void *user, const kdl_verdict *verdict) {
-  chooser *c = user;
-  module_state *module = &c->modules[c->module_of[verdict->image]];
-  if (verdict->eligible) {
-    ++c->fitting;
-    take_runner(c, verdict->image, module);
-    return 0;
-  }
-  if (is_for_linker(c, verdict)) {
-    uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, verdict->image));
-    bool is_best = !(module->linked & form);
-    module->linked |= form;
-    ++c->fitting;
-    settle(c, verdict->image, is_best ? kept_link : behind, module->first);
-    return 0;
-  }
-  if (c->rules->explain && c->standings[verdict->image] == refused &&
-      !c->choice->why[verdict->image] && verdict->reason_count)
-    c->choice->why[verdict->image] = kdl_arena_format(
-        &c->choice->arena, "nothing asked for takes it: %s", verdict->reasons[0].words);
-  return 0;
+static void take_linked(chooser *c, size_t index, module_state *module) {
+  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
+  bool is_best = !(module->linked & form);
+  module->linked |= form;
+  settle(c, index, is_best ? kept_link : behind, module->first);
 }
 
+static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
+                         uint64_t reasons) {
+  if (!c->rules->explain || c->standings[index] != refused || c->choice->why[index])
+    return;
+  kdl_explanation why;
+  kdl_explain_candidate(c->catalog, &(kdl_query){.device = device},
+                        &(kdl_candidate){.image = index, .reasons = reasons}, &why);
+  c->choice->why[index] =
+      kdl_arena_format(&c->choice->arena, "nothing asked for takes it: %s", why.reasons[0].words);
+}
+
+/* The images in the order of their rank, which is that on every device. No image is read. */
+static size_t choose_on_route(chooser *c, const kdl_select_device *device) {
+  const kdl_preference *order = kdl_catalog_order(c->catalog, KDL_POLICY_BEST);
+  size_t fitting = 0;
+  for (size_t place = 0; place < order->count; ++place) {
+    uint32_t index = order->images[place];
+    uint64_t reasons = kdl_match(&order->rules[place], &device->rule).reasons;
+    module_state *module = &c->modules[c->module_of[index]];
+    if (!reasons)
+      take_runner(c, index, module);
+    else if (is_for_linker(kdl_catalog_image(c->catalog, index), reasons))
+      take_linked(c, index, module);
+    else
+      note_refusal(c, device, index, reasons);
+    fitting += module->forms || module->linked;
+  }
+  return fitting;
+}
+
+/* Through the first route that runs something. */
 static kdl_status choose_for_device(chooser *c, size_t module_count) {
   kdl_choice choice = {.size = sizeof choice};
-  memset(c->modules, 0, module_count * sizeof *c->modules);
-  c->fitting = 0;
-  kdl_status status =
-      kdl_library_explain(c->choice->lib, c->device->device, NULL, NULL, NULL, 0, take, c);
-  if (status == KDL_OK && c->fitting == 0) {
-    status = kdl_select(c->choice->lib, c->device->device, NULL, NULL, &choice);
-    kdl_error_prefix("%s: --for=%s", c->name, c->device->name);
+  size_t fitting = 0;
+  for (size_t i = 0; i < kdl_device_route_count(c->device->device) && !fitting; ++i) {
+    memset(c->modules, 0, module_count * sizeof *c->modules);
+    fitting = choose_on_route(c, kdl_device_route(c->device->device, i));
   }
+  if (fitting)
+    return KDL_OK;
+  kdl_status status = kdl_select(c->choice->lib, c->device->device, NULL, NULL, &choice);
+  kdl_error_prefix("%s: --for=%s", c->name, c->device->name);
   return status;
 }
 

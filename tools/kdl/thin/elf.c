@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "library/library.h"
@@ -48,29 +49,70 @@ static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size)
   return 0;
 }
 
-static kdl_status collect_units(elf_plan *plan, const thin_container_list *list) {
-  plan->units = calloc(list->count + 1, sizeof *plan->units);
-  if (!plan->units)
+static kdl_status add_unit(elf_plan *plan, const thin_container *container, uint64_t address,
+                           size_t section) {
+  elf_unit *units =
+      kdl_array_grow(plan->units, plan->unit_count, &plan->unit_capacity, 256, sizeof *units);
+  if (!units)
     return elf_plan_no_memory(plan);
-  size_t section = 0;
-  for (size_t i = 0; i < list->count; ++i) {
-    const thin_container *container = &list->items[i];
-    const elf_section *last = &plan->image.sections[section];
-    uint64_t address;
-    if (!section || container->offset < last->offset ||
-        !kdl_in_range(container->offset - last->offset, container->size, last->size))
-      section = section_of(&plan->image, container->offset, container->size);
-    if (section && elf_image_address(&plan->image, container->offset, container->size, &address))
-      plan->units[plan->unit_count++] = (elf_unit){
-          .container = *container, .address = address, .size = container->size, .section = section};
+  plan->units = units;
+  units[plan->unit_count++] = (elf_unit){
+      .container = *container, .address = address, .size = container->size, .section = section};
+  return KDL_OK;
+}
+
+/* Fatbins without an image, as an earlier thinning leaves them, in bytes of a section that are in
+ * no container: they move like others. */
+static kdl_status add_empty_units(elf_plan *plan, size_t section, uint64_t start, uint64_t end) {
+  static const uint64_t first_word = 0x00100001ba55ed50;
+  enum { size = 16 };
+  const elf_section *header = &plan->image.sections[section];
+  kdl_status status = KDL_OK;
+  for (uint64_t at = (start + 7) & ~(uint64_t)7; at + size <= end && status == KDL_OK; at += 8) {
+    const uint8_t *bytes = plan->image.data + header->offset + (at - header->address);
+    if (kdl_load_u64(bytes) != first_word || kdl_load_u64(bytes + 8) != 0)
+      continue;
+    thin_container empty = {
+        .kind = THIN_FATBIN, .offset = (uint64_t)(bytes - plan->image.data), .size = size};
+    status = add_unit(plan, &empty, at, section);
+    at += size - 8;
   }
-  for (size_t i = 1; i < plan->unit_count; ++i) {
-    if (plan->units[i].address < plan->units[i - 1].address + plan->units[i - 1].size)
+  return status;
+}
+
+static kdl_status collect_units(elf_plan *plan, const thin_container_list *list) {
+  size_t section = 0;
+  uint64_t seen = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < list->count && status == KDL_OK; ++i) {
+    const thin_container *container = &list->items[i];
+    size_t last = section;
+    const elf_section *header = &plan->image.sections[section];
+    uint64_t address;
+    if (!section || container->offset < header->offset ||
+        !kdl_in_range(container->offset - header->offset, container->size, header->size))
+      section = section_of(&plan->image, container->offset, container->size);
+    if (last && section != last)
+      status = add_empty_units(plan, last, seen, header->address + header->size);
+    header = &plan->image.sections[section];
+    if (!section || status != KDL_OK ||
+        !elf_image_address(&plan->image, container->offset, container->size, &address))
+      continue;
+    if (section != last)
+      seen = header->address;
+    if (address < seen)
       return kdl_fail(KDL_BAD_FILE,
                       "%s: found containers on top of one another at address 0x%" PRIx64,
-                      plan->input->name, plan->units[i].address);
+                      plan->input->name, address);
+    status = add_empty_units(plan, section, seen, address);
+    if (status == KDL_OK)
+      status = add_unit(plan, container, address, section);
+    seen = address + container->size;
   }
-  return KDL_OK;
+  const elf_section *header = &plan->image.sections[section];
+  return status == KDL_OK && section
+             ? add_empty_units(plan, section, seen, header->address + header->size)
+             : status;
 }
 
 static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { smallest_page = 4096 };
+enum { smallest_page = 4096, most_padding = 4096 };
 
 typedef struct {
   uint64_t start, end; /* addresses that may differ; compared in other ways */
@@ -167,13 +167,13 @@ static kdl_status check_described(const checker *c) {
     uint64_t address;
     bool is_loaded = elf_image_address(image, old->offset, old->file_size, &address) &&
                      address == old->address && old->file_size;
-    if (old->type == ELF_NOTE || old->type == ELF_INTERP) {
-      if (memcmp(first, again, (size_t)size) != 0 ||
-          (is_loaded && !has(c, now->address, image->data + old->offset, old->file_size)))
-        return WRONG(c, "another note", now->address);
-    } else if (now->address != old->address) {
+    bool is_moved = now->address != old->address;
+    if (is_moved && (!is_loaded || now->address - old->address != c->plan->block.delta))
       return WRONG(c, "a program header elsewhere", now->address);
-    }
+    if ((is_moved || old->type == ELF_NOTE || old->type == ELF_INTERP) &&
+        (memcmp(first, again, (size_t)size) != 0 ||
+         (is_loaded && !has(c, now->address, image->data + old->offset, old->file_size))))
+      return WRONG(c, "something else behind a program header", now->address);
   }
   return KDL_OK;
 }
@@ -186,15 +186,20 @@ static int compare_excuses(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* Zones by themselves, and patches of the rest where they are loaded. */
+/* Where units were, and patches where they are loaded. */
 static kdl_status collect_excuses(checker *c) {
   const elf_plan *plan = c->plan;
-  c->excuses = calloc(plan->zone_count + plan->patch_count + 1, sizeof *c->excuses);
+  c->excuses = calloc(plan->unit_count + plan->patch_count + 1, sizeof *c->excuses);
   if (!c->excuses)
     return elf_plan_no_memory(plan);
-  for (size_t i = 0; i < plan->zone_count; ++i)
-    c->excuses[c->excuse_count++] =
-        (excuse){plan->zones[i].address, plan->zones[i].address + plan->zones[i].size};
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const elf_unit *unit = &plan->units[i];
+    uint64_t end = unit->address + unit->size, room = unit->room;
+    const uint8_t *behind = elf_image_at(&plan->image, end, room);
+    if (room && (room > most_padding || !behind || !is_zero(behind, room)))
+      return WRONG(c, "more than padding taken", end);
+    c->excuses[c->excuse_count++] = (excuse){unit->address, end + room};
+  }
   for (size_t i = 0; i < plan->patch_count; ++i) {
     uint64_t address;
     if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
@@ -244,7 +249,7 @@ static kdl_status compare_loads(const checker *c) {
   return status;
 }
 
-/* Units where they are now, other bytes where they were, zeros else; nothing unreadable. */
+/* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
 static kdl_status check_zone(const checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   uint64_t at = zone->address;

@@ -291,6 +291,12 @@ bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value
   return false;
 }
 
+bool elf_symbol_has_address(const uint8_t *symbol) {
+  enum { thread_local_data = 6, absolute = 0xfff1 };
+  uint16_t section = kdl_load_u16(symbol + 6);
+  return section && section != absolute && (symbol[4] & 0xf) != thread_local_data;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 

@@ -118,6 +118,9 @@ bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value
 /* A section's name, "" where it does not end within the table. */
 const char *elf_image_section_name(const elf_image *image, const elf_section *section);
 
+/* Whether a symbol is defined here and its value is an address: not one of thread-local data. */
+bool elf_symbol_has_address(const uint8_t *symbol);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 

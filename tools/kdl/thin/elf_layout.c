@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { least_alignment = 8, smallest_hole = 16 * 1024 };
+enum { least_alignment = 8, longest_tail = 64, smallest_hole = 64 * 1024 };
 
 static kdl_status add_item(elf_plan *plan, elf_zone *zone, uint64_t address, uint64_t size,
                            size_t unit) {
@@ -19,21 +19,6 @@ static kdl_status add_item(elf_plan *plan, elf_zone *zone, uint64_t address, uin
   items[plan->item_count++] = (elf_item){address, size, unit};
   ++zone->item_count;
   return KDL_OK;
-}
-
-/* Bytes of the section that are in no unit stay; zeros are there again whatever becomes of them. */
-static kdl_status add_filler(elf_plan *plan, elf_zone *zone, uint64_t start, uint64_t end,
-                             uint64_t *cursor) {
-  const uint8_t *bytes = plan->image.data + zone->offset + (start - zone->address);
-  uint64_t first = 0, last = end - start;
-  while (first < last && bytes[first] == 0)
-    ++first;
-  while (last > first && bytes[last - 1] == 0)
-    --last;
-  if (first == last)
-    return KDL_OK;
-  *cursor = start + last;
-  return add_item(plan, zone, start + first, last - first, ELF_NO_UNIT);
 }
 
 static uint64_t align_up(uint64_t value, uint64_t alignment) {
@@ -48,24 +33,50 @@ static uint64_t unit_alignment(const elf_plan *plan, const elf_unit *unit) {
   return alignment > least_alignment ? alignment & -alignment : least_alignment;
 }
 
+/* Bytes of the section that are in no unit stay as they are, zeros too, and nothing moves past
+ * them. But a few zeros behind a unit go with it, and what aligns the next one is free. */
+static kdl_status add_filler(elf_plan *plan, elf_zone *zone, uint64_t start, uint64_t end,
+                             elf_unit *before, const elf_unit *next, uint64_t *cursor) {
+  const uint8_t *bytes = plan->image.data + zone->offset + (start - zone->address);
+  uint64_t first = 0, last = end - start;
+  while (first < last && bytes[first] == 0)
+    ++first;
+  while (last > first && bytes[last - 1] == 0)
+    --last;
+  bool is_tail = before && end - start <= longest_tail;
+  bool is_padding = before && next && end - start < unit_alignment(plan, next);
+  if (first == last && (is_tail || is_padding)) {
+    before->tail = is_padding ? 0 : end - start;
+    before->room = end - start;
+    *cursor += before->tail;
+    return KDL_OK;
+  }
+  *cursor = end;
+  return first < last ? add_item(plan, zone, start + first, last - first, ELF_NO_UNIT) : KDL_OK;
+}
+
 static kdl_status lay_out_zone(elf_plan *plan, elf_zone *zone, size_t first, size_t end) {
   uint64_t cursor = zone->address, seen = zone->address;
+  elf_unit *before = NULL;
   kdl_status status = KDL_OK;
   zone->first_item = plan->item_count;
   for (size_t i = first; i < end && status == KDL_OK; ++i) {
     elf_unit *unit = &plan->units[i];
-    status = add_filler(plan, zone, seen, unit->address, &cursor);
+    if (unit->address > seen)
+      status = add_filler(plan, zone, seen, unit->address, before, unit, &cursor);
     seen = unit->address + unit->size;
-    unit->new_address =
-        unit->hold == ELF_MOVES ? align_up(cursor, unit_alignment(plan, unit)) : unit->address;
-    if (unit->new_address > unit->address)
-      unit->new_address = unit->address;
+    uint64_t lowest = align_up(cursor, unit_alignment(plan, unit));
+    bool moves = unit->hold == ELF_MOVES && lowest < unit->address;
+    unit->new_address = moves ? lowest : unit->address;
     cursor = unit->new_address + unit->new_size;
+    before = unit;
     if (status == KDL_OK)
       status = add_item(plan, zone, unit->new_address, unit->new_size, i);
   }
-  return status == KDL_OK ? add_filler(plan, zone, seen, zone->address + zone->size, &cursor)
-                          : status;
+  uint64_t zone_end = zone->address + zone->size;
+  return status == KDL_OK && zone_end > seen
+             ? add_filler(plan, zone, seen, zone_end, before, NULL, &cursor)
+             : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -4,9 +4,9 @@
  *
  * Every address stays, but for containers that move: of those the pointers are changed. A section
  * with containers is laid out again from its start: its units (containers) in their order, those
- * that may move as low as they fit, the others and all other bytes where they lie. What is then
- * free becomes zeros; whole pages of it are left out of the file, as holes that the loader fills
- * with zeros, by splitting the segment around them.
+ * that may move as low as they fit where units were, the others and all other bytes where they lie.
+ * What is then free becomes zeros; whole pages of it are left out of the file, as holes that the
+ * loader fills with zeros, by splitting the segment around them.
  *
  *     before   | text | A A A B B B B C C C | data |      file and memory
  *     after    | text | A B C | zeros       | data |      memory: same addresses of text and data
@@ -34,6 +34,8 @@ typedef struct elf_unit {
   uint64_t size;
   uint64_t new_address;
   uint64_t new_size;
+  uint64_t tail;    /* zeros that follow it and go with it */
+  uint64_t room;    /* all that follows it and may be used: the tail, and padding */
   uint64_t content; /* where it begins in elf_plan.contents */
   size_t section;
   elf_hold hold;
@@ -88,7 +90,7 @@ typedef struct elf_plan {
   thin_shape shape;
   elf_image image;
   elf_unit *units; /* by address */
-  size_t unit_count;
+  size_t unit_count, unit_capacity;
   thin_output contents; /* of all units, one after the other */
   elf_zone *zones;
   size_t zone_count;

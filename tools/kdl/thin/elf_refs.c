@@ -56,7 +56,7 @@ static void see_symbols(const elf_plan *plan) {
       continue;
     const uint8_t *symbols = plan->image.data + section->offset;
     for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= section->size; at += ELF_SYMBOL_SIZE) {
-      if (kdl_load_u16(symbols + at + 6)) /* defined here */
+      if (elf_symbol_has_address(symbols + at))
         hold_at(plan, kdl_load_u64(symbols + at + 8));
     }
   }

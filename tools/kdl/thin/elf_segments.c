@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Every mapping costs time at each start, and a process may have 65,530 of them. */
-enum { most_mappings = 48, least_share = 512, block_alignment = 64 };
+enum { most_mappings = 48, least_share = 128, block_alignment = 64 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Offsets                                                                                      */
@@ -51,14 +51,9 @@ static int by_size(const void *left, const void *right) {
   return x != y ? (x < y) - (x > y) : (a->start > b->start) - (a->start < b->start);
 }
 
-/* A segment that is executable gives up that right where it is split: nothing else may ask for
- * memory that is executable and no file's. */
-static size_t mappings_of(const elf_plan *plan, const elf_hole *hole) {
-  size_t others = 0;
-  for (size_t i = 0; i < plan->hole_count; ++i)
-    others += plan->holes[i].is_taken && plan->holes[i].zone == hole->zone;
-  const elf_segment *load = plan->zones[hole->zone].segment;
-  return (load->flags & ELF_X && others == 0 ? 3u : 2u) - hole->is_tail;
+/* The zeros, and what follows them. */
+static size_t mappings_of(const elf_hole *hole) {
+  return hole->is_tail ? 1 : 2;
 }
 
 /* The largest first; *out_order lists the holes by size, those that are taken in front. */
@@ -74,7 +69,7 @@ static kdl_status take_holes(elf_plan *plan, elf_hole ***out_order, size_t *out_
     all += plan->holes[i].end - plan->holes[i].start;
   size_t taken = 0;
   for (; taken < plan->hole_count; ++taken) {
-    size_t more = mappings_of(plan, order[taken]);
+    size_t more = mappings_of(order[taken]);
     if (plan->mappings + more > most_mappings ||
         order[taken]->end - order[taken]->start < all / least_share)
       break;
@@ -107,25 +102,20 @@ static void put_segment(elf_plan *plan, const elf_segment *whole, uint64_t start
   };
 }
 
+/* Zeros belong to the segment in front of them, unless that may be executed: systems refuse memory
+ * that may be and is no file's, so they are a segment by themselves then. */
 static void split_load(elf_plan *plan, const elf_segment *load) {
   uint64_t start = load->address, end = load->address + load->file_size;
   uint64_t memory_end = load->address + load->memory_size;
-  uint32_t flags = load->flags;
-  size_t zone = SIZE_MAX;
   for (size_t i = 0; i < plan->hole_count; ++i) {
     const elf_hole *hole = &plan->holes[i];
     if (!hole->is_taken || plan->zones[hole->zone].segment != load)
       continue;
-    if (load->flags & ELF_X && hole->zone != zone) {
-      uint64_t data = (plan->zones[hole->zone].address + plan->image.page - 1) & -plan->image.page;
-      if (data > start) {
-        put_segment(plan, load, start, data, data, load->flags);
-        start = data;
-      }
-      flags = load->flags & ~(uint32_t)ELF_X;
-    }
-    zone = hole->zone;
-    put_segment(plan, load, start, hole->start, hole->is_tail ? memory_end : hole->end, flags);
+    uint64_t zeros_end = hole->is_tail ? memory_end : hole->end;
+    bool is_code = load->flags & ELF_X;
+    put_segment(plan, load, start, hole->start, is_code ? hole->start : zeros_end, load->flags);
+    if (is_code)
+      put_segment(plan, load, hole->start, hole->start, zeros_end, load->flags & ~(uint32_t)ELF_X);
     start = hole->end;
     if (hole->is_tail)
       return;
@@ -227,7 +217,7 @@ static bool is_referenced(const elf_image *image, uint64_t start, uint64_t end) 
     for (uint64_t at = 0; section->type == ELF_SHT_DYNSYM && at + ELF_SYMBOL_SIZE <= section->size;
          at += ELF_SYMBOL_SIZE)
       w.is_referenced |=
-          kdl_load_u16(bytes + at + 6) && kdl_load_u64(bytes + at + 8) - start < end - start;
+          elf_symbol_has_address(bytes + at) && kdl_load_u64(bytes + at + 8) - start < end - start;
     if (!(section->flags & ELF_EXEC) || section->type == ELF_SHT_NOBITS ||
         image->machine != ELF_X86_64)
       continue;
@@ -343,7 +333,7 @@ kdl_status elf_plan_segments(elf_plan *plan) {
     }
     elf_hole *smallest = order[--taken];
     smallest->is_taken = false;
-    plan->mappings -= mappings_of(plan, smallest);
+    plan->mappings -= mappings_of(smallest);
     status = make_segments(plan);
   }
   if (status == KDL_OK) /* with the hole smaller, and what moved */

@@ -62,7 +62,7 @@ static bool patch_symbols(elf_plan *plan) {
       uint64_t now = elf_plan_moved(plan, value);
       if (plan->block.size && value - plan->block.address < plan->block.size)
         now = value + plan->block.delta;
-      if (now != value && kdl_load_u16(symbols + at + 6) &&
+      if (now != value && elf_symbol_has_address(symbols + at) &&
           !patch_word(plan, symbols + at + 8, now))
         return false;
     }
@@ -160,10 +160,28 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
   }
 }
 
+/* A hole is a section without bytes, by which strip and others keep the memory of its segment. */
+static void describe_holes(const elf_plan *plan, section_list *list) {
+  for (size_t i = 0; i < plan->hole_count; ++i) {
+    const elf_hole *hole = &plan->holes[i];
+    if (!hole->is_taken)
+      continue;
+    list->items[list->count++] = (elf_section){
+        .name = (uint32_t)plan->image.sections[plan->image.names].size,
+        .type = ELF_SHT_NOBITS,
+        .flags = plan->image.sections[plan->zones[hole->zone].section].flags,
+        .address = hole->start,
+        .offset = elf_plan_offset_of(plan, hole->start),
+        .size = hole->end - hole->start,
+        .alignment = 1,
+    };
+  }
+}
+
 static kdl_status describe_sections(const elf_plan *plan, section_list *list) {
   const elf_image *image = &plan->image;
   list->count = image->section_count;
-  list->items = calloc(image->section_count + plan->hole_count + 1, sizeof *list->items);
+  list->items = calloc(image->section_count + 2 * plan->hole_count + 1, sizeof *list->items);
   if (!list->items)
     return elf_plan_no_memory(plan);
   for (size_t i = 0; i < image->section_count; ++i) {
@@ -181,6 +199,7 @@ static kdl_status describe_sections(const elf_plan *plan, section_list *list) {
   }
   for (size_t i = 0; i < plan->zone_count; ++i)
     describe_zone(plan, i, list);
+  describe_holes(plan, list);
   return KDL_OK;
 }
 
@@ -274,21 +293,39 @@ static kdl_status put_all(const elf_plan *plan, uint64_t end, thin_output *out) 
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* A table that has grown goes to the end of the file. */
-static kdl_status put_table(elf_plan *plan, const section_list *list, uint64_t end,
-                            thin_output *out) {
-  kdl_status status = put_all(plan, end, out);
-  if (status == KDL_OK && list->count != plan->image.section_count)
-    status = thin_output_add_zeros(out, -out->size & 7);
-  uint8_t *table = status == KDL_OK && list->count != plan->image.section_count
-                       ? thin_output_add_room(out, list->count * ELF_SECTION_SIZE)
-                       : NULL;
-  for (size_t i = 0; table && i < list->count; ++i)
-    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
-  return status;
+static const char hole_name[] = ".hole";
+
+/* A table that has grown goes to the end of the file, and the names before it. */
+static uint64_t names_at(const elf_plan *plan, uint64_t end) {
+  return elf_plan_offset(plan, end);
 }
 
-static kdl_status write_with(elf_plan *plan, const section_list *list, thin_output *out) {
+static uint64_t names_size(const elf_plan *plan) {
+  return plan->image.sections[plan->image.names].size + sizeof hole_name;
+}
+
+static uint64_t table_at(const elf_plan *plan, uint64_t end) {
+  return (names_at(plan, end) + names_size(plan) + 7) & ~(uint64_t)7;
+}
+
+static kdl_status put_tables(const elf_plan *plan, const section_list *list, uint64_t end,
+                             thin_output *out) {
+  const elf_section *names = &plan->image.sections[plan->image.names];
+  kdl_status status = thin_output_add(out, plan->image.data + names->offset, names->size);
+  if (status == KDL_OK)
+    status = thin_output_add(out, hole_name, sizeof hole_name);
+  if (status == KDL_OK)
+    status = thin_output_add_zeros(out, table_at(plan, end) - out->size);
+  uint8_t *table =
+      status == KDL_OK ? thin_output_add_room(out, list->count * ELF_SECTION_SIZE) : NULL;
+  if (!table)
+    return kdl_error_status();
+  for (size_t i = 0; i < list->count; ++i)
+    elf_section_store(table + i * ELF_SECTION_SIZE, &list->items[i]);
+  return KDL_OK;
+}
+
+static kdl_status write_with(elf_plan *plan, section_list *list, thin_output *out) {
   const elf_image *image = &plan->image;
   uint64_t table_size = image->section_count * ELF_SECTION_SIZE, end = image->size;
   bool grows = list->count != image->section_count;
@@ -304,10 +341,12 @@ static kdl_status write_with(elf_plan *plan, const section_list *list, thin_outp
   if (grows && image->section_table + table_size == image->size)
     end = image->section_table; /* the old table was the last of the file */
   memcpy(header, image->data, ELF_HEADER_SIZE);
-  uint64_t table_at = elf_plan_offset(plan, image->section_table);
-  if (grows)
-    table_at = (elf_plan_offset(plan, end) + 7) & ~(uint64_t)7;
-  kdl_store_u64(header + 40, table_at);
+  if (grows) {
+    list->items[image->names].offset = names_at(plan, end);
+    list->items[image->names].size = names_size(plan);
+  }
+  kdl_store_u64(header + 40,
+                grows ? table_at(plan, end) : elf_plan_offset(plan, image->section_table));
   kdl_store_u16(header + 56, (uint16_t)plan->segment_count);
   kdl_store_u16(header + 60, (uint16_t)list->count);
   for (size_t i = 0; table && i < list->count; ++i)
@@ -317,7 +356,8 @@ static kdl_status write_with(elf_plan *plan, const section_list *list, thin_outp
     if (plan->patches[i].offset < plan->patches[i - 1].offset + plan->patches[i - 1].size)
       return kdl_fail(KDL_BAD_FILE, "%s: found tables on top of one another", image->name);
   }
-  return put_table(plan, list, end, out);
+  status = put_all(plan, end, out);
+  return status == KDL_OK && grows ? put_tables(plan, list, end, out) : status;
 }
 
 kdl_status elf_plan_write(elf_plan *plan, thin_output *out) {

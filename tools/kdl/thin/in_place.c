@@ -172,6 +172,26 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
   return status;
 }
 
+/* A file without device code is listed as one image, itself. */
+static bool has_device_code(const thin_input *input) {
+  const kdl_container *container = input->lib->container;
+  return container->count != 1 || container->images[0].offset != 0 ||
+         container->images[0].stored_size != input->size;
+}
+
+/* Everything stays. */
+static kdl_status keep_all(const thin_input *input, thin_choice *out_choice) {
+  size_t count = kdl_image_count(input->lib);
+  *out_choice = (thin_choice){.lib = input->lib,
+                              .count = count,
+                              .kept = malloc(count + 1),
+                              .why = calloc(count + 1, sizeof *out_choice->why)};
+  if (!out_choice->kept || !out_choice->why)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  memset(out_choice->kept, true, count);
+  return KDL_OK;
+}
+
 kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output) {
   const char *path = args->operands[0];
   cli_devices devices = {.count = 0};
@@ -188,7 +208,8 @@ kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const cha
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
   if (status == KDL_OK)
-    status = thin_choose(&rules, input.lib, path, &choice);
+    status = has_device_code(&input) ? thin_choose(&rules, input.lib, path, &choice)
+                                     : keep_all(&input, &choice);
   if (status == KDL_OK)
     status = thin(args, &input, &choice, output);
   thin_choice_free(&choice);

@@ -26,7 +26,8 @@ static inline void *load_source(void *device, const char *text) {
 }
 
 static inline bool memory_is(const char *kind) {
-  return strcmp(getenv("KDL_OPENCL_MEMORY"), kind) == 0;
+  const char *set = getenv("KDL_OPENCL_MEMORY");
+  return set && strcmp(set, kind) == 0;
 }
 
 /* The calls that differ with the kind of memory. */

@@ -27,20 +27,34 @@ typedef struct {
 
 static const char deleted[] = " (deleted)";
 
+/* A number and what ends it. */
+static bool read_number(char **at, int base, char end, uint64_t *out_number) {
+  char *from = *at;
+  *out_number = strtoull(from, at, base);
+  if (*at == from || **at != end)
+    return false;
+  ++*at;
+  return true;
+}
+
 /* "7f8e-7f9e r-xp 00002000 fe:01 1053 /usr/lib/x.so"; false for memory that is of no file. */
 static bool read_line(char *text, line *out_line) {
-  unsigned major, minor;
-  char access[8];
-  int at = 0;
+  uint64_t offset, major, minor;
+  char *at = text;
   *out_line = (line){.start = 0};
-  if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %" SCNu64 " %n", &out_line->start,
-             &out_line->end, access, &major, &minor, &out_line->inode, &at) < 6)
+  if (!read_number(&at, 16, '-', &out_line->start) || !read_number(&at, 16, ' ', &out_line->end))
     return false;
-  text[strcspn(text, "\n")] = '\0';
-  out_line->device = (uint64_t)major << 32 | minor;
-  out_line->runs = strchr(access, 'x') != NULL;
-  out_line->path = text + at;
-  return out_line->inode != 0 && text[at] == '/';
+  size_t access = strcspn(at, " ");
+  out_line->runs = memchr(at, 'x', access) != NULL;
+  at += access;
+  if (!read_number(&at, 16, ' ', &offset) || !read_number(&at, 16, ':', &major) ||
+      !read_number(&at, 16, ' ', &minor) || !read_number(&at, 10, ' ', &out_line->inode))
+    return false;
+  at += strspn(at, " ");
+  at[strcspn(at, "\n")] = '\0';
+  out_line->device = major << 32 | minor;
+  out_line->path = at;
+  return out_line->inode != 0 && *at == '/';
 }
 
 static check_mapped *find_mapped(const check *c, const line *at) {

@@ -118,6 +118,8 @@ static void look_at_all(const program *p, pid_t process, int depth) {
   look_at(p, process);
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
   FILE *children = depth < deepest ? fopen(path, "re") : NULL;
+  /* NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion,cert-err34-c): the kernel's own
+   */
   while (children && fscanf(children, "%d", &child) == 1)
     look_at_all(p, child, depth + 1);
   if (children)
@@ -128,11 +130,13 @@ static void look_at_all(const program *p, pid_t process, int depth) {
  * ended before. */
 static bool is_last_thread(pid_t thread) {
   char path[64], text[256];
-  int process = 0;
+  pid_t process = 0;
   snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
   FILE *status = fopen(path, "re");
-  while (status && fgets(text, sizeof text, status) && sscanf(text, "Tgid: %d", &process) != 1)
-    continue;
+  while (status && !process && fgets(text, sizeof text, status)) {
+    if (strncmp(text, "Tgid:", 5) == 0)
+      process = (pid_t)strtol(text + 5, NULL, 10);
+  }
   if (status)
     fclose(status);
   if (process == thread)

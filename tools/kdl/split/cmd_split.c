@@ -162,9 +162,10 @@ static kdl_status fill(splitting *work) {
 
 static void remove_folder(const char *folder) {
   DIR *dir = opendir(folder);
+  int fd = dir ? dirfd(dir) : -1;
   struct dirent *entry;
-  while (dir && (entry = readdir(dir)))
-    unlinkat(dirfd(dir), entry->d_name, 0);
+  while (fd >= 0 && (entry = readdir(dir)))
+    unlinkat(fd, entry->d_name, 0);
   if (dir)
     closedir(dir);
   rmdir(folder);

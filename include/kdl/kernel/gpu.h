@@ -46,6 +46,46 @@ __spirv_ControlBarrier(unsigned execution, unsigned memory, unsigned semantics);
 #define __gpu_sync_threads() __spirv_ControlBarrier(2, 2, 0x310)
 #endif
 
+/* Clang 22's scans take and return uint32_t, whatever the type, and its scans and sums ask lanes
+ * that the mask does not have. */
+#define KDL_LANES(type, suffix)                                                                    \
+  static inline type kdl_lane_scan_##suffix(uint64_t mask, type x) {                               \
+    uint64_t rest = mask >> __builtin_ctzll(mask);                                                 \
+    uint32_t lane = __gpu_lane_id(), lanes = __gpu_num_lanes();                                    \
+    if (rest & (rest + 1)) { /* with gaps: one lane behind the other */                            \
+      type sum = 0, mine = x;                                                                      \
+      for (uint64_t left = mask; left; left &= left - 1) {                                         \
+        uint32_t from = (uint32_t)__builtin_ctzll(left);                                           \
+        sum += __gpu_shuffle_idx_##suffix(mask, from, x, lanes);                                   \
+        mine = lane == from ? sum : mine;                                                          \
+      }                                                                                            \
+      return mine;                                                                                 \
+    }                                                                                              \
+    for (uint32_t step = 1; step < lanes; step *= 2) {                                             \
+      uint32_t has = lane >= step && (mask >> (lane - step) & 1);                                  \
+      type other = __gpu_shuffle_idx_##suffix(mask, has ? lane - step : lane, x, lanes);           \
+      x += has ? other : 0;                                                                        \
+    }                                                                                              \
+    return x;                                                                                      \
+  }                                                                                                \
+  static inline type kdl_lane_sum_##suffix(uint64_t mask, type x) {                                \
+    return __gpu_shuffle_idx_##suffix(mask, (uint32_t)(63 - __builtin_clzll(mask)),                \
+                                      kdl_lane_scan_##suffix(mask, x), __gpu_num_lanes());         \
+  }
+KDL_LANES(uint32_t, u32)
+KDL_LANES(uint64_t, u64)
+KDL_LANES(float, f32)
+KDL_LANES(double, f64)
+#undef KDL_LANES
+#define __gpu_lane_scan_u32(mask, x) kdl_lane_scan_u32(mask, x)
+#define __gpu_lane_scan_u64(mask, x) kdl_lane_scan_u64(mask, x)
+#define __gpu_lane_scan_f32(mask, x) kdl_lane_scan_f32(mask, x)
+#define __gpu_lane_scan_f64(mask, x) kdl_lane_scan_f64(mask, x)
+#define __gpu_lane_sum_u32(mask, x) kdl_lane_sum_u32(mask, x)
+#define __gpu_lane_sum_u64(mask, x) kdl_lane_sum_u64(mask, x)
+#define __gpu_lane_sum_f32(mask, x) kdl_lane_sum_f32(mask, x)
+#define __gpu_lane_sum_f64(mask, x) kdl_lane_sum_f64(mask, x)
+
 /* Group memory has no initial contents; without the attribute it would be zero, which AMD's and
  * NVIDIA's linkers refuse. */
 #define KDL_LOCAL(type, declarator)                                                                \

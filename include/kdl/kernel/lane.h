@@ -35,7 +35,13 @@
 KDL_ONE_LANE(uint32_t, u32)
 KDL_ONE_LANE(uint64_t, u64)
 KDL_ONE_LANE(float, f32)
-#if !KDL_OPENCL /* where double is an extension, and its name an error without it */
+#if KDL_OPENCL /* where double is an extension, and its name an error without it */
+#define __gpu_read_first_lane_f64(mask, x) ((void)(mask), (double)(x))
+#define __gpu_shuffle_idx_f64(mask, index, x, width)                                               \
+  ((void)(mask), (void)(index), (void)(width), (double)(x))
+#define __gpu_lane_scan_f64(mask, x) ((void)(mask), (double)(x))
+#define __gpu_lane_sum_f64(mask, x) ((void)(mask), (double)(x))
+#else
 KDL_ONE_LANE(double, f64)
 #endif
 #undef KDL_ONE_LANE

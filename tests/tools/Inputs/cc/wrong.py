@@ -69,6 +69,8 @@ CASES = [
      "spirv64", [":2:19: error: OpTypeFunction may not take more than 255 arguments. ..."]),
     ("letters.c", HEAD + "__gpu_kernel void gr\u00f6\u00dfe(__gpu_global float *y) {\n  y[0] = 1;\n}\n", "opencl-c",
      [":2:19: error: kernel gr\u00f6\u00dfe: OpenCL C's names have letters of ASCII, digits and '_' [opencl-c]"]),
+    ("wide.c", HEAD + "__gpu_kernel void k(__gpu_global uint64_t *y) {\n  y[0] = y[1] == 3ull * y[2];\n}\n", "opencl-c,x86-64-v3",
+     [":3:10: error: long long has 128 bits in OpenCL C, which no driver has; ...[opencl-c]"]),
     ("new.cpp", HEAD + K + "  float *p = new float[4];\n  p[0] = n;\n  y[0] = p[0];\n  delete[] p;\n}\n", "gfx942,spirv64,x86-64-v3",
      [":3:14: error: new allocates nothing here: ..."]),
     ("initialiser.cpp", HEAD + "struct S {\n  int x;\n  S(int a) : x(a) {}\n};\n" + K + "  static S s(n);\n  y[0] = s.x;\n}\n",
@@ -81,7 +83,7 @@ CASES = [
 # What looks wrong and is not.
 FINE = [
     ("mark.c", "\ufeff" + HEAD + K + "  y[0] = n;\n}\n"),
-    ("wide.c", HEAD + "__gpu_kernel void k(__gpu_global uint64_t *y) {\n  __atomic_fetch_add(y, 1, __ATOMIC_RELAXED);\n}\n"),
+    ("atomic.c", HEAD + "__gpu_kernel void k(__gpu_global uint64_t *y) {\n  __atomic_fetch_add(y, 1, __ATOMIC_RELAXED);\n}\n"),
 ]
 
 

@@ -252,6 +252,17 @@ static kdl_status check_statics(cc_job *job, kdl_string ir) {
                       "it; expected a constant, or a variable that is not static");
 }
 
+/* 1ull is one, and so is a comparison with it. */
+static kdl_status check_wide(cc_job *job, kdl_string ir) {
+  cc_place place = cc_examine_type(ir, " i128");
+  if (job->target->family != CC_OPENCL || !place.line)
+    return KDL_OK;
+  return cc_refuse_at(
+      job, place,
+      "long long has 128 bits in OpenCL C, which no driver has; expected uint64_t or "
+      "int64_t, and numbers without LL behind them");
+}
+
 /* Where the first assembly stands: "%2 = call i32 asm sideeffect "rdtsc", ... !dbg !15" */
 static cc_place find_assembly(kdl_string ir) {
   static const char mark[] = " asm ";
@@ -266,6 +277,8 @@ kdl_status cc_check_code(cc_job *job, kdl_string ir) {
   if (!read_graph(&g))
     return cc_no_memory(job);
   kdl_status status = check_threads(job, ir);
+  if (status == KDL_OK)
+    status = check_wide(job, ir);
   if (status == KDL_OK)
     status = check_statics(job, ir);
   if (status == KDL_OK)

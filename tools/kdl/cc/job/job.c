@@ -4,6 +4,7 @@
  * IR), and for the code, of which it makes the image (make_image.c).
  */
 #include "base/error.h"
+#include "cc/ir/atomic_places.h"
 #include "cc/ir/bf16.h"
 #include "cc/job/backend_errors.h"
 #include "cc/job/checks.h"
@@ -40,6 +41,7 @@ static kdl_status hint(cc_job *job, kdl_status status) {
                    "like are there, <kdl/kernel.h>, <kdl/math.h>, and what -I names",
                    job->source->path);
   else if (!kdl_text_contains(text, "kdl/kernel.h") && !kdl_text_contains(text, "gpuintrin.h") &&
+           !kdl_text_contains(text, "#include \"") && /* which may include it */
            (last_has(job, "KDL_") || last_has(job, "__gpu_") || last_has(job, "__kernel") ||
             last_has(job, "__global")))
     cc_add_message(job,
@@ -113,6 +115,7 @@ static kdl_status read_signatures(cc_job *job) {
     status = read_waiting(job, ir);
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
+  job->has_group_atomics = status == KDL_OK && cc_atomic_places_may_be(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
   job->has_double = status == KDL_OK && cc_examine_type(ir, " double").line != 0;
   if (job->has_bf16 && job->target->family == CC_OPENCL)

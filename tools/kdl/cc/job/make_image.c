@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every family of targets makes its image from the code in its own way. */
 #include "base/error.h"
+#include "cc/ir/atomic_places.h"
 #include "cc/ir/bf16.h"
 #include "cc/ir/group_variables.h"
 #include "cc/job/examine.h"
@@ -161,21 +162,46 @@ static kdl_status write_text(cc_job *job, kdl_string text, const char *path) {
   return KDL_OK;
 }
 
-static kdl_status compile_spirv(cc_job *job, const char *image) {
+/* __bf16 goes before the passes, and becomes what they know. */
+static kdl_status lower_bf16(cc_job *job, const char *lowered) {
   const char *plain = cc_file_of(job, "plain.ll");
-  const char *lowered = cc_file_of(job, "ll");
   kdl_string ir = {"", 0};
-  if (!job->has_bf16)
-    return cc_compile(job, job->code, CC_WORDS("-c"), image);
   kdl_status status = cc_compile(
       job, job->code, CC_WORDS("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"), plain);
   if (status == KDL_OK)
     status = cc_read_file(job, plain, &ir);
   if (status == KDL_OK)
     status = cc_bf16_lower(&job->arena, ir, CC_BF16_INTEGERS, &ir);
+  return status == KDL_OK ? write_text(job, ir, lowered) : status;
+}
+
+/* Addresses are lowered behind the passes, which would undo it. */
+static kdl_status compile_atomics(cc_job *job, const char *lowered, const char *image) {
+  const char *optimised = cc_file_of(job, "optimised.ll");
+  const char *places = cc_file_of(job, "places.ll");
+  kdl_string ir = {"", 0};
+  kdl_status status = lowered ? compile_ir(job, lowered, CC_WORDS("-S", "-emit-llvm"), optimised)
+                              : cc_compile(job, job->code, CC_WORDS("-S", "-emit-llvm"), optimised);
   if (status == KDL_OK)
-    status = write_text(job, ir, lowered);
-  return status == KDL_OK ? compile_ir(job, lowered, CC_WORDS("-c"), image) : status;
+    status = cc_read_file(job, optimised, &ir);
+  if (status == KDL_OK)
+    status = cc_atomic_places_lower(&job->arena, ir, &ir);
+  if (status == KDL_OK)
+    status = write_text(job, ir, places);
+  return status == KDL_OK
+             ? compile_ir(job, places, CC_WORDS("-c", "-Xclang", "-disable-llvm-passes"), image)
+             : status;
+}
+
+static kdl_status compile_spirv(cc_job *job, const char *image) {
+  const char *lowered = job->has_bf16 ? cc_file_of(job, "ll") : NULL;
+  kdl_status status = lowered ? lower_bf16(job, lowered) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
+  if (job->has_group_atomics)
+    return compile_atomics(job, lowered, image);
+  return lowered ? compile_ir(job, lowered, CC_WORDS("-c"), image)
+                 : cc_compile(job, job->code, CC_WORDS("-c"), image);
 }
 
 static kdl_status make_spirv(cc_job *job) {

@@ -118,10 +118,10 @@ static void look_at_all(const program *p, pid_t process, int depth) {
   look_at(p, process);
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
   FILE *children = depth < deepest ? fopen(path, "re") : NULL;
-  /* NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion,cert-err34-c): the kernel's own
-   */
+  /* NOLINTBEGIN(bugprone-unchecked-string-to-number-conversion,cert-err34-c): the kernel's own */
   while (children && fscanf(children, "%d", &child) == 1)
     look_at_all(p, child, depth + 1);
+  /* NOLINTEND(bugprone-unchecked-string-to-number-conversion,cert-err34-c) */
   if (children)
     fclose(children);
 }

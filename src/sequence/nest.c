@@ -19,8 +19,10 @@ typedef struct {
 /* Checks                                                                                       */
 
 static kdl_operand_kind constant_kind(kdl_slot_kind kind) {
-  static const kdl_operand_kind kinds[] = {0, KDL_OPERAND_BUFFER, KDL_OPERAND_VALUE,
-                                           KDL_OPERAND_ITEMS, KDL_OPERAND_HOST};
+  static const kdl_operand_kind kinds[] = {[KDL_SLOT_BUFFER] = KDL_OPERAND_BUFFER,
+                                           [KDL_SLOT_SCALAR] = KDL_OPERAND_VALUE,
+                                           [KDL_SLOT_ITEMS] = KDL_OPERAND_ITEMS,
+                                           [KDL_SLOT_HOST] = KDL_OPERAND_HOST};
   return kinds[kind];
 }
 

@@ -38,7 +38,8 @@ static inline bool kdl_state_is_bound(const kdl_plan *plan, const kdl_state *sta
     return false;
   for (size_t i = 0; i < plan->scalar_count; ++i) {
     const kdl_scalar *scalar = &plan->scalars[i];
-    if (memcmp(state->cells + scalar->at, bindings[scalar->index].to.value.data, scalar->bytes))
+    if (memcmp(state->cells + scalar->at, bindings[scalar->index].to.value.data, scalar->bytes) !=
+        0)
       return false;
   }
   return true;

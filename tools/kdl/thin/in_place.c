@@ -148,7 +148,8 @@ static kdl_status write_file(void *user, int fd) {
 
 static void note_links(const cli_args *args, const thin_input *input) {
   struct stat info;
-  if (cli_args_has(args, "in-place") && fstat(input->fd, &info) == 0 && info.st_nlink > 1)
+  if (cli_args_has(args, "in-place") && input->fd >= 0 && fstat(input->fd, &info) == 0 &&
+      info.st_nlink > 1)
     cli_note("%s: %ju more names of the file keep the old one", input->name,
              (uintmax_t)info.st_nlink - 1);
 }

@@ -13,11 +13,21 @@
 #include <string.h>
 
 /* What the devices make of an image, the best of it last. */
-typedef enum { refused, behind, behind_code, kept_more, kept_ptx, kept_link, chosen } standing;
+typedef enum {
+  refused,
+  behind,
+  behind_code,
+  kept_more,
+  kept_ptx,
+  kept_link,
+  kept_mode,
+  chosen
+} standing;
 
 typedef struct {
   uint32_t forms;  /* of images that run, seen so far for the device at hand */
   uint32_t linked; /* the same of what a linker takes */
+  uint32_t modes;  /* and of what the device runs in another mode */
   bool has_code;   /* machine code among them */
   uint32_t first;  /* image; the best for the device at hand */
 } module_state;
@@ -86,6 +96,19 @@ static void take_linked(chooser *c, size_t index, module_state *module) {
   settle(c, index, is_best ? kept_link : behind, module->first);
 }
 
+/* Whether the image is for the device with xnack the other way round, which HSA_XNACK decides when
+ * a program starts; unless the user says how it is. */
+static bool is_for_mode(const chooser *c, uint64_t reasons) {
+  return reasons == KDL_REASON(XNACK_MISMATCH) && !strstr(c->device->name, "xnack");
+}
+
+static void take_mode(chooser *c, size_t index, module_state *module) {
+  uint32_t form = (uint32_t)1 << form_of(kdl_catalog_rule(c->catalog, index));
+  bool is_best = !(module->modes & form);
+  module->modes |= form;
+  settle(c, index, is_best ? kept_mode : behind, module->first);
+}
+
 static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t index,
                          uint64_t reasons) {
   if (!c->rules->explain || c->standings[index] != refused || c->choice->why[index])
@@ -109,6 +132,8 @@ static size_t choose_on_route(chooser *c, const kdl_select_device *device) {
       take_runner(c, index, module);
     else if (is_for_linker(kdl_catalog_image(c->catalog, index), reasons))
       take_linked(c, index, module);
+    else if (is_for_mode(c, reasons))
+      take_mode(c, index, module);
     else
       note_refusal(c, device, index, reasons);
     fitting += module->forms || module->linked;
@@ -226,6 +251,8 @@ static const char *say(chooser *c, size_t i) {
     return kdl_arena_format(arena, "%s chooses it", c->devices[i]);
   case kept_link:
     return kdl_arena_format(arena, "a linker may take it for %s", c->devices[i]);
+  case kept_mode:
+    return kdl_arena_format(arena, "%s chooses it with the other setting of xnack", c->devices[i]);
   case kept_ptx:
     return "--keep-ptx asks for it";
   case kept_more:

@@ -8,6 +8,7 @@
  *
  *   - of machine code that runs, the best of each form: for the very architecture ('a'), for its
  *     family ('f'), plain; and images behind them that hold kernels which these lack;
+ *   - the same for the other setting of AMD's xnack, unless the user says which it is;
  *   - where there is none, the best of the code that the driver compiles (PTX);
  *   - of relocatable code and link-time IR, the same, since a linker may ask for it.
  *

@@ -121,7 +121,7 @@ typedef struct check {
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files are found */
   bool out_of_memory;
-  bool was_changed; /* a file, while it was read */
+  bool is_incomplete; /* a file changed while it was read, or memory was short for it */
 } check;
 
 /* ------------------------------------------------------------------------------------------ */

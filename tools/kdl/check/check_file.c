@@ -55,9 +55,17 @@ static void append(check *c, void **items, size_t *count, size_t *capacity, cons
   pthread_mutex_unlock(&c->lock);
 }
 
+static void set_incomplete(check *c) {
+  pthread_mutex_lock(&c->lock);
+  c->is_incomplete = true;
+  pthread_mutex_unlock(&c->lock);
+}
+
 void check_add_trouble(check *c, const char *path, const char *message) {
   if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
     return;
+  if (!message && kdl_error_status() == KDL_NO_MEMORY)
+    set_incomplete(c);
   const char *text = message ? message : kdl_error_message();
   check_trouble trouble = {check_keep(c, path, strlen(path)), check_keep(c, text, strlen(text))};
   if (trouble.path && trouble.message)
@@ -197,9 +205,7 @@ void check_read_member(check *c, const check_file *file, const char *name, const
 
 static void add_changed(check *c, const char *path) {
   check_add_trouble(c, path, "was changed or became unreadable while it was read");
-  pthread_mutex_lock(&c->lock);
-  c->was_changed = true;
-  pthread_mutex_unlock(&c->lock);
+  set_incomplete(c);
 }
 
 void check_count_found(check *c, uint64_t bytes) {

@@ -43,7 +43,8 @@ typedef struct {
   uint64_t size;
   uint8_t *directory;
   uint64_t directory_size;
-  uint64_t packed; /* bytes of the members so far: more than the file has are there twice */
+  uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
+  uint64_t inflated; /* of them, into files */
   char *package;
 } zip;
 
@@ -250,14 +251,15 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_l
   return status;
 }
 
-static kdl_status inflate_and_judge(const zip *z, const entry *e, kdl_inflater *inflater,
+static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflater,
                                     const uint8_t *head, size_t head_size) {
-  const uint64_t limit = INFLATED_BASE + e->packed * INFLATED_RATIO;
+  const uint64_t limit = INFLATED_BASE + z->size * INFLATED_RATIO - z->inflated;
   if (e->inflated > limit)
     return kdl_fail(KDL_BAD_FILE,
                     "found %" PRIu64 " bytes that inflate to %" PRIu64
                     ", expected at most %" PRIu64,
                     e->packed, e->inflated, limit);
+  z->inflated += e->inflated;
   int fd = check_make_file();
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
@@ -268,7 +270,7 @@ static kdl_status inflate_and_judge(const zip *z, const entry *e, kdl_inflater *
   return status;
 }
 
-static kdl_status read_deflated(const zip *z, const entry *e, const uint8_t *packed) {
+static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
   uint8_t head[KDL_SNIFF_SIZE];
   size_t want = e->inflated < sizeof head ? (size_t)e->inflated : sizeof head, count = 0;
   kdl_inflater *inflater;
@@ -284,7 +286,7 @@ static kdl_status read_deflated(const zip *z, const entry *e, const uint8_t *pac
 
 /* Maps the packed bytes; they are read from the file as they are needed. Where it shrinks meanwhile
  * the guard of check_read_file holds. */
-static void read_packed(const zip *z, const entry *e, uint64_t offset) {
+static void read_packed(zip *z, const entry *e, uint64_t offset) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
   size_t size = (size_t)(offset - start + e->packed);
   void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);

@@ -226,7 +226,7 @@ static int run(const cli_args *args, check *c) {
     return code;
   if (any_fails(c))
     return CLI_EXIT_NO_MATCH;
-  return failed || c->was_changed ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
+  return failed || c->is_incomplete ? CLI_EXIT_BAD_FILE : CLI_EXIT_FINE;
 }
 
 int cli_run_check(const cli_args *args) {

@@ -78,4 +78,27 @@ typedef union kdl_hip_properties {
   char room[4096];
 } kdl_hip_properties;
 
+/* hipMemcpyKind */
+enum { KDL_HIP_COPY_TO_DEVICE = 1, KDL_HIP_COPY_TO_HOST = 2, KDL_HIP_COPY_ON_DEVICE = 3 };
+
+/* hipKernelNodeParams */
+typedef struct kdl_hip_kernel_node {
+  unsigned block[3];
+  void **extra;
+  void *function;
+  unsigned grid[3];
+  void **params;
+  unsigned shared;
+} kdl_hip_kernel_node;
+
+/* hipMemsetParams */
+typedef struct kdl_hip_fill_node {
+  void *to;
+  unsigned element_size;
+  size_t height;
+  size_t pitch;
+  unsigned value;
+  size_t width;
+} kdl_hip_fill_node;
+
 #endif

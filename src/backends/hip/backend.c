@@ -13,6 +13,9 @@ static const kdl_backend_table table = {
 #include "backends/common/functions.def"
     .queue_capturing = kdl_hip_queue_capturing,
     .memory_info = kdl_hip_memory_info,
+    .sequence_create = kdl_hip_sequence_create,
+    .sequence_destroy = kdl_hip_sequence_destroy,
+    .sequence_run = kdl_hip_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_hip = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/hip/objects.h"
 
+#include <stdatomic.h>
+
 kdl_status kdl_hip_event_create(void *device, void **out_event) {
   kdl_hip_scope scope;
   if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
@@ -44,10 +46,11 @@ kdl_status kdl_hip_event_query(void *device, void *event, int *out_done) {
 }
 
 kdl_status kdl_hip_event_wait(void *device, void *event, void *queue_handle) {
-  const kdl_hip_queue *queue = queue_handle;
+  kdl_hip_queue *queue = queue_handle;
   kdl_hip_scope scope;
   if (kdl_hip_enter(device, &scope) != KDL_OK)
     return scope.status;
+  atomic_store_explicit(&queue->may_be_captured, true, memory_order_relaxed);
   return kdl_hip_leave(&scope, kdl_hip.stream_wait(queue->stream, event, 0), "hipStreamWaitEvent");
 }
 

@@ -63,6 +63,9 @@ typedef struct kdl_hip_queue {
    * something is launched. Else 0. */
   uint64_t make_current;
   bool owned;
+  /* The program may capture it: it is its own, or it was told the stream, or the stream waits for
+   * an event that may be of a capture. */
+  _Atomic bool may_be_captured;
 } kdl_hip_queue;
 
 struct kdl_hip_kernel {
@@ -85,6 +88,15 @@ __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_unusual;
 /* Queues, events, memory                                                                       */
 
 kdl_status kdl_hip_queue_capturing(void *device, void *queue, int *out_capturing);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+kdl_status kdl_hip_sequence_create(void *device, kdl_backend_sequence *sequence,
+                                   void **out_sequence);
+void kdl_hip_sequence_destroy(void *device, void *sequence);
+kdl_status kdl_hip_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
+                                size_t changed_count);
 
 kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
 

@@ -3,6 +3,7 @@
 #include "backends/common/hand_over.h"
 #include "backends/hip/objects.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The streams that HIP programs name by small numbers belong to whichever device is current. */
@@ -52,7 +53,8 @@ kdl_status kdl_hip_queue_adopt(void *device, void *native, void **out_queue) {
   kdl_status status = is_special(native) ? KDL_OK : check_stream(device, native);
   if (status != KDL_OK)
     return status;
-  kdl_hip_queue made = {.stream = native, .make_current = is_special(native)};
+  kdl_hip_queue made = {
+      .stream = native, .make_current = is_special(native), .may_be_captured = true};
   return make_queue(device, made, out_queue);
 }
 
@@ -99,5 +101,6 @@ kdl_status kdl_hip_queue_capturing(void *device, void *handle, int *out_capturin
 
 void *kdl_hip_queue_native(void *device, void *queue) {
   (void)device;
+  atomic_store(&((kdl_hip_queue *)queue)->may_be_captured, true);
   return ((kdl_hip_queue *)queue)->stream;
 }

@@ -155,12 +155,3 @@ int hipStreamEndCapture(void *handle, void **graph) {
   *graph = fake_capture_end(stream);
   return hip_leave(*graph ? KDL_HIP_SUCCESS : capture_invalidated);
 }
-
-int hipGraphDestroy(void *handle) {
-  HIP_ENTER();
-  fake_object *graph = fake_live(handle, FAKE_GRAPH);
-  if (!graph)
-    return hip_leave(invalid_value);
-  fake_delete(graph);
-  return hip_leave(KDL_HIP_SUCCESS);
-}

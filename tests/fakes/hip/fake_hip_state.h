@@ -59,11 +59,14 @@ static inline int fake_unsafe(void) {
   return fake_capture_break() ? capture_unsupported : KDL_HIP_SUCCESS;
 }
 
+/* Whether the function may be launched so on its device. */
+int fake_hip_check_launch(const fake_object *function, const unsigned grid[3],
+                          const unsigned block[3], unsigned shared, void **params);
+
 /* What tests need of the real interface beyond what libkdl uses. */
 FAKE_EXPORT int hipPeekAtLastError(void);
 FAKE_EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags);
 FAKE_EXPORT int hipStreamBeginCapture(void *stream, int mode);
 FAKE_EXPORT int hipStreamEndCapture(void *stream, void **graph);
-FAKE_EXPORT int hipGraphDestroy(void *graph);
 
 #endif

@@ -283,6 +283,14 @@ static int check_params(const fake_object *function, void **params) {
   return KDL_HIP_SUCCESS;
 }
 
+int fake_hip_check_launch(const fake_object *function, const unsigned grid[3],
+                          const unsigned block[3], unsigned shared, void **params) {
+  const kdl_device_spec *spec = fake_device((size_t)function->context->device);
+  shape s = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false};
+  int error = spec ? check_shape(function, spec, &s) : launch_failure;
+  return error ? error : check_params(function, params);
+}
+
 static int launch(void *handle, const shape *s, void *stream_handle, void **params) {
   fake_object *stream;
   fake_object *device = device_of(stream_handle, &stream);

@@ -54,6 +54,33 @@ SAME(offsetof(kdl_cuda_launch_attribute, value), offsetof(CUlaunchAttribute, val
 SAME(sizeof(kdl_cuda_launch_attribute), sizeof(CUlaunchAttribute));
 SAME(sizeof(CUdeviceptr), sizeof(uint64_t));
 
+#define NODE(type, ours, other, theirs) SAME(offsetof(type, ours), offsetof(other, theirs))
+NODE(kdl_cuda_kernel_node, function, CUDA_KERNEL_NODE_PARAMS_v1, func);
+NODE(kdl_cuda_kernel_node, grid, CUDA_KERNEL_NODE_PARAMS_v1, gridDimX);
+NODE(kdl_cuda_kernel_node, block, CUDA_KERNEL_NODE_PARAMS_v1, blockDimX);
+NODE(kdl_cuda_kernel_node, shared, CUDA_KERNEL_NODE_PARAMS_v1, sharedMemBytes);
+NODE(kdl_cuda_kernel_node, params, CUDA_KERNEL_NODE_PARAMS_v1, kernelParams);
+NODE(kdl_cuda_kernel_node, extra, CUDA_KERNEL_NODE_PARAMS_v1, extra);
+SAME(sizeof(kdl_cuda_kernel_node), sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+NODE(kdl_cuda_copy_node, from.type, CUDA_MEMCPY3D, srcMemoryType);
+NODE(kdl_cuda_copy_node, from.host, CUDA_MEMCPY3D, srcHost);
+NODE(kdl_cuda_copy_node, from.device, CUDA_MEMCPY3D, srcDevice);
+NODE(kdl_cuda_copy_node, from.height, CUDA_MEMCPY3D, srcHeight);
+NODE(kdl_cuda_copy_node, to.type, CUDA_MEMCPY3D, dstMemoryType);
+NODE(kdl_cuda_copy_node, to.host, CUDA_MEMCPY3D, dstHost);
+NODE(kdl_cuda_copy_node, to.device, CUDA_MEMCPY3D, dstDevice);
+NODE(kdl_cuda_copy_node, width, CUDA_MEMCPY3D, WidthInBytes);
+SAME(sizeof(kdl_cuda_copy_node), sizeof(CUDA_MEMCPY3D));
+NODE(kdl_cuda_fill_node, to, CUDA_MEMSET_NODE_PARAMS, dst);
+NODE(kdl_cuda_fill_node, pitch, CUDA_MEMSET_NODE_PARAMS, pitch);
+NODE(kdl_cuda_fill_node, value, CUDA_MEMSET_NODE_PARAMS, value);
+NODE(kdl_cuda_fill_node, element_size, CUDA_MEMSET_NODE_PARAMS, elementSize);
+NODE(kdl_cuda_fill_node, width, CUDA_MEMSET_NODE_PARAMS, width);
+NODE(kdl_cuda_fill_node, height, CUDA_MEMSET_NODE_PARAMS, height);
+SAME(sizeof(kdl_cuda_fill_node), sizeof(CUDA_MEMSET_NODE_PARAMS));
+SAME(KDL_CUDA_MEMORY_HOST, CU_MEMORYTYPE_HOST);
+SAME(KDL_CUDA_MEMORY_DEVICE, CU_MEMORYTYPE_DEVICE);
+
 /* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are the numbers 1 and 2 as pointers. */
 static int compare_streams(void) {
   return (uintptr_t)CU_STREAM_LEGACY == 1 &&

@@ -25,6 +25,25 @@ SAME(KDL_HIP_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed);
 SAME(KDL_HIP_CAPTURE_STATUS_NONE, hipStreamCaptureStatusNone);
 SAME(KDL_HIP_STREAM_NON_BLOCKING, hipStreamNonBlocking);
 SAME(sizeof(hipDeviceptr_t), sizeof(void *));
+SAME(KDL_HIP_COPY_TO_DEVICE, hipMemcpyHostToDevice);
+SAME(KDL_HIP_COPY_TO_HOST, hipMemcpyDeviceToHost);
+SAME(KDL_HIP_COPY_ON_DEVICE, hipMemcpyDeviceToDevice);
+
+#define PLACED(type, ours, other, theirs) SAME(offsetof(type, ours), offsetof(other, theirs))
+PLACED(kdl_hip_kernel_node, block, hipKernelNodeParams, blockDim);
+PLACED(kdl_hip_kernel_node, extra, hipKernelNodeParams, extra);
+PLACED(kdl_hip_kernel_node, function, hipKernelNodeParams, func);
+PLACED(kdl_hip_kernel_node, grid, hipKernelNodeParams, gridDim);
+PLACED(kdl_hip_kernel_node, params, hipKernelNodeParams, kernelParams);
+PLACED(kdl_hip_kernel_node, shared, hipKernelNodeParams, sharedMemBytes);
+SAME(sizeof(kdl_hip_kernel_node), sizeof(hipKernelNodeParams));
+PLACED(kdl_hip_fill_node, to, hipMemsetParams, dst);
+PLACED(kdl_hip_fill_node, element_size, hipMemsetParams, elementSize);
+PLACED(kdl_hip_fill_node, height, hipMemsetParams, height);
+PLACED(kdl_hip_fill_node, pitch, hipMemsetParams, pitch);
+PLACED(kdl_hip_fill_node, value, hipMemsetParams, value);
+PLACED(kdl_hip_fill_node, width, hipMemsetParams, width);
+SAME(sizeof(kdl_hip_fill_node), sizeof(hipMemsetParams));
 
 static const header_function rows[] = {
 #define KDL_DRIVER_SYMBOL(need, field, name, result, parameters)                                   \

@@ -91,6 +91,10 @@ static inline kdl_status run_sequence(session *s, const kdl_backend_kernel *kern
   static const uint32_t changed[] = {launched, filled, copied, written, was_read};
   static const uint32_t all[] = {launched, wide};
   kdl_status status = driver->sequence_create(s->device, &sequence, &s->sequence);
+  if (status == KDL_UNSUPPORTED) { /* not every driver has fills of more than a word */
+    nodes[wide].pattern_size = 4;
+    status = driver->sequence_create(s->device, &sequence, &s->sequence);
+  }
   if (status == KDL_OK)
     status = driver->sequence_run(s->device, s->sequence, s->queue, NULL, 0);
   if (status == KDL_OK)

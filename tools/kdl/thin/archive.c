@@ -171,9 +171,11 @@ static kdl_status put_member(const archive *a, member *m, thin_output *out, uint
   } else if (status == KDL_OK && thin_is_offload_binary(data, body.size)) {
     status = thin_offload_binaries(a->work, body, NULL, out);
     thin_note_gone(a->work, body);
-  } else if (status == KDL_OK) {
+  } else if (status == KDL_OK && thin_is_container(data, body.size)) {
     status = thin_sequence(a->work, body, NULL, out);
     thin_note_gone(a->work, body);
+  } else if (status == KDL_OK) {
+    status = thin_output_add(out, data, body.size);
   }
   if (status != KDL_OK)
     return status;

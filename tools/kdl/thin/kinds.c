@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A fatbin or bundle, plain or compressed. */
-static bool is_container(const uint8_t *data, uint64_t size) {
+bool thin_is_container(const uint8_t *data, uint64_t size) {
   static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
   return (size >= 16 && kdl_load_u32(data) == 0xba55ed50) ||
          (size >= 16 && memcmp(data, "CCOB", 4) == 0) ||
@@ -50,7 +49,7 @@ static void note_nested(const thin_input *input, const thin_choice *choice, thin
 }
 
 bool thin_is_unmapped(const uint8_t *data, uint64_t size) {
-  return thin_is_object(data, size) || thin_is_archive(data, size) || is_container(data, size);
+  return thin_is_object(data, size) || thin_is_archive(data, size) || thin_is_container(data, size);
 }
 
 static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choice,
@@ -67,7 +66,7 @@ static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choi
     status = thin_archive(&work, out);
   else if (thin_is_offload_binary(input->data, input->size))
     status = thin_offload_binaries(&work, all, NULL, out);
-  else if (is_container(input->data, input->size))
+  else if (thin_is_container(input->data, input->size))
     status = thin_sequence(&work, all, NULL, out);
   else
     status = kdl_fail(KDL_UNSUPPORTED,

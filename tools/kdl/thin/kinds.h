@@ -23,8 +23,8 @@ typedef struct thin_range {
   uint64_t size;
 } thin_range;
 
-/* An image that is in no other, by where its bytes lie in the file, or those of what it is
- * compressed in. */
+/* An image that is in no other, by where its header lies in the file, or what it is compressed in.
+ */
 typedef struct thin_place {
   uint64_t at;
   uint32_t image;
@@ -44,7 +44,7 @@ kdl_status thin_work_begin(const thin_input *input, const thin_choice *choice, t
                            thin_work *out_work);
 void thin_work_end(thin_work *work);
 
-/* The images whose bytes begin in a range. */
+/* The images that lie in a range. */
 const thin_place *thin_places_in(const thin_work *work, thin_range range, size_t *out_count);
 
 /* Where a byte of a range is in what was written for it: of the first byte of each container, and
@@ -64,6 +64,9 @@ typedef struct thin_moves {
  * may be NULL. Where nothing of it goes, it is added as it is. */
 kdl_status thin_sequence(const thin_work *work, thin_range range, thin_moves *moves,
                          thin_output *out);
+
+/* Whether it begins with one: a fatbin, or a bundle, plain or compressed. */
+bool thin_is_container(const uint8_t *data, uint64_t size);
 
 /* The same for OffloadBinaries. */
 bool thin_is_offload_binary(const uint8_t *data, uint64_t size);

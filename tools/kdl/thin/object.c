@@ -342,8 +342,10 @@ kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out
     status = thin_output_append(out, &made, 0, made.size);
   else if (status == KDL_OK)
     status = thin_output_add(out, o.data, range.size);
-  if (done)
-    thin_note_gone(work, range);
+  for (size_t i = 0; done && i < o.count; ++i) {
+    if (o.sections[i].shrinks)
+      thin_note_gone(work, (thin_range){range.at + o.sections[i].offset, o.sections[i].size});
+  }
   work->report->stayed += !done && thin_loses_any(work, range);
   thin_output_free(&made);
   free_object(&o);

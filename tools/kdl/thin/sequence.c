@@ -15,7 +15,7 @@
 
 static uint64_t place_of(const kdl_image *image) {
   const kdl_source *source = image->source;
-  uint64_t at = image->offset;
+  uint64_t at = image->header_offset; /* one without bytes may stand at the end of its container */
   for (; source->codec != KDL_CODEC_NONE; source = source->packed.source)
     at = source->packed.base;
   return at;
@@ -130,8 +130,10 @@ static uint64_t alignment_of(const thin_work *work, thin_range range) {
 
 void thin_note_gone(const thin_work *work, thin_range range) {
   bool *went = work->report->went;
-  size_t count;
-  const thin_place *places = thin_places_in(work, range, &count);
+  size_t count = 0;
+  const thin_place *places = NULL;
+  if (thin_is_offload_binary(work->input->data + range.at, range.size))
+    places = thin_places_in(work, range, &count);
   for (size_t i = 0; i < count; ++i)
     went[places[i].image] = !work->choice->kept[places[i].image];
   for (size_t i = first_container(work, range.at); i < work->containers.count; ++i) {

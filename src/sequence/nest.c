@@ -19,11 +19,17 @@ typedef struct {
 /* Checks                                                                                       */
 
 static kdl_operand_kind constant_kind(kdl_slot_kind kind) {
-  static const kdl_operand_kind kinds[] = {[KDL_SLOT_BUFFER] = KDL_OPERAND_BUFFER,
-                                           [KDL_SLOT_SCALAR] = KDL_OPERAND_VALUE,
-                                           [KDL_SLOT_ITEMS] = KDL_OPERAND_ITEMS,
-                                           [KDL_SLOT_HOST] = KDL_OPERAND_HOST};
-  return kinds[kind];
+  switch (kind) {
+  case KDL_SLOT_BUFFER:
+    break;
+  case KDL_SLOT_SCALAR:
+    return KDL_OPERAND_VALUE;
+  case KDL_SLOT_ITEMS:
+    return KDL_OPERAND_ITEMS;
+  case KDL_SLOT_HOST:
+    return KDL_OPERAND_HOST;
+  }
+  return KDL_OPERAND_BUFFER;
 }
 
 static kdl_status check_slot(const nesting *nest, const kdl_recorded_slot *wanted,

@@ -122,50 +122,64 @@ static uint64_t bundle_alignment(const uint8_t *bundle, uint64_t entries) {
   return all & -all;
 }
 
+/* Through the entries that stay. The host's entry is no image. */
+typedef struct {
+  const thin_input *input;
+  const bool *kept;
+  const kdl_image *images;
+  size_t count, image;
+  const uint8_t *entry;
+  uint64_t left;
+} bundle_walk;
+
+static uint64_t entry_length(const uint8_t *entry) {
+  return bundle_entry + kdl_load_u64(entry + 16);
+}
+
+static bool next_kept(bundle_walk *w, const uint8_t **out_entry) {
+  bool stays = false;
+  for (; w->left > 0 && !stays; --w->left) {
+    bool is_image =
+        w->image < w->count && w->input->data + w->images[w->image].header_offset == w->entry;
+    stays = !is_image || w->kept[w->image];
+    w->image += is_image;
+    *out_entry = w->entry;
+    w->entry += entry_length(w->entry);
+  }
+  return stays;
+}
+
 kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept, const kdl_image *images,
                                size_t count, const thin_container *container, thin_output *out) {
   const uint8_t *bundle = input->data + container->offset;
+  const uint8_t *entry = bundle;
   uint64_t entries = kdl_load_u64(bundle + bundle_magic_size);
   uint64_t alignment = bundle_alignment(bundle, entries);
-  uint64_t table = bundle_header, left = 0;
-  for (int pass = 0; pass < 2;
-       ++pass) { /* the table's length, then the table and what it tells of */
-    uint8_t *to = pass ? thin_output_add_room(out, (size_t)table) : NULL;
-    if (pass && !to)
-      return kdl_error_status();
-    if (pass) {
-      memcpy(to, bundle, bundle_magic_size);
-      kdl_store_u64(to + bundle_magic_size, left);
-      to += bundle_header;
-    }
-    uint64_t end = table;
-    const uint8_t *entry = bundle + bundle_header;
-    for (uint64_t i = 0, image = 0; i < entries; ++i) {
-      uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
-      uint64_t length = bundle_entry + kdl_load_u64(entry + 16);
-      bool is_image = image < count && input->data + images[image].header_offset == entry;
-      if (!is_image || kept[image]) { /* the host's entry is no image */
-        if (!pass) {
-          table += length;
-          ++left;
-        } else {
-          uint64_t start = size ? (end + alignment - 1) & -alignment : offset ? end : 0;
-          memcpy(to, entry, length);
-          kdl_store_u64(to, start);
-          to += length;
-          kdl_status status = size ? thin_output_add_zeros(out, start - end) : KDL_OK;
-          if (status == KDL_OK)
-            status = thin_output_add(out, bundle + offset, size);
-          if (status != KDL_OK)
-            return status;
-          end = size ? start + size : end;
-        }
-      }
-      image += is_image;
-      entry += length;
-    }
+  const bundle_walk start_of_all = {input, kept, images, count, 0, bundle + bundle_header, entries};
+  uint64_t table = bundle_header, stay = 0;
+  bundle_walk walk = start_of_all;
+  for (; next_kept(&walk, &entry); ++stay)
+    table += entry_length(entry);
+  uint8_t *to = thin_output_add_room(out, (size_t)table);
+  if (!to)
+    return kdl_error_status();
+  memcpy(to, bundle, bundle_magic_size);
+  kdl_store_u64(to + bundle_magic_size, stay);
+  to += bundle_header;
+  uint64_t end = table;
+  kdl_status status = KDL_OK;
+  for (walk = start_of_all; status == KDL_OK && next_kept(&walk, &entry);) {
+    uint64_t offset = kdl_load_u64(entry), size = kdl_load_u64(entry + 8);
+    uint64_t start = size ? (end + alignment - 1) & -alignment : offset ? end : 0;
+    memcpy(to, entry, entry_length(entry));
+    kdl_store_u64(to, start);
+    to += entry_length(entry);
+    status = size ? thin_output_add_zeros(out, start - end) : KDL_OK;
+    if (status == KDL_OK)
+      status = thin_output_add(out, bundle + offset, size);
+    end = size ? start + size : end;
   }
-  return KDL_OK;
+  return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -117,6 +117,20 @@ typedef struct {
   size_t count;
 } section_list;
 
+/* Takes the items before `limit` into the part from *start to *end; returns the next one. */
+static size_t span_items(const elf_plan *plan, const elf_zone *zone, size_t next, uint64_t limit,
+                         uint64_t *start, uint64_t *end) {
+  for (; next < zone->first_item + zone->item_count && plan->items[next].address < limit; ++next) {
+    const elf_item *item = &plan->items[next];
+    if (item->unit == ELF_THE_BLOCK)
+      continue;
+    if (*end == *start)
+      *start = item->address;
+    *end = item->address + item->size;
+  }
+  return next;
+}
+
 /* Parts of a zone between holes: the first is the section, the others are sections like it. */
 static void describe_zone(const elf_plan *plan, size_t zone_index, section_list *list) {
   const elf_zone *zone = &plan->zones[zone_index];
@@ -134,15 +148,7 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
     if (hole && (hole->zone != zone_index || !hole->is_taken))
       continue;
     uint64_t limit = hole ? hole->start : zone->address + zone->size;
-    for (; next < zone->first_item + zone->item_count && plan->items[next].address < limit;
-         ++next) {
-      const elf_item *item = &plan->items[next];
-      if (item->unit == ELF_THE_BLOCK)
-        continue;
-      if (end == start)
-        start = parts == 0 && item->address == zone->address ? start : item->address;
-      end = item->address + item->size;
-    }
+    next = span_items(plan, zone, next, limit, &start, &end);
     if (!hole && end > start)
       end = zone->address + zone->size; /* nothing was taken behind it */
     if (end > start) {

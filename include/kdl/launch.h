@@ -161,7 +161,7 @@ typedef struct kdl_launch_desc {
   size_t size;         /* sizeof(kdl_launch_desc) */
   uint32_t grid[3];    /* groups */
   uint32_t block[3];   /* work-items in a group; block[0] = 0: as the image says */
-  uint32_t shared;     /* bytes of dynamic group memory */
+  uint32_t shared;     /* bytes of dynamic group memory; what the image declares is the least */
   uint32_t flags;      /* KDL_LAUNCH_ */
   uint32_t cluster[3]; /* groups in a cluster; cluster[0] = 0: none */
 } kdl_launch_desc;

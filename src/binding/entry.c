@@ -61,9 +61,11 @@ kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_laun
 /* ------------------------------------------------------------------------------------------ */
 /* After                                                                                        */
 
-/* Kernels compiled by Triton take scratch pointers behind those of their source. */
-static kdl_status add_hidden(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                             const kdl_args *args, void *queue) {
+/* What the image declares of every launch, as Triton's compiler leaves it to its launcher: scratch
+ * pointers behind the parameters of the source, and dynamic group memory, of which a launch may ask
+ * for more. */
+static kdl_status launch_as_declared(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                                     const kdl_args *args, void *queue) {
   const kdl_kernel *kernel = kdl_kernel_of(head);
   static void *const nothing = NULL;
   const void *pointers[KDL_LIMIT_ARGS];
@@ -74,11 +76,18 @@ static kdl_status add_hidden(const kdl_kernel_head *head, const kdl_launch_desc 
   for (uint32_t i = 0; i < kernel->key.hidden; ++i)
     pointers[args->count + i] = &nothing;
   kdl_args all = {args->count + kernel->key.hidden, pointers, NULL};
+  kdl_launch_desc declared = {.shared = 0};
+  if (desc->shared < kernel->key.shared) {
+    memcpy(&declared, desc, desc->size < sizeof declared ? desc->size : sizeof declared);
+    declared.shared = (uint32_t)kernel->key.shared;
+    desc = &declared;
+  }
   return kernel->loaded.launch(head, desc, &all, queue);
 }
 
 static kdl_launch_entry *plain_entry(const kdl_kernel *kernel) {
-  return kernel->key.hidden ? add_hidden : kernel->loaded.launch;
+  bool is_declared = kernel->key.hidden || kernel->key.shared;
+  return is_declared ? launch_as_declared : kernel->loaded.launch;
 }
 
 /* For KDL_CHECK and KDL_DEBUG=launch. */

@@ -115,6 +115,8 @@ static kdl_status plan_launch(kdl_plan *plan, size_t index, const kdl_recorded_l
   if (!launch->items.kind) {
     node->desc = launch->desc;
     settle_block(kernel, &node->desc);
+    if (node->desc.shared < kernel->key.shared)
+      node->desc.shared = (uint32_t)kernel->key.shared;
     return KDL_OK;
   }
   if (is_slot(&launch->items)) {

@@ -25,6 +25,7 @@ def run(device, environment, *options):
 def check(name, device, environment):
     for options, expected in [(["--items=16"], "arg0 = 32 0"), (["--grid=2"], "arg0 = 32 0"),
                               (["--grid=2", "--shared=40"], "arg0 = 40 0"),
+                              (["--grid=2", "--shared=16"], "arg0 = 32 0"),
                               (["--grid=2", "--shared=65536"], "arg0 = 65536 0")]:
         found = run(device, environment, *options)
         if found != expected:

@@ -4,9 +4,9 @@
  * and where a launch needs more than that, one of the functions here that do it and go on.
  */
 #include "base/error.h"
+#include "binding/capture.h"
 #include "binding/kernel.h"
 #include "library/image_name.h"
-#include "sequence/capture.h"
 #include "system/environment.h"
 #include "system/lock.h"
 #include "trace/trace.h"

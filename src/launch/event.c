@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
+#include "binding/capture.h"
 #include "launch/launch.h"
-#include "sequence/capture.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "launch/launch.h"
 
 #include "base/error.h"
-#include "sequence/capture.h"
+#include "binding/capture.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "binding/capture.h"
 #include "registry/runtime.h"
-#include "sequence/capture.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/sized.h"
+#include "binding/capture.h"
 #include "registry/runtime.h"
-#include "sequence/capture.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sequence/capture.h"
+#include "binding/capture.h"
 
 #include "base/array.h"
 #include "base/error.h"

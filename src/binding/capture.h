@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Calls on a queue that are recorded instead of done.
+ * Calls on a queue that are recorded instead of done: what src/sequence does for launches and
+ * memory.
  *
  * Calls that libkdl makes itself ask the queue whether it is captured. A launch does not: it is one
  * indirect call of the kernel's entry. So while a queue of a device is captured, the kernels of
  * that device have another entry (binding/entry.c), which asks by the backend's handle of the
  * queue.
  */
-#ifndef KDL_SEQUENCE_CAPTURE_H
-#define KDL_SEQUENCE_CAPTURE_H
+#ifndef KDL_BINDING_CAPTURE_H
+#define KDL_BINDING_CAPTURE_H
 
 #include "binding/kernel.h"
 

@@ -65,6 +65,7 @@ typedef struct check_library {
   const char *path;    /* of the file, as the user would write it */
   const char *member;  /* of the archive at that path; NULL: the file itself */
   const char *package; /* "torch 2.11.0"; NULL where none is known */
+  const char *set;     /* what its images for other architectures have too; NULL: by its place */
   size_t operand;
   bool is_loose;    /* device code by itself, without a host program around it */
   bool has_sibling; /* its package or archive has a library for one of the devices */
@@ -153,6 +154,7 @@ typedef struct check_file {
   const char *from; /* where it is opened; NULL: at its path */
   dev_t device;     /* with `number`: the file that must be found there; number 0: any */
   ino_t number;
+  const char *set;  /* of the library that is read, or NULL */
   struct stat info; /* when it was found; while it is read, when it was opened */
   int fd;           /* while it is read */
   bool is_loose;    /* it, or the member that is read, is device code by itself */
@@ -192,6 +194,7 @@ void check_read_tar(check *c, const check_file *file, uint64_t size, const char 
 void check_read_deb(check *c, const check_file *file);
 void check_read_rpm(check *c, const check_file *file);
 void check_read_packed_tar(check *c, const check_file *file);
+void check_read_kpack(check *c, const check_file *file);
 
 /* Whether first bytes are those of a compressed stream. */
 bool check_is_packed(const void *head, size_t size);

@@ -268,6 +268,8 @@ static void read_opened(check *c, check_file *file) {
     check_read_rpm(c, file);
   } else if (is_packed_tar(file, head, (size_t)got)) {
     check_read_packed_tar(c, file);
+  } else if (got >= 4 && memcmp(head, "KPAK", 4) == 0) {
+    check_read_kpack(c, file);
   } else if (check_is_code(head, (size_t)got)) {
     file->is_loose = check_is_loose(head, (size_t)got);
     read_library(c, file);

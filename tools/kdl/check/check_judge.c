@@ -191,6 +191,7 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
   check_library library = {.path = keep_text(c, file->path),
                            .member = member ? keep_text(c, member) : NULL,
                            .package = package ? keep_text(c, package) : NULL,
+                           .set = file->set ? keep_text(c, file->set) : NULL,
                            .operand = file->operand,
                            .is_loose = file->is_loose,
                            .images = kdl_image_count(lib),

@@ -83,6 +83,8 @@ static void find_siblings(check *c) {
 }
 
 static bool lie_together(const check_library *a, const check_library *b) {
+  if (a->set || b->set)
+    return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->path, b->path) == 0;
   if (a->package || b->package)
     return a->package && b->package && strcmp(a->package, b->package) == 0;
   size_t folder = (size_t)(strrchr(a->path, '/') ? strrchr(a->path, '/') - a->path : 0);
@@ -103,7 +105,8 @@ static void find_served(check *c) {
     for (size_t device = 0; device < c->devices.count; ++device) {
       bool found = false;
       for (size_t i = from; i < to; ++i)
-        found |= c->libraries[i].is_loose && check_is_built_for(&c->libraries[i].verdicts[device]);
+        found |=
+            c->libraries[i].is_loose && c->libraries[i].verdicts[device].outcome <= CHECK_PARTLY;
       for (size_t i = from; i < to; ++i)
         c->libraries[i].verdicts[device].is_served = found && c->libraries[i].is_loose;
     }

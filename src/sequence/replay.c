@@ -4,13 +4,24 @@
 #include "base/error.h"
 #include "sequence/state.h"
 
+/* A trace has an entry of its own, which adds hidden arguments as any launch does. */
+static kdl_status launch(const kdl_backend_node *node, void *queue) {
+  const kdl_kernel *kernel = kdl_kernel_of(node->kernel);
+  if (!kernel->traced)
+    return node->launch(node->kernel, &node->desc, &node->args, queue);
+  const kdl_args args = {.count = node->args.count - kernel->key.hidden,
+                         .pointers = node->args.pointers};
+  return atomic_load_explicit(&kernel->counted, memory_order_acquire)(node->kernel, &node->desc,
+                                                                      &args, queue);
+}
+
 static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node *node,
                               void *queue) {
   const kdl_backend_table *table = runtime->table;
   void *device = runtime->handle;
   switch (node->kind) {
   case KDL_NODE_LAUNCH:
-    return node->is_skipped ? KDL_OK : node->launch(node->kernel, &node->desc, &node->args, queue);
+    return node->is_skipped ? KDL_OK : launch(node, queue);
   case KDL_NODE_COPY:
     return table->copy(device, queue, node->to, node->to_offset, node->from, node->from_offset,
                        node->bytes);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "binding/capture.h"
 #include "sequence/sequence.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,6 +119,22 @@ static kdl_status run_state(kdl_sequence *sequence, kdl_state *state, void *queu
   return status;
 }
 
+/* The same in a trace. */
+static kdl_status run_traced(kdl_sequence *sequence, kdl_state *state, void *queue) {
+  const kdl_trace_device *device = sequence->recording.runtime->traced;
+  const uint32_t grid[3] = {(uint32_t)sequence->recording.launch_count, 1, 1}, block[3] = {1, 1, 1};
+  /* Launches one by one are timed one by one. */
+  bool is_timed = kdl_trace_times_devices && device->timer &&
+                  atomic_load_explicit(&sequence->has_instances, memory_order_relaxed);
+  kdl_trace_pair *span = is_timed ? kdl_trace_timer_begin(device->timer, queue) : NULL;
+  uint64_t begin = kdl_trace_ticks();
+  kdl_status status = run_state(sequence, state, queue);
+  kdl_trace_launch(sequence->traced, begin, grid, block, queue, status);
+  if (is_timed)
+    kdl_trace_timer_end(device->timer, span, sequence->traced, queue, begin, status);
+  return status;
+}
+
 static kdl_status bind_sorted(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
   for (size_t i = 0; i < plan->slot_count; ++i) {
     kdl_status status = check_binding(plan, i, &bindings[i]);
@@ -184,7 +201,8 @@ kdl_status kdl_sequence_run(kdl_sequence *sequence, kdl_queue *queue, const kdl_
     return status;
   status = bind(&sequence->plan, state, bindings, binding_count);
   if (status == KDL_OK) {
-    status = run_state(sequence, state, where);
+    status =
+        sequence->traced ? run_traced(sequence, state, where) : run_state(sequence, state, where);
     if (status != KDL_OK)
       kdl_error_prefix("kdl_sequence_run");
   }

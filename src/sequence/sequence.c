@@ -6,7 +6,9 @@
 #include "base/sized.h"
 #include "system/environment.h"
 #include "system/lock.h"
+#include "trace/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) {
@@ -118,6 +120,37 @@ kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state) {
   return KDL_OK;
 }
 
+/* "sequence of 12 launches: saxpy, scale": each kernel once, as far as there is room. */
+static void name_for_trace(const kdl_recording *recording, char *name, size_t size) {
+  enum { most = 8 };
+  const char *seen[most];
+  size_t count = 0;
+  size_t used = (size_t)snprintf(name, size, "sequence of %zu launches", recording->launch_count);
+  for (size_t i = 0; i < recording->node_count && count < most; ++i) {
+    if (recording->nodes[i].kind != KDL_NODE_LAUNCH)
+      continue;
+    const char *kernel = recording->nodes[i].of.launch.kernel->name;
+    size_t known = 0;
+    while (known < count && strcmp(seen[known], kernel) != 0)
+      ++known;
+    if (known < count || used + strlen(kernel) + 3 > size)
+      continue;
+    used += (size_t)snprintf(name + used, size - used, "%s%s", count ? ", " : ": ", kernel);
+    seen[count++] = kernel;
+  }
+}
+
+/* A run is one launch in a trace. Where the host works, its kernels are shown beneath it, as
+ * launches one by one; a driver's graph tells nothing of them. */
+static bool begin_tracing(kdl_sequence *sequence) {
+  const kdl_runtime *runtime = sequence->recording.runtime;
+  char name[256];
+  name_for_trace(&sequence->recording, name, sizeof name);
+  sequence->traced =
+      kdl_trace_subject_of(&(kdl_layer_about){.kernel = name, .device = runtime->name});
+  return !runtime->traced->works_here;
+}
+
 /* Memory that copies name is looked at when a driver's graph is made: where slots tell it, that is
  * the first run. */
 static kdl_status finish(kdl_sequence *sequence) {
@@ -129,10 +162,13 @@ static kdl_status finish(kdl_sequence *sequence) {
   if (!state)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
   bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
+  if (runtime->traced)
+    has_instances &= begin_tracing(sequence);
   atomic_store(&sequence->has_instances, has_instances);
   if (status == KDL_OK && !has_instances)
-    do_without(sequence,
-               runtime->table->sequence_create ? "it is empty" : "the backend has no sequences");
+    do_without(sequence, !runtime->table->sequence_create ? "the backend has no sequences"
+                         : runtime->traced                ? "it is traced"
+                                                          : "it is empty");
   else if (status == KDL_OK && !sequence->plan.copies_slots)
     status = kdl_sequence_instantiate(sequence, state);
   if (status != KDL_OK) {

@@ -19,6 +19,7 @@ struct kdl_sequence {
   pthread_mutex_t lock;
   kdl_state *idle;
   size_t state_count;
+  const kdl_trace_subject *traced; /* what a run of it is in a trace; NULL where there is none */
 };
 
 /* A state for a run on the queue, of which the run has it alone: the one that ran there last where

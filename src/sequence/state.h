@@ -48,7 +48,7 @@ static inline bool kdl_state_is_bound(const kdl_plan *plan, const kdl_state *sta
 /* Binds the slots, which were checked; `bindings` has one for each, in their order. */
 kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings);
 
-/* Gives the nodes to the queue one by one. */
+/* Gives the nodes to the queue one by one, as launches that a trace shows where there is one. */
 kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue);
 
 #endif

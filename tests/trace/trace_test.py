@@ -382,6 +382,26 @@ def test_closing(s):
     print("Level Zero's loader: nothing is alive")
 
 
+def test_sequence(s):
+    # On the host, a run has the launches of its kernels beneath it.
+    s.run("sequence", count=5)
+    launches = spans(s.read(), "launch")
+    runs = [e for e in launches if e["args"]["kernel"].startswith("sequence of ")]
+    expect("runs", [e["args"]["kernel"] for e in runs], ["sequence of 5 launches: nothing"] * 2)
+    kernels = [e for e in launches if e["args"]["kernel"] == "nothing"]
+    expect("kernels", len(kernels), 10)
+    for run in runs:
+        beneath = [k for k in kernels if run["ts"] <= k["ts"] and k["ts"] + k["dur"] <= run["ts"] + run["dur"]]
+        expect("beneath", len(beneath), 5)
+    # A driver's graph is one launch, and timed as one.
+    for backend in ("cuda", "hip"):
+        s.run("sequence", count=5, device=backend, library=s.gpu, LD_LIBRARY_PATH=f"{s.fakes}/whole",
+              KDL_FAKE_DEVICES=GPUS[backend], KDL_TRACE_GPU="1")
+        trace = s.read()
+        expect(backend, [e["args"]["kernel"] for e in spans(trace, "launch")], ["sequence of 5 launches: nothing"] * 2)
+        expect("times", len([e for e in trace["traceEvents"] if e.get("cat") == "device"]), 2)
+
+
 def test_docs(s):
     """The commands of the page run, and make what it says."""
     page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "tracing.md")

@@ -44,6 +44,35 @@ static void launch_all(kdl_kernel *kernel, kdl_queue *queue, kdl_device *device)
   must(kdl_free(&buffer));
 }
 
+/* As many launches as a sequence, which runs twice. */
+static void run_sequence(kdl_kernel *kernel, kdl_queue *queue, kdl_device *device) {
+  kdl_sequence *sequence;
+  kdl_slot slot;
+  kdl_buffer buffer;
+  kdl_launch_desc desc = kdl_grid(2, 1, 1);
+  desc.block[0] = desc.block[1] = desc.block[2] = 1;
+  must(kdl_alloc(device, 64, &buffer));
+  must(kdl_sequence_create(device, &sequence));
+  must(kdl_sequence_buffer(sequence, "x", 64, &slot));
+  /* The host's takes a number. */
+  const uint32_t number = 0;
+  kdl_kernel_info info = {.size = sizeof info};
+  must(kdl_kernel_get(kernel, &info));
+  bool is_number = info.params && info.params[0].size == sizeof number;
+  const kdl_operand arg = is_number ? KDL_VALUE(&number) : kdl_at_slot(slot);
+  for (unsigned i = 0; i < count; ++i)
+    must(kdl_sequence_launch(sequence, kernel, &desc, &arg, 1));
+  must(kdl_sequence_finish(sequence));
+  const kdl_binding binding = kdl_bind_buffer(slot, buffer);
+  for (int i = 0; i < 2; ++i)
+    must(kdl_sequence_run(sequence, queue, &binding, 1));
+  must(kdl_sync(queue));
+  kdl_sequence_destroy(sequence);
+  must(kdl_free(&buffer));
+}
+
+static bool as_sequence;
+
 typedef struct {
   kdl_library *lib;
   kdl_queue *queue;
@@ -57,7 +86,10 @@ static used use(void) {
   must(kdl_device_find(device_text, &device));
   must(kdl_queue_create(device, NULL, &of.queue));
   must(kdl_sym(of.lib, device, kernel_name, NULL, &kernel));
-  launch_all(kernel, of.queue, device);
+  if (as_sequence)
+    run_sequence(kernel, of.queue, device);
+  else
+    launch_all(kernel, of.queue, device);
   return of;
 }
 
@@ -142,6 +174,7 @@ int main(int argc, char **argv) {
   const char *mode = argv[1];
   device_text = argv[2], library_path = argv[3], kernel_name = argv[4];
   count = (unsigned)strtoul(argv[5], NULL, 10);
+  as_sequence = strcmp(mode, "sequence") == 0;
   if (strcmp(mode, "nothing") == 0)
     return 0;
   if (strcmp(mode, "late") == 0)

@@ -49,6 +49,13 @@ assert all(run["notes"][who + " ran"] == "opencl-c" for who in there & {"pocl", 
 print("smoke.sh: beside", sorted(there), "without", missing)
 END
 
+# An interrupt ends it with what there is.
+status=0
+timeout --foreground --preserve-status -s INT 2 "$kdl" bench kernels "$folder" --sizes=tiny --threads=1 --blocks=1000 --peers=openmp \
+  --json=part.json > part.txt || status=$?
+[ "$status" = 130 ] || fail "interrupted: found exit code $status, expected 130: $(cat part.txt)"
+grep -q '"complete": false' part.json || fail "interrupted: $(cat part.json)"
+
 # Plain C that computes nothing, dies, or is not there.
 broken() {
   mkdir "$1"

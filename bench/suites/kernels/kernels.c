@@ -14,8 +14,8 @@
 #include "suites/process.h"
 #include "system/environment.h"
 
+#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,8 @@ static bool hear(const process *from, kernels_answer *out_answer) {
   char *into = (char *)out_answer;
   for (size_t done = 0; done < sizeof *out_answer;) {
     ssize_t more = read(from->from, into + done, sizeof *out_answer - done);
+    if (more < 0 && errno == EINTR) /* the user's: what is measured now is still heard */
+      continue;
     if (more <= 0)
       return false;
     done += (size_t)more;

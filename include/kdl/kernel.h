@@ -118,8 +118,8 @@ static inline float kdl_max(float a, float b) {
 
 /* e to the x, within 2 units in the last place: no library is needed, and the CPU's vector units
  * can do it. Below -87.3 it is 0, above 88.7 infinity. It is alike everywhere but on NVIDIA's GPUs,
- * which have an instruction for powers of two; there it goes on in subnormal numbers, down to -103.
- */
+ * which have an instruction for powers of two: there it is within 2.1 units, and goes on in
+ * subnormal numbers down to -103. */
 #ifdef __NVPTX__
 static inline float kdl_exp(float x) {
   const float zero = 12583039.0f; /* 1.5 * 2^23 + 127: the last bits of a sum with it are those of

@@ -214,6 +214,8 @@ static kdl_status tell(group *g, member *m, const kernels_case *what, uint32_t n
   kernels_order order = {m->index, (uint32_t)(what - kernels_cases), n, repeats};
   kernels_answer said;
   *out_ns = -1;
+  if (!m->at) /* another of its process ended it */
+    return KDL_OK;
   if (!ask(g, m, &order, &said))
     return lose(g, m);
   if (!said.good)

@@ -332,14 +332,17 @@ static kdl_status make_host_bitcode(cc_job *job) {
   return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_BITCODE) : status;
 }
 
-/* References to what the image itself defines are bound while it is linked. */
+/* References to what the image itself defines are bound while it is linked. Indices of 32 bits stay
+ * so: widened, the check that a work-item is inside, `i < n`, would take two vectors of 64 bits
+ * beside each vector of floats. */
 static kdl_status link_host(cc_job *job, const char *code) {
   const char *image = cc_file_of(job, "so");
   kdl_status status = compile_ir(
       job, code,
-      CC_WORDS("-ffunction-sections", "-shared", "-nostdlib", "-fuse-ld=lld",
-               job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs", "-Wl,--gc-sections",
-               "-Wl,-Bsymbolic", asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
+      CC_WORDS("-mllvm", "-indvars-widen-indvars=false", "-ffunction-sections", "-shared",
+               "-nostdlib", "-fuse-ld=lld", job->calls_libm ? "-Wl,-z,undefs" : "-Wl,-z,defs",
+               "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+               asks_for_debugging(job->plan) ? NULL : "-Wl,--strip-debug"),
       image);
   if (status == KDL_OK)
     status = keep_image(job, image, KDL_IMAGE_OBJECT);

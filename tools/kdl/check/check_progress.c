@@ -24,8 +24,10 @@ static size_t terminal_width(void) {
 static void make_bar(char *to, size_t inside, double part) {
   size_t done = (size_t)(part * (double)inside);
   to[0] = '[';
-  for (size_t i = 0; i < inside; ++i)
-    to[1 + i] = i < done ? '=' : i == done ? '>' : ' ';
+  memset(to + 1, ' ', inside);
+  memset(to + 1, '=', done < inside ? done : inside);
+  if (done < inside)
+    to[1 + done] = '>';
   to[1 + inside] = ']';
   to[2 + inside] = '\0';
 }

@@ -27,7 +27,7 @@ static void take_block(uint32_t state[4], const uint8_t *block) {
                    : step == 1 ? (d & b) | (~d & c)
                    : step == 2 ? b ^ c ^ d
                                : c ^ (b | ~d);
-    unsigned word = step == 0 ? i : step == 1 ? 5 * i + 1 : step == 2 ? 3 * i + 5 : 7 * i;
+    size_t word = step == 0 ? i : step == 1 ? 5 * i + 1 : step == 2 ? 3 * i + 5 : 7 * i;
     uint32_t sum = a + mix + sines[i] + kdl_load_u32(block + word % 16 * 4);
     unsigned by = turns[step * 4 + i % 4];
     a = d;

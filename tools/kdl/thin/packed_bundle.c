@@ -93,7 +93,9 @@ kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const 
     thin_container whole = {.kind = THIN_BUNDLE, .size = stream->size, .count = count};
     status = thin_bundle_rewrite(&inner, kept, images, count, &whole, &plain);
   }
-  if (status == KDL_OK && !(bundle = malloc((size_t)plain.size + 1)))
+  if (status == KDL_OK)
+    bundle = malloc((size_t)plain.size + 1);
+  if (status == KDL_OK && !bundle)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   if (status == KDL_OK) {
     thin_output_read(&plain, 0, bundle, (size_t)plain.size);

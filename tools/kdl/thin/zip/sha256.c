@@ -22,7 +22,7 @@ static uint32_t turn(uint32_t word, unsigned by) {
 
 static void take_block(uint32_t state[8], const uint8_t *block) {
   uint32_t w[64], s[8];
-  for (int i = 0; i < 16; ++i)
+  for (size_t i = 0; i < 16; ++i)
     w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
            (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
   for (int i = 16; i < 64; ++i) {

@@ -127,7 +127,7 @@ static void pathfinder(suite *s) {
 /* nw                                                                                           */
 
 /* The suite's table is BLOSUM62, of which the rows and columns 1 to 10 are met. */
-static const int8_t likeness[11][11] = {
+static const int32_t likeness[11][11] = {
     {4, -1, -2, -2, 0, -1, -1, 0, -2, -1, -1},  {-1, 5, 0, -2, -3, 1, 0, -2, 0, -3, -2},
     {-2, 0, 6, 1, -3, 0, 0, 0, 1, -3, -3},      {-2, -2, 1, 6, -3, 0, 2, -1, -1, -3, -4},
     {0, -3, -3, -3, 9, -3, -4, -3, -3, -1, -1}, {-1, 1, 0, 0, -3, 5, 2, -2, 0, -3, -2},
@@ -423,7 +423,7 @@ static int32_t nearest(const float *point, const float *centres, int32_t feature
 /* New centres, by the host in the suite too. Returns how many points changed. */
 static int32_t move_centres(const float *points, const int32_t *now, int32_t *before, int32_t count,
                             int32_t features, float *centres, int32_t centre_count) {
-  float *sums = calloc((size_t)(centre_count * features), sizeof *sums);
+  float *sums = calloc((size_t)centre_count * (size_t)features, sizeof *sums);
   int32_t *lengths = calloc((size_t)centre_count, sizeof *lengths), changed = 0;
   for (int32_t i = 0; i < count; ++i) {
     changed += now[i] != before[i];

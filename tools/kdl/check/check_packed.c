@@ -19,8 +19,6 @@
 #define UNPACKED_RATIO 128
 enum { longest_ms = 30 * 60 * 1000 };
 
-extern char **environ;
-
 typedef void read_unpacked(check *c, const check_file *file, uint64_t size, const char *package);
 
 static const struct {

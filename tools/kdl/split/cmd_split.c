@@ -2,6 +2,7 @@
 /* kdl split: a file as a host part and one bundle for each architecture. */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report.h"
@@ -280,6 +281,11 @@ int cli_run_split(const cli_args *args) {
     return cli_finish(kdl_fail(KDL_BAD_CALL, "%s: found no regular file, expected one", work.path));
   const char *slash = strrchr(work.path, '/');
   work.file = slash ? slash + 1 : work.path;
+  if (!kdl_utf8_is_valid(work.file, strlen(work.file)))
+    return cli_finish(kdl_fail(KDL_BAD_CALL,
+                               "%s: found a name that is not UTF-8, expected one that a manifest "
+                               "can hold",
+                               work.path));
   work.mode = info.st_mode & 0777;
   kdl_status status = cli_bytes_read(work.path, &work.bytes);
   if (status != KDL_OK)

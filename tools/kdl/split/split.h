@@ -41,7 +41,8 @@ typedef struct split_unit {
 } split_unit;
 
 typedef struct split_part {
-  const char *arch; /* as the images say it; "several" for what is for more than one */
+  const char *key;  /* as the images say it; "several" for what is for more than one */
+  const char *arch; /* the same for people: printable, and not too long */
   const char *file; /* name in the folder */
   size_t images;
   uint64_t bytes; /* of the file that they were */
@@ -55,7 +56,8 @@ typedef struct split_plan {
   size_t unit_count;
   split_part *parts; /* in the order of their first image */
   size_t part_count;
-  size_t packed; /* images that are compressed together with others */
+  uint32_t *slots; /* parts by their key, while the plan is made: 0 is none */
+  size_t packed;   /* images that are compressed together with others */
   kdl_arena arena;
 } split_plan;
 

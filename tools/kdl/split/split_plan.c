@@ -79,25 +79,46 @@ static const char *name_part(split_plan *plan, const char *file, const char *arc
   return made;
 }
 
+enum { most_parts = 4096, slot_count = 4 * most_parts };
+
+/* Where the part of an architecture stands among the slots, or would. */
+static uint32_t *find_slot(const split_plan *plan, const char *arch) {
+  uint32_t hash = 2166136261;
+  for (const char *at = arch; *at; ++at)
+    hash = (hash ^ (uint8_t)*at) * 16777619;
+  size_t slot = hash % slot_count;
+  while (plan->slots[slot] && strcmp(plan->parts[plan->slots[slot] - 1].key, arch) != 0)
+    slot = (slot + 1) % slot_count;
+  return &plan->slots[slot];
+}
+
 static kdl_status find_part(split_plan *plan, size_t *capacity, const char *file, const char *arch,
                             uint32_t *out_part) {
-  for (size_t i = 0; i < plan->part_count; ++i) {
-    if (strcmp(plan->parts[i].arch, arch) == 0) {
-      *out_part = (uint32_t)i;
-      return KDL_OK;
-    }
+  uint32_t *slot = find_slot(plan, arch);
+  if (*slot) {
+    *out_part = *slot - 1;
+    return KDL_OK;
   }
+  if (plan->part_count == most_parts)
+    return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d architectures, expected fewer", file,
+                    most_parts);
   split_part *parts =
       kdl_array_grow(plan->parts, plan->part_count, capacity, 16, sizeof *plan->parts);
-  const char *name = parts ? name_part(plan, file, arch) : NULL;
-  kdl_string copy = kdl_arena_string(&plan->arena, arch, strlen(arch));
   if (parts)
     plan->parts = parts;
-  if (!name || !copy.data)
+  const char *name = parts ? name_part(plan, file, arch) : NULL;
+  enum { longest_shown = 256 };
+  char *shown = parts ? kdl_arena_alloc(&plan->arena, longest_shown + 1) : NULL;
+  if (!name || !shown)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
+  size_t length = 0;
+  for (; arch[length] && length < longest_shown; ++length)
+    shown[length] = arch[length] >= ' ' && arch[length] <= '~' ? arch[length] : '?';
+  shown[length] = '\0';
   *out_part = (uint32_t)plan->part_count;
+  *slot = *out_part + 1;
   plan->parts[plan->part_count++] =
-      (split_part){.arch = copy.data, .file = name, .is_needed = arch == several};
+      (split_part){.key = arch, .arch = shown, .file = name, .is_needed = arch == several};
   return KDL_OK;
 }
 
@@ -167,6 +188,7 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
     kdl_status status = find_part(plan, &capacity, file, arch, &unit.part);
     if (status != KDL_OK)
       return status;
+    plan->parts[unit.part].is_needed |= arch == several;
     plan->parts[unit.part].images += next - i;
     plan->parts[unit.part].bytes += unit.size;
     plan->units[kept++] = unit;
@@ -178,10 +200,14 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
 
 kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
                            split_plan *out_plan) {
-  *out_plan = (split_plan){.units = NULL};
+  *out_plan = (split_plan){.slots = calloc(slot_count, sizeof *out_plan->slots)};
+  if (!out_plan->slots)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", file);
   kdl_status status = collect(out_plan, lib->container, bytes, file);
   if (status == KDL_OK)
     status = join(out_plan, lib->container, file);
+  free(out_plan->slots);
+  out_plan->slots = NULL;
   if (status != KDL_OK)
     split_plan_free(out_plan);
   return status;

@@ -130,6 +130,8 @@ typedef enum kdl_node_kind {
   KDL_NODE_RECORD = 6, /* an event */
   KDL_NODE_WAIT = 7,   /* for an event */
   KDL_NODE_JOIN = 8,   /* nothing by itself: waits for several */
+  KDL_NODE_WHILE = 9,  /* begins what is repeated while the 32-bit number at `from` is not 0 */
+  KDL_NODE_END = 10,   /* ends it; everything between waits for the first and is waited for */
 } kdl_node_kind;
 
 #define KDL_NO_NODE UINT32_MAX
@@ -159,6 +161,8 @@ typedef struct kdl_backend_node {
   size_t pattern_size;
 
   void *event;
+
+  uint32_t other; /* KDL_NODE_WHILE, KDL_NODE_END: the node at the other end of it */
 } kdl_backend_node;
 
 enum {

@@ -213,7 +213,14 @@ KDL_API kdl_status kdl_sequence_fork(kdl_sequence *sequence);
 KDL_API kdl_status kdl_sequence_branch(kdl_sequence *sequence);
 KDL_API kdl_status kdl_sequence_join(kdl_sequence *sequence);
 
-/* Ends the recording: every fork must be joined. */
+/* What is recorded up to kdl_sequence_end_while is repeated for as long as the 32-bit number at
+ * `condition`, which is memory of the device at a multiple of 4, is not 0; it is looked at before
+ * each pass. Loops may lie in loops, 8 deep, and forks in loops, but no loop in a branch. On the
+ * host the number is read where it is; elsewhere the run waits for the queue before each pass. */
+KDL_API kdl_status kdl_sequence_while(kdl_sequence *sequence, kdl_operand condition);
+KDL_API kdl_status kdl_sequence_end_while(kdl_sequence *sequence);
+
+/* Ends the recording: every fork must be joined, and every loop ended. */
 KDL_API kdl_status kdl_sequence_finish(kdl_sequence *sequence);
 
 typedef struct kdl_sequence_info {

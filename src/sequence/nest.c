@@ -137,6 +137,10 @@ static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) 
     return copy_launch(nest, from);
   if (node.kind == KDL_NODE_JOIN)
     return copy_join(nest, from);
+  if (node.kind == KDL_NODE_WHILE || node.kind == KDL_NODE_END) {
+    replace(nest, &node.of.loop.condition);
+    node.of.loop.other += nest->base;
+  }
   if (node.kind <= KDL_NODE_FILL) {
     replace(nest, &node.of.copy.to);
     replace(nest, &node.of.copy.from);
@@ -192,6 +196,14 @@ static kdl_status copy_nodes(const nesting *nest) {
   return KDL_OK;
 }
 
+static bool has_loops(const kdl_recording *recording) {
+  for (size_t i = 0; i < recording->node_count; ++i) {
+    if (recording->nodes[i].kind == KDL_NODE_WHILE)
+      return true;
+  }
+  return false;
+}
+
 kdl_status kdl_sequence_nest(kdl_sequence *sequence, const kdl_sequence *inner,
                              const kdl_operand *slots, size_t slot_count) {
   kdl_recording *recording;
@@ -213,5 +225,8 @@ kdl_status kdl_sequence_nest(kdl_sequence *sequence, const kdl_sequence *inner,
   const nesting nest = {recording, &inner->recording, slots, (uint32_t)recording->node_count,
                         recording->last};
   status = check_slots(&nest);
+  if (status == KDL_OK && recording->fork_count && has_loops(&inner->recording))
+    status = kdl_fail(KDL_BAD_CALL, "%s: found a fork that is open: a loop cannot lie in a branch",
+                      __func__);
   return status == KDL_OK ? copy_nodes(&nest) : status;
 }

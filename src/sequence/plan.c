@@ -52,6 +52,8 @@ static counts count(const kdl_recording *recording) {
         total.uses += is_slot(&launch->args[k]);
     } else if (node->kind <= KDL_NODE_FILL) {
       total.uses += (size_t)is_slot(&node->of.copy.to) + (size_t)is_slot(&node->of.copy.from);
+    } else if (node->kind == KDL_NODE_WHILE) {
+      total.uses += is_slot(&node->of.loop.condition);
     }
   }
   return total;
@@ -149,6 +151,17 @@ static void plan_copy(kdl_plan *plan, size_t index, const kdl_recorded_copy *cop
   plan->copies_slots |= is_slot(&copy->to) || is_slot(&copy->from);
 }
 
+static void plan_loop(kdl_plan *plan, size_t index, const kdl_recorded_loop *loop,
+                      kdl_backend_node *node) {
+  node->other = loop->other;
+  node->from_offset = loop->condition.offset;
+  if (is_slot(&loop->condition))
+    add_use(plan, KDL_USE_FROM, &loop->condition, index, 0);
+  else
+    node->from = loop->condition.of.buffer.address;
+  plan->copies_slots |= is_slot(&loop->condition);
+}
+
 static kdl_status plan_node(kdl_plan *plan, size_t index) {
   const kdl_recorded_node *recorded = &plan->recording->nodes[index];
   kdl_backend_node *node = &plan->nodes[index];
@@ -160,6 +173,10 @@ static kdl_status plan_node(kdl_plan *plan, size_t index) {
   case KDL_NODE_RECORD:
   case KDL_NODE_WAIT:
     node->event = recorded->of.event->handle;
+    return KDL_OK;
+  case KDL_NODE_WHILE:
+  case KDL_NODE_END:
+    plan_loop(plan, index, &recorded->of.loop, node);
     return KDL_OK;
   case KDL_NODE_JOIN:
     node->joined = recorded->of.join.joined;

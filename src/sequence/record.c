@@ -368,3 +368,36 @@ kdl_status kdl_sequence_join(kdl_sequence *sequence) {
   kdl_status status = KDL_GIVEN(sequence);
   return status == KDL_OK ? mark(sequence, __func__, kdl_recording_join) : status;
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* Loops                                                                                        */
+
+static kdl_status record_while(kdl_recording *recording, const kdl_operand *condition) {
+  bool is_host;
+  kdl_status status = check_memory(recording, condition, sizeof(uint32_t), &is_host);
+  if (status == KDL_OK && is_host)
+    status = kdl_fail(KDL_BAD_CALL, "found memory of the host, expected a buffer");
+  if (status == KDL_OK && condition->offset % sizeof(uint32_t))
+    status =
+        kdl_fail(KDL_BAD_CALL, "found a condition at offset %" PRIu64 ", expected a multiple of 4",
+                 condition->offset);
+  return status == KDL_OK ? kdl_recording_while(recording, condition) : status;
+}
+
+kdl_status kdl_sequence_while(kdl_sequence *sequence, kdl_operand condition) {
+  kdl_recording *recording;
+  kdl_status status = KDL_GIVEN(sequence);
+  if (status == KDL_OK)
+    status = kdl_sequence_recording(sequence, __func__, &recording);
+  if (status != KDL_OK)
+    return status;
+  status = record_while(recording, &condition);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s", __func__);
+  return status;
+}
+
+kdl_status kdl_sequence_end_while(kdl_sequence *sequence) {
+  kdl_status status = KDL_GIVEN(sequence);
+  return status == KDL_OK ? mark(sequence, __func__, kdl_recording_end_while) : status;
+}

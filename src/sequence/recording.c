@@ -120,6 +120,8 @@ static void need_all(const kdl_recording *recording, const kdl_recorded_node *no
   } else if (node->kind <= KDL_NODE_FILL) {
     need(recording, &node->of.copy.to, node->of.copy.bytes);
     need(recording, &node->of.copy.from, node->of.copy.bytes);
+  } else if (node->kind == KDL_NODE_WHILE) {
+    need(recording, &node->of.loop.condition, sizeof(uint32_t));
   }
 }
 
@@ -160,8 +162,11 @@ kdl_status kdl_recording_fork(kdl_recording *recording) {
   return KDL_OK;
 }
 
+/* Of those that were begun in the innermost loop. */
 static kdl_status innermost(kdl_recording *recording, kdl_recorded_fork **out_fork) {
-  if (recording->fork_count == 0)
+  size_t outside =
+      recording->loop_count ? recording->loops[recording->loop_count - 1].fork_count : 0;
+  if (recording->fork_count == outside)
     return kdl_fail(KDL_BAD_CALL, "found no fork that is open");
   *out_fork = &recording->forks[recording->fork_count - 1];
   return KDL_OK;
@@ -212,5 +217,37 @@ kdl_status kdl_recording_join(kdl_recording *recording) {
   }
   free(fork->ends);
   --recording->fork_count;
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Loops                                                                                        */
+
+kdl_status kdl_recording_while(kdl_recording *recording, const kdl_operand *condition) {
+  if (recording->fork_count)
+    return kdl_fail(KDL_BAD_CALL, "found a fork that is open: a loop cannot lie in a branch");
+  if (recording->loop_count == KDL_LIMIT_LOOPS)
+    return kdl_fail(KDL_BAD_CALL, "found loops more than %d deep", KDL_LIMIT_LOOPS);
+  kdl_recorded_node node = {.kind = KDL_NODE_WHILE, .of.loop = {.condition = *condition}};
+  kdl_status status = kdl_recording_add(recording, &node);
+  if (status != KDL_OK)
+    return status;
+  recording->loops[recording->loop_count].begin = recording->last;
+  recording->loops[recording->loop_count++].fork_count = recording->fork_count;
+  return KDL_OK;
+}
+
+kdl_status kdl_recording_end_while(kdl_recording *recording) {
+  if (recording->loop_count == 0)
+    return kdl_fail(KDL_BAD_CALL, "found no loop that is open");
+  if (recording->fork_count != recording->loops[recording->loop_count - 1].fork_count)
+    return kdl_fail(KDL_BAD_CALL, "found a fork that is not joined");
+  uint32_t begin = recording->loops[recording->loop_count - 1].begin;
+  kdl_recorded_node node = {.kind = KDL_NODE_END, .of.loop = {.other = begin}};
+  kdl_status status = kdl_recording_add(recording, &node);
+  if (status != KDL_OK)
+    return status;
+  recording->nodes[begin].of.loop.other = recording->last;
+  --recording->loop_count;
   return KDL_OK;
 }

@@ -2,10 +2,11 @@
 /*
  * What a sequence has recorded, as plain data.
  *
- * A recording is a list of slots and a list of nodes. A node is one launch, copy, fill or event, or
- * a join; it names its kernel, its geometry, and what it is given as operands (kdl_operand), which
- * are constants, or references to a slot with an offset. Geometry is in work-items wherever the
- * program gave it so, and is made a grid for the image that is bound when the sequence is finished.
+ * A recording is a list of slots and a list of nodes. A node is one launch, copy, fill or event, a
+ * join, or an end of a loop; it names its kernel, its geometry, and what it is given as operands
+ * (kdl_operand), which are constants, or references to a slot with an offset. Geometry is in
+ * work-items wherever the program gave it so, and is made a grid for the image that is bound when
+ * the sequence is finished.
  *
  * Order. Nodes stand in an order in which they may run. Each waits for one node before it, `after`,
  * or for none; only a join waits for several. So a recording without marks is a chain, and one with
@@ -30,6 +31,7 @@ enum {
   KDL_LIMIT_SLOTS = 1 << 12,
   KDL_LIMIT_SCALAR = 4096,
   KDL_LIMIT_FORKS = 64,
+  KDL_LIMIT_LOOPS = 8,
 };
 
 typedef struct kdl_recorded_slot {
@@ -59,6 +61,11 @@ typedef struct kdl_recorded_join {
   uint32_t joined_count;
 } kdl_recorded_join;
 
+typedef struct kdl_recorded_loop {
+  kdl_operand condition;
+  uint32_t other; /* the node at the other end */
+} kdl_recorded_loop;
+
 typedef struct kdl_recorded_node {
   kdl_node_kind kind;
   uint32_t after;
@@ -67,6 +74,7 @@ typedef struct kdl_recorded_node {
     kdl_recorded_copy copy; /* COPY, WRITE, READ and FILL */
     kdl_event *event;       /* RECORD and WAIT */
     kdl_recorded_join join;
+    kdl_recorded_loop loop; /* WHILE, and END without a condition */
   } of;
 } kdl_recorded_node;
 
@@ -89,6 +97,11 @@ typedef struct kdl_recording {
   uint32_t last; /* what the next node waits for */
   kdl_recorded_fork forks[KDL_LIMIT_FORKS];
   size_t fork_count;
+  struct {
+    uint32_t begin;
+    size_t fork_count;      /* that were open when it began */
+  } loops[KDL_LIMIT_LOOPS]; /* those that are not ended yet */
+  size_t loop_count;
 } kdl_recording;
 
 void kdl_recording_free(kdl_recording *recording);
@@ -103,6 +116,8 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
 kdl_status kdl_recording_fork(kdl_recording *recording);
 kdl_status kdl_recording_branch(kdl_recording *recording);
 kdl_status kdl_recording_join(kdl_recording *recording);
+kdl_status kdl_recording_while(kdl_recording *recording, const kdl_operand *condition);
+kdl_status kdl_recording_end_while(kdl_recording *recording);
 
 /* The slot that an operand names; NULL after it has told that there is none such. */
 kdl_recorded_slot *kdl_recording_slot(const kdl_recording *recording, kdl_slot slot);

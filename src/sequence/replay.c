@@ -36,15 +36,34 @@ static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node
     return table->event_record(device, node->event, queue);
   case KDL_NODE_WAIT:
     return table->event_wait(device, node->event, queue);
-  case KDL_NODE_JOIN: /* a queue keeps its order */
-    break;
+  default: /* a queue keeps its order */
+    return KDL_OK;
   }
-  return KDL_OK;
+}
+
+/* At an end of a loop: moves to the other one where that is the way. The queue is waited for. */
+static kdl_status go_on(const kdl_state *state, void *queue, const kdl_runtime *runtime,
+                        size_t *at) {
+  const kdl_backend_table *table = runtime->table;
+  const kdl_backend_node *node = &state->nodes[*at];
+  const kdl_backend_node *loop = node->kind == KDL_NODE_END ? &state->nodes[node->other] : node;
+  uint32_t number = 0;
+  kdl_status status =
+      table->read(runtime->handle, queue, &number, loop->from, loop->from_offset, sizeof number);
+  if (status == KDL_OK)
+    status = table->queue_sync(runtime->handle, queue);
+  if (status == KDL_OK && (number != 0) == (node->kind == KDL_NODE_END))
+    *at = node->other;
+  return status;
 }
 
 kdl_status kdl_state_replay(const kdl_plan *plan, const kdl_state *state, void *queue) {
+  const kdl_runtime *runtime = plan->recording->runtime;
   for (size_t i = 0; i < plan->node_count; ++i) {
-    kdl_status status = replay_node(plan->recording->runtime, &state->nodes[i], queue);
+    const kdl_backend_node *node = &state->nodes[i];
+    bool is_loop = node->kind == KDL_NODE_WHILE || node->kind == KDL_NODE_END;
+    kdl_status status =
+        is_loop ? go_on(state, queue, runtime, &i) : replay_node(runtime, node, queue);
     if (status != KDL_OK) {
       kdl_error_prefix("node %zu", i);
       return status;

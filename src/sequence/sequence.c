@@ -192,6 +192,9 @@ kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
   if (recording->fork_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu forks that are not joined", __func__,
                     recording->fork_count);
+  if (recording->loop_count)
+    return kdl_fail(KDL_BAD_CALL, "%s: found %zu loops that are not ended", __func__,
+                    recording->loop_count);
   status = finish(sequence);
   if (status == KDL_OK)
     sequence->is_finished = true;

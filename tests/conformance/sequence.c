@@ -486,3 +486,64 @@ const char *sequence_is_captured(const suite *at) {
   OK(kdl_free(&cells));
   return wrong;
 }
+
+/* place writes the numbers of its groups: a grid of one writes the 0 that ends the loop. */
+const char *sequence_repeats(const suite *at) {
+  kdl_kernel *place, *weigh;
+  kdl_sequence *sequence;
+  kdl_slot on;
+  kdl_buffer flags, number, outer;
+  const uint32_t first[2] = {1, 1}, one = 1, zero = 0;
+  uint32_t host = 0;
+  kdl_launch_desc desc = kdl_grid(1, 1, 1);
+  OK(kdl_sym(at->lib, at->device, "place", NULL, &place));
+  OK(kdl_sym(at->lib, at->device, "weigh", NULL, &weigh));
+  OK(kdl_alloc(at->device, sizeof first, &flags));
+  OK(kdl_alloc(at->device, sizeof one, &number));
+  OK(kdl_sequence_create(at->device, &sequence));
+  OK(kdl_sequence_buffer(sequence, "on", 0, &on));
+  const kdl_operand flag = kdl_at_buffer(flags), weight = kdl_at_buffer(number);
+  HOLDS(kdl_sequence_end_while(sequence) == KDL_BAD_CALL);
+  HOLDS(kdl_sequence_while(sequence, kdl_at_slot_offset(on, 2)) == KDL_BAD_CALL);
+  OK(kdl_sequence_fork(sequence));
+  HOLDS(kdl_sequence_while(sequence, kdl_at_slot(on)) == KDL_BAD_CALL);
+  OK(kdl_sequence_join(sequence));
+  /* The outer loop runs twice: its number is copied from the flag that the first pass clears. */
+  OK(kdl_sequence_while(sequence, kdl_at_slot(on)));
+  OK(kdl_sequence_copy(sequence, kdl_at_slot(on), flag, sizeof one));
+  OK(kdl_sequence_while(sequence, flag));
+  OK(kdl_sequence_launch(sequence, place, &desc, &flag, 1));
+  OK(kdl_sequence_fork(sequence));
+  OK(kdl_sequence_launch(sequence, weigh, &desc, &weight, 1));
+  OK(kdl_sequence_branch(sequence));
+  OK(kdl_sequence_join(sequence));
+  OK(kdl_sequence_end_while(sequence));
+  OK(kdl_sequence_launch(sequence, weigh, &desc, &weight, 1));
+  HOLDS(kdl_sequence_finish(sequence) == KDL_BAD_CALL);
+  OK(kdl_sequence_end_while(sequence));
+  OK(kdl_sequence_finish(sequence));
+  OK(kdl_alloc(at->device, sizeof one, &outer));
+  uint32_t factor = 0; /* which another test may have changed */
+  OK(kdl_write(at->queue, &number, 0, &one, sizeof one));
+  OK(kdl_launch(weigh, at->queue, &desc, KDL_ARGS(&number)));
+  OK(kdl_read(at->queue, &factor, &number, 0, sizeof factor));
+  OK(kdl_sync(at->queue));
+  HOLDS(factor > 1);
+  for (uint32_t begin = 0; begin < 2; ++begin) {
+    const uint32_t value = begin ? one : zero;
+    const kdl_binding binding = kdl_bind_buffer(on, outer);
+    OK(kdl_write(at->queue, &flags, 0, first, sizeof first));
+    OK(kdl_write(at->queue, &number, 0, &one, sizeof one));
+    OK(kdl_write(at->queue, &outer, 0, &value, sizeof value));
+    OK(kdl_sequence_run(sequence, at->queue, &binding, 1));
+    OK(kdl_read(at->queue, &host, &number, 0, sizeof host));
+    OK(kdl_sync(at->queue));
+    /* In the inner loop once, and in each of two passes of the outer one. */
+    HOLDS(host == (begin ? factor * factor * factor : 1u));
+  }
+  kdl_sequence_destroy(sequence);
+  OK(kdl_free(&flags));
+  OK(kdl_free(&number));
+  OK(kdl_free(&outer));
+  return NULL;
+}

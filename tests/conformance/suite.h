@@ -35,6 +35,7 @@ const char *sequence_of_as_many_items_as_bound(const suite *at);
 const char *sequence_refuses_wrong_bindings(const suite *at);
 const char *sequence_runs_on_several_queues(const suite *at);
 const char *sequence_is_captured(const suite *at);
+const char *sequence_repeats(const suite *at);
 
 extern const suite_test suite_tests[];
 extern const size_t suite_test_count;

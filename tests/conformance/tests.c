@@ -470,6 +470,7 @@ const suite_test suite_tests[] = {
     TEST(sequence_refuses_wrong_bindings),
     TEST(sequence_runs_on_several_queues),
     TEST(sequence_is_captured),
+    TEST(sequence_repeats),
 #undef TEST
 };
 const size_t suite_test_count = sizeof suite_tests / sizeof *suite_tests;

@@ -195,6 +195,9 @@ static bool has_graphs(void) {
 }
 
 static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_node *node) {
+  if (node->kind == KDL_NODE_WHILE)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: a graph has no loops here",
+                                 device->ordinal);
   if (node->kind == KDL_NODE_RECORD && !kdl_cuda.graph_record)
     return lacks(device, "cuGraphAddEventRecordNode", "11.1");
   if (node->kind == KDL_NODE_WAIT && !kdl_cuda.graph_wait)

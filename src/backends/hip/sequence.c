@@ -152,6 +152,9 @@ static bool has_graphs(void) {
 }
 
 static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_node *node) {
+  if (node->kind == KDL_NODE_WHILE)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: a graph has no loops here",
+                                 device->ordinal);
   if (node->kind == KDL_NODE_FILL && kdl_shorten_pattern(node->pattern, node->pattern_size) > 4)
     return lacks(device, "fill of more than a word");
   if (node->kind != KDL_NODE_LAUNCH)

@@ -26,6 +26,8 @@ typedef enum {
   STEP_LAUNCH,  /* the launches of one level */
   STEP_NOTHING, /* of which there are none in this run */
   STEP_OTHER,   /* a node that is no launch */
+  STEP_WHILE,   /* goes behind its end where the number is 0 */
+  STEP_END,     /* goes back */
 } step_kind;
 
 typedef struct {
@@ -139,7 +141,12 @@ static void arrange(host_sequence *sequence, const uint32_t *levels, const uint3
       continue;
     if (kind != KDL_NODE_LAUNCH || !last) {
       step *made = &sequence->steps[sequence->step_count++];
-      *made = (step){.kind = kind == KDL_NODE_LAUNCH ? STEP_LAUNCH : STEP_OTHER, .begin = index};
+      *made = (step){.kind = kind == KDL_NODE_LAUNCH  ? STEP_LAUNCH
+                             : kind == KDL_NODE_WHILE ? STEP_WHILE
+                             : kind == KDL_NODE_END   ? STEP_END
+                                                      : STEP_OTHER,
+                     .begin = index};
+      sequence->places[index].step = (uint32_t)(made - sequence->steps);
       if (kind == KDL_NODE_LAUNCH) {
         made->begin = made->end = work;
         last = made;
@@ -156,7 +163,7 @@ static void arrange(host_sequence *sequence, const uint32_t *levels, const uint3
 static kdl_status compile(host_sequence *sequence) {
   for (size_t i = 0; i < sequence->step_count; ++i) {
     step *made = &sequence->steps[i];
-    if (made->kind == STEP_OTHER)
+    if (made->kind != STEP_LAUNCH)
       continue;
     for (uint32_t work = made->begin; work < made->end; ++work) {
       kdl_status status = compile_launch(sequence, work);
@@ -279,6 +286,16 @@ static kdl_status update(host_sequence *sequence, const uint32_t *changed, size_
   return KDL_OK;
 }
 
+/* At an end of a loop: the step behind which it goes on. */
+static step *go_on(const host_sequence *sequence, step *now) {
+  const kdl_backend_node *node = sequence->nodes[now->begin];
+  const kdl_backend_node *loop = now->kind == STEP_END ? sequence->nodes[node->other] : node;
+  const uint32_t *number = (const uint32_t *)(const void *)at(loop->from, loop->from_offset);
+  bool is_on = __atomic_load_n(number, __ATOMIC_RELAXED) != 0;
+  return is_on == (now->kind == STEP_END) ? &sequence->steps[sequence->places[node->other].step]
+                                          : now;
+}
+
 static const char *error_of(const host_sequence *sequence) {
   return __atomic_load_n(&sequence->error, __ATOMIC_RELAXED);
 }
@@ -302,6 +319,8 @@ kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const 
       status = run_launches(now);
     else if (now->kind == STEP_OTHER)
       run_other(sequence->nodes[now->begin]);
+    else if (now->kind != STEP_NOTHING)
+      now = go_on(sequence, now);
     if (status != KDL_OK)
       return status;
     if (error_of(sequence))

@@ -248,6 +248,8 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_fork, kdl_sequence_fork(a[0]), "n", recorded)                                     \
   X(kdl_sequence_branch, kdl_sequence_branch(a[0]), "n", recorded)                                 \
   X(kdl_sequence_join, kdl_sequence_join(a[0]), "n", recorded)                                     \
+  X(kdl_sequence_while, kdl_sequence_while(a[0], operands[0]), "n", recorded)                      \
+  X(kdl_sequence_end_while, kdl_sequence_end_while(a[0]), "n", recorded)                           \
   X(kdl_sequence_finish, finish(a[0]), "n", device)                                                \
   X(kdl_sequence_get, kdl_sequence_get(a[0], a[1]), "nn", finished, &sequence_info)                \
   X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \

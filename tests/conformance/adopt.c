@@ -86,6 +86,63 @@ static own make_opencl(void) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* A sequence in the program's own capture                                                      */
+
+/* Becomes part of the program's graph, with what is bound when it is captured. */
+static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *kernel,
+                           const own *mine, const kdl_buffer *in, const kdl_buffer *out) {
+  enum { relaxed = 2 };
+  kdl_sequence *sequence;
+  kdl_slot factor, slots[2];
+  static float x[count], y[count];
+  float a = 3;
+  uint32_t n = count;
+  void *graph, *instance, *popped;
+  OK(kdl_sequence_create(device, &sequence));
+  OK(kdl_sequence_scalar(sequence, "a", sizeof a, &factor));
+  OK(kdl_sequence_buffer(sequence, "in", sizeof x, &slots[0]));
+  OK(kdl_sequence_buffer(sequence, "out", sizeof x, &slots[1]));
+  for (int i = 0; i < 3; ++i) {
+    const kdl_operand args[] = {kdl_at_slot(factor), kdl_at_slot(slots[i % 2]),
+                                kdl_at_slot(slots[1 - i % 2]), KDL_VALUE(&n)};
+    OK(kdl_sequence_launch_items(sequence, kernel, kdl_items(kdl_extent1(count)), args, 4));
+  }
+  OK(kdl_sequence_finish(sequence));
+  kdl_sequence_info info = {.size = sizeof info};
+  OK(kdl_sequence_get(sequence, &info));
+  const kdl_binding bindings[] = {KDL_BIND_SCALAR(factor, &a), kdl_bind_buffer(slots[0], *in),
+                                  kdl_bind_buffer(slots[1], *out)};
+  MUST(ENTRY("cuCtxPushCurrent_v2", int (*)(void *))(mine->context));
+  MUST(ENTRY("cuStreamBeginCapture_v2", int (*)(void *, int))(mine->queue, relaxed));
+  OK(kdl_sequence_run(sequence, queue, bindings, 3));
+  MUST(ENTRY("cuStreamEndCapture", int (*)(void *, void **))(mine->queue, &graph));
+  MUST(ENTRY("cuGraphInstantiateWithFlags", int (*)(void **, void *, uint64_t))(&instance, graph,
+                                                                                0));
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 0; i < count; ++i)
+      x[i] = (float)(i + pass);
+    OK(kdl_write(queue, in, 0, x, sizeof x));
+    MUST(ENTRY("cuGraphLaunch", int (*)(void *, void *))(instance, mine->queue));
+    OK(kdl_read(queue, y, out, 0, sizeof y));
+    OK(kdl_sync(queue));
+    for (int i = 0; i < count; ++i)
+      must(y[i] != 27 * x[i], "the captured sequence");
+  }
+  MUST(ENTRY("cuGraphExecDestroy", int (*)(void *))(instance));
+  MUST(ENTRY("cuGraphDestroy", int (*)(void *))(graph));
+  /* Behind the capture it is the sequence's own graph again. */
+  OK(kdl_write(queue, in, 0, x, sizeof x));
+  OK(kdl_sequence_run(sequence, queue, bindings, 3));
+  OK(kdl_read(queue, y, out, 0, sizeof y));
+  OK(kdl_sync(queue));
+  for (int i = 0; i < count; ++i)
+    must(y[i] != 27 * x[i], "the sequence behind the capture");
+  MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+  kdl_sequence_destroy(sequence);
+  printf("ok: a sequence, which is a %s, was captured by the program\n", info.replay);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 int main(int argc, char **argv) {
   kdl_device *device;
@@ -120,6 +177,8 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
+  if (strcmp(argv[2], "cuda") == 0)
+    run_in_capture(device, queue, kernel, &mine, &in, &out);
   void *context, *native;
   OK(kdl_device_native(device, KDL_NATIVE_CONTEXT, &context));
   OK(kdl_queue_native(queue, &native));

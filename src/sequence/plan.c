@@ -243,9 +243,18 @@ static void plan_slot(kdl_plan *plan, kdl_slot number, uint32_t *use) {
   slot->other_end = *use;
 }
 
+/* Programs often make slots in the order in which they use them. */
+static bool are_sorted(const kdl_plan *plan) {
+  for (size_t i = 1; i < plan->use_count; ++i) {
+    if (compare_uses(&plan->uses[i - 1], &plan->uses[i]) > 0)
+      return false;
+  }
+  return true;
+}
+
 static void plan_slots(kdl_plan *plan) {
   uint32_t use = 0;
-  if (plan->use_count)
+  if (!are_sorted(plan))
     kdl_sort(plan->uses, plan->use_count, sizeof *plan->uses, compare_uses);
   for (size_t i = 0; i < plan->slot_count; ++i)
     plan_slot(plan, (kdl_slot)(i + 1), &use);

@@ -304,6 +304,26 @@ static void ignore_place(void *user, uint64_t place) {
   (void)place;
 }
 
+/* The dynamic section says the same, but for what moved out of the way. */
+static kdl_status check_dynamic(const checker *c) {
+  const elf_image *image = &c->plan->image;
+  const elf_block *block = &c->plan->block;
+  size_t count;
+  const uint8_t *table = elf_image_dynamic_table(image, &count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8), address;
+    bool is_moved = block->size && elf_tag_is_address(tag) && value - block->address < block->size;
+    uint8_t wanted[ELF_DYNAMIC_SIZE];
+    kdl_store_u64(wanted, tag);
+    kdl_store_u64(wanted + 8, is_moved ? value + block->delta : value);
+    if (!elf_image_address(image, (uint64_t)(entry - image->data), sizeof wanted, &address) ||
+        !has(c, address, wanted, sizeof wanted))
+      return WRONG(c, "another dynamic section", value);
+  }
+  return KDL_OK;
+}
+
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   checker c = {.plan = plan, .out = out};
   pointer_check pointers = {&c, KDL_OK};
@@ -316,6 +336,8 @@ kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
     status = compare_loads(&c);
   for (size_t i = 0; i < plan->zone_count && status == KDL_OK; ++i)
     status = check_zone(&c, &plan->zones[i]);
+  if (status == KDL_OK)
+    status = check_dynamic(&c);
   if (status == KDL_OK)
     status = elf_image_relocations(&plan->image, check_pointer, ignore_place, &pointers);
   if (status == KDL_OK)

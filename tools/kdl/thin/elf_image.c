@@ -106,6 +106,22 @@ static kdl_status check_load(const elf_image *image, size_t index, const elf_seg
   return KDL_OK;
 }
 
+/* What is found by its address and what by its offset are the same. */
+static kdl_status check_described(const elf_image *image) {
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *segment = &image->segments[i];
+    uint64_t address;
+    if (segment->type != ELF_LOAD && segment->file_size &&
+        elf_image_address(image, segment->offset, segment->file_size, &address) &&
+        address != segment->address)
+      return MALFORMED(image, image->segment_table + i * ELF_SEGMENT_SIZE + 16, "program header",
+                       "found address 0x%" PRIx64 " for offset 0x%" PRIx64 ", expected 0x%" PRIx64
+                       ", where a PT_LOAD puts it",
+                       segment->address, segment->offset, address);
+  }
+  return KDL_OK;
+}
+
 static kdl_status read_segments(elf_image *image) {
   const uint8_t *header = image->data;
   image->segment_table = kdl_load_u64(header + 32);
@@ -134,7 +150,7 @@ static kdl_status read_segments(elf_image *image) {
     if (image->machine == ELF_AARCH64 && segment->alignment > image->page)
       image->page = segment->alignment < largest_page ? segment->alignment : largest_page;
   }
-  return before ? KDL_OK
+  return before ? check_described(image)
                 : MALFORMED(image, image->segment_table, "program headers",
                             "found no PT_LOAD among %zu, expected one", image->segment_count);
 }
@@ -272,23 +288,53 @@ bool elf_image_address(const elf_image *image, uint64_t offset, uint64_t size,
   return false;
 }
 
-bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value) {
+const uint8_t *elf_image_dynamic_table(const elf_image *image, size_t *out_count) {
   for (size_t i = 0; i < image->segment_count; ++i) {
     const elf_segment *segment = &image->segments[i];
-    if (segment->type != ELF_DYNAMIC)
+    const uint8_t *table = segment->type == ELF_DYNAMIC
+                               ? elf_image_at(image, segment->address, segment->file_size)
+                               : NULL;
+    if (!table)
       continue;
-    const uint8_t *entry = elf_image_at(image, segment->address, segment->file_size);
-    for (uint64_t at = 0; entry && at + ELF_DYNAMIC_SIZE <= segment->file_size;
-         at += ELF_DYNAMIC_SIZE) {
-      if (kdl_load_u64(entry + at) == tag) {
-        *out_value = kdl_load_u64(entry + at + 8);
-        return true;
-      }
-      if (kdl_load_u64(entry + at) == 0)
-        break;
+    size_t count = 0;
+    while ((count + 1) * ELF_DYNAMIC_SIZE <= segment->file_size &&
+           kdl_load_u64(table + count * ELF_DYNAMIC_SIZE))
+      ++count;
+    *out_count = count;
+    return table;
+  }
+  *out_count = 0;
+  return NULL;
+}
+
+bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value) {
+  size_t count;
+  const uint8_t *table = elf_image_dynamic_table(image, &count);
+  for (size_t i = 0; i < count; ++i) {
+    if (kdl_load_u64(table + i * ELF_DYNAMIC_SIZE) == tag) {
+      *out_value = kdl_load_u64(table + i * ELF_DYNAMIC_SIZE + 8);
+      return true;
     }
   }
   return false;
+}
+
+bool elf_tag_may_move(uint64_t tag) {
+  return tag == ELF_DT_HASH || tag == ELF_DT_STRTAB || tag == ELF_DT_SYMTAB ||
+         tag == ELF_DT_GNU_HASH;
+}
+
+bool elf_tag_is_address(uint64_t tag) {
+  enum { got = 3, init = 12, fini = 13, init_array = 25, fini_array = 26, preinit_array = 32 };
+  enum { ranges_start = 0x6ffffe00, ranges_end = 0x6ffffeff };
+  static const uint64_t tags[] = {
+      got,        init,          fini,        init_array,    fini_array, preinit_array, ELF_DT_RELA,
+      ELF_DT_REL, ELF_DT_JMPREL, ELF_DT_RELR, ELF_DT_VERSYM, 0x6ffffffc, 0x6ffffffe};
+  for (size_t i = 0; i < sizeof tags / sizeof *tags; ++i) {
+    if (tag == tags[i])
+      return true;
+  }
+  return elf_tag_may_move(tag) || (tag >= ranges_start && tag <= ranges_end);
 }
 
 bool elf_symbol_has_address(const uint8_t *symbol) {

@@ -115,6 +115,14 @@ bool elf_image_address(const elf_image *image, uint64_t offset, uint64_t size,
 /* The value of the first entry with that tag; false where there is none. */
 bool elf_image_dynamic(const elf_image *image, uint64_t tag, uint64_t *out_value);
 
+/* The table of the dynamic section in the file, or NULL, and its number of entries. */
+const uint8_t *elf_image_dynamic_table(const elf_image *image, size_t *out_count);
+
+/* Whether the value of such an entry is an address; and whether only the loader and tools follow
+ * it, so that what it leads to may lie elsewhere. */
+bool elf_tag_is_address(uint64_t tag);
+bool elf_tag_may_move(uint64_t tag);
+
 /* A section's name, "" where it does not end within the table. */
 const char *elf_image_section_name(const elf_image *image, const elf_section *section);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { least_alignment = 8, longest_tail = 64, smallest_hole = 64 * 1024 };
+enum { least_alignment = 8, longest_tail = 64, usual_hole = 64 * 1024 };
 
 static kdl_status add_item(elf_plan *plan, elf_zone *zone, uint64_t address, uint64_t size,
                            size_t unit) {
@@ -90,7 +90,8 @@ static kdl_status add_hole(elf_plan *plan, size_t zone_index, size_t item, uint6
   uint64_t page = plan->image.page;
   uint64_t start = align_up(from, page);
   uint64_t end = is_tail ? to : to & -page;
-  if (end <= start || end - start < smallest_hole || end - start < page)
+  uint64_t least = plan->shape.least_hole ? plan->shape.least_hole : (uint64_t)usual_hole;
+  if (end <= start || end - start < least || end - start < page)
     return KDL_OK;
   elf_hole *holes =
       kdl_array_grow(plan->holes, plan->hole_count, &plan->hole_capacity, 64, sizeof *holes);

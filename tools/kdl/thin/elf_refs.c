@@ -106,7 +106,7 @@ static void scan_aarch64(const elf_plan *plan, const uint8_t *code, uint64_t siz
 static void see_code(const elf_plan *plan) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
     const elf_section *section = &plan->image.sections[i];
-    if (!(section->flags & ELF_EXEC) || section->type == ELF_SHT_NOBITS)
+    if (!(section->flags & ELF_EXEC) || section->type != ELF_SHT_PROGBITS)
       continue;
     const uint8_t *code = plan->image.data + section->offset;
     if (plan->image.machine == ELF_X86_64)

@@ -207,26 +207,47 @@ static void watch_place(void *user, uint64_t place) {
   w->is_referenced |= place + 7 - w->start < w->end - w->start + 7;
 }
 
+static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w) {
+  for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= size; at += ELF_SYMBOL_SIZE) {
+    if (elf_symbol_has_address(symbols + at) &&
+        kdl_load_u64(symbols + at + 8) - w->start < w->end - w->start)
+      return true;
+  }
+  return false;
+}
+
+/* Whether a lea gives an address there. */
+static bool has_lea_to(const uint8_t *code, uint64_t size, uint64_t address, const watch *w) {
+  for (uint64_t at = 2; at + 5 <= size; ++at) {
+    uint64_t next = address + at + 5;
+    if (code[at - 1] == 0x8d && (code[at] & 0xc7) == 5 &&
+        next + (uint64_t)(int64_t)(int32_t)kdl_load_u32(code + at + 1) - w->start <
+            w->end - w->start)
+      return true;
+  }
+  return false;
+}
+
 static bool is_referenced(const elf_image *image, uint64_t start, uint64_t end) {
   watch w = {start, end, false};
+  size_t count;
+  const uint8_t *table = elf_image_dynamic_table(image, &count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    uint64_t tag = kdl_load_u64(entry);
+    w.is_referenced |= elf_tag_is_address(tag) && !elf_tag_may_move(tag) &&
+                       kdl_load_u64(entry + 8) - start < end - start;
+  }
   if (elf_image_relocations(image, watch_pointer, watch_place, &w) != KDL_OK)
     return true;
   for (size_t i = 1; i < image->section_count && !w.is_referenced; ++i) {
     const elf_section *section = &image->sections[i];
-    const uint8_t *bytes = image->data + section->offset;
-    for (uint64_t at = 0; section->type == ELF_SHT_DYNSYM && at + ELF_SYMBOL_SIZE <= section->size;
-         at += ELF_SYMBOL_SIZE)
-      w.is_referenced |=
-          elf_symbol_has_address(bytes + at) && kdl_load_u64(bytes + at + 8) - start < end - start;
-    if (!(section->flags & ELF_EXEC) || section->type == ELF_SHT_NOBITS ||
-        image->machine != ELF_X86_64)
-      continue;
-    for (uint64_t at = 2; at + 5 <= section->size; ++at) { /* lea of an address there */
-      if ((bytes[at] & 0xc7) == 5 && bytes[at - 1] == 0x8d)
-        w.is_referenced |= section->address + at + 5 +
-                               (uint64_t)(int64_t)(int32_t)kdl_load_u32(bytes + at + 1) - start <
-                           end - start;
-    }
+    if (section->type == ELF_SHT_DYNSYM)
+      w.is_referenced = has_symbol_in(image->data + section->offset, section->size, &w);
+    else if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_EXEC &&
+             image->machine == ELF_X86_64)
+      w.is_referenced =
+          has_lea_to(image->data + section->offset, section->size, section->address, &w);
   }
   return w.is_referenced;
 }

@@ -55,9 +55,10 @@ static void ignore_place(void *user, uint64_t place) {
 static bool patch_symbols(elf_plan *plan) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
     const elf_section *section = &plan->image.sections[i];
+    if (section->type != ELF_SHT_SYMTAB)
+      continue;
     const uint8_t *symbols = plan->image.data + section->offset;
-    for (uint64_t at = 0; section->type == ELF_SHT_SYMTAB && at + ELF_SYMBOL_SIZE <= section->size;
-         at += ELF_SYMBOL_SIZE) {
+    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= section->size; at += ELF_SYMBOL_SIZE) {
       uint64_t value = kdl_load_u64(symbols + at + 8);
       uint64_t now = elf_plan_moved(plan, value);
       if (plan->block.size && value - plan->block.address < plan->block.size)
@@ -71,21 +72,14 @@ static bool patch_symbols(elf_plan *plan) {
 }
 
 static bool patch_dynamic(elf_plan *plan) {
-  static const uint64_t tags[] = {ELF_DT_HASH, ELF_DT_STRTAB, ELF_DT_SYMTAB, ELF_DT_GNU_HASH};
-  for (size_t i = 0; i < plan->image.segment_count && plan->block.size; ++i) {
-    const elf_segment *segment = &plan->image.segments[i];
-    const uint8_t *entry = segment->type == ELF_DYNAMIC
-                               ? elf_image_at(&plan->image, segment->address, segment->file_size)
-                               : NULL;
-    for (uint64_t at = 0; entry && at + ELF_DYNAMIC_SIZE <= segment->file_size;
-         at += ELF_DYNAMIC_SIZE) {
-      uint64_t value = kdl_load_u64(entry + at + 8);
-      for (size_t k = 0; k < sizeof tags / sizeof *tags; ++k) {
-        if (kdl_load_u64(entry + at) == tags[k] && value - plan->block.address < plan->block.size &&
-            !patch_word(plan, entry + at + 8, value + plan->block.delta))
-          return false;
-      }
-    }
+  size_t count;
+  const uint8_t *table = elf_image_dynamic_table(&plan->image, &count);
+  for (size_t i = 0; i < count && plan->block.size; ++i) {
+    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    uint64_t value = kdl_load_u64(entry + 8);
+    if (elf_tag_may_move(kdl_load_u64(entry)) && value - plan->block.address < plan->block.size &&
+        !patch_word(plan, entry + 8, value + plan->block.delta))
+      return false;
   }
   return true;
 }

@@ -17,7 +17,8 @@
 #include "thin/output.h"
 
 typedef struct thin_shape {
-  bool sparse; /* the length and every address stay; what goes becomes zeros */
+  bool sparse;         /* the length and every address stay; what goes becomes zeros */
+  uint64_t least_hole; /* bytes that are worth a segment; 0: the usual */
 } thin_shape;
 
 /* What a rewriting did beyond the choice. */

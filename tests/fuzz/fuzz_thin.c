@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The rewriting of shared objects: what comes out is refused, or loads as what went in. The first
+ * byte of the input says which images go; the others are the file. An output that the checker of
+ * `kdl thin` itself refuses is a finding, and so is one that libkdl does not read as it was meant,
+ * one whose pointers lead elsewhere, and one that another thinning changes.
+ */
+#include "library/library.h"
+#include "thin/elf_image.h"
+#include "thin/thin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { largest = 1 << 21, most_pointers = 4096 };
+
+typedef struct {
+  uint64_t target[most_pointers];
+  size_t count;
+} pointers;
+
+static void add_pointer(void *user, const elf_pointer *pointer) {
+  pointers *list = user;
+  if (list->count < most_pointers)
+    list->target[list->count++] = pointer->target;
+}
+
+static void ignore(void *user, uint64_t place) {
+  (void)user;
+  (void)place;
+}
+
+static bool is_bug(void) {
+  return strstr(kdl_error_message(), "this is a bug") != NULL;
+}
+
+/* Where a pointer led to a container, it leads to what is to remain of it; else where it led. */
+static void check_pointers(const thin_input *input, const thin_choice *choice, const uint8_t *data,
+                           size_t size) {
+  elf_image old, now;
+  thin_container_list list;
+  pointers before = {.count = 0}, after = {.count = 0};
+  if (elf_image_read(input->data, input->size, "old", &old) != KDL_OK ||
+      elf_image_read(data, size, "new", &now) != KDL_OK ||
+      elf_image_relocations(&old, add_pointer, ignore, &before) != KDL_OK ||
+      elf_image_relocations(&now, add_pointer, ignore, &after) != KDL_OK ||
+      thin_containers_find(input, choice, &list) != KDL_OK || before.count != after.count)
+    abort();
+  for (size_t i = 0; i < before.count; ++i) {
+    const thin_container *found = NULL;
+    for (size_t k = 0; k < list.count && !found; ++k) {
+      uint64_t address;
+      if (elf_image_address(&old, list.items[k].offset, list.items[k].size, &address) &&
+          address == before.target[i])
+        found = &list.items[k];
+    }
+    if (!found) {
+      if (before.target[i] != after.target[i] &&
+          !elf_image_at(&old, before.target[i], 16)) /* an empty fatbin may have moved */
+        abort();
+      continue;
+    }
+    thin_output wanted = {.count = 0};
+    if (thin_container_rewrite(input, choice, found, &wanted) != KDL_OK)
+      abort();
+    const uint8_t *there = elf_image_at(&now, after.target[i], wanted.size);
+    const uint8_t *whole = elf_image_at(&now, after.target[i], found->size);
+    uint8_t *bytes = malloc(wanted.size + 1);
+    if (!bytes)
+      abort();
+    thin_output_read(&wanted, 0, bytes, wanted.size);
+    bool is_whole = whole && memcmp(whole, input->data + found->offset, found->size) == 0;
+    if (!is_whole && (!there || memcmp(there, bytes, wanted.size) != 0))
+      abort();
+    free(bytes);
+    thin_output_free(&wanted);
+  }
+  thin_containers_free(&list);
+  elf_image_free(&old);
+  elf_image_free(&now);
+}
+
+/* Everything that is left stays: the same bytes again. Without an image in it, a file is read as
+ * one itself, and may be a bad one. */
+static void check_again(const uint8_t *data, size_t size, size_t left) {
+  thin_input input = {.data = data, .size = size, .name = "again", .fd = -1};
+  if (kdl_open_memory(data, size, NULL, &input.lib) != KDL_OK) {
+    if (left)
+      abort();
+    return;
+  }
+  size_t count = kdl_image_count(input.lib);
+  if (left && count != left)
+    abort();
+  thin_choice choice = {.lib = input.lib,
+                        .count = count,
+                        .kept = malloc(count + 1),
+                        .why = calloc(count + 1, sizeof *choice.why)};
+  memset(choice.kept, true, count);
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  if (thin_elf(&input, &choice, &(thin_shape){.least_hole = 4096}, &report, &out) != KDL_OK ||
+      report.is_changed || out.size != size)
+    abort();
+  thin_output_free(&out);
+  free(report.went);
+  thin_choice_free(&choice);
+  kdl_close(input.lib);
+}
+
+static void thin(const thin_input *input, uint8_t rule) {
+  size_t count = kdl_image_count(input->lib);
+  thin_choice choice = {.lib = input->lib,
+                        .count = count,
+                        .kept = calloc(count + 1, 1),
+                        .why = calloc(count + 1, sizeof *choice.why)};
+  for (size_t i = 0; i < count; ++i)
+    choice.kept[i] = rule >> (i % 7) & 1;
+  thin_shape shape = {.sparse = rule >> 7, .least_hole = 4096};
+  thin_report report = {.went = NULL};
+  thin_output out = {.count = 0};
+  kdl_status status = thin_elf(input, &choice, &shape, &report, &out);
+  if (status != KDL_OK && (is_bug() || kdl_error_message()[0] == '\0'))
+    abort();
+  if (status == KDL_OK && report.is_changed && out.size <= largest) {
+    uint8_t *bytes = malloc(out.size + 1);
+    if (!bytes)
+      abort();
+    thin_output_read(&out, 0, bytes, out.size);
+    check_pointers(input, &choice, bytes, out.size);
+    size_t left = 0, damaged = 0;
+    for (size_t i = 0; i < count; ++i) {
+      left += !report.went[i];
+      damaged += input->lib->container->images[i].problem != NULL;
+    }
+    if (!damaged) /* `kdl thin` refuses files that contradict themselves when it reads them again */
+      check_again(bytes, out.size, left);
+    free(bytes);
+  }
+  thin_output_free(&out);
+  free(report.went);
+  thin_choice_free(&choice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  thin_input input = {.data = data + 1, .size = size - 1, .name = "fuzz", .fd = -1};
+  if (size < 2 || size > largest || !thin_is_linked_elf(input.data, input.size) ||
+      kdl_open_memory(input.data, input.size, NULL, &input.lib) != KDL_OK)
+    return 0;
+  thin(&input, data[0]);
+  kdl_close(input.lib);
+  return 0;
+}

@@ -119,6 +119,21 @@ static uint16_t narrow(float number, unsigned mantissa) {
   return (uint16_t)(sign | ((rebased + 0xfff + (rebased >> 13 & 1)) >> 13));
 }
 
+/* The float nearest to the number, or beside it the one with the odd last bit: rounded once more to
+ * fewer bits, it gives what rounding the number itself would. */
+static float to_odd(double number) {
+  float single = (float)number;
+  uint32_t bits;
+  if (!isfinite(number) || (double)single == number)
+    return single;
+  if (fabs((double)single) > fabs(number))
+    single = nextafterf(single, 0.0F);
+  memcpy(&bits, &single, 4);
+  bits |= 1;
+  memcpy(&single, &bits, 4);
+  return single;
+}
+
 static bool take_float(const py_target *target, const py_param *param, PyObject *object,
                        py_value *out_value, size_t index) {
   char name[32];
@@ -132,15 +147,18 @@ static bool take_float(const py_target *target, const py_param *param, PyObject 
     out_value->real = number;
     return true;
   }
-  float single = (float)number;
-  if (param->size == 4)
-    out_value->single = single;
-  else if (param->size == 2)
-    out_value->number = narrow(single, param->kind == PY_BFLOAT ? 7 : 10);
-  else
+  unsigned mantissa = param->kind == PY_BFLOAT ? 7 : 10;
+  bool fits = true;
+  if (param->size == 4) {
+    out_value->single = (float)number;
+    fits = isfinite(out_value->single);
+  } else if (param->size == 2) {
+    out_value->number = narrow(to_odd(number), mantissa);
+    fits = (out_value->number & 0x7fff) < 0x7fffU >> mantissa << mantissa;
+  } else
     return py_argument_error(target, index, "a number cannot be given as %s: pass bytes",
                              py_param_name(param, name));
-  return !isfinite(number) || isfinite(single) ? true : out_of_range(target, param, index, object);
+  return !isfinite(number) || fits ? true : out_of_range(target, param, index, object);
 }
 
 static bool take_bytes(const py_target *target, const py_param *param, PyObject *object,
@@ -230,6 +248,9 @@ static bool take_any(const py_target *target, const py_param *param, PyObject *o
                ? take_pointer(target, &as, object, arguments, index)
                : py_argument_error(target, index, "found %R, expected %u bytes",
                                    (PyObject *)Py_TYPE(object), (unsigned)param->size);
+  if (as.size & (as.size - 1) || as.size > 16)
+    return py_argument_error(target, index, "found %R, expected %u bytes",
+                             (PyObject *)Py_TYPE(object), (unsigned)as.size);
   if (is_float)
     return take_float(target, &as, object, &arguments->values[index], index);
   if (take_integer(target, &as, object, &arguments->values[index], index))
@@ -257,12 +278,17 @@ static bool take(const py_target *target, const py_param *param, PyObject *objec
   }
 }
 
+static const py_param *param_at(const py_signature *signature, size_t index) {
+  static const py_param unknown = {.kind = PY_ANY};
+  return signature->count >= 0 ? &signature->params[index] : &unknown;
+}
+
 bool py_arguments_begin(const py_target *target, const py_signature *signature,
                         PyObject *const *objects, size_t count, py_arguments *out_arguments) {
-  static const py_param unknown = {.kind = PY_ANY};
   out_arguments->count = count;
   out_arguments->loan_count = 0;
   out_arguments->has_stream = false;
+  out_arguments->late_count = 0;
   if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
     int most = signature->count >= 0 ? signature->count : py_most_params;
     PyErr_Format(PyExc_TypeError, "%s: found %zu arguments, expected %s%d", target->kernel, count,
@@ -270,10 +296,21 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
-    const py_param *param = signature->count >= 0 ? &signature->params[i] : &unknown;
+    const py_param *param = param_at(signature, i);
     out_arguments->pointers[i] = &out_arguments->values[i];
     out_arguments->sizes[i] = param->size;
     if (!take(target, param, objects[i], out_arguments, i))
+      return false;
+  }
+  return true;
+}
+
+bool py_arguments_late(const py_target *target, const py_signature *signature,
+                       PyObject *const *objects, void *handle, py_arguments *arguments) {
+  for (size_t i = 0; i < arguments->late_count; ++i) {
+    size_t index = arguments->late[i];
+    if (!py_array_late(target, param_at(signature, index), objects[index], handle, arguments,
+                       index))
       return false;
   }
   return true;

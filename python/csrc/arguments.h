@@ -32,6 +32,8 @@ typedef struct py_arguments {
   size_t loan_count;
   bool has_stream; /* an array names the stream that it is worked on */
   void *stream;
+  uint8_t late[py_most_params]; /* arguments that are told the queue: see py_arguments_late */
+  size_t late_count;
 } py_arguments;
 
 /* The kernel's side of it. */
@@ -52,6 +54,11 @@ typedef struct py_target {
 bool py_arguments_begin(const py_target *target, const py_signature *signature,
                         PyObject *const *objects, size_t count, py_arguments *out_arguments);
 void py_arguments_end(py_arguments *arguments);
+
+/* The arguments that were left because their package is told the queue of the launch, so that what
+ * it has given to its own is done before: `handle` is the driver's. */
+bool py_arguments_late(const py_target *target, const py_signature *signature,
+                       PyObject *const *objects, void *handle, py_arguments *arguments);
 
 /* The next loan, for the caller to fill and then to count; NULL with the exception set where there
  * are too many. */

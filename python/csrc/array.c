@@ -123,26 +123,44 @@ static bool torch_stream(int32_t ordinal, py_arguments *arguments) {
   return !PyErr_Occurred();
 }
 
+/* DLPack's number for the device of a tensor; false with the exception set. */
+static bool torch_place(PyObject *tensor, const py_target *target, size_t index, int32_t *out_type,
+                        int32_t *out_ordinal) {
+  PyObject *device = PyObject_GetAttrString(tensor, "device");
+  PyObject *type = device ? PyObject_GetAttrString(device, "type") : NULL;
+  const char *name = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+  PyObject *ordinal = name ? PyObject_CallMethod(tensor, "get_device", NULL) : NULL;
+  long number = ordinal ? PyLong_AsLong(ordinal) : -1; /* of the host: -1 */
+  bool is_cpu = name && strcmp(name, "cpu") == 0, is_cuda = name && strcmp(name, "cuda") == 0;
+  *out_type = is_cuda ? dl_cuda : dl_cpu;
+  *out_ordinal = (int32_t)(is_cuda ? number : 0);
+  if (name && !is_cpu && !is_cuda && !PyErr_Occurred())
+    py_argument_error(target, index, "the tensor is on the device %s, the kernel runs on %s", name,
+                      py_device_label(target->device));
+  Py_XDECREF(ordinal);
+  Py_XDECREF(type);
+  Py_XDECREF(device);
+  return !PyErr_Occurred();
+}
+
 /* A tensor of a PyTorch that is older than DLPack's exchange. */
 static bool by_torch(const py_target *target, const py_param *param, PyObject *object,
                      py_arguments *arguments, size_t index) {
   uint8_t kind;
   size_t size;
+  int32_t type, ordinal;
+  if (!torch_element(object, &kind, &size) || !check_element(target, param, index, kind, size) ||
+      !torch_place(object, target, index, &type, &ordinal) ||
+      !check_place(target, index, type, ordinal))
+    return false;
   PyObject *address = PyObject_CallMethod(object, "data_ptr", NULL);
-  PyObject *ordinal = address ? PyObject_CallMethod(object, "get_device", NULL) : NULL;
-  bool ok = ordinal && torch_element(object, &kind, &size) &&
-            check_element(target, param, index, kind, size);
-  if (ok) {
-    long number = PyLong_AsLong(ordinal); /* -1: the host's */
-    arguments->values[index].number = PyLong_AsUnsignedLongLong(address);
-    ok = !PyErr_Occurred() && check_place(target, index, number < 0 ? dl_cpu : dl_cuda,
-                                          (int32_t)(number < 0 ? 0 : number));
-    if (ok && number >= 0 && !arguments->has_stream)
-      ok = torch_stream((int32_t)number, arguments);
-  }
-  Py_XDECREF(ordinal);
-  Py_XDECREF(address);
-  return ok;
+  if (!address)
+    return false;
+  arguments->values[index].number = PyLong_AsUnsignedLongLong(address);
+  Py_DECREF(address);
+  if (PyErr_Occurred())
+    return false;
+  return type == dl_cpu || arguments->has_stream || torch_stream(ordinal, arguments);
 }
 
 static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_size) {
@@ -155,10 +173,14 @@ static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_
 }
 
 /* A stream of 1 or 2 is CUDA's legacy and per-thread default stream, as in CUDA's own headers. */
-static bool cai_stream(PyObject *description, py_arguments *arguments) {
+static bool cai_stream(PyObject *description, const py_target *target, py_arguments *arguments,
+                       size_t index) {
   PyObject *stream = PyDict_GetItemString(description, "stream");
   if (!stream || stream == Py_None || arguments->has_stream)
     return true;
+  if (!PyLong_Check(stream))
+    return py_argument_error(target, index, "its __cuda_array_interface__ has %R as its stream",
+                             stream);
   arguments->stream = PyLong_AsVoidPtr(stream);
   arguments->has_stream = true;
   return !PyErr_Occurred();
@@ -171,7 +193,8 @@ static bool by_cuda_interface(PyObject *description, const py_target *target, co
   const char *text = type ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
   uint8_t kind;
   size_t size;
-  if (!data || !text || !PyTuple_Check(data))
+  if (!data || !text || !PyTuple_Check(data) || PyTuple_Size(data) < 1 ||
+      !PyLong_Check(PyTuple_GetItem(data, 0)))
     return py_argument_error(target, index, "its __cuda_array_interface__ lacks data or typestr");
   if (target->is_host || target->dl_type != dl_cuda)
     return py_argument_error(target, index, "the array is in memory of CUDA, the kernel runs on %s",
@@ -180,7 +203,7 @@ static bool by_cuda_interface(PyObject *description, const py_target *target, co
     return py_argument_error(target, index, "found an array of the other byte order");
   arguments->values[index].number = PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0));
   return !PyErr_Occurred() && check_element(target, param, index, kind, size) &&
-         cai_stream(description, arguments);
+         cai_stream(description, target, arguments, index);
 }
 
 static bool element_of_format(const char *format, uint8_t *out_kind) {
@@ -227,10 +250,27 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
   return check_element(target, param, index, kind, (size_t)loan->view.itemsize);
 }
 
+/* CUDA's default stream is 1 there, and no stream is 0; HIP's default stream is 0. */
+static PyObject *capsule_for(const py_target *target, PyObject *object, void *handle) {
+  if (target->is_host)
+    return PyObject_CallMethod(object, "__dlpack__", NULL);
+  PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
+  PyObject *none = method ? PyTuple_New(0) : NULL;
+  unsigned long long stream = (unsigned long long)(uintptr_t)handle;
+  if (!stream && target->dl_type == dl_cuda)
+    stream = 1;
+  PyObject *keywords = none ? Py_BuildValue("{s:K}", "stream", stream) : NULL;
+  PyObject *capsule = keywords ? PyObject_Call(method, none, keywords) : NULL;
+  Py_XDECREF(keywords);
+  Py_XDECREF(none);
+  Py_XDECREF(method);
+  return capsule;
+}
+
 static bool by_dlpack(const py_target *target, const py_param *param, PyObject *object,
-                      py_arguments *arguments, size_t index) {
+                      void *handle, py_arguments *arguments, size_t index) {
   py_loan *loan = py_loan_take(target, index, arguments);
-  PyObject *capsule = loan ? PyObject_CallMethod(object, "__dlpack__", NULL) : NULL;
+  PyObject *capsule = loan ? capsule_for(target, object, handle) : NULL;
   if (!capsule)
     return false;
   loan->capsule = capsule;
@@ -243,6 +283,27 @@ static bool by_dlpack(const py_target *target, const py_param *param, PyObject *
   if (!tensor)
     return py_argument_error(target, index, "its __dlpack__ gave no capsule of DLPack");
   return take_tensor(target, param, index, tensor, arguments);
+}
+
+/* Whether the array is where the kernel runs, before it is asked for more. On a GPU its package is
+ * told the queue, which later arguments may still decide. */
+static bool by_dlpack_at_last(const py_target *target, const py_param *param, PyObject *object,
+                              py_arguments *arguments, size_t index) {
+  if (PyObject_HasAttrString(object, "__dlpack_device__")) {
+    PyObject *place = PyObject_CallMethod(object, "__dlpack_device__", NULL);
+    int type, ordinal;
+    bool ok = place && PyTuple_Check(place) && PyArg_ParseTuple(place, "ii", &type, &ordinal);
+    if (place && !PyTuple_Check(place))
+      py_argument_error(target, index, "its __dlpack_device__ gave %R, expected two numbers",
+                        place);
+    Py_XDECREF(place);
+    if (!ok || !check_place(target, index, type, ordinal))
+      return false;
+  }
+  if (target->is_host)
+    return by_dlpack(target, param, object, NULL, arguments, index);
+  arguments->late[arguments->late_count++] = (uint8_t)index;
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -312,9 +373,10 @@ static const struct dtype *know_dtype(PyObject *object) {
   if (!said)
     return NULL;
   struct dtype *slot = &dtypes[dtype_next++ % dtype_count];
-  Py_XDECREF(slot->object);
+  PyObject *former = slot->object;
   Py_INCREF(object);
   *slot = found;
+  Py_XDECREF(former);
   return slot;
 }
 
@@ -383,17 +445,21 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
   return PyObject_HasAttrString(type, "__dlpack__") ? protocol_dlpack : protocol_none;
 }
 
-static const struct known *know(PyObject *object) {
+/* Asking a type for its attributes may run code of Python's, which may launch kernels itself: the
+ * table is written when all is known. */
+static struct known know(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   for (size_t i = 0; i < known_count && known[i].type; ++i)
     if (known[i].type == type)
-      return &known[i];
+      return known[i];
   const dl_exchange *exchange = exchange_of(type);
+  struct known found = {type, protocol_of(object, exchange), exchange};
   struct known *slot = &known[known_next++ % known_count];
-  Py_XDECREF(slot->type);
+  PyTypeObject *former = slot->type;
   Py_INCREF(type);
-  *slot = (struct known){type, protocol_of(object, exchange), exchange};
-  return slot;
+  *slot = found;
+  Py_XDECREF(former);
+  return found;
 }
 
 /* A type may have CUDA's interface for some of its arrays, as JAX's does. */
@@ -410,15 +476,15 @@ static bool by_cuda_interface_or_other(const py_target *target, const py_param *
   PyErr_Clear();
   return target->is_host && PyObject_CheckBuffer(object)
              ? by_buffer(target, param, object, arguments, index)
-             : by_dlpack(target, param, object, arguments, index);
+             : by_dlpack_at_last(target, param, object, arguments, index);
 }
 
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index) {
-  const struct known *type = know(object);
-  switch (type->protocol) {
+  struct known type = know(object);
+  switch (type.protocol) {
   case protocol_exchange:
-    return by_exchange(type->exchange, target, param, object, arguments, index);
+    return by_exchange(type.exchange, target, param, object, arguments, index);
   case protocol_torch:
     return by_torch(target, param, object, arguments, index);
   case protocol_cuda_interface:
@@ -428,8 +494,17 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
   case protocol_buffer:
     return by_buffer(target, param, object, arguments, index);
   case protocol_dlpack:
-    return by_dlpack(target, param, object, arguments, index);
+    return by_dlpack_at_last(target, param, object, arguments, index);
   default:
     return false;
   }
+}
+
+bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
+                   py_arguments *arguments, size_t index) {
+  if (by_dlpack(target, param, object, handle, arguments, index))
+    return true;
+  if (!PyErr_Occurred())
+    py_argument_error(target, index, "its __dlpack__ failed");
+  return false;
 }

@@ -11,6 +11,10 @@
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index);
 
+/* The same for an argument that was left until the driver's handle of the queue is known. */
+bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
+                   py_arguments *arguments, size_t index);
+
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..."; returns false. */
 bool py_argument_error(const py_target *target, size_t index, const char *format, ...);
 

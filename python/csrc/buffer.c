@@ -7,9 +7,10 @@ PyTypeObject *py_buffer_type;
 static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   static char *names[] = {"device", "size", NULL};
   PyObject *where;
-  unsigned long long size;
+  uint64_t size;
   kdl_device *device;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OK:Buffer", names, &where, &size) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO&:Buffer", names, &where, py_byte_count,
+                                   &size) ||
       !py_device_from(where, &device))
     return NULL;
   py_buffer *self = PyObject_New(py_buffer, type);
@@ -77,11 +78,11 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
   py_buffer *self = (py_buffer *)object;
   static char *names[] = {"data", "offset", "queue", NULL};
   PyObject *data, *queue_object = Py_None;
-  unsigned long long offset = 0;
+  uint64_t offset = 0;
   kdl_queue *queue;
   if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|KO:write" : "O|KO:read", names,
-                                   &data, &offset, &queue_object) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|O&O:write" : "O|O&O:read", names,
+                                   &data, py_byte_count, &offset, &queue_object) ||
       !queue_for(self, queue_object, &queue))
     return NULL;
   Py_buffer view;
@@ -109,12 +110,13 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
   py_buffer *self = (py_buffer *)object;
   static char *names[] = {"source", "size", "offset", "source_offset", "queue", NULL};
   py_buffer *source;
-  unsigned long long size, offset = 0, source_offset = 0;
+  uint64_t size, offset = 0, source_offset = 0;
   PyObject *queue_object = Py_None;
   kdl_queue *queue;
   if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "O!K|KKO:copy", names, py_buffer_type, &source,
-                                   &size, &offset, &source_offset, &queue_object) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "O!O&|O&O&O:copy", names, py_buffer_type,
+                                   &source, py_byte_count, &size, py_byte_count, &offset,
+                                   py_byte_count, &source_offset, &queue_object) ||
       !usable(source) || !queue_for(self, queue_object, &queue))
     return NULL;
   kdl_status status;
@@ -128,12 +130,12 @@ static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keyword
   static char *names[] = {"pattern", "offset", "size", "queue", NULL};
   const char *pattern;
   Py_ssize_t pattern_size;
-  unsigned long long offset = 0, size = UINT64_MAX;
+  uint64_t offset = 0, size = UINT64_MAX;
   PyObject *queue_object = Py_None;
   kdl_queue *queue;
   if (!usable(self) ||
-      !PyArg_ParseTupleAndKeywords(args, keywords, "y#|KKO:fill", names, &pattern, &pattern_size,
-                                   &offset, &size, &queue_object) ||
+      !PyArg_ParseTupleAndKeywords(args, keywords, "y#|O&O&O:fill", names, &pattern, &pattern_size,
+                                   py_byte_count, &offset, py_byte_count, &size, &queue_object) ||
       !queue_for(self, queue_object, &queue))
     return NULL;
   if (size == UINT64_MAX)

@@ -74,7 +74,7 @@ static PyObject *get_field(PyObject *self, void *closure) {
   static const char *const class_names[] = {"", "discrete", "integrated", "accelerator", "cpu"};
   switch (field->kind) {
   case text_field:
-    return PyUnicode_FromString(*(const char *const *)at);
+    return py_text(*(const char *const *)at);
   case number_field:
     return PyLong_FromLong(*(const int *)at);
   case long_field:
@@ -88,7 +88,7 @@ static PyObject *get_field(PyObject *self, void *closure) {
 
 static PyObject *get_spec(PyObject *self, void *closure) {
   (void)closure;
-  return PyUnicode_FromString(kdl_device_spec_text(((py_device *)self)->device));
+  return py_text(kdl_device_spec_text(((py_device *)self)->device));
 }
 
 /* Features would fill the line; .spec has them. */
@@ -137,6 +137,7 @@ static PyGetSetDef properties[sizeof fields / sizeof *fields + 2];
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "A device of this machine, or one that was described: see kdl.devices and kdl.device."},
+    {Py_tp_new, py_no_new},
     {Py_tp_dealloc, py_object_free},
     {Py_tp_repr, represent},
     {Py_tp_hash, hash},

@@ -63,11 +63,9 @@ PyObject *py_raise(kdl_status status) {
   return py_raise_for(status, NULL);
 }
 
-/* Paths in messages may be anything: what is no UTF-8 is shown as \xNN. */
 PyObject *py_raise_for(kdl_status status, const char *prefix) {
   int64_t code = kdl_error_code();
-  const char *text = kdl_error_message();
-  PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+  PyObject *message = py_text(kdl_error_message());
   if (message && prefix) {
     PyObject *whole = PyUnicode_FromFormat("%s: %U", prefix, message);
     Py_DECREF(message);

@@ -109,13 +109,22 @@ PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec);
 /* Frees an object of a type from a spec. */
 void py_object_free(PyObject *self);
 
+/* Py_tp_new of types whose objects only other calls make: raises TypeError. */
+PyObject *py_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
+
+/* A text of libkdl's or of a driver's: what is no UTF-8 is shown as \xNN. */
+PyObject *py_text(const char *text);
+
+/* A number of bytes for PyArg_Parse's "O&", into a uint64_t: what does not fit is an OverflowError.
+ */
+int py_byte_count(PyObject *object, void *out_count);
+
 PyObject *py_device_new(kdl_device *device);
 
 /* "cuda:sm_90": for messages. */
 const char *py_device_label(kdl_device *device);
 
-/* None: the first device of the machine's; a str: kdl_device_find; a Device; false with the
- * exception set. */
+/* A str: kdl_device_find; a Device; false with the exception set. */
 bool py_device_from(PyObject *object, kdl_device **out_device);
 
 PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,

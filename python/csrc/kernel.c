@@ -171,17 +171,42 @@ static kdl_status give_without_lock(py_kernel *self, kdl_queue *queue, const sha
   Py_END_ALLOW_THREADS return status;
 }
 
+/* The queue that was named, else the one around the stream that an array is worked on, else NULL:
+ * the device's own. */
+static bool choose_queue(const py_kernel *self, PyObject *named, const py_arguments *arguments,
+                         kdl_queue **out_queue) {
+  *out_queue = NULL;
+  if (named && named != Py_None)
+    return py_queue_from(named, self->target.device, out_queue);
+  return !arguments->has_stream ||
+         py_queue_of_native(self->target.device, arguments->stream, out_queue);
+}
+
+static bool take_late(py_kernel *self, kdl_queue *queue, PyObject *const *objects,
+                      py_arguments *arguments) {
+  void *handle;
+  kdl_status status = queue ? KDL_OK : kdl_device_queue(self->target.device, &queue);
+  if (status == KDL_OK)
+    status = kdl_queue_native(queue, &handle);
+  if (status == KDL_OK)
+    return py_arguments_late(&self->target, &self->signature, objects, handle, arguments);
+  py_raise_for(status, self->name);
+  return false;
+}
+
 static PyObject *launch(py_kernel *self, const shape *shape, PyObject *queue_object,
                         PyObject *const *objects, size_t count) {
   py_arguments arguments;
   kdl_queue *queue = NULL;
   kdl_status status = KDL_OK;
-  bool ok = load(self) && py_queue_from(queue_object, self->target.device, &queue);
-  if (!ok)
+  if (!load(self))
     return NULL;
-  ok = py_arguments_begin(&self->target, &self->signature, objects, count, &arguments);
-  if (ok && !queue && arguments.has_stream && !queue_object)
-    ok = py_queue_of_native(self->target.device, arguments.stream, &queue);
+  bool ok = py_arguments_begin(&self->target, &self->signature, objects, count, &arguments) &&
+            choose_queue(self, queue_object, &arguments, &queue);
+  if (ok &&
+      arguments.late_count) /* other code runs meanwhile, and may change the table of queues */
+    ok = take_late(self, queue, objects, &arguments) &&
+         choose_queue(self, queue_object, &arguments, &queue);
   if (ok)
     status = self->target.is_host ? give_without_lock(self, queue, shape, &arguments)
                                   : give(self, queue, shape, &arguments);
@@ -304,8 +329,8 @@ static PyObject *failures_of(const kdl_kernel_info *info) {
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < info->failure_count; ++i) {
     const kdl_load_failure *failure = &info->failures[i];
-    PyObject *item = Py_BuildValue("(nssi)", (Py_ssize_t)failure->image, failure->name,
-                                   failure->message, (int)failure->status);
+    PyObject *item = Py_BuildValue("(nNNi)", (Py_ssize_t)failure->image, py_text(failure->name),
+                                   py_text(failure->message), (int)failure->status);
     if (!item || PyList_Append(list, item) < 0)
       Py_CLEAR(list);
     Py_XDECREF(item);
@@ -336,13 +361,13 @@ static PyObject *kernel_info(PyObject *object, PyObject *unused) {
   kdl_status status = kdl_kernel_get(self->kernel, &info);
   if (status != KDL_OK)
     return py_raise(status);
-  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:n,s:n,s:n,s:s,s:(III),s:(III),s:N,s:N}", "name",
-                       info.name, "library", info.library, "device", info.device, "fit", info.fit,
-                       "image", (Py_ssize_t)info.image, "place", (Py_ssize_t)info.place,
-                       "image_count", (Py_ssize_t)info.image_count, "kind",
-                       kdl_image_kind_name(info.kind), "block", info.block[0], info.block[1],
-                       info.block[2], "tile", info.tile[0], info.tile[1], info.tile[2], "failures",
-                       failures_of(&info), "signature", signature_of(self));
+  return Py_BuildValue(
+      "{s:N,s:N,s:N,s:N,s:n,s:n,s:n,s:s,s:(III),s:(III),s:N,s:N}", "name", py_text(info.name),
+      "library", PyUnicode_DecodeFSDefault(info.library), "device", py_text(info.device), "fit",
+      py_text(info.fit), "image", (Py_ssize_t)info.image, "place", (Py_ssize_t)info.place,
+      "image_count", (Py_ssize_t)info.image_count, "kind", kdl_image_kind_name(info.kind), "block",
+      info.block[0], info.block[1], info.block[2], "tile", info.tile[0], info.tile[1], info.tile[2],
+      "failures", failures_of(&info), "signature", signature_of(self));
 }
 
 static PyObject *kernel_load(PyObject *self, PyObject *unused) {
@@ -403,6 +428,7 @@ static PyGetSetDef properties[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "A kernel for a device: kernel[items](arguments...) launches it."},
+    {Py_tp_new, py_no_new},
     {Py_tp_dealloc, kernel_destroy},
     {Py_tp_repr, kernel_represent},
     {Py_tp_methods, methods},
@@ -419,6 +445,7 @@ static PyMemberDef launcher_members[] = {
 static PyType_Slot launcher_slots[] = {
     {Py_tp_doc,
      "A kernel with the number of work-items: call it with the arguments, and queue=... ."},
+    {Py_tp_new, py_no_new},
     {Py_tp_dealloc, launcher_destroy},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_members, launcher_members},

@@ -87,6 +87,12 @@ static PyObject *pairs_of(const kdl_image_info *info) {
   return dict;
 }
 
+static PyObject *parent_of(const kdl_image_info *info) {
+  if (info->parent == KDL_NO_PARENT)
+    Py_RETURN_NONE;
+  return PyLong_FromSize_t(info->parent);
+}
+
 static PyObject *image(PyObject *object, PyObject *index) {
   py_library *self = (py_library *)object;
   size_t number = PyLong_AsSize_t(index);
@@ -97,13 +103,7 @@ static PyObject *image(PyObject *object, PyObject *index) {
   if (status != KDL_OK)
     return py_raise(status);
   PyObject *dict = PyDict_New();
-  PyObject *parent = Py_None;
-  Py_INCREF(parent);
-  if (info.parent != KDL_NO_PARENT) {
-    Py_DECREF(parent);
-    parent = PyLong_FromSize_t(info.parent);
-  }
-  bool has_parent = dict && set(dict, "parent", parent);
+  bool has_parent = dict && set(dict, "parent", parent_of(&info));
   if (has_parent && set(dict, "index", PyLong_FromSize_t(info.index)) &&
       set(dict, "kind", PyUnicode_FromString(kdl_image_kind_name(info.kind))) &&
       set(dict, "offload_kind", PyLong_FromLong(info.offload_kind)) &&
@@ -194,9 +194,14 @@ static bool constants_from(PyObject *constants, selection *selection) {
     PyErr_SetString(PyExc_ValueError, "constants: more than 64");
   for (Py_ssize_t i = 0; !PyErr_Occurred() && i < count; ++i) {
     PyObject *pair = PyList_GetItem(items, i);
+    PyObject *name = PyTuple_Check(pair) ? PyTuple_GetItem(pair, 0) : NULL;
+    if (!name || !PyUnicode_Check(name) || PyTuple_Size(pair) != 2) {
+      PyErr_Format(PyExc_TypeError, "constants: found %R, expected a name and its value", pair);
+      break;
+    }
     PyObject *value = PyObject_Str(PyTuple_GetItem(pair, 1));
     if (value && PyList_Append(texts, value) == 0) {
-      selection->constants[i].name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(pair, 0), NULL);
+      selection->constants[i].name = PyUnicode_AsUTF8AndSize(name, NULL);
       selection->constants[i].value = PyUnicode_AsUTF8AndSize(value, NULL);
     }
     Py_XDECREF(value);
@@ -222,7 +227,8 @@ static PyObject *reasons_of(const kdl_verdict *verdict) {
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < verdict->reason_count; ++i) {
     const kdl_reason *reason = &verdict->reasons[i];
-    PyObject *item = Py_BuildValue("(sss)", reason->code, reason->words, reason->fix);
+    PyObject *item =
+        Py_BuildValue("(sNN)", reason->code, py_text(reason->words), py_text(reason->fix));
     if (!item || PyList_Append(list, item) < 0)
       Py_CLEAR(list);
     Py_XDECREF(item);
@@ -238,9 +244,9 @@ static int append_verdict(void *list, const kdl_verdict *verdict) {
             set(dict, "eligible", PyBool_FromLong(verdict->eligible)) &&
             set(dict, "rank", PyLong_FromUnsignedLongLong(verdict->rank)) &&
             set(dict, "priority", PyLong_FromUnsignedLong(verdict->priority)) &&
-            set(dict, "device", PyUnicode_FromString(verdict->device)) &&
-            set(dict, "fit", PyUnicode_FromString(verdict->fit)) &&
-            set(dict, "reasons", reasons_of(verdict)) && PyList_Append(list, dict) == 0;
+            set(dict, "device", py_text(verdict->device)) &&
+            set(dict, "fit", py_text(verdict->fit)) && set(dict, "reasons", reasons_of(verdict)) &&
+            PyList_Append(list, dict) == 0;
   Py_XDECREF(dict);
   return !ok;
 }
@@ -336,6 +342,7 @@ static PyGetSetDef properties[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, "A library of kernels: see kdl.open."},
+    {Py_tp_new, py_no_new},
     {Py_tp_dealloc, destroy},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},

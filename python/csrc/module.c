@@ -17,6 +17,26 @@ void py_object_free(PyObject *self) {
   Py_DECREF(type);
 }
 
+PyObject *py_no_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  (void)args;
+  (void)keywords;
+  PyErr_Format(PyExc_TypeError, "%R has no constructor: see help(kdl) for what makes its objects",
+               (PyObject *)type);
+  return NULL;
+}
+
+PyObject *py_text(const char *text) {
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
+int py_byte_count(PyObject *object, void *out_count) {
+  PyObject *integer = PyNumber_Index(object);
+  unsigned long long count = integer ? PyLong_AsUnsignedLongLong(integer) : 0;
+  Py_XDECREF(integer);
+  *(uint64_t *)out_count = count;
+  return !PyErr_Occurred();
+}
+
 static PyObject *version(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;

@@ -38,6 +38,10 @@ static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
   if (!PyArg_ParseTuple(item, "SO!ii:pack", &bytes, &PyDict_Type, &metadata, &offload_kind,
                         &declared_kind))
     return false;
+  if (offload_kind < 0 || offload_kind > UINT16_MAX) {
+    PyErr_Format(PyExc_ValueError, "offload_kind: found %d, expected 0 to 65535", offload_kind);
+    return false;
+  }
   kdl_pair pairs[most_pairs];
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = (uint16_t)declared_kind,

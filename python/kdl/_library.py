@@ -186,13 +186,15 @@ class Writer:
     FORMATS = {"v1": 1, "v2": 2, "v3": 3, "v3-zstd": 0x103, "v3-zlib": 0x203}
 
     def __init__(self, format="v1", digest=True):  # pylint: disable=redefined-builtin
+        if format not in self.FORMATS:
+            raise ValueError(f"format: found {format!r}, expected one of {', '.join(self.FORMATS)}")
         self._format = self.FORMATS[format]
         self._digest = digest
         self._images = []
 
     def add(self, image, *, triple, arch, offload_kind=0, metadata=None):
         """Adds an image. metadata: further keys, as docs/metadata.md specifies them."""
-        data = bytes(image)
+        data = memoryview(image).tobytes()
         pairs = {"triple": triple, "arch": arch, **(metadata or {})}
         self._images.append((data, pairs, offload_kind, _kdl.declared_kind(data)))
 

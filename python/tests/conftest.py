@@ -43,6 +43,14 @@ def library():
     return kdl.compile("kernels.c", text=SOURCE, targets=["native", "sm_80", "sm_90"])
 
 
+@pytest.fixture(scope="session")
+def gpu_library():
+    """The same for GPUs that the fake drivers show."""
+    if not (shutil.which("clang-22") or shutil.which("clang")):
+        pytest.skip("clang not found (Debian: clang-22)")
+    return kdl.compile("kernels.c", text=SOURCE, targets=["native", "sm_90", "gfx942"])
+
+
 @pytest.fixture
 def host():
     """The CPU."""

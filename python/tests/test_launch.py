@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Launching on the host: arguments of every type, and what is refused."""
 import array
+import copy
 import struct
 import threading
 
@@ -37,15 +38,33 @@ def test_every_type(library):
     assert out.tolist() == [-128, 255, -32768, 65535, -2.0**63, 2.0**64, 0.1, -5, 7, 2.5]
 
 
-@pytest.mark.parametrize("number", [0.0, 1.0, -2.5, 65504.0, 6e-8, 1e-7, 3.14159, 0.1, 2049.0, 2051.0, 5.9e-5, 1e30, float("inf")])
+@pytest.mark.parametrize("number", [0.0, 1.0, -2.5, 65504.0, 6e-8, 1e-7, 3.14159, 0.1, 2049.0, 2051.0, 5.9e-5, 65519.99,
+                                    1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, -(1 + 2**-8 + 2**-40), 3.0e-8, float("inf"), float("-inf")])
 def test_halves_round_as_numpy_does(library, number):
-    if number > 65504 and number != float("inf"):
-        number = 60000.1
     out = np.zeros(2, np.uint16)
     library.kernel("halves", "host")[1](number, number, out)
     assert out[0] == np.float16(number).view(np.uint16)
-    bits = int(np.float32(number).view(np.uint32))
-    assert out[1] == (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    assert out[1] == nearest_bfloat16(number)
+
+
+def nearest_bfloat16(number):
+    """By search among its neighbours; ties to even."""
+    if not np.isfinite(number):
+        return int(np.float32(number).view(np.uint32)) >> 16
+    below = int(np.float32(number).view(np.uint32)) >> 16
+    values = {bits: float(np.uint32(bits << 16).view(np.float32)) for bits in (below - 1, below, below + 1) if 0 <= bits < 65536}
+    return min(values, key=lambda bits: (abs(values[bits] - number), bits & 1))
+
+
+@pytest.mark.parametrize("number, name", [(65520.0, "f16"), (-1e30, "f16"), (3.4e38, "f16"), (1e39, "f16")])
+def test_halves_that_do_not_fit(library, number, name):
+    with pytest.raises(OverflowError, match=f"halves: argument 1: .* does not fit {name}"):
+        library.kernel("halves", "host")[1](number, 0.0, np.zeros(2, np.uint16))
+
+
+def test_brain_floats_that_do_not_fit(library):
+    with pytest.raises(OverflowError, match="argument 2: 3.4e.38 does not fit bf16"):
+        library.kernel("halves", "host")[1](0.0, 3.4e38, np.zeros(2, np.uint16))
 
 
 def test_two_dimensions(library):
@@ -120,6 +139,28 @@ def test_shapes_that_are_refused(saxpy):
         saxpy[-1]
     with pytest.raises(OverflowError, match="grid"):
         saxpy.launch(grid=2**32)
+
+
+def test_objects_that_only_the_package_makes(saxpy, library):
+    for kind in (kdl.Kernel, kdl.Device, type(saxpy[1]), type(library._handle)):
+        with pytest.raises(TypeError, match="has no constructor"):
+            kind()
+        with pytest.raises(TypeError):
+            kind.__new__(kind)
+    for thing in (saxpy, saxpy[1], kdl.device("host"), kdl.Buffer("host", 4), kdl.Queue("host")):
+        with pytest.raises(TypeError):
+            copy.copy(thing)
+
+
+@pytest.mark.parametrize("count", [-1, 2**64, 2**64 + 16])
+def test_sizes_beyond_what_an_address_reaches(host, count):
+    with pytest.raises(OverflowError):
+        kdl.Buffer(host, count)
+    buffer = kdl.Buffer(host, 16)
+    for call in (lambda: buffer.write(b"x", offset=count), lambda: buffer.read(bytearray(1), count), lambda: buffer.copy(buffer, count),
+                 lambda: buffer.fill(b"x", size=count)):
+        with pytest.raises(OverflowError):
+            call()
 
 
 def test_threads(library):

@@ -69,6 +69,35 @@ def test_names_that_are_no_utf8(library, tmp_path):
     assert len(kdl.open(path)) == 1
 
 
+def test_kernels_of_files_whose_names_are_no_utf8(library, tmp_path):
+    path = pathlib.Path(str(tmp_path)) / "kernels-\udcff.offload"
+    writer = kdl.Writer()
+    image = library.image(0)
+    writer.add(image.bytes(), triple=image.triple, arch=image.arch, metadata={"kdl.kernel.nothing": image.metadata["kdl.kernel.nothing"]})
+    path.write_bytes(writer.bytes())
+    assert kdl.open(path)["nothing"].info()["library"] == str(path)
+
+
+def test_what_the_writer_refuses():
+    with pytest.raises(ValueError, match="format: found 'v9', expected one of v1, v2"):
+        kdl.Writer("v9")
+    writer = kdl.Writer()
+    with pytest.raises(TypeError):
+        writer.add(5, triple="x", arch="y")
+    writer.add(b"bytes", triple="x", arch="y", offload_kind=70000)
+    with pytest.raises(ValueError, match="offload_kind: found 70000"):
+        writer.bytes()
+
+
+def test_constants_that_are_no_pairs(library):
+    class Odd:
+        def items(self):
+            return [["name", 1]]
+    for wrong in (Odd(), {5: 1}):
+        with pytest.raises(TypeError, match="constants: found .*, expected a name and its value"):
+            library.kernel("saxpy", "host", constants=wrong)
+
+
 def test_devices(host):
     assert host.is_host and host.is_here and host.backend == "host" and host in kdl.devices()
     assert host == kdl.device("host") and hash(host) == hash(kdl.device("host"))

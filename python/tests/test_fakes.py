@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Launching on GPUs, with drivers that stand in for CUDA's and HIP's: see tests/fakes. tests/python/package.sh sets them up."""
+import ctypes
+import os
+import struct
+import threading
+import types
+
+import dlpack
+import pytest
+
+import kdl
+
+if "KDL_FAKE_DEVICES" not in os.environ:
+    pytest.skip("no fake drivers: KDL_FAKE_DEVICES is not set", allow_module_level=True)
+
+
+@pytest.fixture(params=["cuda", "hip"])
+def gpu(request, gpu_library):
+    return Gpu(gpu_library, request.param)
+
+
+@pytest.fixture
+def cuda(gpu_library):
+    return Gpu(gpu_library, "cuda")
+
+
+class Gpu:
+    """A kernel, and memory of its device: x is 1, 2, 3, 4, and y zeros."""
+
+    def __init__(self, library, backend, number=0):
+        self.device = kdl.device(f"{backend}:{number}")
+        self.place = (dlpack.CUDA if backend == "cuda" else dlpack.ROCM, number)
+        self.kernel = library.kernel("saxpy", self.device)
+        self.x, self.y = kdl.Buffer(self.device, 16), kdl.Buffer(self.device, 16)
+        self.x.write(struct.pack("4f", 1, 2, 3, 4))
+        self.y.fill(bytes(4))
+
+    def values(self):
+        data = bytearray(16)
+        self.y.read(data)
+        return list(struct.unpack("4f", data))
+
+
+@pytest.fixture
+def capture():
+    """Begins the capture of a stream of CUDA's; what comes back ends it and runs what was captured."""
+    driver = ctypes.CDLL("libcuda.so.1")
+
+    def begin(stream):
+        assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), 2) == 0
+
+        def end():
+            graph, instance = ctypes.c_void_p(), ctypes.c_void_p()
+            assert driver.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph)) == 0
+            assert driver.cuGraphInstantiateWithFlags(ctypes.byref(instance), graph, ctypes.c_uint64(0)) == 0
+            assert driver.cuGraphLaunch(instance, ctypes.c_void_p(stream)) == 0
+            driver.cuGraphExecDestroy(instance)
+            driver.cuGraphDestroy(graph)
+        return end
+    return begin
+
+
+def test_buffers(gpu):
+    gpu.kernel[4](2.0, gpu.x, gpu.y, 4)
+    gpu.kernel.launch(1.0, gpu.x.address, gpu.y, 4, grid=1, block=4)
+    assert gpu.values() == [3, 6, 9, 12]
+    assert gpu.kernel.device == gpu.device and not gpu.device.is_host
+    assert gpu.device.memory_info()[1] > 0
+
+
+def test_queues_and_events(gpu):
+    queue, start, end = kdl.Queue(gpu.device), kdl.Event(gpu.device), kdl.Event(gpu.device)
+    start.record(queue)
+    gpu.kernel[4](1.0, gpu.x, gpu.y, 4, queue=queue)
+    gpu.kernel[4](1.0, gpu.x, gpu.y, 4, queue=queue.native)
+    end.record(queue)
+    end.wait(None)
+    end.sync()
+    assert start.elapsed(end) > 0 and end.query()
+    assert gpu.values() == [2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("is_versioned", [False, True])
+def test_dlpack_is_told_the_queue(gpu, is_versioned):
+    x = dlpack.ByDlpack(gpu.x.address, gpu.place, is_versioned=is_versioned, offset=8)
+    y = dlpack.ByDlpack(gpu.y.address, gpu.place, is_versioned=is_versioned)
+    queue = kdl.Queue(gpu.device)
+    gpu.kernel[4](1.0, x, y, 4, queue=queue)
+    assert gpu.values() == [1, 2, 3, 4]
+    assert x.streams == y.streams == [queue.native]
+    gpu.kernel[4](1.0, x, y, 4)
+    gpu.kernel.sync()
+    assert gpu.values() == [2, 4, 6, 8]
+    assert x.streams[1] not in (None, queue.native) and x.streams[1] == y.streams[1]
+
+
+def test_dlpack_is_told_the_default_stream_as_one(cuda):
+    x = dlpack.ByDlpack(cuda.x.address, cuda.place)
+    cuda.kernel[4](1.0, x, cuda.y, 4, queue=0)
+    assert x.streams == [1]
+
+
+def test_dlpack_follows_the_stream_of_a_later_argument(cuda):
+    queue = kdl.Queue(cuda.device)
+    x = dlpack.ByDlpack(cuda.x.address, cuda.place)
+    cuda.kernel[4](1.0, x, dlpack.ByCudaInterface(cuda.y.address, stream=queue.native), 4)
+    assert x.streams == [queue.native]
+
+
+def test_cuda_array_interface(cuda, capture):
+    x, y = dlpack.ByCudaInterface(cuda.x.address), dlpack.ByCudaInterface(cuda.y.address, stream=None)
+    cuda.kernel[4](1.0, x, y, 4)
+    cuda.kernel.sync()
+    assert cuda.values() == [1, 2, 3, 4]
+    queue = kdl.Queue(cuda.device)
+    end = capture(queue.native)
+    y = dlpack.ByCudaInterface(cuda.y.address, stream=queue.native)
+    cuda.kernel[4](1.0, x, y, 4)
+    assert cuda.values() == [1, 2, 3, 4]  # it went to the captured stream
+    cuda.kernel[4](1.0, x, y, 4, queue=kdl.Queue(cuda.device))
+    assert cuda.values() == [2, 4, 6, 8]  # a queue that is named goes first
+    end()
+    queue.sync()
+    assert cuda.values() == [3, 6, 9, 12]
+
+
+@pytest.mark.parametrize("changes, text", [
+    ({"typestr": "<f8"}, "argument 2: found an array of f64, expected ptr<f32>"),
+    ({"typestr": ">f4"}, "argument 2: found an array of the other byte order"),
+    ({"data": ()}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
+    ({"data": ("text", False)}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
+    ({"data": None}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
+    ({"typestr": 5}, "argument 2: its __cuda_array_interface__ lacks data or typestr"),
+    ({"stream": "text"}, "argument 2: its __cuda_array_interface__ has 'text' as its stream"),
+])
+def test_descriptions_that_are_refused(cuda, changes, text):
+    with pytest.raises(TypeError, match=text):
+        cuda.kernel[4](1.0, dlpack.ByCudaInterface(cuda.x.address, **changes), cuda.y, 4)
+    array = dlpack.ByCudaInterface(0)
+    array.__cuda_array_interface__ = "no dict"
+    with pytest.raises(TypeError, match="argument 2: its __cuda_array_interface__ is no dict"):
+        cuda.kernel[4](1.0, array, cuda.y, 4)
+
+
+def test_exchange(cuda, capture):
+    x, y = (dlpack.ByExchange(buffer.address, cuda.place) for buffer in (cuda.x, cuda.y))
+    queue = kdl.Queue(cuda.device)
+    dlpack.ByExchange.stream = queue.native
+    end = capture(queue.native)
+    cuda.kernel[4](1.0, x, y, 4)
+    cuda.kernel[4](1.0, x, y, 4, queue=None)  # as if it were not named
+    assert cuda.values() == [0, 0, 0, 0]
+    end()
+    queue.sync()
+    assert cuda.values() == [2, 4, 6, 8]
+    dlpack.ByExchange.fails = True
+    with pytest.raises(TypeError, match="argument 2: found <class 'dlpack.ByExchange'>"):
+        cuda.kernel[4](1.0, x, y, 4)
+    dlpack.ByExchange.fails = False
+    with pytest.raises(TypeError, match="argument 2: found an array of bf16, expected ptr<f32>"):
+        cuda.kernel[4](1.0, dlpack.ByExchange(cuda.x.address, cuda.place, "bf16"), y, 4)
+
+
+def test_tensors_of_rocm_call_themselves_cuda(gpu_library):
+    hip = Gpu(gpu_library, "hip")
+    dlpack.ByExchange.stream = 0
+    x, y = (dlpack.ByExchange(buffer.address, (dlpack.CUDA, 0)) for buffer in (hip.x, hip.y))
+    hip.kernel[4](1.0, x, y, 4)
+    assert hip.values() == [1, 2, 3, 4]
+
+
+def test_streams_of_other_packages(cuda):
+    class Stream:
+        def __init__(self, queue):
+            self.queue = queue
+
+        def __cuda_stream__(self):
+            return (0, self.queue.native)
+    queue = kdl.Queue(cuda.device)
+    cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=Stream(queue))
+    cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=types.SimpleNamespace(cuda_stream=queue.native))
+    cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=kdl.Queue(cuda.device, native=queue))
+    queue.sync()
+    assert cuda.values() == [3, 6, 9, 12]
+    assert queue.__cuda_stream__() == (0, queue.native)
+    for wrong in (types.SimpleNamespace(cuda_stream="text"), types.SimpleNamespace(__cuda_stream__=lambda: 5)):
+        with pytest.raises(TypeError):
+            cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=wrong)
+
+
+def test_more_streams_than_are_kept(cuda):
+    queues = [kdl.Queue(cuda.device) for _ in range(200)]
+    for queue in queues:
+        cuda.kernel[4](1.0, cuda.x, cuda.y, 4, queue=queue.native)
+    for queue in queues:
+        queue.sync()
+    assert cuda.values() == [200, 400, 600, 800]
+
+
+def test_memory_elsewhere_is_refused(gpu, gpu_library):
+    host = kdl.Buffer("host", 16)
+    with pytest.raises(TypeError, match="argument 2: the buffer belongs to host:.*, the kernel runs on " + gpu.device.backend):
+        gpu.kernel[4](1.0, host, gpu.y, 4)
+    with pytest.raises(TypeError, match="argument 3: found an array in the host's memory.*kdl.Buffer"):
+        gpu.kernel[4](1.0, gpu.x, bytearray(16), 4)
+    for place, text in (((gpu.place[0], 7), " 7"), ((dlpack.CPU, 0), "the host's memory")):
+        array = dlpack.ByDlpack(gpu.x.address, place)
+        with pytest.raises(TypeError, match="argument 2: the array is in memory of .*" + text):
+            gpu.kernel[4](1.0, array, gpu.y, 4)
+        assert array.streams == []  # it was not even asked
+    with pytest.raises(ValueError, match="queue: it belongs to host:"):
+        gpu.kernel[4](1.0, gpu.x, gpu.y, 4, queue=kdl.Queue("host"))
+    other = Gpu(gpu_library, "cuda", 1)
+    with pytest.raises(TypeError, match="argument 2: the buffer belongs to"):
+        gpu.kernel[4](1.0, other.x, gpu.y, 4)
+    with pytest.raises(TypeError, match="argument 2: the array is in memory of CUDA"):
+        gpu_library.kernel("saxpy", "host")[4](1.0, dlpack.ByCudaInterface(gpu.x.address), None, 4)
+
+
+def test_capsules_that_are_refused(gpu):
+    array = dlpack.ByDlpack(gpu.x.address, gpu.place)
+    array.name = b"used_dltensor"
+    with pytest.raises(TypeError, match="argument 2: its __dlpack__ gave no capsule"):
+        gpu.kernel[4](1.0, array, gpu.y, 4)
+    with pytest.raises(TypeError, match="argument 2: found an array of i32, expected ptr<f32>"):
+        gpu.kernel[4](1.0, dlpack.ByDlpack(gpu.x.address, gpu.place, "i32"), gpu.y, 4)
+    array = dlpack.ByDlpack(gpu.x.address, gpu.place)
+    array.place = "elsewhere"
+    with pytest.raises(TypeError, match="argument 2: its __dlpack_device__ gave 'elsewhere'"):
+        gpu.kernel[4](1.0, array, gpu.y, 4)
+
+
+def test_arrays_on_the_host_by_dlpack(gpu_library):
+    x, y = (ctypes.c_float * 4)(1, 2, 3, 4), (ctypes.c_float * 4)()
+    arrays = [dlpack.ByDlpack(ctypes.addressof(data), (dlpack.CPU, 0)) for data in (x, y)]
+    gpu_library.kernel("saxpy", "host")[4](2.0, *arrays, 4)
+    assert list(y) == [2, 4, 6, 8] and arrays[0].streams == [None]
+
+
+def test_a_tensor_of_an_older_pytorch(gpu_library):
+    class Older:
+        """What PyTorch had before DLPack's exchange."""
+        dtype = "torch.float32"
+
+        def __init__(self, data, where):
+            self.data, self.device = data, types.SimpleNamespace(type=where)
+
+        def data_ptr(self):
+            return ctypes.addressof(self.data)
+
+        def get_device(self):
+            return 0 if self.device.type == "xpu" else -1
+    x, y = (ctypes.c_float * 4)(1, 2, 3, 4), (ctypes.c_float * 4)()
+    kernel = gpu_library.kernel("saxpy", "host")
+    kernel[4](2.0, Older(x, "cpu"), Older(y, "cpu"), 4)
+    assert list(y) == [2, 4, 6, 8]
+    for where in ("meta", "xpu"):
+        with pytest.raises(TypeError, match=f"argument 2: the tensor is on the device {where}"):
+            kernel[4](2.0, Older(x, where), Older(y, "cpu"), 4)
+
+
+@pytest.mark.parametrize("function, code, call", [
+    ("Launch*", 719, lambda gpu: gpu.kernel[4](1.0, gpu.x, gpu.y, 4)),
+    ("Alloc*", 2, lambda gpu: kdl.Buffer(gpu.device, 64)),
+])
+def test_errors_of_drivers(cuda, monkeypatch, function, code, call):
+    names = {"Launch*": "cuLaunchKernel:1+:719;cuLaunchKernelEx:1+:719", "Alloc*": "cuMemAlloc_v2:1+:2"}
+    monkeypatch.setenv("KDL_FAKE_FAIL", names[function])
+    with pytest.raises(kdl.DeviceError if code == 719 else kdl.Error) as caught:
+        call(cuda)
+    assert caught.value.code == code and caught.value.status != 0
+    assert str(caught.value)
+    monkeypatch.delenv("KDL_FAKE_FAIL")
+    cuda.kernel[4](1.0, cuda.x, cuda.y, 4)
+    assert cuda.values() == [1, 2, 3, 4]
+
+
+def test_threads_with_queues_of_their_own(gpu):
+    results = {}
+
+    def work(number):
+        mine, queue = kdl.Buffer(gpu.device, 16), kdl.Queue(gpu.device)
+        mine.fill(bytes(4), queue=queue)
+        for _ in range(200):
+            gpu.kernel[4](1.0, gpu.x, mine, 4, queue=queue)
+        data = bytearray(16)
+        mine.read(data, queue=queue)
+        results[number] = struct.unpack("4f", data)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(results.values()) == {(200, 400, 600, 800)} and len(results) == 6

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sequences on the fake CUDA driver, through the whole library: what a run sets, and what becomes
+ * of calls that fail. */
+#include "cuda_support.h"
+
+#include <kdl/kdl.h>
+
+enum { n = 64, bytes = n * sizeof(float) };
+
+static kdl_library *lib;
+static kdl_device *device;
+static kdl_queue *queue;
+static kdl_kernel *saxpy;
+static kdl_buffer buffers[4];
+static void *library_data;
+
+static kdl_string text(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+static int open_it(void **state) {
+  (void)state;
+  kdl_writer *writer;
+  size_t size;
+  kdl_pair pairs[] = {
+      {text("triple"), text("nvptx64-nvidia-cuda")},
+      {text("arch"), text("sm_80")},
+      {text("kdl.kernel.saxpy"), text("sig=f32 ptr<f32> ptr<f32> u32; block=64x1x1")}};
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_PTX),
+                            .offload_kind = KDL_OFFLOAD_CUDA,
+                            .pairs = pairs,
+                            .pair_count = 3,
+                            .data = good_ptx,
+                            .data_size = strlen(good_ptx)};
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_writer_add(writer, &image));
+  assert_ok(kdl_writer_finish(writer, &library_data, &size));
+  kdl_writer_destroy(writer);
+  assert_ok(kdl_open_memory(library_data, size, NULL, &lib));
+  assert_ok(kdl_device_find("cuda", &device));
+  assert_ok(kdl_queue_create(device, NULL, &queue));
+  assert_ok(kdl_sym(lib, device, "saxpy", NULL, &saxpy));
+  assert_ok(kdl_prefetch(saxpy));
+  for (int i = 0; i < 4; ++i)
+    assert_ok(kdl_alloc(device, bytes, &buffers[i]));
+  return 0;
+}
+
+static int close_it(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; ++i)
+    assert_ok(kdl_free(&buffers[i]));
+  kdl_queue_destroy(queue);
+  kdl_close(lib);
+  free(library_data);
+  return 0;
+}
+
+/* y = 0; y += a x, from slot 2 to slot 3; then y += a z, of slot 4; and a copy of y to slot 5. */
+static kdl_status make(kdl_sequence **out_sequence) {
+  kdl_slot slot;
+  const uint32_t count = n, zero = 0;
+  kdl_sequence *sequence;
+  kdl_status status = kdl_sequence_create(device, &sequence);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_sequence_scalar(sequence, "a", sizeof(float), &slot);
+  for (int i = 0; i < 4 && status == KDL_OK; ++i)
+    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
+  if (status == KDL_OK)
+    status = kdl_sequence_fill(sequence, kdl_at_slot(3), bytes, &zero, sizeof zero);
+  for (kdl_slot from = 2; from <= 4 && status == KDL_OK; from += 2) {
+    const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(from), kdl_at_slot(3),
+                                KDL_VALUE(&count)};
+    status = kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4);
+  }
+  if (status == KDL_OK)
+    status = kdl_sequence_copy(sequence, kdl_at_slot(5), kdl_at_slot(3), bytes);
+  if (status == KDL_OK)
+    status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    *out_sequence = sequence;
+  else
+    kdl_sequence_destroy(sequence);
+  return status;
+}
+
+static kdl_status run(kdl_sequence *sequence, float a, int x, int y, int z, int copy) {
+  const kdl_binding bindings[] = {KDL_BIND_SCALAR(1, &a), kdl_bind_buffer(2, buffers[x]),
+                                  kdl_bind_buffer(3, buffers[y]), kdl_bind_buffer(4, buffers[z]),
+                                  kdl_bind_buffer(5, buffers[copy])};
+  return kdl_sequence_run(sequence, queue, bindings, 5);
+}
+
+static void write_numbers(void) {
+  float ones[n], twos[n];
+  for (int i = 0; i < n; ++i)
+    ones[i] = 1, twos[i] = 2;
+  assert_ok(kdl_write(queue, &buffers[0], 0, ones, bytes));
+  assert_ok(kdl_write(queue, &buffers[1], 0, twos, bytes));
+  assert_ok(kdl_sync(queue));
+}
+
+static void expect(int buffer, float number) {
+  float host[n];
+  assert_ok(kdl_read(queue, host, &buffers[buffer], 0, bytes));
+  assert_ok(kdl_sync(queue));
+  for (int i = 0; i < n; ++i)
+    assert_true(host[i] == number);
+}
+
+static unsigned nodes_set_by(kdl_sequence *sequence, float a, int x, int y, int z, int copy) {
+  unsigned before = ask_fake("fake_cuda_nodes_set");
+  assert_ok(run(sequence, a, x, y, z, copy));
+  return ask_fake("fake_cuda_nodes_set") - before;
+}
+
+/* Nothing where bindings repeat, and else the nodes that use what is bound anew. */
+static void what_changed_is_set(void **state) {
+  (void)state;
+  kdl_sequence *sequence;
+  kdl_sequence_info info = {.size = sizeof info};
+  assert_ok(make(&sequence));
+  write_numbers();
+  assert_ok(run(sequence, 3, 0, 2, 1, 3));
+  expect(3, 9);
+  assert_ok(kdl_sequence_get(sequence, &info));
+  assert_string_equal(info.replay, is_old() ? "launches" : "graph");
+  if (!is_old()) {
+    assert_int_equal(nodes_set_by(sequence, 3, 0, 2, 1, 3), 0);
+    assert_int_equal(nodes_set_by(sequence, 2, 0, 2, 1, 3), 2); /* both launches */
+    expect(3, 6);
+    assert_int_equal(nodes_set_by(sequence, 2, 1, 2, 1, 3), 1);
+    expect(3, 8);
+    assert_int_equal(nodes_set_by(sequence, 2, 1, 3, 1, 2), 4); /* y is everywhere */
+    expect(2, 8);
+    assert_int_equal(nodes_set_by(sequence, 2, 1, 3, 1, 2), 0);
+  }
+  kdl_sequence_destroy(sequence);
+}
+
+/* A queue has its own graph, which keeps what it was bound to. */
+static void queues_do_not_undo_each_other(void **state) {
+  (void)state;
+  kdl_sequence *sequence;
+  kdl_queue *first = queue, *second;
+  if (is_old())
+    return;
+  assert_ok(make(&sequence));
+  assert_ok(kdl_queue_create(device, NULL, &second));
+  for (int i = 0; i < 3; ++i) {
+    queue = first;
+    unsigned sets = nodes_set_by(sequence, 2, 0, 2, 1, 3);
+    queue = second;
+    sets += nodes_set_by(sequence, 5, 1, 3, 0, 2);
+    assert_int_equal(sets, 0); /* the first run of each makes its graph as it is bound */
+  }
+  queue = first;
+  kdl_queue_destroy(second);
+  kdl_sequence_destroy(sequence);
+}
+
+/* Each call of the driver fails once: the run tells it, or did without; the next one is right. */
+static void each_call_fails_once(void **state) {
+  (void)state;
+  enum { most = 400 };
+  unsigned alive = ask_fake("fake_alive"), told = 0;
+  for (unsigned i = 1; i < most; ++i) {
+    kdl_sequence *sequence = NULL;
+    char rule[32];
+    write_numbers();
+    snprintf(rule, sizeof rule, "*:%u:2", i);
+    inject(rule);
+    kdl_status status = make(&sequence);
+    if (status == KDL_OK)
+      status = run(sequence, 3, 0, 2, 1, 3);
+    if (status == KDL_OK)
+      status = run(sequence, 2, 1, 2, 0, 3);
+    unsigned faults = ask_fake("fake_faults");
+    inject("");
+    if (status != KDL_OK) {
+      ++told;
+      assert_int_equal(status, KDL_NO_MEMORY);
+      assert_int_equal(kdl_error_code(), 2);
+      assert_non_null(strstr(kdl_error_message(), "CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    }
+    if (sequence) {
+      write_numbers();
+      assert_ok(run(sequence, 4, 0, 2, 1, 3));
+      expect(3, 12);
+    }
+    kdl_sequence_destroy(sequence);
+    if (ask_fake("fake_alive") != alive)
+      fail_msg("call %u left something behind", i);
+    assert_int_equal(ask_fake("fake_cuda_depth"), 0);
+    if (!faults) {
+      assert_true(told > (is_old() ? 4u : 8u));
+      return;
+    }
+  }
+  fail_msg("more calls than %d", most);
+}
+
+/* The device is lost in a replay: each further run says so, and nothing is left behind. */
+static void a_lost_device_is_told(void **state) {
+  (void)state;
+  kdl_sequence *sequence;
+  unsigned alive = ask_fake("fake_alive");
+  assert_ok(make(&sequence));
+  assert_ok(run(sequence, 3, 0, 2, 1, 3));
+  inject(is_old() ? "cuLaunchKernel:1+:719" : "cuGraphLaunch:1+:719");
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(run(sequence, 3, 0, 2, 1, 3), KDL_DEVICE);
+    assert_int_equal(kdl_error_code(), 719);
+    assert_non_null(strstr(kdl_error_message(), "kdl_sequence_run: "));
+  }
+  inject("");
+  assert_ok(run(sequence, 3, 0, 2, 1, 3)); /* a driver that recovers */
+  kdl_sequence_destroy(sequence);
+  assert_int_equal(ask_fake("fake_alive"), alive);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  int result;
+  if (!run_for_each_driver(argv, &result))
+    return result;
+  driver = kdl_built_in_cuda.table;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_changed_is_set),
+      cmocka_unit_test(queues_do_not_undo_each_other),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(a_lost_device_is_told),
+  };
+  return cmocka_run_group_tests(tests, open_it, close_it);
+}

@@ -11,24 +11,25 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Cases                                                                                        */
 
-static void run(sequence_subject *at, const kdl_binding *bindings) {
-  bench_must(kdl_sequence_run(at->sequence, at->queue, bindings, at->count), "kdl_sequence_run");
+static void run(sequence_subject *at, size_t which, const kdl_binding *bindings) {
+  bench_must(kdl_sequence_run(at->sequences[which], at->queue, bindings, at->count),
+             "kdl_sequence_run");
   bench_must(kdl_sync(at->queue), "kdl_sync");
 }
 
 void sequence_replay(void *subject) {
   sequence_subject *at = subject;
-  run(at, at->bindings[0]);
+  run(at, 0, at->bindings[0]);
 }
 
 void sequence_replay_one(void *subject) {
   sequence_subject *at = subject;
-  run(at, at->bindings[++at->turn % 2]);
+  run(at, 1, at->bindings[++at->turn % 2]);
 }
 
 void sequence_replay_every(void *subject) {
   sequence_subject *at = subject;
-  run(at, at->bindings[++at->turn % 2 * 2]);
+  run(at, 2, at->bindings[++at->turn % 2 * 2]);
 }
 
 void sequence_launch(void *subject) {
@@ -77,11 +78,12 @@ static kdl_status measure_count(sequence_subject *at, const char *device, size_t
                                 sequence_measure *measure, bench_results *results) {
   char prefix[64];
   snprintf(prefix, sizeof prefix, "sequence/%s/%zu launches", device, at->count);
-  at->sequence = record(at);
+  for (size_t i = 0; i < 3; ++i)
+    at->sequences[i] = record(at);
   kdl_status status =
       bind(at) ? measure(at, prefix, blocks, results) : kdl_fail(KDL_NO_MEMORY, "out of memory");
-  kdl_sequence_destroy(at->sequence);
   for (size_t i = 0; i < 3; ++i) {
+    kdl_sequence_destroy(at->sequences[i]);
     free(at->bindings[i]);
     at->bindings[i] = NULL;
   }

@@ -12,7 +12,7 @@ typedef struct sequence_subject {
   kdl_queue *queue;
   kdl_kernel *kernel;
   size_t count;
-  kdl_sequence *sequence;
+  kdl_sequence *sequences[3]; /* one for each of the cases, so that none finds what another bound */
   kdl_buffer buffers[2];
   kdl_binding *bindings[3]; /* all the first buffer; the first slot the other one; all of them */
   unsigned turn;

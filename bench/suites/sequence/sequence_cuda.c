@@ -62,7 +62,7 @@ static void destroy(raw_case *at) {
 
 static void make(void *context) {
   raw_case other = *(raw_case *)context;
-  other.nodes = ((raw_case *)context)->nodes + other.subject->count;
+  other.nodes += 3 * other.subject->count; /* behind those of the cases */
   build(&other);
   destroy(&other);
 }
@@ -158,12 +158,12 @@ static kdl_status measure(raw_case *raw, sequence_subject *subject, const char *
   static bench_run run;
   const bench_case cases[] = {
       [kdl_same] = {"replay", sequence_replay, subject},
-      [raw_same] = {"driver: graph", replay, raw},
+      [raw_same] = {"driver: graph", replay, &raw[0]},
       [kdl_one] = {"replay, one slot bound anew", sequence_replay_one, subject},
-      [raw_one] = {"driver: graph, one node set", replay_one, raw},
+      [raw_one] = {"driver: graph, one node set", replay_one, &raw[1]},
       [kdl_every] = {"replay, every slot bound anew", sequence_replay_every, subject},
-      [raw_every] = {"driver: graph, every node set", replay_every, raw},
-      [raw_captured] = {"driver: captured again, graph updated", capture_again, raw},
+      [raw_every] = {"driver: graph, every node set", replay_every, &raw[2]},
+      [raw_captured] = {"driver: captured again, graph updated", capture_again, &raw[2]},
       [kdl_launches] = {"launches", sequence_launch, subject},
       [raw_launches] = {"driver: launches", launches, raw},
       [kdl_make] = {"record, finish and destroy", sequence_make, subject},
@@ -187,7 +187,7 @@ static kdl_status measure(raw_case *raw, sequence_subject *subject, const char *
 
 kdl_status sequence_measure_cuda(sequence_subject *subject, const char *prefix, size_t blocks,
                                  bench_results *results) {
-  raw_case raw = {.subject = subject, .nodes = calloc(2 * subject->count, sizeof *raw.nodes)};
+  raw_case raw = {.subject = subject, .nodes = calloc(4 * subject->count, sizeof *raw.nodes)};
   void *context;
   if (!raw.nodes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
@@ -203,9 +203,14 @@ kdl_status sequence_measure_cuda(sequence_subject *subject, const char *prefix, 
   if (status == KDL_OK) {
     MUST(context_push(context));
     MUST(stream_create(&raw.stream, KDL_CUDA_STREAM_NON_BLOCKING, 0));
-    build(&raw);
-    status = measure(&raw, subject, prefix, blocks, results);
-    destroy(&raw);
+    raw_case cases[3] = {raw, raw, raw}; /* one for each of the cases, as libkdl has */
+    for (size_t i = 0; i < 3; ++i) {
+      cases[i].nodes = raw.nodes + i * subject->count;
+      build(&cases[i]);
+    }
+    status = measure(cases, subject, prefix, blocks, results);
+    for (size_t i = 0; i < 3; ++i)
+      destroy(&cases[i]);
     MUST(stream_destroy(raw.stream));
     MUST(context_pop(&context));
   }

@@ -87,9 +87,11 @@ static void run_launch(const kdl_host_work *work, uint64_t first, uint64_t end, 
   kdl_host_group group = work->shape;
   const uint32_t *count = group.group_count;
   group.shared = group.shared_size ? shared : NULL;
-  group.group[0] = (uint32_t)(first % count[0]);
-  group.group[1] = (uint32_t)(first / count[0] % count[1]);
-  group.group[2] = (uint32_t)(first / count[0] / count[1]);
+  if (first) { /* most launches begin at their beginning, and divisions are slow */
+    group.group[0] = (uint32_t)(first % count[0]);
+    group.group[1] = (uint32_t)(first / count[0] % count[1]);
+    group.group[2] = (uint32_t)(first / count[0] / count[1]);
+  }
   for (uint64_t i = first; i < end; ++i) {
     work->run(&group, work->args);
     if (++group.group[0] == count[0]) {

@@ -32,6 +32,7 @@ typedef enum {
 
 typedef struct {
   step_kind kind;
+  bool is_line;        /* one launch in one direction, without group memory */
   uint32_t unmeasured; /* runs that are left before it is measured */
   kdl_host_function *run;
   const void *const *args;
@@ -112,6 +113,8 @@ static void link_works(host_sequence *sequence, step *made) {
   made->first = first;
   made->total = total;
   made->unmeasured = 0;
+  made->is_line = first && first == last && first->shape.shared_size == 0 &&
+                  total == first->shape.group_count[0];
   made->kind = !first                                        ? STEP_NOTHING
                : total == 1 && first->shape.shared_size == 0 ? STEP_CALL
                                                              : STEP_LAUNCH;
@@ -231,10 +234,21 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* One launch in one direction, without group memory: as a program would call it. */
+static void run_line(const kdl_host_work *work) {
+  kdl_host_group group = work->shape;
+  for (uint32_t i = 0; i < group.group_count[0]; ++i) {
+    group.group[0] = i;
+    work->run(&group, work->args);
+  }
+}
+
 static kdl_status run_launches(step *launches) {
   if (launches->unmeasured) {
     --launches->unmeasured;
-    return kdl_host_run_here(launches->first, launches->total);
+    if (launches->is_line)
+      run_line(launches->first);
+    return launches->is_line ? KDL_OK : kdl_host_run_here(launches->first, launches->total);
   }
   int64_t start = now_ns();
   kdl_status status = kdl_host_run(launches->first, launches->total);

@@ -237,9 +237,12 @@ static int64_t now_ns(void) {
 /* One launch in one direction, without group memory: as a program would call it. */
 static void run_line(const kdl_host_work *work) {
   kdl_host_group group = work->shape;
-  for (uint32_t i = 0; i < group.group_count[0]; ++i) {
+  kdl_host_function *const run = work->run;
+  const void *const *const args = work->args;
+  const uint32_t count = group.group_count[0];
+  for (uint32_t i = 0; i < count; ++i) {
     group.group[0] = i;
-    work->run(&group, work->args);
+    run(&group, args);
   }
 }
 

@@ -186,10 +186,10 @@ static PyMethodDef functions[] = {
     {"devices", devices, METH_NOARGS,
      "devices()\n--\n\nThe devices of this machine, the preferred one first."},
     {"device", device, METH_O,
-     "device(text)\n--\n\nThe device that a text means: 'cuda:0', 'host', or one that may be "
+     "device(text, /)\n--\n\nThe device that a text means: 'cuda:0', 'host', or one that may be "
      "anywhere, as 'mi300x'."},
     {"devices_refresh", refresh, METH_O,
-     "devices_refresh(backend)\n--\n\nAsks drivers again; how many devices are new. None asks "
+     "devices_refresh(backend, /)\n--\n\nAsks drivers again; how many devices are new. None asks "
      "all."},
     {NULL, NULL, 0, NULL},
 };

@@ -320,11 +320,12 @@ static PyObject *get_path(PyObject *self, void *closure) {
 }
 
 static PyMethodDef methods[] = {
-    {"image", image, METH_O, "image($self, index)\n--\n\nWhat is known of one image, as a dict."},
+    {"image", image, METH_O,
+     "image($self, index, /)\n--\n\nWhat is known of one image, as a dict."},
     {"image_bytes", image_bytes, METH_O,
-     "image_bytes($self, index)\n--\n\nThe bytes of one image."},
+     "image_bytes($self, index, /)\n--\n\nThe bytes of one image."},
     {"image_kernels", image_kernels, METH_O,
-     "image_kernels($self, index)\n--\n\nThe kernels in one image."},
+     "image_kernels($self, index, /)\n--\n\nThe kernels in one image."},
     {"explain_data", (PyCFunction)(void (*)(void))explain, METH_VARARGS | METH_KEYWORDS,
      "explain_data($self, kernel, device, policy=None, tag=None)\n--\n\nEvery image in rank order, "
      "as dicts."},

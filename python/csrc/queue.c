@@ -249,13 +249,13 @@ static PyObject *event_elapsed(PyObject *self, PyObject *end) {
 
 static PyMethodDef event_methods[] = {
     {"record", event_record, METH_O,
-     "record($self, queue)\n--\n\nMarks the point that a queue has reached."},
+     "record($self, queue, /)\n--\n\nMarks the point that a queue has reached."},
     {"wait", event_wait, METH_O,
-     "wait($self, queue)\n--\n\nLets a queue's later work wait for the point."},
+     "wait($self, queue, /)\n--\n\nLets a queue's later work wait for the point."},
     {"sync", event_sync, METH_NOARGS, "sync($self)\n--\n\nWaits until the point is reached."},
     {"query", event_query, METH_NOARGS, "query($self)\n--\n\nWhether the point is reached."},
     {"elapsed", event_elapsed, METH_O,
-     "elapsed($self, end)\n--\n\nSeconds to another event, by the device's clock."},
+     "elapsed($self, end, /)\n--\n\nSeconds to another event, by the device's clock."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -106,9 +106,9 @@ static PyObject *declared_kind(PyObject *module, PyObject *bytes) {
 
 static PyMethodDef functions[] = {
     {"pack", pack, METH_VARARGS,
-     "pack(images, format, with_digest)\n--\n\nThe bytes of an OffloadBinary."},
+     "pack(images, format, with_digest, /)\n--\n\nThe bytes of an OffloadBinary."},
     {"declared_kind", declared_kind, METH_O,
-     "declared_kind(image)\n--\n\nLLVM's number for the kind of an image."},
+     "declared_kind(image, /)\n--\n\nLLVM's number for the kind of an image."},
     {NULL, NULL, 0, NULL},
 };
 

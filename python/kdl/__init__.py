@@ -8,13 +8,25 @@
     x, y = np.ones(8, np.float32), np.zeros(8, np.float32)
     saxpy[8](2.0, x, y, 8)                       # over 8 work-items; launches return before GPUs are done
 
-Arguments are converted by the kernel's signature. Numbers may be Python's or NumPy's. A pointer may be an array of NumPy's for a
-kernel on the host; on a GPU a tensor of PyTorch's or whatever has __cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the
-kernel's device; an address as an int; None. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's
-current one unless queue= names another. A launch with any other argument goes to the device's own queue.
+OPENING. kdl.open takes a path or bytes and gives a Library: its images (kind, triple, arch, metadata, bytes), the names of its
+kernels, and library.explain(kernel, device), a table and data. kdl.devices() lists this machine's devices; kdl.device("mi300x")
+describes one that need not be here. kdl.check says what of files, folders and wheels runs on a device. kdl.Writer packs images,
+kdl.compile compiles C, and kdl.triton packs kernels of Triton's.
 
-Errors are exceptions, all of them kdl.Error: their text says all of it, status is libkdl's and code the driver's own number.
+LAUNCHING. kernel[items](arguments...) launches over work-items, kernel.launch(arguments..., grid=, block=) over groups. Arguments are
+converted by the kernel's signature. Numbers may be Python's or NumPy's. A pointer may be an array of NumPy's for a kernel on the
+host; on a GPU a tensor of PyTorch's or whatever has __cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the kernel's
+device; an address as an int; None. What is wrong is a TypeError that names the argument by its place.
+
+QUEUES. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's current one unless queue= names
+another: a kdl.Queue, an object with __cuda_stream__, or a driver's handle. A launch with any other argument goes to the device's own
+queue, which kernel.sync() waits for. An array with __dlpack__ is told the queue, so that work on it is done before. What a launch
+uses must live until it is done.
+
+ERRORS are exceptions, all of them kdl.Error: their text says all of it, status is libkdl's and code the driver's own number.
 """
+
+from typing import Optional as _Optional
 
 from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Error, Event, FileAccessError, Kernel, NoMatchError,
                    NoMemoryError, Queue, UnsupportedError, device, devices, version)
@@ -30,6 +42,6 @@ __all__ = [
 ]
 
 
-def refresh(backend=None):
+def refresh(backend: _Optional[str] = None) -> int:
     """Asks drivers once more for their devices; how many there are that were not there before. backend: 'cuda', 'hip', ..."""
     return _devices_refresh(backend)

@@ -8,8 +8,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import _kdl
+from ._library import Library
 from ._library import open as open_library
 
 
@@ -17,7 +20,7 @@ class CommandError(_kdl.Error):
     """The command failed; its text is what it said."""
 
 
-def command_path():
+def command_path() -> str:
     """The command's file: the package's own, else the one on PATH."""
     own = os.path.join(os.path.dirname(__file__), "bin", "kdl")
     found = own if os.access(own, os.X_OK) else shutil.which("kdl")
@@ -26,16 +29,16 @@ def command_path():
     return found
 
 
-def run_command(*arguments, codes=(0,)):
+def run_command(*arguments: str | os.PathLike[str], codes: Sequence[int] = (0,)) -> str:
     """Runs the command and gives what it wrote, as text; CommandError where its exit code is none of `codes`."""
-    done = subprocess.run([command_path(), *map(os.fspath, arguments)], capture_output=True, text=True, errors="backslashreplace",
+    done = subprocess.run([command_path(), *(os.fspath(argument) for argument in arguments)], capture_output=True, text=True, errors="backslashreplace",
                           check=False, stdin=subprocess.DEVNULL)
     if done.returncode not in codes:
         raise CommandError(done.stderr.strip() or f"kdl {arguments[0]} ended with {done.returncode}")
     return done.stdout
 
 
-def check(*paths, device=None):
+def check(*paths: str | os.PathLike[str], device: str | _kdl.Device | Iterable[str | _kdl.Device] | None = None) -> Any:
     """What of the libraries in files, folders, wheels and packages runs on a device, kernel by kernel: `kdl check --json`, read.
 
     device: one or several, as 'a100'; by default those of this machine."""
@@ -44,7 +47,8 @@ def check(*paths, device=None):
     return json.loads(run_command("check", "--json", *options, "--", *paths, codes=(0, 3)))
 
 
-def compile(source, *, targets="native", options=(), text=None):  # pylint: disable=redefined-builtin
+def compile(source: str | os.PathLike[str], *, targets: str | Iterable[str] = "native",  # pylint: disable=redefined-builtin
+            options: Iterable[str] = (), text: str | None = None) -> Library:
     """Compiles a kernel in C or C++ with `kdl cc` and opens the result. Needs clang.
 
     source: a file; with text, the name that the text has in messages. targets: as `kdl cc --targets`, joined by commas or a list."""
@@ -61,7 +65,7 @@ def compile(source, *, targets="native", options=(), text=None):  # pylint: disa
             return open_library(file.read(), name=os.path.basename(path))
 
 
-def main():
+def main() -> None:
     """The console script `kdl`."""
     path = command_path()
     os.execv(path, [path, *sys.argv[1:]])

@@ -6,6 +6,8 @@ import builtins
 import dataclasses
 import html
 import os
+import typing
+from collections.abc import Iterable, Iterator, Mapping
 
 from . import _kdl
 
@@ -30,11 +32,11 @@ class Image:
     metadata: dict[str, str]
     library: "Library" = dataclasses.field(repr=False, compare=False)
 
-    def bytes(self):
+    def bytes(self) -> builtins.bytes:
         """The image itself."""
         return self.library._handle.image_bytes(self.index)
 
-    def kernels(self):
+    def kernels(self) -> list[str]:
         """The names of its kernels."""
         return self.library._handle.image_kernels(self.index)
 
@@ -61,40 +63,40 @@ class Verdict:
     reasons: tuple[Reason, ...]
 
 
-class Explanation(list):
+class Explanation(typing.List[Verdict]):
     """The verdicts of every image, in rank order; prints as a table, also in notebooks."""
 
-    def __init__(self, verdicts, kernel, device):
+    def __init__(self, verdicts: Iterable[Verdict], kernel: str | None, device: str) -> None:
         super().__init__(verdicts)
         self.kernel = kernel
         self.device = device
 
     @property
-    def chosen(self):
+    def chosen(self) -> Verdict | None:
         """The verdict of the image that would run, or None."""
         return next((verdict for verdict in self if verdict.chosen), None)
 
-    def _rows(self):
+    def _rows(self) -> Iterator[tuple[str, ...]]:
         for verdict in self:
             mark = "*" if verdict.chosen else ""
             said = verdict.fit if verdict.eligible else "; ".join(reason.words for reason in verdict.reasons)
             arch = verdict.image.arch
             yield mark, str(verdict.image.index), verdict.image.kind, arch if len(arch) < 25 else arch[:21] + "...", said
 
-    def _end(self):
+    def _end(self) -> str:
         if self.chosen:
             return f"chosen: image {self.chosen.image.index}, fits as {self.chosen.fit}"
         fixes = [reason.fix for verdict in self for reason in verdict.reasons if reason.fix]
         return "chosen: none" + (f"; fix: {fixes[0]}" if fixes else "")
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = [("", "#", "KIND", "ARCH", "FITS AS, OR WHY NOT"), *self._rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), row[4]]).rstrip() for row in rows]
         return "\n".join([f"{self.kernel or 'every kernel'} on {self.device}", *lines, self._end()])
 
-    def _repr_html_(self):
-        def cells(row, tag):
+    def _repr_html_(self) -> str:
+        def cells(row: tuple[str, ...], tag: str) -> str:
             return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
         body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self._rows())
         head = cells(("", "#", "kind", "arch", "fits as, or why not"), "th")
@@ -106,38 +108,39 @@ class Library:
     """A library of kernels: see kdl.open. len() counts its images, iteration gives them, and library["name"] is the kernel of that
     name for the best device of this machine."""
 
-    def __init__(self, handle):
+    def __init__(self, handle: _kdl.Library) -> None:
         self._handle = handle
 
     @property
-    def path(self):
+    def path(self) -> str | bytes | os.PathLike[str] | None:
         """What was opened; None for bytes."""
         return self._handle.path
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._handle)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Image]:
         return (self.image(index) for index in range(len(self)))
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> _kdl.Kernel:
         return self._handle[name]
 
-    def __repr__(self):
-        return f"<kdl.Library {self.path or 'in memory'}: {len(self)} images>"
+    def __repr__(self) -> str:
+        where = 'in memory' if self.path is None else os.fsdecode(self.path)
+        return f"<kdl.Library {where}: {len(self)} images>"
 
-    def image(self, index):
+    def image(self, index: int) -> Image:
         """One image, by its number."""
         return Image(**self._handle.image(index), library=self)
 
     @property
-    def images(self):
+    def images(self) -> list[Image]:
         """Every image."""
         return list(self)
 
-    def kernels(self):
+    def kernels(self) -> list[str]:
         """The names of all kernels, of every image that tells them."""
-        names = {}
+        names: dict[str, None] = {}
         for index in range(len(self)):
             try:
                 names.update(dict.fromkeys(self._handle.image_kernels(index)))
@@ -145,14 +148,16 @@ class Library:
                 pass
         return list(names)
 
-    def kernel(self, name, device=None, *, policy=None, tag=None, constants=None):
+    def kernel(self, name: str, device: str | _kdl.Device | None = None, *, policy: str | None = None, tag: str | None = None,
+               constants: Mapping[str, typing.Any] | None = None) -> _kdl.Kernel:
         """The kernel for a device, by default the best one of this machine. It is loaded at its first launch.
 
         policy: 'best', 'first' or 'capability'; tag: a variant_tag that goes first; constants: values for specialisation constants,
         as a dict, which images in bitcode are linked with."""
         return self._handle.kernel(name, device, policy, tag, constants)
 
-    def explain(self, kernel=None, device="0", *, policy=None, tag=None):
+    def explain(self, kernel: str | None = None, device: str | _kdl.Device = "0", *, policy: str | None = None,
+                tag: str | None = None) -> Explanation:
         """Which image runs on a device, and why the others do not: an Explanation. The device may be one that is not here:
         'h200', 'mi300x', 'cuda:sm_90'."""
         found = device if isinstance(device, _kdl.Device) else _kdl.device(device)
@@ -164,7 +169,8 @@ class Library:
         return Explanation(verdicts, kernel, found.name or found.label)
 
 
-def open(source, *, name=None, search=True, shared=False, host=True):  # pylint: disable=redefined-builtin
+def open(source: typing.Any, *, name: str | None = None, search: bool = True, shared: bool = False,  # pylint: disable=redefined-builtin
+         host: bool = True) -> Library:
     """Opens a library: a path, or bytes that hold one.
 
     A name without a '/' is searched for in KDL_LIBRARY_PATH and among the libraries that come with libkdl, unless search is False
@@ -185,24 +191,24 @@ class Writer:
 
     FORMATS = {"v1": 1, "v2": 2, "v3": 3, "v3-zstd": 0x103, "v3-zlib": 0x203}
 
-    def __init__(self, format="v1", digest=True):  # pylint: disable=redefined-builtin
+    def __init__(self, format: str = "v1", digest: bool = True) -> None:  # pylint: disable=redefined-builtin
         if format not in self.FORMATS:
             raise ValueError(f"format: found {format!r}, expected one of {', '.join(self.FORMATS)}")
         self._format = self.FORMATS[format]
         self._digest = digest
-        self._images = []
+        self._images: list[tuple[builtins.bytes, dict[str, str], int, int]] = []
 
-    def add(self, image, *, triple, arch, offload_kind=0, metadata=None):
+    def add(self, image: typing.Any, *, triple: str, arch: str, offload_kind: int = 0, metadata: Mapping[str, str] | None = None) -> None:
         """Adds an image. metadata: further keys, as docs/metadata.md specifies them."""
         data = memoryview(image).tobytes()
         pairs = {"triple": triple, "arch": arch, **(metadata or {})}
         self._images.append((data, pairs, offload_kind, _kdl.declared_kind(data)))
 
-    def bytes(self):
+    def bytes(self) -> builtins.bytes:
         """The file."""
         return _kdl.pack(self._images, self._format, self._digest)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the file beside `path` and renames it there."""
         target = os.path.realpath(os.fspath(path))
         draft = f"{target}.{os.getpid()}.tmp"

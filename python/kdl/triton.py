@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from ._library import Writer
 
@@ -23,9 +25,10 @@ _TYPES = {"i1": "i8", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f16
 _TRIPLES = {"cuda": ("nvptx64-nvidia-cuda", 2), "hip": ("amdgcn-amd-amdhsa", 4)}
 
 
-def _arguments(text, start):
+def _arguments(text: str, start: int) -> list[str]:
     """The text between the parenthesis that opens at `start` and the one that closes it, split at commas outside of brackets."""
-    depth, parts, begin = 0, [], start + 1
+    depth, begin = 0, start + 1
+    parts: list[str] = []
     for at in range(start, len(text)):
         letter = text[at]
         depth += (letter in "({<[") - (letter in ")}]" or (letter == ">" and text[at - 1] != "-"))
@@ -37,7 +40,7 @@ def _arguments(text, start):
     raise ValueError("the text of Triton's IR ends inside a list of parameters")
 
 
-def _signature(ttir, name):
+def _signature(ttir: str, name: str) -> tuple[list[str], list[str]]:
     """The parameters of a kernel by Triton's own IR, as libkdl's types, and what was promised of each."""
     found = re.search(r"tt\.func\s+public\s+@\"?" + re.escape(name) + r"\"?\(", ttir)
     if not found:
@@ -46,7 +49,8 @@ def _signature(ttir, name):
     for number, argument in enumerate(_arguments(ttir, found.end() - 1), 1):
         said = argument.split(":", 1)[1].strip()
         pointer = re.match(r"!tt\.ptr<([a-z0-9]+|!tt\.ptr<.*>)(?:, \d+)?>", said)
-        kind = pointer.group(1) if pointer else re.match(r"[a-z0-9]+", said).group(0) if re.match(r"[a-z0-9]+", said) else said
+        plain = pointer or re.match(r"([a-z0-9]+)", said)
+        kind = plain.group(1) if plain else said
         if pointer:
             types.append(f"ptr<{_TYPES.get(kind, 'void')}>")
         elif kind in _TYPES:
@@ -59,7 +63,7 @@ def _signature(ttir, name):
     return types, promises
 
 
-def _parameter_count(asm, name):
+def _parameter_count(asm: Mapping[str, Any], name: str) -> int | None:
     """How many parameters the compiled kernel takes, hidden ones too, by the text it was assembled from; None where there is none."""
     if "ptx" in asm:
         entry = re.search(r"\.entry\s+" + re.escape(name) + r"\s*\(([^)]*)\)", asm["ptx"])
@@ -71,7 +75,7 @@ def _parameter_count(asm, name):
     return None
 
 
-def _add(writer, name, metadata, asm):
+def _add(writer: Writer, name: str, metadata: Mapping[str, Any], asm: Mapping[str, Any]) -> None:
     """Adds one compiled kernel: Triton's metadata as a dict, and its stages by their names."""
     target = metadata["target"]
     backend, arch = target["backend"], target["arch"]
@@ -94,14 +98,14 @@ def _add(writer, name, metadata, asm):
                metadata={f"kdl.kernel.{name}": "; ".join(fields), f"kdl.triton.{name}": "multiples=" + " ".join(promises)})
 
 
-def _finish(writer, path):
+def _finish(writer: Writer, path: str | os.PathLike[str] | None) -> bytes | None:
     if path is None:
         return writer.bytes()
     writer.save(path)
     return None
 
 
-def pack(*compiled, path=None):
+def pack(*compiled: Any, path: str | os.PathLike[str] | None = None) -> bytes | None:
     """One library of kernels that Triton compiled, for one or several architectures; its bytes, or None where it was saved to path."""
     writer = Writer()
     for kernel in compiled:
@@ -113,10 +117,11 @@ def pack(*compiled, path=None):
     return _finish(writer, path)
 
 
-def pack_cache(folder, path=None, names=None):
+def pack_cache(folder: str | os.PathLike[str], path: str | os.PathLike[str] | None = None,
+               names: Collection[str] | None = None) -> bytes | None:
     """The same from a folder in which Triton keeps what it compiled (TRITON_CACHE_DIR, ~/.triton/cache): every kernel in it, or those
     of the names. Of kernels of one name and architecture that were compiled for other constants, the newest."""
-    found = {}
+    found: dict[tuple[str, str, str], tuple[float, str, dict[str, Any]]] = {}
     for place, _, files in os.walk(folder):
         for file in files:
             stem = os.path.join(place, file[:-len(".json")])
@@ -134,7 +139,7 @@ def pack_cache(folder, path=None, names=None):
         raise FileNotFoundError(f"{folder}: found no kernel that Triton compiled")
     writer = Writer()
     for _, stem, metadata in found.values():
-        asm = {}
+        asm: dict[str, str | bytes] = {}
         for stage in ("ttir", "ptx", "amdgcn", "cubin", "hsaco"):
             if os.path.exists(f"{stem}.{stage}"):
                 with open(f"{stem}.{stage}", "rb") as opened:
@@ -144,7 +149,7 @@ def pack_cache(folder, path=None, names=None):
     return _finish(writer, path)
 
 
-def _target(name):
+def _target(name: str) -> Any:
     """Triton's target for "sm_90", "gfx942"."""
     from triton.backends.compiler import GPUTarget
     if name.startswith("sm_"):
@@ -154,7 +159,9 @@ def _target(name):
     raise ValueError(f"targets: found {name!r}, expected 'sm_...' or 'gfx...'")
 
 
-def compile(function, signature, constants=None, *, targets, path=None, multiples=None, **options):  # pylint: disable=redefined-builtin
+def compile(function: Any, signature: Mapping[str, str], constants: Mapping[str, Any] | None = None, *,  # pylint: disable=redefined-builtin
+            targets: Iterable[str], path: str | os.PathLike[str] | None = None, multiples: Mapping[str, int] | None = None,
+            **options: Any) -> bytes | None:
     """Compiles a function of @triton.jit for each target and packs the results. No GPU is needed.
 
     signature: a type as Triton writes it for each argument that is no constant, {"x": "*fp32", "n": "i32"}; constants: the values of

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""help(kdl), and the files that come with the package."""
+import inspect
+import os
+import pydoc
+
+import pytest
+
+import kdl
+import kdl.triton
+
+PUBLIC = [(name, getattr(kdl, name)) for name in kdl.__all__]
+MEMBERS = [(f"{name}.{part}", member) for name, thing in PUBLIC if inspect.isclass(thing) and not issubclass(thing, Exception)
+           for part, member in vars(thing).items() if not part.startswith("_") and (callable(member) or inspect.isdatadescriptor(member))]
+
+
+def test_the_manual_names_everything():
+    text = pydoc.plain(pydoc.render_doc(kdl))
+    assert "kernel dynamic linker" in text and "DLPack" in text
+    missing = [name for name in kdl.__all__ if name not in text]
+    assert not missing
+
+
+@pytest.mark.parametrize("name, thing", PUBLIC + MEMBERS + [(f"triton.{name}", getattr(kdl.triton, name)) for name in ("pack", "pack_cache", "compile")])
+def test_everything_has_a_docstring(name, thing):
+    said = (thing.__doc__ or "").strip()
+    assert len(said) > 3 and not said.startswith(name.split(".")[-1] + "("), name
+
+
+@pytest.mark.parametrize("name, thing", [(name, thing) for name, thing in PUBLIC + MEMBERS if inspect.isroutine(thing)])
+def test_every_function_has_a_signature(name, thing):
+    assert inspect.signature(thing) is not None, name
+
+
+def test_types_and_headers_come_with_the_package():
+    folder = os.path.dirname(kdl.__file__)
+    for path in ("py.typed", "_kdl.pyi", "include/kdl/kernel.h", "bin/kdl"):
+        assert os.path.exists(os.path.join(folder, path)), path

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program as users write it, for mypy alone: `type: ignore` stands where a mistake must be found, and mypy reports one that is not."""
+import pathlib
+
+import kdl
+from kdl import triton as kt
+
+lib: kdl.Library = kdl.open(pathlib.Path("saxpy.offload"), host=False)
+arch: str = lib.image(0).arch
+names: list[str] = [name for image in lib for name in image.kernels()]
+chosen = lib.explain("saxpy", "mi300x").chosen
+fit: str = chosen.fit  # type: ignore[union-attr]
+if chosen is not None:
+    codes: list[str] = [reason.code for reason in chosen.reasons]
+kernel: kdl.Kernel = lib["saxpy"]
+kernel[4](2.0, None, 0, 4, queue=kdl.Queue(kernel.device))
+kernel[4, 4](queue=3)
+kernel[4, 4, 4, 4]()  # type: ignore[index]
+kernel["4"]()  # type: ignore[index]
+kernel.launch(1, grid=(1, 2), block=256, shared=0, cooperative=True)
+kernel.launch(1, gird=1)  # type: ignore[call-arg]
+buffer = kdl.Buffer("host", 16)
+buffer.write(b"data", offset=4)
+buffer.address = 5  # type: ignore[misc]
+seconds: float = kdl.Event("host").elapsed(kdl.Event("host"))
+total: int = kdl.devices()[0].memory_info()[1]
+packed: bytes = kdl.Writer("v1").bytes()
+kdl.Writer().add(packed, triple="t", arch=5)  # type: ignore[arg-type]
+library: kdl.Library = kdl.compile("saxpy.c", targets=["native", "sm_90"])
+try:
+    kt.pack_cache("cache", names=["softmax"])
+except kdl.DeviceError as error:
+    number: int = error.code

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes lib.c, a library that carries fatbins and bundles as NVIDIA's and AMD's compilers lay them out, and the
-files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles]
+files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles] [--packed]: bundles compressed with zlib
 
 Of the fatbins, number 2 is for sm_120 alone, number 5 is referred to by code, and number 6 by an exported symbol."""
+import hashlib
 import random
 import struct
 import sys
+import zlib
 
 golden = sys.argv[1]
 options = dict(o[2:].partition("=")[::2] for o in sys.argv[2:])
@@ -57,9 +59,16 @@ def bundle(*targets):
     return b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(ids)) + table + body
 
 
+def pack(data):
+    packed = zlib.compress(data)
+    digest = hashlib.md5(data, usedforsecurity=False).digest()[:8]
+    return struct.pack("<4sHHII", b"CCOB", 2, 0, 24 + len(packed), len(data)) + digest + packed
+
+
 for i in range(2):
     with open(f"bundle{i}.bin", "wb") as file:
-        file.write(bundle("gfx1100", "gfx90a", "gfx942"))
+        data = bundle("gfx1100", "gfx90a", "gfx942")
+        file.write(pack(data) if "packed" in options else data)
 
 text = '#define FATBIN(n) __asm__(".section .nv_fatbin,\\"a\\"\\n.balign 8\\n.hidden fatbin_" #n "\\n.globl fatbin_" #n ' \
        '"\\nfatbin_" #n ":\\n.incbin \\"fatbin" #n ".bin\\"\\n.text\\n");\n'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Loads a library of thin_library.py and prints what its wrappers lead to, as a runtime would see
- * it; linked with it, of the program itself. */
+ * it; linked with it, of the program itself; with WAIT, once its input ends. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,6 +63,9 @@ static void walk_bundle(int index, const unsigned char *data) {
 }
 
 int main(int argc, char **argv) {
+#ifdef WAIT
+  getchar();
+#endif
   library = dlopen(argc > 1 ? argv[1] : NULL, RTLD_NOW);
   if (!library) {
     printf("%s\n", dlerror());

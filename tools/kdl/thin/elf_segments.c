@@ -357,8 +357,12 @@ kdl_status elf_plan_segments(elf_plan *plan) {
     plan->mappings -= mappings_of(smallest);
     status = make_segments(plan);
   }
-  if (status == KDL_OK) /* with the hole smaller, and what moved */
-    status = make_segments(plan);
   free(order);
-  return status;
+  size_t left = 0;
+  for (size_t i = 0; i < plan->hole_count; ++i) {
+    if (plan->holes[i].is_taken)
+      plan->holes[left++] = plan->holes[i];
+  }
+  plan->hole_count = left;
+  return status == KDL_OK ? make_segments(plan) : status; /* with a smaller hole, and what moved */
 }

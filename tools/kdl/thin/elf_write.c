@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct {
+  elf_section *items;
+  size_t count;
+} section_list;
+
 /* ------------------------------------------------------------------------------------------ */
 /* Patches                                                                                      */
 
@@ -51,21 +56,57 @@ static void ignore_place(void *user, uint64_t place) {
   (void)place;
 }
 
-/* Of symbols that no loader reads. */
-static bool patch_symbols(elf_plan *plan) {
+/* The section that an address is in now, of those that one was split into; or that one. */
+static size_t part_at(const elf_plan *plan, const section_list *list, size_t section,
+                      uint64_t address) {
+  const elf_section *first = &list->items[section];
+  if (address - first->address <= first->size)
+    return section;
+  for (size_t i = plan->image.section_count; i < list->count; ++i) {
+    const elf_section *part = &list->items[i];
+    if (part->type == first->type && part->name == first->name &&
+        address - part->address <= part->size)
+      return i;
+  }
+  return section;
+}
+
+static bool is_zone(const elf_plan *plan, size_t section) {
+  for (size_t i = 0; i < plan->zone_count; ++i) {
+    if (plan->zones[i].section == section)
+      return true;
+  }
+  return false;
+}
+
+/* Dynamic symbols keep their values, since what they point to stays; a table that moves is moved as
+ * it is. */
+static bool patch_symbols(elf_plan *plan, const section_list *list) {
   for (size_t i = 1; i < plan->image.section_count; ++i) {
-    const elf_section *section = &plan->image.sections[i];
-    if (section->type != ELF_SHT_SYMTAB)
+    const elf_section *table = &plan->image.sections[i];
+    bool is_in_block = table->flags & ELF_ALLOC && plan->block.size &&
+                       table->address - plan->block.address < plan->block.size;
+    if ((table->type != ELF_SHT_SYMTAB && table->type != ELF_SHT_DYNSYM) || is_in_block)
       continue;
-    const uint8_t *symbols = plan->image.data + section->offset;
-    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= section->size; at += ELF_SYMBOL_SIZE) {
-      uint64_t value = kdl_load_u64(symbols + at + 8);
-      uint64_t now = elf_plan_moved(plan, value);
-      if (plan->block.size && value - plan->block.address < plan->block.size)
-        now = value + plan->block.delta;
-      if (now != value && elf_symbol_has_address(symbols + at) &&
-          !patch_word(plan, symbols + at + 8, now))
+    for (uint64_t at = 0; at + ELF_SYMBOL_SIZE <= table->size; at += ELF_SYMBOL_SIZE) {
+      const uint8_t *symbol = plan->image.data + table->offset + at;
+      uint64_t value = kdl_load_u64(symbol + 8), now = value;
+      size_t section = kdl_load_u16(symbol + 6);
+      if (!elf_symbol_has_address(symbol) || section >= plan->image.section_count)
+        continue;
+      if (table->type == ELF_SHT_SYMTAB)
+        now = plan->block.size && value - plan->block.address < plan->block.size
+                  ? value + plan->block.delta
+                  : elf_plan_moved(plan, value);
+      size_t part = is_zone(plan, section) ? part_at(plan, list, section, now) : section;
+      if (now == value && part == section)
+        continue;
+      uint8_t *bytes = add_patch(plan, (uint64_t)(symbol - plan->image.data), 16);
+      if (!bytes)
         return false;
+      memcpy(bytes, symbol, 16);
+      kdl_store_u16(bytes + 6, (uint16_t)part);
+      kdl_store_u64(bytes + 8, now);
     }
   }
   return true;
@@ -105,11 +146,6 @@ static bool patch_segments(elf_plan *plan) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Section headers                                                                              */
-
-typedef struct {
-  elf_section *items;
-  size_t count;
-} section_list;
 
 /* Takes the items before `limit` into the part from *start to *end; returns the next one. */
 static size_t span_items(const elf_plan *plan, const elf_zone *zone, size_t next, uint64_t limit,
@@ -333,8 +369,9 @@ static kdl_status write_with(elf_plan *plan, section_list *list, thin_output *ou
   kdl_status status = elf_image_relocations(image, patch_pointer, ignore_place, &p);
   uint8_t *header = add_patch(plan, 0, ELF_HEADER_SIZE);
   uint8_t *table = grows ? NULL : add_patch(plan, image->section_table, table_size);
-  if (status == KDL_OK && (p.is_short || !header || (!grows && !table) || !patch_symbols(plan) ||
-                           !patch_dynamic(plan) || !patch_segments(plan)))
+  if (status == KDL_OK &&
+      (p.is_short || !header || (!grows && !table) || !patch_symbols(plan, list) ||
+       !patch_dynamic(plan) || !patch_segments(plan)))
     status = elf_plan_no_memory(plan);
   if (status != KDL_OK)
     return status;

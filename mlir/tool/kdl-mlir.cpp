@@ -2,7 +2,7 @@
 // kdl-mlir opt | translate | run: mlir-opt, mlir-translate --mlir-to-llvmir and mlir-runner with
 // the dialect kdl built in. The last two load no plugins upstream.
 #include "Passes.h"
-#include "UkernelLink.h"
+#include "ukernels/UkernelLink.h"
 
 #include "mlir/ExecutionEngine/JitRunner.h"
 #include "mlir/IR/DialectRegistry.h"

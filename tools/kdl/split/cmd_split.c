@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "commands.h"
 #include "container/digest.h"
+#include "container/writer.h"
 #include "split/split.h"
 
 #include <dirent.h>
@@ -66,7 +67,7 @@ static kdl_status make_pairs(const splitting *work, const split_unit *unit, kdl_
   kdl_string digest = kdl_arena_string(arena, of, strlen(of));
   if (!pairs || !at || !head || !digest.data)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
-  bool is_single = work->plan.parts[unit->part].is_needed == false;
+  bool is_single = !work->plan.parts[unit->part].is_mixed;
   size_t count = 0;
   for (uint32_t i = 0; is_single && i < from->pair_count; ++i) {
     bool is_ours = strncmp(own[i].key.data, "kdl.split.", strlen("kdl.split.")) == 0;
@@ -103,6 +104,52 @@ static kdl_status add_unit(const splitting *work, const split_unit *unit, kdl_ar
   return kdl_writer_add(writer, &image);
 }
 
+static kdl_pair pair_of(kdl_arena *arena, const char *key, uint64_t number) {
+  const char *text = kdl_arena_format(arena, "%" PRIu64, number);
+  return (kdl_pair){{key, strlen(key)}, {text, text ? strlen(text) : 0}};
+}
+
+/* An image that was compressed with others, inflated. */
+static kdl_status add_copy(const splitting *work, const split_copy *copy, kdl_arena *arena,
+                           kdl_writer *writer) {
+  kdl_container *container = work->lib->container;
+  const kdl_image *from = &container->images[copy->image];
+  kdl_writer_image image = {.size = sizeof image, .data_size = (size_t)from->size};
+  split_unit unit = {.at = from->offset, .image = copy->image, .part = copy->part};
+  kdl_status status = make_pairs(work, &unit, arena, &image);
+  if (status != KDL_OK)
+    return status;
+  kdl_pair *pairs = kdl_arena_alloc(arena, (image.pair_count + 1) * sizeof *pairs);
+  if (!pairs)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  memcpy(pairs, image.pairs, image.pair_count * sizeof *pairs);
+  pairs[image.pair_count++] = pair_of(arena, SPLIT_KEY_IN, work->plan.streams[copy->stream].at);
+  image.pairs = pairs;
+  if (!pairs[image.pair_count - 1].value.data)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  return kdl_writer_add_lent(writer, &image, (kdl_lender){container, copy->image});
+}
+
+static kdl_status add_skeleton(const splitting *work, const split_stream *stream, kdl_arena *arena,
+                               kdl_writer *writer) {
+  char of[KDL_DIGEST_TEXT];
+  kdl_digest_print(&work->manifest.digest, of);
+  kdl_pair pairs[] = {{{SPLIT_KEY_OF, strlen(SPLIT_KEY_OF)}, {of, strlen(of)}},
+                      pair_of(arena, SPLIT_KEY_IN, stream->at),
+                      pair_of(arena, SPLIT_KEY_ROOM, stream->size),
+                      pair_of(arena, SPLIT_KEY_INFLATED, stream->inflated)};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    if (!pairs[i].value.data)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
+  }
+  kdl_writer_image image = {.size = sizeof image,
+                            .pairs = pairs,
+                            .pair_count = sizeof pairs / sizeof *pairs,
+                            .data = stream->table,
+                            .data_size = stream->table_size};
+  return kdl_writer_add(writer, &image);
+}
+
 static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *out_digest) {
   cli_bytes bytes;
   kdl_status status = cli_bytes_read(path, &bytes);
@@ -125,6 +172,13 @@ static kdl_status save_part(splitting *work, uint32_t index) {
     if (work->plan.units[i].part == index)
       status = add_unit(work, &work->plan.units[i], &arena, writer);
   }
+  for (size_t i = 0; i < work->plan.copy_count && status == KDL_OK; ++i) {
+    if (work->plan.copies[i].part == index)
+      status = add_copy(work, &work->plan.copies[i], &arena, writer);
+  }
+  bool is_skeleton = strcmp(part->key, SPLIT_SKELETON) == 0;
+  for (size_t i = 0; is_skeleton && i < work->plan.stream_count && status == KDL_OK; ++i)
+    status = add_skeleton(work, &work->plan.streams[i], &arena, writer);
   const char *path = kdl_arena_format(&arena, "%s/%s", work->folder, part->file);
   if (status == KDL_OK && !path)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->path);
@@ -230,17 +284,17 @@ static kdl_status tell(const splitting *work, bool as_json) {
     put_summary(work, &json);
     return cli_output_flush();
   }
+  for (size_t i = 0; i < work->plan.unit_count; ++i)
+    cut += work->plan.units[i].size;
   for (size_t i = 0; i < work->plan.part_count; ++i) {
     const split_part *part = &work->plan.parts[i];
     printf("%s: %zu image%s, %" PRIu64 " bytes\n", part->file, part->images,
            part->images == 1 ? "" : "s", part->bytes);
-    cut += part->bytes;
   }
   printf("%s: %" PRIu64 " bytes of the host\n", work->file, work->bytes.size - cut);
-  if (work->plan.packed)
-    cli_note("%zu images are compressed together with others: they stay together, in the part "
-             "for several architectures",
-             work->plan.packed);
+  size_t together = work->plan.packed - work->plan.copy_count;
+  if (together)
+    cli_note("%zu images are compressed together with others: they stay together", together);
   return cli_output_flush();
 }
 

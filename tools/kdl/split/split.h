@@ -30,6 +30,12 @@
 #define SPLIT_KEY_OF "kdl.split.of"     /* the digest of the file that was split */
 #define SPLIT_KEY_AT "kdl.split.at"     /* where the image lay in it */
 #define SPLIT_KEY_HEAD "kdl.split.head" /* so many first bytes were put before it */
+#define SPLIT_KEY_IN "kdl.split.in" /* the place of what it was compressed in, and was inflated */
+#define SPLIT_KEY_ROOM "kdl.split.room"         /* how many bytes that was ... */
+#define SPLIT_KEY_INFLATED "kdl.split.inflated" /* ... and is */
+
+/* The part with what lies between images that are compressed together. */
+#define SPLIT_SKELETON "skeleton"
 
 /* What is cut out of a file: one image, or several that overlap or are compressed together. */
 typedef struct split_unit {
@@ -40,6 +46,19 @@ typedef struct split_unit {
   uint32_t part;
 } split_unit;
 
+/* A compressed bundle with images for several architectures: as it is it goes to one part, and its
+ * images, inflated, also to those of their architectures. */
+typedef struct split_stream {
+  uint64_t at, size; /* of the compressed bytes */
+  uint64_t inflated;
+  const uint8_t *table; /* what lies before the first image; between them are zeros */
+  size_t table_size;
+} split_stream;
+
+typedef struct split_copy {
+  uint32_t image, part, stream;
+} split_copy;
+
 typedef struct split_part {
   const char *key;  /* as the images say it; "several" for what is for more than one */
   const char *arch; /* the same for people: printable, and not too long */
@@ -49,13 +68,18 @@ typedef struct split_part {
   uint64_t size;  /* of the bundle */
   kdl_digest digest;
   bool is_needed; /* without it the others do not work */
+  bool is_mixed;  /* what it holds is for several architectures */
 } split_part;
 
 typedef struct split_plan {
   split_unit *units; /* by their place */
   size_t unit_count;
   split_part *parts; /* in the order of their first image */
-  size_t part_count;
+  size_t part_count, part_capacity;
+  split_stream *streams;
+  size_t stream_count, stream_capacity;
+  split_copy *copies;
+  size_t copy_count, copy_capacity;
   uint32_t *slots; /* parts by their key, while the plan is made: 0 is none */
   size_t packed;   /* images that are compressed together with others */
   kdl_arena arena;
@@ -65,6 +89,13 @@ typedef struct split_plan {
 kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char *file,
                            split_plan *out_plan);
 void split_plan_free(split_plan *plan);
+
+/* For the plan: the part of an architecture, made where there is none, and the streams. */
+kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
+                           uint32_t *out_part);
+const char *split_arch_of(const kdl_image *image);
+kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_bytes *bytes,
+                              const char *file);
 
 /* A manifest, as it is written and read. */
 typedef struct split_manifest {
@@ -90,6 +121,16 @@ kdl_status split_host_save(const cli_bytes *bytes, const split_plan *plan, const
 
 /* Whether an operand of `kdl merge` is what `kdl split` wrote: a folder or a manifest. */
 bool split_is_result(const char *operand);
+
+/* A compressed bundle that is put together again. */
+typedef struct split_refill {
+  uint64_t at, room, inflated;
+  uint8_t *data; /* inflated: zeros where images are missing */
+} split_refill;
+
+/* Compresses it and puts it into the file, where its header lies before it. */
+kdl_status split_refill_pack(const split_refill *refill, uint8_t *file, uint64_t size,
+                             const char *name);
 
 /* Writes the file without the images that are zeros, as `kdl thin` would without them. */
 kdl_status split_save_thinned(const uint8_t *data, size_t size, const char *name,

@@ -30,6 +30,7 @@ static void put_part(cli_json *json, const split_part *part) {
   cli_json_put_number(json, "images", part->images);
   cli_json_put_number(json, "image_bytes", part->bytes);
   cli_json_put_bool(json, "needed", part->is_needed);
+  cli_json_put_bool(json, "mixed", part->is_mixed);
   cli_json_end_object(json);
 }
 
@@ -163,6 +164,8 @@ static kdl_status read_part(reader *from, split_part *part) {
       status = kdl_json_number(&from->json, &part->bytes);
     } else if (strcmp(key, "needed") == 0) {
       status = kdl_json_boolean(&from->json, &part->is_needed);
+    } else if (strcmp(key, "mixed") == 0) {
+      status = kdl_json_boolean(&from->json, &part->is_mixed);
     } else {
       status = kdl_json_skip(&from->json);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What `kdl split` wrote, put together again: all of it, or some architectures. */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/output.h"
@@ -21,8 +22,10 @@ typedef struct {
   split_manifest manifest;
   uint8_t *data; /* the file as it becomes whole: a private mapping of the host part */
   size_t size;
-  bool *taken; /* of the parts */
+  char **paths; /* of the parts that are taken, else NULL */
   size_t taken_count;
+  split_refill *refills;
+  size_t refill_count, refill_capacity;
 } merging;
 
 static bool is_folder(const char *path) {
@@ -149,6 +152,70 @@ static kdl_status put_image(merging *work, kdl_library *lib, const kdl_image_inf
   return status;
 }
 
+static split_refill *find_refill(const merging *work, uint64_t at) {
+  for (size_t i = 0; i < work->refill_count; ++i) {
+    if (work->refills[i].at == at)
+      return &work->refills[i];
+  }
+  return NULL;
+}
+
+/* What lies between the images of a compressed bundle. */
+static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_info *image,
+                               uint64_t in, const char *path) {
+  split_refill refill = {.at = in};
+  const void *data;
+  size_t size;
+  kdl_status status = read_number(image, SPLIT_KEY_ROOM, path, UINT64_MAX, &refill.room);
+  if (status == KDL_OK)
+    status = read_number(image, SPLIT_KEY_INFLATED, path, UINT64_MAX, &refill.inflated);
+  if (status == KDL_OK)
+    status = kdl_library_hold(lib, image->index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  split_refill *refills = kdl_array_grow(work->refills, work->refill_count, &work->refill_capacity,
+                                         16, sizeof *refills);
+  if (refills)
+    work->refills = refills;
+  bool fits = size <= refill.inflated && refill.inflated <= KDL_LIMIT_INFLATED;
+  refill.data = fits && refills ? calloc(1, (size_t)refill.inflated + 1) : NULL;
+  if (refill.data) {
+    memcpy(refill.data, data, size);
+    refills[work->refill_count++] = refill;
+  }
+  kdl_library_release(lib, image->index);
+  if (!fits)
+    return kdl_fail(KDL_BAD_FILE, "%s: image %zu: found more than it inflates to", path,
+                    image->index);
+  return refill.data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
+}
+
+/* An image of one that has begun. */
+static kdl_status refill_image(merging *work, kdl_library *lib, const kdl_image_info *image,
+                               uint64_t in, const char *path) {
+  uint64_t at;
+  const void *data;
+  size_t size;
+  if (kdl_find_value(image->pairs, image->pair_count, SPLIT_KEY_INFLATED))
+    return begin_refill(work, lib, image, in, path);
+  split_refill *refill = find_refill(work, in);
+  kdl_status status = read_number(image, SPLIT_KEY_AT, path, UINT64_MAX, &at);
+  if (status == KDL_OK && refill)
+    status = kdl_library_hold(lib, image->index, &data, &size);
+  if (status != KDL_OK || !refill)
+    return status; /* without: the bundle is there as it was */
+  bool fits = at <= refill->inflated && size <= refill->inflated - at;
+  if (fits)
+    memcpy(refill->data + at, data, size);
+  else
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: image %zu: found %zu bytes for 0x%" PRIx64
+                      ", expected them in the %" PRIu64 " bytes of the bundle",
+                      path, image->index, size, at, refill->inflated);
+  kdl_library_release(lib, image->index);
+  return status;
+}
+
 static kdl_status put_part(merging *work, const char *path) {
   kdl_library *lib;
   kdl_open_opts opts = {.size = sizeof opts, .flags = KDL_OPEN_FILE, .name = path};
@@ -158,8 +225,14 @@ static kdl_status put_part(merging *work, const char *path) {
   for (size_t i = 0; i < kdl_image_count(lib) && status == KDL_OK; ++i) {
     kdl_image_info image = {.size = sizeof image};
     status = kdl_image_get(lib, i, &image);
-    if (status == KDL_OK && image.parent == KDL_NO_PARENT)
-      status = put_image(work, lib, &image, path);
+    if (status != KDL_OK || image.parent != KDL_NO_PARENT)
+      continue;
+    uint64_t in;
+    bool is_inflated = kdl_find_value(image.pairs, image.pair_count, SPLIT_KEY_IN) != NULL;
+    status = read_number(&image, SPLIT_KEY_IN, path, 0, &in);
+    if (status == KDL_OK)
+      status = is_inflated ? refill_image(work, lib, &image, in, path)
+                           : put_image(work, lib, &image, path);
   }
   kdl_close(lib);
   return status;
@@ -191,7 +264,7 @@ static kdl_status refuse(const merging *work, const char *path) {
   return status;
 }
 
-/* Puts a file's images where they lay, once it is known which part it is. */
+/* Finds out which part a file is, and takes it. */
 static kdl_status take(merging *work, const char *path, size_t expected) {
   cli_bytes bytes;
   kdl_status status = cli_bytes_read(path, &bytes);
@@ -208,12 +281,12 @@ static kdl_status take(merging *work, const char *path, size_t expected) {
   if (expected != SIZE_MAX && i != expected)
     return kdl_fail(KDL_BAD_FILE, "%s: found the part for %s, expected that for %s", path,
                     work->manifest.parts[i].arch, work->manifest.parts[expected].arch);
-  if (work->taken[i])
+  if (work->paths[i])
     return kdl_fail(KDL_BAD_CALL, "%s: found the part for %s twice, expected it once", path,
                     work->manifest.parts[i].arch);
-  work->taken[i] = true;
+  work->paths[i] = strdup(path);
   ++work->taken_count;
-  return put_part(work, path);
+  return work->paths[i] ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
 }
 
 /* Every part of the manifest that is in its folder. */
@@ -256,17 +329,51 @@ static kdl_status save_whole(const merging *work, const char *output) {
   return cli_output_save(output, work->data, work->size);
 }
 
-static kdl_status save(const merging *work, const char *output) {
+static bool is_skeleton(const split_part *part) {
+  return part->is_mixed && strcmp(part->arch, SPLIT_SKELETON) == 0;
+}
+
+/* Whether compressed bundles are there as they were: those who have them need no skeleton. */
+static bool has_bundles(const merging *work) {
   for (size_t i = 0; i < work->manifest.part_count; ++i) {
     const split_part *part = &work->manifest.parts[i];
-    if (part->is_needed && !work->taken[i])
+    if (part->is_mixed && !is_skeleton(part) && work->paths[i])
+      return true;
+  }
+  return false;
+}
+
+static kdl_status check_needed(const merging *work, bool bundles) {
+  for (size_t i = 0; i < work->manifest.part_count; ++i) {
+    const split_part *part = &work->manifest.parts[i];
+    if (part->is_needed && !work->paths[i] && !(bundles && is_skeleton(part)))
       return kdl_fail(KDL_NO_MATCH,
-                      "%s: found no part for %s architectures (%s), expected it: its images are "
-                      "compressed together",
+                      "%s: found no part '%s' (%s), expected it: images of several architectures "
+                      "are compressed together",
                       work->path, part->arch, part->file);
   }
   if (work->taken_count == 0)
     return kdl_fail(KDL_NO_MATCH, "%s: found none of its parts, expected at least one", work->path);
+  return KDL_OK;
+}
+
+/* Puts the images of all parts where they lay, skeletons first. */
+static kdl_status put_parts(merging *work) {
+  bool bundles = has_bundles(work);
+  kdl_status status = check_needed(work, bundles);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < work->manifest.part_count && status == KDL_OK; ++i) {
+      bool first = is_skeleton(&work->manifest.parts[i]);
+      if (work->paths[i] && first == (pass == 0) && !(first && bundles))
+        status = put_part(work, work->paths[i]);
+    }
+  }
+  for (size_t i = 0; i < work->refill_count && status == KDL_OK; ++i)
+    status = split_refill_pack(&work->refills[i], work->data, work->size, work->path);
+  return status;
+}
+
+static kdl_status save(const merging *work, const char *output) {
   kdl_status status = work->taken_count == work->manifest.part_count
                           ? save_whole(work, output)
                           : split_save_thinned(work->data, work->size, work->manifest.file, output);
@@ -279,16 +386,23 @@ static kdl_status merge(merging *work, const cli_args *args, const char *output)
   kdl_status status = split_manifest_read(work->path, &work->manifest);
   if (status != KDL_OK)
     return status;
-  work->taken = calloc(work->manifest.part_count + 1, sizeof *work->taken);
-  status = work->taken ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  work->paths = calloc(work->manifest.part_count + 1, sizeof *work->paths);
+  status = work->paths ? map_host(work) : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK)
     status = args->operand_count > 1 ? take_given(work, args)
                                      : take_all(work, cli_args_has(args, "partial"));
   if (status == KDL_OK)
+    status = put_parts(work);
+  if (status == KDL_OK)
     status = save(work, output);
   if (work->data)
     munmap(work->data, work->size);
-  free(work->taken);
+  for (size_t i = 0; work->paths && i < work->manifest.part_count; ++i)
+    free(work->paths[i]);
+  free(work->paths);
+  for (size_t i = 0; i < work->refill_count; ++i)
+    free(work->refills[i].data);
+  free(work->refills);
   split_manifest_free(&work->manifest);
   return status;
 }

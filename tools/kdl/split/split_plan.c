@@ -92,8 +92,8 @@ static uint32_t *find_slot(const split_plan *plan, const char *arch) {
   return &plan->slots[slot];
 }
 
-static kdl_status find_part(split_plan *plan, size_t *capacity, const char *file, const char *arch,
-                            uint32_t *out_part) {
+kdl_status split_plan_part(split_plan *plan, const char *file, const char *arch,
+                           uint32_t *out_part) {
   uint32_t *slot = find_slot(plan, arch);
   if (*slot) {
     *out_part = *slot - 1;
@@ -103,7 +103,7 @@ static kdl_status find_part(split_plan *plan, size_t *capacity, const char *file
     return kdl_fail(KDL_UNSUPPORTED, "%s: found more than %d architectures, expected fewer", file,
                     most_parts);
   split_part *parts =
-      kdl_array_grow(plan->parts, plan->part_count, capacity, 16, sizeof *plan->parts);
+      kdl_array_grow(plan->parts, plan->part_count, &plan->part_capacity, 16, sizeof *plan->parts);
   if (parts)
     plan->parts = parts;
   const char *name = parts ? name_part(plan, file, arch) : NULL;
@@ -117,15 +117,14 @@ static kdl_status find_part(split_plan *plan, size_t *capacity, const char *file
   shown[length] = '\0';
   *out_part = (uint32_t)plan->part_count;
   *slot = *out_part + 1;
-  plan->parts[plan->part_count++] =
-      (split_part){.key = arch, .arch = shown, .file = name, .is_needed = arch == several};
+  plan->parts[plan->part_count++] = (split_part){.key = arch, .arch = shown, .file = name};
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Units                                                                                        */
 
-static const char *arch_of(const kdl_image *image) {
+const char *split_arch_of(const kdl_image *image) {
   return image->arch.length ? image->arch.data : kdl_image_kind_name(image->kind);
 }
 
@@ -169,11 +168,11 @@ static kdl_status collect(split_plan *plan, const kdl_container *container, cons
 
 /* Units that share bytes become one; where they are for several architectures it says so. */
 static kdl_status join(split_plan *plan, const kdl_container *container, const char *file) {
-  size_t kept = 0, capacity = 0;
+  size_t kept = 0;
   qsort(plan->units, plan->unit_count, sizeof *plan->units, by_place);
   for (size_t i = 0; i < plan->unit_count;) {
     split_unit unit = plan->units[i];
-    const char *arch = arch_of(&container->images[unit.image]);
+    const char *arch = split_arch_of(&container->images[unit.image]);
     size_t next = i + 1;
     for (; next < plan->unit_count && plan->units[next].at < unit.at + unit.size; ++next) {
       const split_unit *other = &plan->units[next];
@@ -182,12 +181,13 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
         unit.size = end - unit.at;
         unit.head = 0;
       }
-      if (strcmp(arch, arch_of(&container->images[other->image])) != 0)
+      if (strcmp(arch, split_arch_of(&container->images[other->image])) != 0)
         arch = several;
     }
-    kdl_status status = find_part(plan, &capacity, file, arch, &unit.part);
+    kdl_status status = split_plan_part(plan, file, arch, &unit.part);
     if (status != KDL_OK)
       return status;
+    plan->parts[unit.part].is_mixed |= arch == several;
     plan->parts[unit.part].is_needed |= arch == several;
     plan->parts[unit.part].images += next - i;
     plan->parts[unit.part].bytes += unit.size;
@@ -206,6 +206,8 @@ kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char 
   kdl_status status = collect(out_plan, lib->container, bytes, file);
   if (status == KDL_OK)
     status = join(out_plan, lib->container, file);
+  if (status == KDL_OK)
+    status = split_plan_streams(out_plan, lib, bytes, file);
   free(out_plan->slots);
   out_plan->slots = NULL;
   if (status != KDL_OK)
@@ -216,6 +218,8 @@ kdl_status split_plan_make(kdl_library *lib, const cli_bytes *bytes, const char 
 void split_plan_free(split_plan *plan) {
   free(plan->units);
   free(plan->parts);
+  free(plan->streams);
+  free(plan->copies);
   kdl_arena_free(&plan->arena);
   *plan = (split_plan){.units = NULL};
 }

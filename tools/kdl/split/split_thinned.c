@@ -13,7 +13,19 @@ static bool is_zero(const uint8_t *data, uint64_t size) {
   return size == 0 || (data[0] == 0 && memcmp(data, data + 1, (size_t)size - 1) == 0);
 }
 
-/* What stays: images with bytes, and what holds one. Compressed ones are all there. */
+/* Of images that are compressed together, those that are missing are zeros too. */
+static kdl_status look_inside(kdl_library *lib, uint32_t index, bool *out_there) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_library_hold(lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  *out_there = !is_zero(data, size);
+  kdl_library_release(lib, index);
+  return KDL_OK;
+}
+
+/* What stays: images with bytes, and what holds one. */
 static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size, const char *name,
                          thin_choice *out_choice) {
   const kdl_container *container = lib->container;
@@ -25,9 +37,12 @@ static kdl_status choose(kdl_library *lib, const uint8_t *data, size_t size, con
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   for (uint32_t i = container->count; i-- > 0;) {
     const kdl_image *image = &container->images[i];
-    bool is_there = image->source->codec != KDL_CODEC_NONE ||
-                    image->stored_size > size - image->offset ||
+    bool is_packed = image->source->codec != KDL_CODEC_NONE;
+    bool is_there = is_packed || image->stored_size > size - image->offset ||
                     !is_zero(data + image->offset, image->stored_size);
+    kdl_status status = is_packed ? look_inside(lib, i, &is_there) : KDL_OK;
+    if (status != KDL_OK)
+      return status;
     if (!is_there)
       continue;
     out_choice->kept[i] = true;

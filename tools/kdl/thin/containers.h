@@ -61,6 +61,9 @@ struct kdl_image;
 kdl_status thin_bundle_rewrite(const thin_input *input, const bool *kept,
                                const struct kdl_image *images, size_t count,
                                const thin_container *container, thin_output *out);
+/* Compresses a bundle into the room that one had, behind its header. */
+kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
+                              const uint8_t *bundle, size_t size);
 bool thin_packed_measure(const thin_input *input, const struct kdl_image *images, size_t count,
                          thin_container *out);
 kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { newest_version = 3, hash_size = 8 };
+enum { newest_version = 3, hash_size = 8, skippable_header = 8 };
 
 static const struct {
   uint8_t header_size, total_at, inflated_at, width, hash_at;
@@ -105,4 +105,41 @@ kdl_status thin_packed_rewrite(const thin_input *input, const bool *kept, const 
   free(bundle);
   free(inflated);
   return status;
+}
+
+kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t at, uint64_t room,
+                              const uint8_t *bundle, size_t size) {
+  for (unsigned version = 1; version <= newest_version; ++version) {
+    uint64_t header = versions[version].header_size;
+    uint8_t *start = at >= header ? file + at - header : NULL;
+    if (!start || memcmp(start, "CCOB", 4) != 0 || kdl_load_u16(start + 4) != version)
+      continue;
+    kdl_codec codec = kdl_load_u16(start + 6) == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;
+    void *packed;
+    size_t packed_size;
+    kdl_status status = kdl_deflate(codec, bundle, size, &packed, &packed_size);
+    if (status != KDL_OK)
+      return status;
+    /* What is left of the room becomes a frame that holds no data. */
+    size_t left = packed_size <= room ? (size_t)room - packed_size : 0;
+    if (packed_size > room || (codec == KDL_CODEC_ZSTD && left && left < skippable_header))
+      status = kdl_fail(KDL_UNSUPPORTED,
+                        "%s: offset 0x%" PRIx64 ": found %zu bytes once compressed, expected at "
+                        "most the %" PRIu64 " that were there: add the part 'several'",
+                        input->name, at, packed_size, room);
+    if (status == KDL_OK) {
+      memcpy(file + at, packed, packed_size);
+      uint8_t *rest = file + at + packed_size;
+      memset(rest, 0, left);
+      if (codec == KDL_CODEC_ZSTD && left) {
+        kdl_store_u32(rest, 0x184d2a50);
+        kdl_store_u32(rest + 4, (uint32_t)(left - skippable_header));
+      }
+    }
+    free(packed);
+    return status;
+  }
+  return kdl_fail(KDL_BAD_FILE,
+                  "%s: offset 0x%" PRIx64 ": found no compressed bundle, expected one", input->name,
+                  at);
 }

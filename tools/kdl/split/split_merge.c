@@ -177,7 +177,9 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
                                          16, sizeof *refills);
   if (refills)
     work->refills = refills;
-  bool fits = size <= refill.inflated && refill.inflated <= KDL_LIMIT_INFLATED;
+  /* As the reader of such bundles has it. */
+  bool fits = refill.room <= work->size && size <= refill.inflated &&
+              refill.inflated <= KDL_INFLATED_BASE + refill.room * KDL_INFLATED_RATIO;
   refill.data = fits && refills ? calloc(1, (size_t)refill.inflated + 1) : NULL;
   if (refill.data) {
     memcpy(refill.data, data, size);
@@ -185,8 +187,10 @@ static kdl_status begin_refill(merging *work, kdl_library *lib, const kdl_image_
   }
   kdl_library_release(lib, image->index);
   if (!fits)
-    return kdl_fail(KDL_BAD_FILE, "%s: image %zu: found more than it inflates to", path,
-                    image->index);
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: image %zu: found %zu bytes of a bundle that inflates from %" PRIu64
+                    " to %" PRIu64 " bytes, expected sizes that fit",
+                    path, image->index, size, refill.room, refill.inflated);
   return refill.data ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
 }
 

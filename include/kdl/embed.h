@@ -23,7 +23,9 @@
 #define KDL_EMBED_EXTERN extern
 #endif
 
-#define KDL_EMBED(symbol, file)                                                                    \
+/* A symbol may be a macro, which is replaced. */
+#define KDL_EMBED(symbol, file) KDL_EMBED_(symbol, file)
+#define KDL_EMBED_(symbol, file)                                                                   \
   __asm__(".pushsection .kdl.offloading,\"aR\",@progbits\n"                                        \
           ".p2align 3\n"                                                                           \
           ".globl " #symbol "\n"                                                                   \
@@ -36,10 +38,12 @@
   KDL_EMBED_DECLARE(symbol)
 
 /* For the other sources of a program that embeds `symbol` in one. */
-#define KDL_EMBED_DECLARE(symbol)                                                                  \
+#define KDL_EMBED_DECLARE(symbol) KDL_EMBED_DECLARE_(symbol)
+#define KDL_EMBED_DECLARE_(symbol)                                                                 \
   KDL_EMBED_EXTERN const unsigned char symbol[];                                                   \
   KDL_EMBED_EXTERN const unsigned char symbol##_end[]
 
-#define KDL_EMBED_SIZE(symbol) ((size_t)(symbol##_end - symbol))
+#define KDL_EMBED_SIZE(symbol) KDL_EMBED_SIZE_(symbol)
+#define KDL_EMBED_SIZE_(symbol) ((size_t)(symbol##_end - symbol))
 
 #endif

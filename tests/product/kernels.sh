@@ -32,7 +32,7 @@ runs() {
 times() { stat -c '%y %n' "$1"/app "$1"/scale.offload; }
 
 for generator in Ninja "Unix Makefiles"; do
-  tree=$work/${generator// /-}
+  tree=$work/$generator # a path with a space
   cp -r "$source/tests/product/kernels" "$tree.source"
   cmake -S "$tree.source" -B "$tree" -G "$generator" -DCMAKE_PREFIX_PATH="$prefix" "-DTARGETS=$targets" --log-level=WARNING >/dev/null
   cmake --build "$tree" >"$tree.log" 2>&1 || fail "$generator: $(cat "$tree.log")"
@@ -52,7 +52,7 @@ for generator in Ninja "Unix Makefiles"; do
   if grep -q 'Compiling kernels of shift.cpp' "$tree.log"; then fail "$generator: shift.cpp does not include the header, and was compiled again"; fi
   echo "kernels: $generator: compiled, embedded, run; nothing to do the second time; again after a header changed"
 done
-cmp "$work/Ninja/scale.offload" "$work/Unix-Makefiles/scale.offload" ||
+cmp "$work/Ninja/scale.offload" "$work/Unix Makefiles/scale.offload" ||
   fail "the same source in another folder gave other bytes"
 
 if cmake -S "$source/tests/product/kernels" -B "$work/wrong" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" "-DTARGETS=$targets" -DWRONG_CALL=ON >"$work/wrong.log" 2>&1; then

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-KDL_EMBED_DECLARE(app_kernels);
+#define KERNELS app_kernels /* a macro is replaced */
+KDL_EMBED_DECLARE(KERNELS);
 
 static int failed(void) {
   fprintf(stderr, "%s\n", kdl_error_message());
@@ -19,7 +20,7 @@ int main(void) {
   kdl_buffer buffer;
   float value = 1;
   uint32_t count = 1;
-  if (kdl_open_memory(app_kernels, KDL_EMBED_SIZE(app_kernels), NULL, &lib) != KDL_OK ||
+  if (kdl_open_memory(KERNELS, KDL_EMBED_SIZE(KERNELS), NULL, &lib) != KDL_OK ||
       kdl_device_find("host", &device) != KDL_OK ||
       kdl_sym(lib, device, "shift", NULL, &shift) != KDL_OK ||
       kdl_sym(lib, device, "scale", NULL, &scale) != KDL_OK ||

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
 # folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt:
-# conformance, example kernels, races on group memory, microkernels, MLIR's ROCDL pipeline, traces, several GPUs, xnack, cooperative
+# conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, xnack, cooperative
 # launches, amdgcnspirv, AddressSanitizer, and which of HIP's functions were called. Needs root, for chroot and mounts in a namespace of
 # its own; clang-22, ld.lld and python3; and a build with the targets of `needed` below.
 #
@@ -12,8 +12,8 @@
 #   src/       the sources, of which src/emulation/rocjitsu/configs is read here: what the GPUs are
 #   build/     the emulator, built by CMake from src/emulation/rocjitsu: the targets rocjitsu_shared, rocjitsu_hooks and rocjitsu_bin,
 #              with the changes of docs/upstream-bugs.md
-# GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance examples", to some of what is run; VERSIONS is added
-# to what is written of the emulator, as its commit and patches.
+# GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance examples", to some of what is run; POINTS is the number of
+# arguments of each function of math, by default 10000; VERSIONS is added to what is written of the emulator, as its commit and patches.
 set -euo pipefail
 [ $# -ge 1 ] || {
   sed -n '3,19s/^# \?//p' "$0"
@@ -29,7 +29,7 @@ output=${2:-$source/docs/results/amd-emulated-$(date -u +%F).txt}
 emulator=$folder/build/tools/rocjitsu/rocjitsu
 configs=$folder/src/emulation/rocjitsu/configs
 needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so")
-for program in kdl kdl-ld conformance several example_table; do
+for program in kdl kdl-ld conformance several example_table language_launcher language_suites; do
   needed+=("$build/bin/$program")
 done
 for file in "${needed[@]}"; do
@@ -174,6 +174,56 @@ ukernels() {
   local outcome=wrong
   ! grep -q '^arg2 = 32640 98176 163712 229248$' "$work/log" || outcome=right
   echo "$outcome, exit code $code, $took s"
+}
+
+# The language's conformance suite: math by ocml, dynamic group memory, subgroups, atomics. Where the emulator aborts, it goes on behind the
+# case.
+language() {
+  local config=$1 target=$2 first=0 all=0 cases
+  echo "== the language's conformance suite, $target"
+  if ! python3 "$source/tests/language/run.py" "$build/bin/kdl" - "$work/language.$target" none "$target" >"$work/log" 2>&1; then
+    excerpt 20 .
+    echo "not compiled"
+    return
+  fi
+  cases=$(grep -c '^case ' "$work/language.$target/cases.txt")
+  while [ "$first" -lt "$cases" ]; do
+    emulated "$config" 1200 "$build/bin/language_launcher" "$work/language.$target/cases.txt" hip "$first"
+    all=$((all + took))
+    excerpt 60 '^[a-z]+/|^aborted|cases, |what\(\):|fault|skipped'
+    [ "$code" -ge 128 ] || break
+    first=$(sed -n 's/^aborted in case \([0-9]*\),.*/\1/p' "$work/log" | tail -1)
+    [ -n "$first" ] || break
+    first=$((first + 1))
+  done
+  echo "$cases cases, exit code $code, $all s"
+}
+
+# Kernels of Rodinia and PolyBench/GPU, against the suites' plain code.
+suites() {
+  local config=$1 target=$2
+  bash "$source/tests/language/suites.sh" "$source" "$build/bin/kdl" - "$work/suites.$target" none "$target"
+  echo "== kernels of public suites, $target"
+  emulated "$config" 900 "$build/bin/language_suites" hip "$work/suites.$target/rodinia.offload" "$work/suites.$target/polybench.offload"
+  excerpt 30 '^(Rodinia|PolyBench|suites|skipped)|fault'
+  echo "exit code $code, $took s"
+}
+
+# How far ocml is from MPFR, in units in the last place.
+math() {
+  local config=$1 target=$2 library
+  if [ ! -e "$build/bin/math_ulp" ]; then
+    echo "== math, $target: not run: found no math_ulp (Debian: libmpfr-dev)"
+    return
+  fi
+  ldd "$build/bin/math_ulp" | awk '/lib(mpfr|gmp)/{print $3}' | while read -r library; do
+    cp -L "$library" "$work/lib/"
+  done
+  "$build/bin/kdl" cc "$source/bench/math/kernels.c" --targets="$target" -o "$work/math.offload"
+  echo "== math: units in the last place from MPFR, $target"
+  emulated "$config" 1800 "$build/bin/math_ulp" "${POINTS:-10000}" "$target=hip=$work/math.offload"
+  excerpt 200 .
+  echo "exit code $code, $took s"
 }
 
 # --------------------------------------------------------------------------------------------------
@@ -359,7 +409,7 @@ make_configs
       conformance "$work/$config" "$target" ${more:+"$more"}
       [ -z "$generic" ] || conformance "$work/$config" "$generic"
     fi
-    for part in examples races ukernels mlir traces; do
+    for part in examples races ukernels language suites math mlir traces; do
       ! runs_part $part || $part "$work/$config" "$target"
     done
   done <<EOF

@@ -19,6 +19,12 @@ if [ ! -e "$root/include/stdint.h" ]; then
   exit 77
 fi
 
+major=$("qemu-$machine" --version | sed -n 's/^.*version \([0-9]*\).*/\1/p')
+if [[ "$*" == *v=true* ]] && [ "${major:-0}" -lt 8 ]; then
+  echo "skipped: qemu $major fails of itself on vectors, 8 is the first that has them (Debian 12: qemu-user of bookworm-backports)"
+  exit 77
+fi
+
 mkdir -p "$work"
 cmake -S "$source" -B "$work/libkdl" -G Ninja -DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$machine" \
   "-DCMAKE_C_COMPILER=$compiler" -DCMAKE_BUILD_TYPE=Debug -DKDL_BUILD_TESTS=OFF -DKDL_BUILD_BENCH=OFF \
@@ -39,15 +45,9 @@ program launcher "$source/tests/language/launcher.c" "$source/tests/language/num
 program suites "$source"/tests/language/suites/{main,rodinia,polybench}.c
 program table "$source/tests/examples/cases.c" "$source/tests/examples/table.c"
 
-major=$("qemu-$machine" --version | sed -n 's/^.*version \([0-9]*\).*/\1/p')
 for pair in "$@"; do
   target=${pair%%:*}
   export QEMU_CPU=${pair#*:}
-  if [[ $QEMU_CPU == *v=true* ]] && [ "${major:-0}" -lt 8 ]; then
-    echo "== $target: compiled alone, since qemu $major fails of itself on vectors"
-    "$python" "$source/tests/language/run.py" "$kdl" "$work/launcher" "$work/language-$target" none "$target"
-    continue
-  fi
   echo "== $target on qemu's $QEMU_CPU"
   "$python" "$source/tests/language/run.py" "$kdl" "$work/launcher" "$work/language-$target" host "$target"
   bash "$source/tests/language/suites.sh" "$source" "$kdl" "$work/suites" "$work/suites-$target" host "$target"

@@ -58,6 +58,11 @@ write)
   each pack "--image=file=$launch/gfx90a.hsaco" --index --digest -o out
   each extract lib --image=1 -o out
   ;;
+thin)
+  tail -c +2 "$golden/../fuzz/corpus/fuzz_thin/lib3-0a" >lib.so # its first byte is for the fuzzer
+  each thin lib.so --for=h200,mi210 --verbose -o out
+  each thin lib.so --for=h200 --keep-ptx --keep=0 --strip-to=kind=cuda --json -n
+  ;;
 devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
   each devices

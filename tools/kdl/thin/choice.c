@@ -43,6 +43,7 @@ typedef struct {
   uint8_t *standings;
   uint32_t *better;     /* of an image that stands behind another: that one */
   const char **devices; /* the one that chose or refused it last */
+  bool is_short;        /* of memory for the words */
 } chooser;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -118,6 +119,7 @@ static void note_refusal(chooser *c, const kdl_select_device *device, uint32_t i
                         &(kdl_candidate){.image = index, .reasons = reasons}, &why);
   c->choice->why[index] =
       kdl_arena_format(&c->choice->arena, "nothing asked for takes it: %s", why.reasons[0].words);
+  c->is_short |= !c->choice->why[index];
 }
 
 /* The images in the order of their rank, which is that on every device. No image is read. */
@@ -335,8 +337,12 @@ kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *na
                           : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   if (status == KDL_OK && rules->devices->count)
     status = by_devices(&c);
-  for (size_t i = 0; i < count && status == KDL_OK && c.standings && rules->explain; ++i)
+  for (size_t i = 0; i < count && status == KDL_OK && c.standings && rules->explain; ++i) {
     out_choice->why[i] = say(&c, i);
+    c.is_short |= !out_choice->why[i];
+  }
+  if (status == KDL_OK && c.is_short)
+    status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   if (status == KDL_OK)
     status = by_selects(rules, "keep", name, out_choice);
   if (status == KDL_OK)

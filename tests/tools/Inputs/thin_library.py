@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes lib.c, a library that carries fatbins and bundles as NVIDIA's and AMD's compilers lay them out, and the
-files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles] [--packed]: bundles compressed with zlib
+files that it includes: thin_library.py GOLDEN [--pad=BYTES] [--no-bundles] [--packed] [--minors]: bundles compressed with zlib; fatbins 0
+and 1 for sm_80 and sm_86, which in 1 hold other kernels
 
 Of the fatbins, number 2 is for sm_120 alone, number 5 is referred to by code, and number 6 by an exported symbol."""
 import hashlib
@@ -40,6 +41,9 @@ fatbins = []
 for i in range(8):
     if i == 2:
         fatbins.append(fatbin(entry("cubin", 120, cubin)))
+        continue
+    if i < 2 and "minors" in options:
+        fatbins.append(fatbin(entry("cubin", 80, cubin), entry("cubin", 86, image("params.cubin") if i else cubin)))
         continue
     entries = [entry("cubin", arch, cubin) for arch in (75, 80, 90, 100, 120)]
     if i % 2:

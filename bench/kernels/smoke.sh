@@ -37,6 +37,10 @@ assert run["notes"]["kdl"].startswith("host:") and arch.startswith(("x86-64-v", 
 assert "-fopenmp-simd" in run["notes"]["openmp"]
 END
 
+# Beside none.
+timeout 60 "$kdl" bench kernels "$folder" "${tiny[@]}" --kernels=saxpy --peers= > alone.txt || fail "alone: $(cat alone.txt)"
+grep -q '^saxpy ' alone.txt || fail "alone: $(cat alone.txt)"
+
 # Whichever peers are here; the others are named, with the reason.
 "$kdl" bench kernels "$folder" "${tiny[@]}" --kernels=saxpy,group_sort --json=peers.json > /dev/null
 python3 - <<'END'

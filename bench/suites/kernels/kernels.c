@@ -69,14 +69,14 @@ static bool hear(const process *from, kernels_answer *out_answer) {
 static bool ask(const group *g, const member *m, const kernels_order *order,
                 kernels_answer *out_answer) {
   const process *at = m->at;
-  bool alone = g->process_count == 1;
+  bool stops = !g->request->on_gpu;
   if (!at)
     return false;
-  if (!alone)
+  if (stops)
     kill(at->id, SIGCONT);
   bool heard =
       write(at->to, order, sizeof *order) == (ssize_t)sizeof *order && hear(at, out_answer);
-  if (heard && !alone)
+  if (heard && stops)
     kill(at->id, SIGSTOP);
   return heard;
 }
@@ -173,7 +173,7 @@ static kdl_status greet(group *g, process *p, size_t first, size_t count) {
     m->at = NULL;
     status = leave_out(g, m, "", said.text);
   }
-  if (g->process_count > 1 || !g->request->on_gpu)
+  if (!g->request->on_gpu)
     kill(p->id, SIGSTOP);
   return status;
 }

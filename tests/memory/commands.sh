@@ -51,6 +51,17 @@ which)
   each which lib saxpi --device=h200
   ;;
 verify) each verify --verbose lib ;;
+parts)
+  "$kdl" split "$golden/bundle/v3.ccob" -o bundle >/dev/null
+  "$kdl" split "$golden/fatbin/archs.fatbin" -o fatbin >/dev/null
+  each split "$golden/bundle/v3.ccob" --dry-run
+  each merge bundle -o out
+  each merge bundle/v3.ccob.kdl-split.json bundle/v3.ccob.skeleton.offload bundle/v3.ccob.gfx1100.offload -o out
+  each merge fatbin/archs.fatbin.kdl-split.json fatbin/archs.fatbin.sm_90a.offload -o out
+  each thin "$golden/bundle/v3.ccob" --for=hip:gfx1100 --json -o out
+  each thin "$golden/fatbin/archs.fatbin" --for=h200 -o out
+  each devices --runs --device=h200 --json
+  ;;
 write)
   each thin lib --for=h200,mi210 --verbose -o out
   each merge -o out lib gpu

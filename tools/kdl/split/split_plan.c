@@ -185,7 +185,7 @@ static kdl_status join(split_plan *plan, const kdl_container *container, const c
         arch = several;
     }
     kdl_status status = split_plan_part(plan, file, arch, &unit.part);
-    if (status != KDL_OK)
+    if (status != KDL_OK || !plan->parts)
       return status;
     plan->parts[unit.part].is_mixed |= arch == several;
     plan->parts[unit.part].is_needed |= arch == several;

@@ -132,7 +132,7 @@ kdl_status split_plan_streams(split_plan *plan, kdl_library *lib, const cli_byte
 kdl_status split_refill_pack(const split_refill *refill, uint8_t *file, uint64_t size,
                              const char *name) {
   thin_input input = {.name = name, .fd = -1};
-  if (refill->at > size || refill->room > size - refill->at)
+  if (!file || refill->at > size || refill->room > size - refill->at)
     return kdl_fail(KDL_BAD_FILE, "%s: found a compressed bundle beyond the end of the file", name);
   return thin_packed_refill(&input, file, refill->at, refill->room, refill->data,
                             (size_t)refill->inflated);

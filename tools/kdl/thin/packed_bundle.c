@@ -111,7 +111,7 @@ kdl_status thin_packed_refill(const thin_input *input, uint8_t *file, uint64_t a
                               const uint8_t *bundle, size_t size) {
   for (unsigned version = 1; version <= newest_version; ++version) {
     uint64_t header = versions[version].header_size;
-    uint8_t *start = at >= header ? file + at - header : NULL;
+    uint8_t *start = file && at >= header ? file + at - header : NULL;
     if (!start || memcmp(start, "CCOB", 4) != 0 || kdl_load_u16(start + 4) != version)
       continue;
     kdl_codec codec = kdl_load_u16(start + 6) == 0 ? KDL_CODEC_ZLIB : KDL_CODEC_ZSTD;

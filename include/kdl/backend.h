@@ -183,6 +183,9 @@ typedef struct kdl_backend_sequence {
 enum {
   KDL_BACKEND_SURVIVES_FORK = 1,  /* its objects work in a child that did not exec */
   KDL_BACKEND_READS_NO_PAIRS = 2, /* those of images need not be read for it, and are NULL */
+  /* A sequence is created when its slots are bound, in its first run: what is set later costs more.
+   */
+  KDL_BACKEND_BINDS_SEQUENCES = 4,
 };
 
 typedef struct kdl_backend_table {

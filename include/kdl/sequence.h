@@ -228,7 +228,8 @@ typedef struct kdl_sequence_info {
   size_t slot_count; /* and so many bindings a run has */
   size_t node_count; /* whatever was recorded, with what was nested */
   size_t launch_count;
-  const char *replay; /* how it runs: "graph", "list", "launches"; NULL where it is not finished */
+  const char *replay; /* how it runs: "graph", "list", "launches"; NULL before that is known, which
+                         may be its first run */
 } kdl_sequence_info;
 
 KDL_API kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info);

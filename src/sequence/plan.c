@@ -148,7 +148,6 @@ static void plan_copy(kdl_plan *plan, size_t index, const kdl_recorded_copy *cop
     node->host = (char *)copy->from.of.host + copy->from.offset;
   else if (copy->from.kind == KDL_OPERAND_BUFFER)
     node->from = copy->from.of.buffer.address;
-  plan->copies_slots |= is_slot(&copy->to) || is_slot(&copy->from);
 }
 
 static void plan_loop(kdl_plan *plan, size_t index, const kdl_recorded_loop *loop,
@@ -159,7 +158,6 @@ static void plan_loop(kdl_plan *plan, size_t index, const kdl_recorded_loop *loo
     add_use(plan, KDL_USE_FROM, &loop->condition, index, 0);
   else
     node->from = loop->condition.of.buffer.address;
-  plan->copies_slots |= is_slot(&loop->condition);
 }
 
 static kdl_status plan_node(kdl_plan *plan, size_t index) {

@@ -65,7 +65,6 @@ typedef struct kdl_plan {
   size_t slot_count;
   kdl_scalar *scalars;
   size_t scalar_count;
-  bool copies_slots; /* copies or fills of memory that only a binding tells */
 } kdl_plan;
 
 /* Takes a recording whose forks are joined. */

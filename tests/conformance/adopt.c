@@ -108,8 +108,6 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
     OK(kdl_sequence_launch_items(sequence, kernel, kdl_items(kdl_extent1(count)), args, 4));
   }
   OK(kdl_sequence_finish(sequence));
-  kdl_sequence_info info = {.size = sizeof info};
-  OK(kdl_sequence_get(sequence, &info));
   const kdl_binding bindings[] = {KDL_BIND_SCALAR(factor, &a), kdl_bind_buffer(slots[0], *in),
                                   kdl_bind_buffer(slots[1], *out)};
   MUST(ENTRY("cuCtxPushCurrent_v2", int (*)(void *))(mine->context));
@@ -138,6 +136,8 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
   for (int i = 0; i < count; ++i)
     must(y[i] != 27 * x[i], "the sequence behind the capture");
   MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+  kdl_sequence_info info = {.size = sizeof info};
+  OK(kdl_sequence_get(sequence, &info));
   kdl_sequence_destroy(sequence);
   printf("ok: a sequence, which is a %s, was captured by the program\n", info.replay);
 }

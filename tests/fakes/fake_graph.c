@@ -37,6 +37,15 @@ fake_object *fake_graph_add(fake_object *graph, const fake_node *node, void *con
   return object;
 }
 
+/* Its `sticky` is the number. */
+fake_object *fake_condition_new(fake_object *graph) {
+  fake_object *condition = fake_new(FAKE_NODE, graph->context);
+  fake_node none = {.kind = FAKE_NODE_EMPTY};
+  condition->state = copy_of(&none, 0);
+  condition->owner = graph;
+  return condition;
+}
+
 fake_object *fake_graph_instantiate(fake_object *graph) {
   fake_object *instance = fake_new(FAKE_GRAPH, graph->context);
   for (fake_object *o = fake_next(NULL, FAKE_NODE); o; o = fake_next(o, FAKE_NODE)) {
@@ -84,6 +93,25 @@ static bool run_fill(const fake_node *node) {
   return true;
 }
 
+enum { most_nodes = 4096 };
+
+typedef struct {
+  fake_node *node;
+  bool is_done;
+} turn;
+
+static bool run_turns(fake_object *instance, turn *turns);
+
+/* The body's turns are taken on the stack: loops nest. */
+static bool run_loop(const fake_node *node) {
+  turn *turns = malloc(most_nodes * sizeof *turns);
+  bool is_fine = turns != NULL;
+  while (is_fine && node->condition->sticky)
+    is_fine = run_turns(node->body, turns);
+  free(turns);
+  return is_fine;
+}
+
 static bool run_node(const fake_object *instance, fake_node *node) {
   void *params[most_params];
   if (node->is_disabled)
@@ -100,6 +128,8 @@ static bool run_node(const fake_object *instance, fake_node *node) {
     return true;
   case FAKE_NODE_FILL:
     return run_fill(node);
+  case FAKE_NODE_WHILE:
+    return run_loop(node);
   case FAKE_NODE_RECORD:
     node->event->recorded = true;
     node->event->time = fake_event_time();
@@ -108,13 +138,6 @@ static bool run_node(const fake_object *instance, fake_node *node) {
     return true;
   }
 }
-
-enum { most_nodes = 4096 };
-
-typedef struct {
-  fake_node *node;
-  bool is_done;
-} turn;
 
 static int compare_turns(const void *left, const void *right) {
   uint64_t a = ((const turn *)left)->node->number, b = ((const turn *)right)->node->number;
@@ -132,8 +155,7 @@ static bool is_ready(const fake_node *node, const turn *turns, size_t count) {
   return true;
 }
 
-bool fake_graph_run(fake_object *instance) {
-  static turn turns[most_nodes];
+static bool run_turns(fake_object *instance, turn *turns) {
   size_t count = 0;
   for (fake_object *o = fake_next(NULL, FAKE_NODE); o; o = fake_next(o, FAKE_NODE)) {
     if (o->owner != instance)
@@ -154,15 +176,31 @@ bool fake_graph_run(fake_object *instance) {
     if (!run_node(instance, turns[next - 1].node))
       return false;
   }
-  return fake_recorded_run(instance);
+  return true;
 }
 
+bool fake_graph_run(fake_object *instance) {
+  static turn turns[most_nodes];
+  return run_turns(instance, turns) && fake_recorded_run(instance);
+}
+
+/* A node of the graph; NULL where there is none left. */
+static fake_object *any_node(const fake_object *graph) {
+  fake_object *object = fake_next(NULL, FAKE_NODE);
+  while (object && object->owner != graph)
+    object = fake_next(object, FAKE_NODE);
+  return object;
+}
+
+/* Bodies of loops go with the graph that they were made for, not with its instances. */
 void fake_graph_delete(fake_object *graph) {
-  for (fake_object *o = fake_next(NULL, FAKE_NODE); o;) {
-    fake_object *next = fake_next(o, FAKE_NODE);
-    if (o->owner == graph)
-      fake_delete(o);
-    o = next;
+  fake_object *object;
+  while ((object = any_node(graph))) {
+    const fake_node *node = object->state;
+    fake_object *body = node->number == object->serial ? node->body : NULL;
+    fake_delete(object);
+    if (body)
+      fake_graph_delete(body);
   }
   fake_delete(graph);
 }

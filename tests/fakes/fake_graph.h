@@ -12,6 +12,7 @@ typedef enum fake_node_kind {
   FAKE_NODE_FILL,
   FAKE_NODE_RECORD,
   FAKE_NODE_WAIT,
+  FAKE_NODE_WHILE,
 } fake_node_kind;
 
 typedef struct fake_node {
@@ -25,7 +26,8 @@ typedef struct fake_node {
   uint64_t pitch, width, height;
   uint32_t value, element_size; /* of a fill */
   fake_object *event;
-  uint64_t number; /* the same in instances */
+  fake_object *condition, *body; /* of a loop: a graph each; instances share them */
+  uint64_t number;               /* the same in instances */
   size_t after_count;
   uint64_t after[]; /* numbers */
 } fake_node;
@@ -41,6 +43,9 @@ fake_object *fake_graph_instantiate(fake_object *graph);
 
 /* The instance's own of a node of its graph; NULL where it has none. */
 fake_node *fake_graph_node(const fake_object *instance, const void *handle, fake_node_kind kind);
+
+/* The condition of a loop: a number that a kernel sets. */
+fake_object *fake_condition_new(fake_object *graph);
 
 /* Runs every node behind those that it waits for, otherwise the last one first. False as
  * fake_program_run. */

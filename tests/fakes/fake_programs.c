@@ -95,7 +95,19 @@ static bool run_room(const call *at) {
   return out;
 }
 
+/* (uint64_t handle, const unsigned *number): of a loop in a graph, whether there is another pass */
+static bool run_condition(const call *at) {
+  uint64_t handle;
+  const uint32_t *number = pointer(at, 1, 1);
+  memcpy(&handle, at->values[0], sizeof handle);
+  fake_object *condition = fake_live((void *)(uintptr_t)handle, FAKE_NODE);
+  if (condition && number)
+    condition->sticky = *number != 0;
+  return condition && number;
+}
+
 static const fake_program programs[] = {
+    {"kdl_set_condition", {8, 8, 0}, run_condition},
     {"empty", {0}, run_empty},
     {"saxpy", {4, 8, 8, 4, 0}, run_saxpy},
     {"scale", {4, 8, 8, 4, 0}, run_scale},

@@ -19,6 +19,8 @@ bool kdl_graph_begin(kdl_graph *graph, const kdl_graph_driver *driver, void *dev
                        .device = device,
                        .nodes = sequence->nodes,
                        .node_count = sequence->node_count};
+  for (size_t i = 0; i < graph->node_count; ++i)
+    graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
   graph->handles = calloc(graph->node_count, sizeof *graph->handles);
   graph->is_enabled = malloc(graph->node_count);
   graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
@@ -43,15 +45,48 @@ void kdl_graph_end(kdl_graph *graph) {
 /* ------------------------------------------------------------------------------------------ */
 /* Building                                                                                     */
 
+/* In the body of a loop, nothing waits for what is outside: the loop did. */
+static bool is_outside(const kdl_graph *graph, uint32_t node) {
+  return graph->loop_count && node <= graph->loops[graph->loop_count - 1].begin;
+}
+
+static int begin_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
+  void *body = NULL;
+  if (graph->loop_count == KDL_GRAPH_LOOPS)
+    return KDL_GRAPH_REBUILD;
+  kdl_graph_loop loop = {.begin = (uint32_t)index, .outside = graph->current};
+  int error =
+      graph->driver->begin_loop(graph->device, graph->current, graph->nodes[index], graph->after,
+                                count, &graph->handles[index], &body, &loop.handle, out_call);
+  if (error)
+    return error;
+  graph->loops[graph->loop_count++] = loop;
+  graph->current = body;
+  return 0;
+}
+
+static int end_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
+  const kdl_graph_loop *loop = &graph->loops[--graph->loop_count];
+  int error = graph->driver->end_loop(graph->device, graph->current, graph->nodes[loop->begin],
+                                      loop->handle, graph->after, count, out_call);
+  graph->handles[index] = graph->handles[loop->begin];
+  graph->current = loop->outside;
+  return error;
+}
+
 static int add_node(kdl_graph *graph, size_t index, const char **out_call) {
   const kdl_backend_node *node = graph->nodes[index];
   size_t count = 0;
-  if (node->after != KDL_NO_NODE)
+  if (node->after != KDL_NO_NODE && !is_outside(graph, node->after))
     graph->after[count++] = graph->handles[node->after];
   for (uint32_t i = 0; i < node->joined_count; ++i)
     graph->after[count++] = graph->handles[node->joined[i]];
   graph->is_enabled[index] = 1;
-  return graph->driver->add(graph->device, graph->graph, node, graph->after, count,
+  if (node->kind == KDL_NODE_WHILE)
+    return begin_loop(graph, index, count, out_call);
+  if (node->kind == KDL_NODE_END)
+    return end_loop(graph, index, count, out_call);
+  return graph->driver->add(graph->device, graph->current, node, graph->after, count,
                             &graph->handles[index], out_call);
 }
 
@@ -67,6 +102,8 @@ static int enable(kdl_graph *graph, size_t index, const char **out_call) {
 
 static int build(kdl_graph *graph, const char **out_call) {
   int error = graph->driver->create(&graph->graph, out_call);
+  graph->current = graph->graph;
+  graph->loop_count = 0;
   for (size_t i = 0; i < graph->node_count && !error; ++i)
     error = add_node(graph, i, out_call);
   if (!error)
@@ -89,6 +126,8 @@ int kdl_graph_build(kdl_graph *graph, const char **out_call) {
 
 int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
                      const char **out_call) {
+  if (graph->has_loops)
+    return KDL_GRAPH_REBUILD;
   for (size_t i = 0; i < changed_count; ++i) {
     uint32_t index = changed[i];
     const kdl_backend_node *node = graph->nodes[index];

@@ -25,11 +25,27 @@ typedef struct kdl_graph_driver {
   int (*set)(void *device, void *instance, void *handle, const kdl_backend_node *node,
              const char **out_call);
   int (*enable)(void *instance, void *handle, unsigned is_enabled, const char **out_call);
+  /* Optional: loops. `begin_loop` adds a node that repeats *out_body, to which what lies in the
+   * loop is added; `end_loop` adds what decides on another pass, behind the others. */
+  int (*begin_loop)(void *device, void *graph, const kdl_backend_node *loop, void *const *after,
+                    size_t count, void **out_node, void **out_body, uint64_t *out_handle,
+                    const char **out_call);
+  int (*end_loop)(void *device, void *body, const kdl_backend_node *loop, uint64_t handle,
+                  void *const *after, size_t count, const char **out_call);
   void (*destroy)(void *device, void *graph);
   void (*destroy_instance)(void *device, void *instance);
 } kdl_graph_driver;
 
 enum { KDL_GRAPH_REBUILD = -1 }; /* no error of a driver */
+
+/* A loop whose body is being built. */
+typedef struct kdl_graph_loop {
+  uint32_t begin; /* its node */
+  void *outside;  /* the graph around it */
+  uint64_t handle;
+} kdl_graph_loop;
+
+enum { KDL_GRAPH_LOOPS = 8 };
 
 typedef struct kdl_graph {
   const kdl_graph_driver *driver;
@@ -40,6 +56,10 @@ typedef struct kdl_graph {
   void **handles;         /* the driver's node of each */
   void **after;           /* room for what a join waits for */
   uint8_t *is_enabled;
+  void *current; /* the graph that nodes are added to */
+  kdl_graph_loop loops[KDL_GRAPH_LOOPS];
+  size_t loop_count;
+  bool has_loops; /* whose nodes are not set, but built again */
 } kdl_graph;
 
 /* Takes memory; false when there is none. kdl_graph_end gives it back. */

@@ -124,6 +124,25 @@ typedef struct kdl_cuda_copy_node {
   size_t width, height, depth;
 } kdl_cuda_copy_node;
 
+/* CUgraphNodeParams, of a conditional node that repeats its body */
+enum { KDL_CUDA_NODE_CONDITIONAL = 13, KDL_CUDA_CONDITION_WHILE = 1 };
+
+typedef struct kdl_cuda_loop_node {
+  int type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    struct {
+      uint64_t handle;
+      int type;
+      unsigned size;
+      void **bodies; /* the driver's own list */
+      void *context;
+    } conditional;
+  } of;
+  long long reserved2;
+} kdl_cuda_loop_node;
+
 /* CUDA_MEMSET_NODE_PARAMS */
 typedef struct kdl_cuda_fill_node {
   uint64_t to;

@@ -7,7 +7,7 @@
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
-    .flags = KDL_BACKEND_READS_NO_PAIRS,
+    .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "hip",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_hip_##slot,
 #include "backends/common/functions.def"

@@ -132,8 +132,13 @@ static void destroy_instance(void *handle, void *instance) {
   kdl_hip_note(device->ordinal, kdl_hip.graph_instance_destroy(instance), "hipGraphExecDestroy");
 }
 
-static const kdl_graph_driver driver = {create, add,     instantiate,     set,
-                                        enable, destroy, destroy_instance};
+static const kdl_graph_driver driver = {.create = create,
+                                        .add = add,
+                                        .instantiate = instantiate,
+                                        .set = set,
+                                        .enable = enable,
+                                        .destroy = destroy,
+                                        .destroy_instance = destroy_instance};
 
 /* ------------------------------------------------------------------------------------------ */
 /* What the runtime has                                                                         */

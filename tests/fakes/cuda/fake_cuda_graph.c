@@ -248,6 +248,36 @@ int cuGraphExecKernelNodeSetParams(void *instance, void *node, const kdl_cuda_ke
 }
 
 #ifndef FAKE_OLD
+int cuGraphConditionalHandleCreate(uint64_t *handle, void *to, void *context, unsigned value,
+                                   unsigned flags) {
+  FAKE_ENTER();
+  fake_object *graph = fake_live(to, FAKE_GRAPH);
+  if (!graph || graph->context != context || value || flags)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_VALUE);
+  *handle = (uintptr_t)fake_condition_new(graph);
+  return fake_leave(KDL_CUDA_SUCCESS);
+}
+
+int cuGraphAddNode(void **node, void *graph, void *const *after, size_t count,
+                   kdl_cuda_loop_node *params) {
+  static void *body;
+  FAKE_ENTER();
+  const fake_object *live = fake_live(graph, FAKE_GRAPH);
+  fake_object *condition = fake_live((void *)(uintptr_t)params->of.conditional.handle, FAKE_NODE);
+  if (!live || !condition || params->type != KDL_CUDA_NODE_CONDITIONAL ||
+      params->of.conditional.type != KDL_CUDA_CONDITION_WHILE || params->of.conditional.size != 1 ||
+      params->of.conditional.context != live->context)
+    return fake_leave(KDL_CUDA_ERROR_INVALID_VALUE);
+  fake_node made = {
+      .kind = FAKE_NODE_WHILE, .condition = condition, .body = fake_new(FAKE_GRAPH, live->context)};
+  int error = add(node, graph, &made, after, count);
+  if (error != KDL_CUDA_SUCCESS)
+    fake_delete(made.body);
+  body = made.body;
+  params->of.conditional.bodies = &body;
+  return fake_leave(error);
+}
+
 int cuGraphExecMemcpyNodeSetParams(void *instance, void *node, const kdl_cuda_copy_node *params,
                                    void *context) {
   FAKE_ENTER();

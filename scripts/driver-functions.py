@@ -22,7 +22,8 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = "docs/driver-functions.md"
 BACKENDS = {"cuda": "CUDA", "hip": "HIP", "level_zero": "Level Zero", "opencl": "OpenCL"}
-NEEDS = {"LIST": "listing", "LIST_OPTIONAL": "listing, where it is there", "REQUIRED": "launching", "OPTIONAL": "launching, where it is there"}
+NEEDS = {"LIST": "listing", "LIST_OPTIONAL": "listing, where it is there", "REQUIRED": "launching", "OPTIONAL": "launching, where it is there",
+         "LATER": "sequences, where it is there"}
 HEADS = ("backend", "column", "library", "machine", "libkdl", "commands")
 FAKE = "fake"
 # Why a function is called on few libraries.

@@ -54,8 +54,13 @@ static kdl_sequence *record(const sequence_subject *at) {
   return sequence;
 }
 
+/* A driver's graph is made by the first run. */
 void sequence_make(void *subject) {
-  kdl_sequence_destroy(record(subject));
+  const sequence_subject *at = subject;
+  kdl_sequence *sequence = record(at);
+  bench_must(kdl_sequence_run(sequence, at->queue, at->bindings[0], at->count), "kdl_sequence_run");
+  bench_must(kdl_sync(at->queue), "kdl_sync");
+  kdl_sequence_destroy(sequence);
 }
 
 /* ------------------------------------------------------------------------------------------ */

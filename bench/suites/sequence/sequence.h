@@ -26,7 +26,7 @@ void sequence_replay_every(void *subject);
 /* The launches one by one, with a wait. */
 void sequence_launch(void *subject);
 
-/* Records, finishes and destroys one. */
+/* Records one, finishes it, runs it once, with a wait, and destroys it. */
 void sequence_make(void *subject);
 
 /* What is added on a device: its own cases, and what they are compared with. */

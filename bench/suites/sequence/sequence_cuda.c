@@ -60,10 +60,13 @@ static void destroy(raw_case *at) {
   MUST(graph_destroy(at->graph));
 }
 
+static void replay(void *context);
+
 static void make(void *context) {
   raw_case other = *(raw_case *)context;
-  other.nodes += 3 * other.subject->count; /* behind those of the cases */
+  other.nodes += 4 * other.subject->count; /* behind those of the cases */
   build(&other);
+  replay(&other);
   destroy(&other);
 }
 
@@ -163,11 +166,11 @@ static kdl_status measure(raw_case *raw, sequence_subject *subject, const char *
       [raw_one] = {"driver: graph, one node set", replay_one, &raw[1]},
       [kdl_every] = {"replay, every slot bound anew", sequence_replay_every, subject},
       [raw_every] = {"driver: graph, every node set", replay_every, &raw[2]},
-      [raw_captured] = {"driver: captured again, graph updated", capture_again, &raw[2]},
+      [raw_captured] = {"driver: captured again, graph updated", capture_again, &raw[3]},
       [kdl_launches] = {"launches", sequence_launch, subject},
       [raw_launches] = {"driver: launches", launches, raw},
-      [kdl_make] = {"record, finish and destroy", sequence_make, subject},
-      [raw_make] = {"driver: build, instantiate and destroy", make, raw},
+      [kdl_make] = {"record, finish, run once and destroy", sequence_make, subject},
+      [raw_make] = {"driver: build, instantiate, run once and destroy", make, &raw[0]},
   };
   cases_run what = {.prefix = prefix,
                     .cases = cases,
@@ -187,7 +190,7 @@ static kdl_status measure(raw_case *raw, sequence_subject *subject, const char *
 
 kdl_status sequence_measure_cuda(sequence_subject *subject, const char *prefix, size_t blocks,
                                  bench_results *results) {
-  raw_case raw = {.subject = subject, .nodes = calloc(4 * subject->count, sizeof *raw.nodes)};
+  raw_case raw = {.subject = subject, .nodes = calloc(5 * subject->count, sizeof *raw.nodes)};
   void *context;
   if (!raw.nodes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
@@ -203,13 +206,13 @@ kdl_status sequence_measure_cuda(sequence_subject *subject, const char *prefix, 
   if (status == KDL_OK) {
     MUST(context_push(context));
     MUST(stream_create(&raw.stream, KDL_CUDA_STREAM_NON_BLOCKING, 0));
-    raw_case cases[3] = {raw, raw, raw}; /* one for each of the cases, as libkdl has */
-    for (size_t i = 0; i < 3; ++i) {
+    raw_case cases[4] = {raw, raw, raw, raw}; /* one for each: what sets a graph slows it down */
+    for (size_t i = 0; i < 4; ++i) {
       cases[i].nodes = raw.nodes + i * subject->count;
       build(&cases[i]);
     }
     status = measure(cases, subject, prefix, blocks, results);
-    for (size_t i = 0; i < 3; ++i)
+    for (size_t i = 0; i < 4; ++i)
       destroy(&cases[i]);
     MUST(stream_destroy(raw.stream));
     MUST(context_pop(&context));

@@ -43,7 +43,7 @@ kdl_status sequence_measure_host(sequence_subject *subject, const char *prefix, 
                               {"replay, every slot bound anew", sequence_replay_every, subject},
                               {"launches", sequence_launch, subject},
                               {"direct calls", call_directly, &direct},
-                              {"record, finish and destroy", sequence_make, subject}};
+                              {"record, finish, run once and destroy", sequence_make, subject}};
   cases_run what = {.prefix = prefix,
                     .cases = cases,
                     .count = sizeof cases / sizeof *cases,

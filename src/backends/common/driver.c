@@ -107,13 +107,18 @@ static void *open_first(const kdl_driver_resolver *resolver, const char *const *
   return library;
 }
 
-/* Of listing devices, or else of launching. */
-static bool fill_table(kdl_driver *driver, void *library, bool is_listing,
-                       kdl_driver_report *report) {
+typedef enum { LATER, LAUNCHING, LISTING } use;
+
+static use use_of(kdl_driver_need need) {
+  return need == KDL_DRIVER_LATER ? LATER : need >= KDL_DRIVER_LIST_OPTIONAL ? LISTING : LAUNCHING;
+}
+
+static bool fill_table(kdl_driver *driver, void *library, use wanted, kdl_driver_report *report) {
+  bool is_listing = wanted == LISTING;
   const kdl_driver_resolver *resolver = &driver->resolver;
   for (size_t i = 0; i < driver->symbol_count; ++i) {
     const kdl_driver_symbol *row = &driver->symbols[i];
-    if ((row->need >= KDL_DRIVER_LIST_OPTIONAL) != is_listing)
+    if (use_of(row->need) != wanted)
       continue;
     void *symbol = is_listing || !driver->find
                        ? resolver->symbol(resolver->user, library, row->name)
@@ -134,8 +139,9 @@ static void open_anew(kdl_driver *driver, const kdl_driver_resolver *resolver,
   driver->resolver = *resolver;
   driver->is_complete = driver->is_ready = false;
   atomic_store(&driver->is_started, false);
+  atomic_store(&driver->is_late, false);
   void *library = open_first(resolver, driver->libraries, &driver->opened, report);
-  driver->library = library && fill_table(driver, library, true, report) ? library : NULL;
+  driver->library = library && fill_table(driver, library, LISTING, report) ? library : NULL;
   kdl_layer_leave(KDL_LAYER_DLOPEN,
                   &(kdl_layer_about){.driver = report->library, .failed = !driver->library});
 }
@@ -184,13 +190,24 @@ bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report) {
   kdl_work_take(&driver->opening);
   if (!driver->is_complete) {
     kdl_layer_enter(KDL_LAYER_DLOPEN);
-    driver->is_complete = fill_table(driver, driver->library, false, report);
+    driver->is_complete = fill_table(driver, driver->library, LAUNCHING, report);
     kdl_layer_leave(KDL_LAYER_DLOPEN,
                     &(kdl_layer_about){.driver = driver->opened, .failed = !driver->is_complete});
   }
   bool complete = driver->is_complete;
   kdl_work_end(&driver->opening);
   return complete;
+}
+
+void kdl_driver_later(kdl_driver *driver) {
+  if (atomic_load(&driver->is_late))
+    return;
+  kdl_work_take(&driver->opening);
+  if (!atomic_load(&driver->is_late)) {
+    (void)fill_table(driver, driver->library, LATER, NULL);
+    atomic_store(&driver->is_late, true);
+  }
+  kdl_work_end(&driver->opening);
 }
 
 int kdl_driver_start(kdl_driver *driver, bool anew, const char **out_call) {

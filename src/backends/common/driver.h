@@ -60,6 +60,7 @@ void kdl_driver_say(kdl_driver_report *report, kdl_driver_state state, const cha
 
 /* What needs an entry point. */
 typedef enum kdl_driver_need {
+  KDL_DRIVER_LATER,         /* what few programs do, which is done without; see kdl_driver_later */
   KDL_DRIVER_OPTIONAL,      /* launching, which also does without */
   KDL_DRIVER_REQUIRED,      /* launching                          */
   KDL_DRIVER_LIST_OPTIONAL, /* both, which also do without        */
@@ -86,10 +87,11 @@ typedef struct kdl_driver {
   kdl_work opening;
   kdl_work starting;
   kdl_driver_resolver resolver;
-  void *library;      /* NULL until it is open */
-  const char *opened; /* its name */
-  bool is_complete;   /* with the entry points of launching */
-  bool is_ready;      /* for launching */
+  void *library;       /* NULL until it is open */
+  const char *opened;  /* its name */
+  bool is_complete;    /* with the entry points of launching */
+  bool is_ready;       /* for launching */
+  atomic_bool is_late; /* with the entry points that are looked up later */
   atomic_bool is_started;
   struct kdl_driver *watched_before; /* see kdl_driver_watch_end */
   bool is_watched;
@@ -111,6 +113,9 @@ bool kdl_driver_open(kdl_driver *driver, const kdl_driver_resolver *resolver,
  * what the driver registers (atexit) while it is loaded and used has run at the end of the process.
  * From then on it must not be called: ROCm's HIP runtime crashes. The first call counts. */
 void kdl_driver_watch_end(kdl_driver *driver, void (*ended)(const kdl_driver *driver));
+
+/* Looks up what few programs need, of a driver that is complete, once. */
+void kdl_driver_later(kdl_driver *driver);
 
 /* Looks up what launching takes, of a driver that is open, unless that is done. */
 bool kdl_driver_complete(kdl_driver *driver, kdl_driver_report *report);

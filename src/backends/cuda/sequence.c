@@ -302,6 +302,7 @@ static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_no
 }
 
 static kdl_status check(const kdl_cuda_device *device, const kdl_backend_sequence *sequence) {
+  kdl_driver_later(&kdl_cuda_driver);
   if (!has_graphs())
     return lacks(device, "cuGraphInstantiateWithFlags or others of graphs", "11.4");
   size_t depth = 0; /* of loops */

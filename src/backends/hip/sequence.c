@@ -171,6 +171,7 @@ static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_nod
 }
 
 static kdl_status check(const kdl_hip_device *device, const kdl_backend_sequence *sequence) {
+  kdl_driver_later(&kdl_hip_driver);
   if (!has_graphs())
     return lacks(device, "hipGraphExecKernelNodeSetParams or others of its functions");
   for (size_t i = 0; i < sequence->node_count; ++i) {

@@ -18,12 +18,7 @@ bool py_argument_error(const py_target *target, size_t index, const char *format
   return false;
 }
 
-py_loan *py_loan_take(const py_target *target, size_t index, py_arguments *arguments) {
-  if (arguments->loan_count == sizeof arguments->loans / sizeof *arguments->loans) {
-    py_argument_error(target, index,
-                      "more than 16 arrays by the buffer protocol or DLPack in one launch");
-    return NULL;
-  }
+py_loan *py_loan_take(py_arguments *arguments) {
   py_loan *loan = &arguments->loans[arguments->loan_count];
   loan->capsule = NULL;
   return loan;
@@ -164,9 +159,7 @@ static bool take_float(const py_target *target, const py_param *param, PyObject 
 static bool take_bytes(const py_target *target, const py_param *param, PyObject *object,
                        py_arguments *arguments, size_t index) {
   char name[32];
-  py_loan *loan = py_loan_take(target, index, arguments);
-  if (!loan)
-    return false;
+  py_loan *loan = py_loan_take(arguments);
   if (PyObject_GetBuffer(object, &loan->view, PyBUF_SIMPLE) < 0) {
     PyErr_Clear();
     return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),

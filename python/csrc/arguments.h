@@ -28,7 +28,7 @@ typedef struct py_arguments {
   const void *pointers[py_most_params];
   size_t sizes[py_most_params];
   py_value values[py_most_params];
-  py_loan loans[16]; /* the first `loan_count` of them */
+  py_loan loans[py_most_params]; /* the first `loan_count` of them; an argument takes one at most */
   size_t loan_count;
   bool has_stream; /* an array names the stream that it is worked on */
   void *stream;
@@ -60,8 +60,7 @@ void py_arguments_end(py_arguments *arguments);
 bool py_arguments_late(const py_target *target, const py_signature *signature,
                        PyObject *const *objects, void *handle, py_arguments *arguments);
 
-/* The next loan, for the caller to fill and then to count; NULL with the exception set where there
- * are too many. */
-py_loan *py_loan_take(const py_target *target, size_t index, py_arguments *arguments);
+/* The next loan, for the caller to fill and then to count. */
+py_loan *py_loan_take(py_arguments *arguments);
 
 #endif

@@ -229,10 +229,8 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
         target, index,
         "found an array in the host's memory, the kernel runs on %s: copy it to a kdl.Buffer",
         py_device_label(target->device));
-  py_loan *loan = py_loan_take(target, index, arguments);
+  py_loan *loan = py_loan_take(arguments);
   uint8_t kind;
-  if (!loan)
-    return false;
   if (PyObject_GetBuffer(object, &loan->view,
                          PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
@@ -269,11 +267,10 @@ static PyObject *capsule_for(const py_target *target, PyObject *object, void *ha
 
 static bool by_dlpack(const py_target *target, const py_param *param, PyObject *object,
                       void *handle, py_arguments *arguments, size_t index) {
-  py_loan *loan = py_loan_take(target, index, arguments);
-  PyObject *capsule = loan ? capsule_for(target, object, handle) : NULL;
+  PyObject *capsule = capsule_for(target, object, handle);
   if (!capsule)
     return false;
-  loan->capsule = capsule;
+  py_loan_take(arguments)->capsule = capsule;
   ++arguments->loan_count;
   const dl_tensor *tensor = NULL;
   if (PyCapsule_IsValid(capsule, "dltensor_versioned"))

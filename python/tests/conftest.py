@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels that the tests launch, compiled once: skipped where `kdl cc` finds no clang, unless KDL_TEST_KERNELS names a file that has
-them for this CPU, sm_80 and sm_90."""
+them for this CPU, sm_80 and sm_90, and KDL_TEST_GPU_KERNELS one for this CPU, sm_90 and gfx942."""
 import os
 import shutil
 
@@ -34,25 +34,31 @@ __gpu_kernel void place(__gpu_global int64_t *out, uint32_t width, uint32_t heig
     out[y * width + x] = 1000 * y + x;
 }
 __gpu_kernel void nothing(void) {}
+#define POINTERS(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15) x(16) x(17) x(18) x(19)
+#define DECLARE(i) __gpu_global float *p##i,
+#define STORE(i) p##i[0] = i;
+__gpu_kernel void many(POINTERS(DECLARE) float last) { POINTERS(STORE) p0[0] = last; }
 """
+
+
+def kernels(variable, targets):
+    if os.environ.get(variable):
+        return kdl.open(os.environ[variable], search=False)
+    if not (shutil.which("clang-22") or shutil.which("clang")):
+        pytest.skip("clang not found (Debian: clang-22)")
+    return kdl.compile("kernels.c", text=SOURCE, targets=targets)
 
 
 @pytest.fixture(scope="session")
 def library():
     """The kernels above, for this CPU and for GPUs that are not here."""
-    if os.environ.get("KDL_TEST_KERNELS"):
-        return kdl.open(os.environ["KDL_TEST_KERNELS"], search=False)
-    if not (shutil.which("clang-22") or shutil.which("clang")):
-        pytest.skip("clang not found (Debian: clang-22)")
-    return kdl.compile("kernels.c", text=SOURCE, targets=["native", "sm_80", "sm_90"])
+    return kernels("KDL_TEST_KERNELS", ["native", "sm_80", "sm_90"])
 
 
 @pytest.fixture(scope="session")
 def gpu_library():
     """The same for GPUs that the fake drivers show."""
-    if not (shutil.which("clang-22") or shutil.which("clang")):
-        pytest.skip("clang not found (Debian: clang-22)")
-    return kdl.compile("kernels.c", text=SOURCE, targets=["native", "sm_90", "gfx942"])
+    return kernels("KDL_TEST_GPU_KERNELS", ["native", "sm_90", "gfx942"])
 
 
 @pytest.fixture

@@ -82,6 +82,13 @@ def test_other_arrays_of_the_host(saxpy):
     assert z.tolist() == [1, 2, 3]
 
 
+def test_many_arrays_by_the_buffer_protocol(library):
+    arrays = [array.array("f", [-1]) for _ in range(20)]
+    library.kernel("many", "host")[1](*arrays, 5.5)
+    assert [values[0] for values in arrays] == [5.5, *range(1, 20)]
+    arrays[3].append(1)  # no view is left behind
+
+
 def test_buffers(saxpy, host):
     x, y = kdl.Buffer(host, 12), kdl.Buffer(host, 12)
     x.write(np.array([1, 2, 3], np.float32))

@@ -7,10 +7,14 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Transforms/IPO/AlwaysInliner.h"
-#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include "bitcode/ukernel_passes.h"
 
 #include <kdl/ukernel.h>
 
@@ -27,17 +31,38 @@ static void markForInlining(llvm::Module &ukernels) {
   }
 }
 
-/// The caller is compiled for the CPU that its microkernel is for: LLVM inlines nothing into code
+/// The features of both, each once.
+static std::string uniteFeatures(StringRef first, StringRef second) {
+  llvm::SetVector<StringRef> features;
+  for (StringRef list : {first, second}) {
+    SmallVector<StringRef> parts;
+    list.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    features.insert_range(parts);
+  }
+  // What one of them says it lacks, another may need.
+  features.remove_if([&](StringRef feature) {
+    return feature.starts_with("-") && features.contains(("+" + feature.drop_front()).str());
+  });
+  return llvm::join(features, ",");
+}
+
+/// The caller is compiled for the CPU that its microkernels are for: LLVM inlines nothing into code
 /// for a lesser one.
 static void liftCallers(llvm::Function &ukernel) {
   ukernel.setLinkage(llvm::GlobalValue::InternalLinkage);
   ukernel.setVisibility(llvm::GlobalValue::DefaultVisibility);
   for (llvm::User *user : ukernel.users()) {
     auto *call = dyn_cast<llvm::CallBase>(user);
-    for (StringRef name : {"target-cpu", "target-features"}) {
-      if (call && ukernel.hasFnAttribute(name))
-        call->getFunction()->addFnAttr(ukernel.getFnAttribute(name));
-    }
+    if (!call)
+      continue;
+    llvm::Function &caller = *call->getFunction();
+    StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
+    if (!features.empty())
+      caller.addFnAttr(
+          "target-features",
+          uniteFeatures(caller.getFnAttribute("target-features").getValueAsString(), features));
+    if (ukernel.hasFnAttribute("target-cpu"))
+      caller.addFnAttr(ukernel.getFnAttribute("target-cpu"));
   }
 }
 
@@ -133,36 +158,77 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
   return success();
 }
 
-std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
-                                                         llvm::LLVMContext &context) {
-  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
-  if (!module)
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// What the passes ask about the target; what is particular to a CPU is in the functions'
+/// attributes. Null for a target that this LLVM has not.
+static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const llvm::Module &module) {
+  static const bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    return true;
+  }();
+  (void)initialized;
+  std::string problem;
+  const llvm::Triple &triple = module.getTargetTriple();
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
     return nullptr;
-  bool hasAny = false;
-  WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
-    auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
-    if (!bitcode || !function.isExternal())
-      return WalkResult::advance();
-    hasAny = true;
-    return WalkResult(link(function, bitcode.getValue(), *module));
-  });
-  if (walked.wasInterrupted())
-    return nullptr;
-  if (!hasAny)
-    return module;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, /*CPU=*/"", /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::PIC_));
+}
+
+static LogicalResult runPasses(Operation *op, llvm::Module &module, llvm::TargetMachine *machine,
+                               StringRef text) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
+  llvm::PassBuilder builder(machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  passes.addPass(llvm::AlwaysInlinerPass());
-  passes.addPass(llvm::GlobalDCEPass());
-  passes.run(*module, modules);
+  if (llvm::Error error = builder.parsePassPipeline(passes, text))
+    return op->emitError("LLVM's passes: ") << llvm::toString(std::move(error));
+  passes.run(module, modules);
+  return success();
+}
+
+/// As kdl-ld does it.
+static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
+                                       ArrayRef<LLVM::LLVMFuncOp> ukernels) {
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module);
+  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_INLINE_PASSES)))
+    return failure();
+  for (LLVM::LLVMFuncOp ukernel : ukernels) {
+    if (module.getFunction(ukernel.getName()))
+      return ukernel.emitError(kdl::bitcodeAttr)
+             << ": was not inlined: it calls itself, or its address is taken";
+  }
+  return runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES);
+}
+
+std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
+                                                         llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
+  if (!module)
+    return nullptr;
+  SmallVector<LLVM::LLVMFuncOp> ukernels;
+  WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
+    auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
+    if (!bitcode || !function.isExternal())
+      return WalkResult::advance();
+    ukernels.push_back(function);
+    return WalkResult(link(function, bitcode.getValue(), *module));
+  });
+  if (walked.wasInterrupted() ||
+      (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels))))
+    return nullptr;
   return module;
 }

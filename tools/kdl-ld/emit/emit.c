@@ -2,6 +2,7 @@
 #include "emit/emit.h"
 
 #include "base/error.h"
+#include "bitcode/ukernel_passes.h"
 #include "emit/assembly.h"
 #include "emit/image_programs.h"
 #include "linker/inline.h"
@@ -40,18 +41,14 @@ static kdl_status verify(ld_linker *linker) {
   return status;
 }
 
-/* Inlining comes first and alone: what cannot be inlined is told before time is spent, and O3 then
- * sees constants where the microkernels had parameters. Before it, parameters must be in registers:
- * only then does inlining know that an array whose size is a parameter has a constant size here,
- * and gives it a place in the frame, from where O3 takes it apart into registers. */
 kdl_status ld_emit_optimise(ld_linker *linker) {
   kdl_status status = verify(linker);
   if (status == KDL_OK)
-    status = run_passes(linker, "function(simplifycfg,sroa,early-cse),always-inline,globaldce");
+    status = run_passes(linker, KDL_UKERNEL_INLINE_PASSES);
   if (status == KDL_OK)
     status = ld_inline_verify(linker->module);
   if (status == KDL_OK)
-    status = run_passes(linker, "default<O3>");
+    status = run_passes(linker, KDL_UKERNEL_OPTIMISE_PASSES);
   if (status == KDL_OK)
     linker->calls_after = ld_inline_count_calls(linker->module, NULL);
   ld_stages_count(&linker->stages, LD_STAGE_OPTIMISE);

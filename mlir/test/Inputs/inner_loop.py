@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""inner_loop.py OBJECT FUNCTION INSTRUCTION: the innermost loop of a function that has an instruction.
+
+Prints how often the loop has it and each other instruction, sorted. Fails where there is no such
+loop, and where the loop calls, stores a vector, or loads one from the stack: sums that are
+registers do neither.
+"""
+
+import collections
+import re
+import subprocess
+import sys
+
+LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*?)\s*(?:#.*)?$")
+VECTOR = re.compile(r"%[xyz]mm\d+")
+# Of what is compiled for the largest tile, x86's moves to memory are: source, address.
+STORE = re.compile(r"^%[xyz]mm\d+, -?\w*\(%")
+STACK = re.compile(r"\(%r[sb]p")
+
+
+def read_function(path, name):
+    text = subprocess.run(["llvm-objdump", "-d", "--no-show-raw-insn", f"--disassemble-symbols={name}", path],
+                          check=True, capture_output=True, text=True).stdout
+    found = [LINE.match(line) for line in text.splitlines()]
+    return [(int(m[1], 16), m[2], m[3]) for m in found if m]
+
+
+def inner_loops(code):
+    """What lies between a jump backward and its target, without another such jump inside."""
+    ends = []
+    for place, (address, mnemonic, operands) in enumerate(code):
+        target = re.match(r"0x([0-9a-f]+)", operands)
+        if mnemonic.startswith("j") and target and int(target[1], 16) <= address:
+            ends.append((int(target[1], 16), place))
+    for start, place in ends:
+        body = [line for line in code[:place + 1] if line[0] >= start]
+        if not any(code[other][0] >= start and other < place and begin >= start
+                   for begin, other in ends):
+            yield body
+
+
+def main():
+    path, name, wanted = sys.argv[1:]
+    code = read_function(path, name)
+    if not code:
+        sys.exit(f"{path}: found no function {name}")
+    loops = [loop for loop in inner_loops(code) if any(wanted == line[1] for line in loop)]
+    if not loops:
+        sys.exit(f"{path}, {name}: found no loop with {wanted}")
+    loop = max(loops, key=lambda body: sum(wanted == line[1] for line in body))
+    for address, mnemonic, operands in loop:
+        if mnemonic.startswith("call"):
+            sys.exit(f"{path}, {name}: {address:x}: the loop calls: {operands}")
+        if VECTOR.search(operands) and (STORE.match(operands) or STACK.search(operands)):
+            sys.exit(f"{path}, {name}: {address:x}: the loop goes through memory: "
+                     f"{mnemonic} {operands}")
+    counts = collections.Counter(line[1] for line in loop)
+    for mnemonic in sorted(counts):
+        print(mnemonic, counts[mnemonic])
+
+
+if __name__ == "__main__":
+    main()

@@ -141,6 +141,16 @@ static kdl_status read_headers(checker *c) {
   return KDL_OK;
 }
 
+/* Whether a segment of the output loads that offset to that address. */
+static bool is_at(const checker *c, uint64_t address, uint64_t offset) {
+  for (size_t i = 0; i < c->count; ++i) {
+    const elf_segment *load = &c->segments[i];
+    if (load->type == ELF_LOAD && address - load->address < load->file_size)
+      return offset - load->offset == address - load->address;
+  }
+  return false;
+}
+
 /* What a program header describes is the same, wherever it lies. */
 static kdl_status check_described(const checker *c) {
   const elf_image *image = &c->plan->image;
@@ -170,9 +180,12 @@ static kdl_status check_described(const checker *c) {
     bool is_moved = now->address != old->address;
     if (is_moved && (!is_loaded || now->address - old->address != c->plan->block.delta))
       return WRONG(c, "a program header elsewhere", now->address);
-    if ((is_moved || old->type == ELF_NOTE || old->type == ELF_INTERP) &&
-        (memcmp(first, again, (size_t)size) != 0 ||
-         (is_loaded && !has(c, now->address, image->data + old->offset, old->file_size))))
+    /* What lies where it lay is compared with all memory. */
+    if (is_moved && !has(c, now->address, image->data + old->offset, old->file_size))
+      return WRONG(c, "something else behind a program header", now->address);
+    if (is_loaded && !is_at(c, now->address, now->offset))
+      return WRONG(c, "a program header with another offset", now->address);
+    if (!is_loaded && memcmp(first, again, (size_t)size) != 0)
       return WRONG(c, "something else behind a program header", now->address);
   }
   return KDL_OK;

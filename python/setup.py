@@ -35,7 +35,7 @@ def built():
     if not folder:
         folder = os.path.join(here, "build", "libkdl")
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DKDL_BUILD_TESTS=OFF",
-                   "-DKDL_BUILD_BENCH=OFF"]
+                   "-DKDL_BUILD_BENCH=OFF", "-DKDL_WERROR=OFF"]
         subprocess.check_call(["cmake", "-S", root, "-B", folder, *options])
         jobs = str(len(os.sched_getaffinity(0)))
         subprocess.check_call(["cmake", "--build", folder, "--parallel", jobs, "--target", "kdl"])

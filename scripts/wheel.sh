@@ -16,8 +16,9 @@ trap 'rm -rf "$staging"' EXIT
 # The source distribution has libkdl's sources below the package's own.
 cp -r "$source"/python/{csrc,kdl,pyproject.toml,setup.py,MANIFEST.in,README.md} "$staging"
 cp "$source/LICENSE" "$staging"
-mkdir "$staging/libkdl"
-cp -r "$source"/{include,src,tools,cmake,math,ukernels,CMakeLists.txt,LICENSE} "$staging/libkdl"
+mkdir -p "$staging/libkdl/bench"
+cp -r "$source"/{include,src,tools,cmake,math,ukernels,mlir,CMakeLists.txt,LICENSE} "$staging/libkdl"
+cp -r "$source"/bench/{measure,peers,suites} "$staging/libkdl/bench"
 find "$staging" -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec rm -f {} +
 
 platform=()

@@ -164,14 +164,17 @@ static bool has_device_code(const kdl_library *lib, const kdl_catalog *catalog) 
   return false;
 }
 
-/* Bitcode without kernels is for others to link, as libdevice is. */
-static bool is_for_linking(const kdl_catalog *catalog, const kdl_inventory *inventory) {
+/* Bitcode without kernels is for others to link, as libdevice is, and so is code that lacks a
+ * function, as that of libcudadevrt.a does: where the user names it, the reason says so. */
+static bool is_for_linking(kdl_catalog *catalog, const kdl_inventory *inventory, bool is_named) {
   const kdl_string *names;
+  bool has_kernels = kdl_inventory_kernels(inventory, &names) != 0;
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    if (kdl_catalog_image(catalog, i)->kind != KDL_IMAGE_BITCODE)
+    bool is_bitcode = kdl_catalog_image(catalog, i)->kind == KDL_IMAGE_BITCODE;
+    if (is_bitcode ? has_kernels : is_named || !kdl_catalog_unresolved(catalog, i))
       return false;
   }
-  return kdl_inventory_kernels(inventory, &names) == 0;
+  return true;
 }
 
 kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const char *member,
@@ -184,7 +187,7 @@ kdl_status check_judge(check *c, kdl_library *lib, const check_file *file, const
   status = kdl_inventory_create(catalog, &inventory);
   if (status != KDL_OK)
     return status;
-  if (is_for_linking(catalog, inventory)) {
+  if (is_for_linking(catalog, inventory, file->is_operand)) {
     kdl_inventory_destroy(inventory);
     return KDL_OK;
   }

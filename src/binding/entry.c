@@ -154,12 +154,24 @@ static kdl_status refuse_grid(const kdl_kernel_head *head, const kdl_launch_desc
 /* ------------------------------------------------------------------------------------------ */
 /* While a queue is captured                                                                    */
 
+static pthread_mutex_t captures_lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_capture *captures;
+
+static kdl_capture *capture_of(const kdl_runtime *runtime, const void *queue) {
+  kdl_lock(&captures_lock);
+  kdl_capture *found = captures;
+  while (found && (found->runtime != runtime || found->queue != queue))
+    found = found->next;
+  kdl_unlock(&captures_lock);
+  return found;
+}
+
 static kdl_status capture(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                           const kdl_args *args, void *queue) {
   kdl_kernel *kernel = kdl_kernel_of(head);
-  kdl_capture *found = kdl_capture_of(kernel->runtime, queue);
+  kdl_capture *found = capture_of(kernel->runtime, queue);
   if (found)
-    return kdl_capture_launch(found, kernel, desc, args);
+    return found->calls->launch(found, kernel, desc, args);
   return __atomic_load_n(&kernel->usual, __ATOMIC_RELAXED)(head, desc, args, queue);
 }
 
@@ -196,12 +208,31 @@ static void apply_of(kdl_fork_link *link, void *runtime) {
     apply(kernel);
 }
 
-void kdl_entry_capture(const kdl_runtime *shared, int more) {
+/* One queue of the device more, or less, is captured. */
+static void count_captures(const kdl_runtime *shared, int more) {
   kdl_runtime *runtime = (kdl_runtime *)(uintptr_t)shared;
   kdl_lock(&entries_lock);
   runtime->captures += more;
   kdl_fork_visit(apply_of, runtime);
   kdl_unlock(&entries_lock);
+}
+
+void kdl_capture_add(kdl_capture *added) {
+  kdl_lock(&captures_lock);
+  added->next = captures;
+  captures = added;
+  kdl_unlock(&captures_lock);
+  count_captures(added->runtime, 1);
+}
+
+void kdl_capture_remove(kdl_capture *removed) {
+  kdl_lock(&captures_lock);
+  kdl_capture **link = &captures;
+  while (*link != removed)
+    link = &(*link)->next;
+  *link = removed->next;
+  kdl_unlock(&captures_lock);
+  count_captures(removed->runtime, -1);
 }
 
 /* In the child of a fork, or at the end of the process. */

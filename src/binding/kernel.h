@@ -98,10 +98,6 @@ kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue);
 /* Sets both entries of a handle that was just bound, and that it is. */
 void kdl_entry_publish(kdl_kernel *kernel);
 
-/* One queue of the device more, or less, is captured: its kernels get other entries where it is the
- * first or was the last. */
-void kdl_entry_capture(const kdl_runtime *runtime, int more);
-
 /* Every further launch is refused by this. */
 void kdl_entry_disable(kdl_kernel *kernel, kdl_launch_entry *refuse);
 

@@ -53,7 +53,7 @@ kdl_status kdl_event_record(kdl_event *event, kdl_queue *queue) {
   if (status != KDL_OK)
     return status;
   if (queue->capture)
-    return kdl_capture_event_record(queue->capture, event);
+    return queue->capture->calls->event_record(queue->capture, event);
   const kdl_runtime *runtime = event->runtime;
   return runtime->table->event_record(runtime->handle, event->handle, queue->head.queue);
 }
@@ -93,7 +93,7 @@ kdl_status kdl_event_wait(kdl_event *event, kdl_queue *queue) {
     return status;
   const kdl_runtime *runtime = event->runtime;
   if (queue->capture)
-    return kdl_capture_event_wait(queue->capture, event);
+    return queue->capture->calls->event_wait(queue->capture, event);
   if (runtime != queue->runtime)
     return kdl_event_sync(event);
   status = kdl_runtime_usable(runtime);

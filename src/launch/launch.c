@@ -198,7 +198,7 @@ static __attribute__((noinline, cold)) kdl_status launch_items_otherwise(kdl_ker
   kdl_capture *capture = queue ? queue->capture : kernel->runtime->queue.capture;
   if (status == KDL_OK && capture) {
     status = check_queue(kernel, queue);
-    return status == KDL_OK ? kdl_capture_launch_items(capture, kernel, items, args) : status;
+    return status == KDL_OK ? capture->calls->launch_items(capture, kernel, items, args) : status;
   }
   return status == KDL_OK ? launch_items(kernel, queue, items, args, begin) : status;
 }

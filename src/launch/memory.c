@@ -186,7 +186,7 @@ kdl_status kdl_write(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset
   if (status != KDL_OK || size == 0)
     return status;
   if (queue->capture)
-    return kdl_capture_write(queue->capture, buffer, offset, data, size);
+    return queue->capture->calls->write(queue->capture, buffer, offset, data, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->write(runtime->handle, queue->head.queue, buffer->address, offset, data,
                                size);
@@ -198,7 +198,7 @@ kdl_status kdl_read(kdl_queue *queue, void *data, const kdl_buffer *buffer, uint
   if (status != KDL_OK || size == 0)
     return status;
   if (queue->capture)
-    return kdl_capture_read(queue->capture, data, buffer, offset, size);
+    return queue->capture->calls->read(queue->capture, data, buffer, offset, size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->read(runtime->handle, queue->head.queue, data, buffer->address, offset,
                               size);
@@ -220,7 +220,7 @@ kdl_status kdl_fill(kdl_queue *queue, const kdl_buffer *buffer, uint64_t offset,
   if (status != KDL_OK || size == 0)
     return status;
   if (queue->capture)
-    return kdl_capture_fill(queue->capture, buffer, offset, size, pattern, pattern_size);
+    return queue->capture->calls->fill(queue->capture, buffer, offset, size, pattern, pattern_size);
   const kdl_runtime *runtime = queue->runtime;
   return runtime->table->fill(runtime->handle, queue->head.queue, buffer->address, offset, size,
                               pattern, pattern_size);
@@ -257,7 +257,7 @@ kdl_status kdl_copy(kdl_queue *queue, const kdl_buffer *to, uint64_t to_offset,
   if (status != KDL_OK || size == 0)
     return status;
   if (queue->capture)
-    return kdl_capture_copy(queue->capture, to, to_offset, from, from_offset, size);
+    return queue->capture->calls->copy(queue->capture, to, to_offset, from, from_offset, size);
   status = open_device("kdl_copy", from, &source);
   if (status != KDL_OK)
     return status;

@@ -78,7 +78,8 @@ void kdl_queue_destroy(kdl_queue *queue) {
   if (!queue || queue == &queue->runtime->queue)
     return;
   const kdl_runtime *runtime = queue->runtime;
-  kdl_capture_forget(queue);
+  if (queue->capture)
+    queue->capture->calls->forget(queue->capture);
   if (kdl_runtime_usable(runtime) == KDL_OK) {
     if (!queue->is_adopted)
       (void)runtime->table->queue_sync(runtime->handle, queue->head.queue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "binding/capture.h"
+#include "sequence/capture.h"
 
 #include "base/array.h"
 #include "base/error.h"
@@ -14,107 +14,29 @@ typedef struct {
   kdl_slot slot;
 } declared;
 
-struct kdl_capture {
-  kdl_capture *next;
-  const kdl_runtime *runtime;
-  const void *queue;    /* the backend's */
+typedef struct {
+  kdl_capture head;
   pthread_mutex_t lock; /* held while something is recorded */
   kdl_sequence *sequence;
   bool has_addresses; /* memory has a middle; else it is a handle */
   declared *slots;
   size_t slot_count, slot_capacity;
-};
+} recorder;
 
-static pthread_mutex_t captures_lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_capture *captures;
-
-kdl_capture *kdl_capture_of(const kdl_runtime *runtime, const void *queue) {
-  kdl_lock(&captures_lock);
-  kdl_capture *capture = captures;
-  while (capture && (capture->runtime != runtime || capture->queue != queue))
-    capture = capture->next;
-  kdl_unlock(&captures_lock);
-  return capture;
+static recorder *recorder_of(kdl_capture *capture) {
+  return (recorder *)capture;
 }
 
-/* ------------------------------------------------------------------------------------------ */
-/* Begin and end                                                                                */
-
-static void end(kdl_capture *capture) {
-  kdl_lock(&captures_lock);
-  kdl_capture **link = &captures;
-  while (*link != capture)
-    link = &(*link)->next;
-  *link = capture->next;
-  kdl_unlock(&captures_lock);
-  kdl_entry_capture(capture->runtime, -1);
+static void end(recorder *capture) {
+  kdl_capture_remove(&capture->head);
   pthread_mutex_destroy(&capture->lock);
   free(capture->slots);
   free(capture);
 }
 
-/* Backends may have one handle for all queues. */
-static kdl_status check_queue(const kdl_queue *queue) {
-  if (queue->capture)
-    return kdl_fail(KDL_BAD_CALL, "kdl_capture_begin: found a queue that is being captured");
-  if (queue != &queue->runtime->queue && queue->head.queue == queue->runtime->queue.head.queue)
-    return kdl_fail(KDL_UNSUPPORTED,
-                    "kdl_capture_begin: %s: its backend does not tell queues apart",
-                    queue->runtime->label);
-  return kdl_runtime_usable(queue->runtime);
-}
-
-kdl_status kdl_capture_begin(kdl_queue *queue) {
-  kdl_status status = KDL_GIVEN(queue);
-  if (status == KDL_OK)
-    status = check_queue(queue);
-  if (status != KDL_OK)
-    return status;
-  kdl_capture *capture = calloc(1, sizeof *capture);
-  if (!capture)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a capture");
-  status = kdl_sequence_create(queue->runtime->device, &capture->sequence);
-  if (status != KDL_OK) {
-    free(capture);
-    return status;
-  }
-  capture->runtime = queue->runtime;
-  capture->queue = queue->head.queue;
-  uint64_t middle;
-  capture->has_addresses = kdl_plan_address(queue->runtime, 0, 1, &middle) == KDL_OK;
-  pthread_mutex_init(&capture->lock, NULL);
-  kdl_lock(&captures_lock);
-  capture->next = captures;
-  captures = capture;
-  kdl_unlock(&captures_lock);
-  queue->capture = capture;
-  kdl_entry_capture(capture->runtime, 1);
-  return KDL_OK;
-}
-
-kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence) {
-  kdl_status status = KDL_GIVEN(queue, out_sequence);
-  if (status != KDL_OK)
-    return status;
-  if (!queue->capture)
-    return kdl_fail(KDL_BAD_CALL, "kdl_capture_end: found a queue that is not being captured");
-  kdl_sequence *sequence = queue->capture->sequence;
-  end(queue->capture);
-  queue->capture = NULL;
-  status = kdl_sequence_finish(sequence);
-  if (status == KDL_OK)
-    *out_sequence = sequence;
-  else
-    kdl_sequence_destroy(sequence);
-  return status;
-}
-
-void kdl_capture_forget(kdl_queue *queue) {
-  if (!queue->capture)
-    return;
-  kdl_sequence_destroy(queue->capture->sequence);
-  end(queue->capture);
-  queue->capture = NULL;
+static void forget(kdl_capture *capture) {
+  kdl_sequence_destroy(recorder_of(capture)->sequence);
+  end(recorder_of(capture));
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -125,7 +47,7 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
   kdl_status status = KDL_GIVEN(queue, buffer, out_slot);
   if (status != KDL_OK)
     return status;
-  kdl_capture *capture = queue->capture;
+  recorder *capture = queue->capture ? recorder_of(queue->capture) : NULL;
   if (!capture)
     return kdl_fail(KDL_BAD_CALL, "kdl_capture_slot: found a queue that is not being captured");
   if (!buffer->address || buffer->device != queue->runtime->device)
@@ -147,7 +69,7 @@ kdl_status kdl_capture_slot(kdl_queue *queue, const kdl_buffer *buffer, const ch
 }
 
 /* The slot that has the address, and where in it; false where none has. */
-static bool find_slot(const kdl_capture *capture, uint64_t address, kdl_operand *out_operand) {
+static bool find_slot(const recorder *capture, uint64_t address, kdl_operand *out_operand) {
   for (size_t i = 0; i < capture->slot_count; ++i) {
     const kdl_buffer *buffer = &capture->slots[i].buffer;
     uint64_t size = capture->has_addresses ? buffer->size : 1;
@@ -159,7 +81,7 @@ static bool find_slot(const kdl_capture *capture, uint64_t address, kdl_operand 
   return false;
 }
 
-static kdl_operand memory(const kdl_capture *capture, const kdl_buffer *buffer, uint64_t offset) {
+static kdl_operand memory(const recorder *capture, const kdl_buffer *buffer, uint64_t offset) {
   kdl_operand operand;
   if (!find_slot(capture, buffer->address, &operand))
     return kdl_at_buffer_offset(*buffer, offset);
@@ -171,7 +93,7 @@ static kdl_operand memory(const kdl_capture *capture, const kdl_buffer *buffer, 
 /* Recording                                                                                    */
 
 /* What a launch was given, as operands: their sizes are those that the image tells. */
-static kdl_status read_arguments(const kdl_capture *capture, const kdl_kernel *kernel,
+static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kernel,
                                  const kdl_args *args, kdl_operand out_operands[KDL_LIMIT_ARGS]) {
   if (kernel->param_count < 0)
     return kdl_fail(KDL_UNSUPPORTED,
@@ -196,8 +118,9 @@ static kdl_status read_arguments(const kdl_capture *capture, const kdl_kernel *k
   return status;
 }
 
-kdl_status kdl_capture_launch(kdl_capture *capture, kdl_kernel *kernel, const kdl_launch_desc *desc,
-                              const kdl_args *args) {
+static kdl_status capture_launch(kdl_capture *head, kdl_kernel *kernel, const kdl_launch_desc *desc,
+                                 const kdl_args *args) {
+  recorder *capture = recorder_of(head);
   kdl_operand operands[KDL_LIMIT_ARGS];
   pthread_mutex_lock(&capture->lock);
   kdl_status status = read_arguments(capture, kernel, args, operands);
@@ -207,8 +130,9 @@ kdl_status kdl_capture_launch(kdl_capture *capture, kdl_kernel *kernel, const kd
   return status;
 }
 
-kdl_status kdl_capture_launch_items(kdl_capture *capture, kdl_kernel *kernel,
-                                    const kdl_extent *items, const kdl_args *args) {
+static kdl_status capture_launch_items(kdl_capture *head, kdl_kernel *kernel,
+                                       const kdl_extent *items, const kdl_args *args) {
+  recorder *capture = recorder_of(head);
   kdl_operand operands[KDL_LIMIT_ARGS];
   pthread_mutex_lock(&capture->lock);
   kdl_status status = read_arguments(capture, kernel, args, operands);
@@ -219,8 +143,9 @@ kdl_status kdl_capture_launch_items(kdl_capture *capture, kdl_kernel *kernel,
   return status;
 }
 
-kdl_status kdl_capture_write(kdl_capture *capture, const kdl_buffer *buffer, uint64_t offset,
-                             const void *data, uint64_t size) {
+static kdl_status capture_write(kdl_capture *head, const kdl_buffer *buffer, uint64_t offset,
+                                const void *data, uint64_t size) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_copy(capture->sequence, memory(capture, buffer, offset),
                                         kdl_at_host((void *)(uintptr_t)data), size);
@@ -228,8 +153,9 @@ kdl_status kdl_capture_write(kdl_capture *capture, const kdl_buffer *buffer, uin
   return status;
 }
 
-kdl_status kdl_capture_read(kdl_capture *capture, void *data, const kdl_buffer *buffer,
-                            uint64_t offset, uint64_t size) {
+static kdl_status capture_read(kdl_capture *head, void *data, const kdl_buffer *buffer,
+                               uint64_t offset, uint64_t size) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_copy(capture->sequence, kdl_at_host(data),
                                         memory(capture, buffer, offset), size);
@@ -237,8 +163,9 @@ kdl_status kdl_capture_read(kdl_capture *capture, void *data, const kdl_buffer *
   return status;
 }
 
-kdl_status kdl_capture_copy(kdl_capture *capture, const kdl_buffer *to, uint64_t to_offset,
-                            const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
+static kdl_status capture_copy(kdl_capture *head, const kdl_buffer *to, uint64_t to_offset,
+                               const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_copy(capture->sequence, memory(capture, to, to_offset),
                                         memory(capture, from, from_offset), size);
@@ -246,8 +173,9 @@ kdl_status kdl_capture_copy(kdl_capture *capture, const kdl_buffer *to, uint64_t
   return status;
 }
 
-kdl_status kdl_capture_fill(kdl_capture *capture, const kdl_buffer *buffer, uint64_t offset,
-                            uint64_t size, const void *pattern, size_t pattern_size) {
+static kdl_status capture_fill(kdl_capture *head, const kdl_buffer *buffer, uint64_t offset,
+                               uint64_t size, const void *pattern, size_t pattern_size) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_fill(capture->sequence, memory(capture, buffer, offset), size,
                                         pattern, pattern_size);
@@ -255,14 +183,16 @@ kdl_status kdl_capture_fill(kdl_capture *capture, const kdl_buffer *buffer, uint
   return status;
 }
 
-kdl_status kdl_capture_event_record(kdl_capture *capture, kdl_event *event) {
+static kdl_status capture_event_record(kdl_capture *head, kdl_event *event) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_event_record(capture->sequence, event);
   pthread_mutex_unlock(&capture->lock);
   return status;
 }
 
-kdl_status kdl_capture_event_wait(kdl_capture *capture, kdl_event *event) {
+static kdl_status capture_event_wait(kdl_capture *head, kdl_event *event) {
+  recorder *capture = recorder_of(head);
   pthread_mutex_lock(&capture->lock);
   kdl_status status = kdl_sequence_event_wait(capture->sequence, event);
   pthread_mutex_unlock(&capture->lock);
@@ -272,7 +202,7 @@ kdl_status kdl_capture_event_wait(kdl_capture *capture, kdl_event *event) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-static kdl_operand operand_of(const kdl_capture *capture, const kdl_recorded_slot *slot,
+static kdl_operand operand_of(const recorder *capture, const kdl_recorded_slot *slot,
                               const kdl_binding *binding) {
   switch (slot->kind) {
   case KDL_SLOT_BUFFER:
@@ -286,8 +216,9 @@ static kdl_operand operand_of(const kdl_capture *capture, const kdl_recorded_slo
   }
 }
 
-kdl_status kdl_capture_run(kdl_capture *capture, const kdl_sequence *inner,
+kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
                            const kdl_binding *bindings, size_t count) {
+  recorder *capture = recorder_of(head);
   const kdl_recording *recording = &inner->recording;
   kdl_operand *operands = calloc(count ? count : 1, sizeof *operands);
   kdl_status status = KDL_OK;
@@ -307,5 +238,73 @@ kdl_status kdl_capture_run(kdl_capture *capture, const kdl_sequence *inner,
     status = kdl_sequence_nest(capture->sequence, inner, operands, count);
   pthread_mutex_unlock(&capture->lock);
   free(operands);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Begin and end                                                                                */
+
+static const kdl_capture_calls calls = {
+    .launch = capture_launch,
+    .launch_items = capture_launch_items,
+    .write = capture_write,
+    .read = capture_read,
+    .copy = capture_copy,
+    .fill = capture_fill,
+    .event_record = capture_event_record,
+    .event_wait = capture_event_wait,
+    .forget = forget,
+};
+
+/* Backends may have one handle for all queues. */
+static kdl_status check_queue(const kdl_queue *queue) {
+  if (queue->capture)
+    return kdl_fail(KDL_BAD_CALL, "kdl_capture_begin: found a queue that is being captured");
+  if (queue != &queue->runtime->queue && queue->head.queue == queue->runtime->queue.head.queue)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "kdl_capture_begin: %s: its backend does not tell queues apart",
+                    queue->runtime->label);
+  return kdl_runtime_usable(queue->runtime);
+}
+
+kdl_status kdl_capture_begin(kdl_queue *queue) {
+  kdl_status status = KDL_GIVEN(queue);
+  if (status == KDL_OK)
+    status = check_queue(queue);
+  if (status != KDL_OK)
+    return status;
+  recorder *capture = calloc(1, sizeof *capture);
+  if (!capture)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a capture");
+  status = kdl_sequence_create(queue->runtime->device, &capture->sequence);
+  if (status != KDL_OK) {
+    free(capture);
+    return status;
+  }
+  uint64_t middle;
+  capture->has_addresses = kdl_plan_address(queue->runtime, 0, 1, &middle) == KDL_OK;
+  capture->head.calls = &calls;
+  capture->head.runtime = queue->runtime;
+  capture->head.queue = queue->head.queue;
+  pthread_mutex_init(&capture->lock, NULL);
+  queue->capture = &capture->head;
+  kdl_capture_add(&capture->head);
+  return KDL_OK;
+}
+
+kdl_status kdl_capture_end(kdl_queue *queue, kdl_sequence **out_sequence) {
+  kdl_status status = KDL_GIVEN(queue, out_sequence);
+  if (status != KDL_OK)
+    return status;
+  if (!queue->capture)
+    return kdl_fail(KDL_BAD_CALL, "kdl_capture_end: found a queue that is not being captured");
+  kdl_sequence *sequence = recorder_of(queue->capture)->sequence;
+  end(recorder_of(queue->capture));
+  queue->capture = NULL;
+  status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    *out_sequence = sequence;
+  else
+    kdl_sequence_destroy(sequence);
   return status;
 }

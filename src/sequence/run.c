@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Runs: what they bind is checked, and then given to a state. */
 #include "base/error.h"
-#include "binding/capture.h"
+#include "sequence/capture.h"
 #include "sequence/sequence.h"
 #include "trace/trace.h"
 

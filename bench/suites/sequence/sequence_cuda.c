@@ -132,6 +132,7 @@ static bool find_capture(void) {
   } wanted[] = {{"cuStreamBeginCapture_v2", &capture.begin_capture},
                 {"cuStreamEndCapture", &capture.end_capture},
                 {"cuGraphExecUpdate_v2", &capture.update}};
+  kdl_driver_later(&kdl_cuda_driver);
   bool has_all = library && kdl_cuda.graph_kernel_set;
   for (size_t i = 0; i < 3 && has_all; ++i) {
     void *found = dlsym(library, wanted[i].name);

@@ -202,6 +202,71 @@ static void each_call_fails_once(void **state) {
   fail_msg("more calls than %d", most);
 }
 
+/* Twice: the number is copied from one that the first pass clears. */
+static kdl_status make_loop(kdl_sequence **out_sequence) {
+  kdl_slot slot;
+  const uint32_t zero = 0, word = 5;
+  kdl_sequence *sequence;
+  kdl_status status = kdl_sequence_create(device, &sequence);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_sequence_buffer(sequence, "number", 8, &slot);
+  if (status == KDL_OK)
+    status = kdl_sequence_while(sequence, kdl_at_slot(slot));
+  if (status == KDL_OK)
+    status = kdl_sequence_copy(sequence, kdl_at_slot(slot), kdl_at_slot_offset(slot, 4), 4);
+  if (status == KDL_OK)
+    status = kdl_sequence_fill(sequence, kdl_at_slot_offset(slot, 4), 4, &zero, sizeof zero);
+  if (status == KDL_OK)
+    status = kdl_sequence_end_while(sequence);
+  if (status == KDL_OK)
+    status = kdl_sequence_fill(sequence, kdl_at_slot_offset(slot, 4), 4, &word, sizeof word);
+  if (status == KDL_OK)
+    status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    *out_sequence = sequence;
+  else
+    kdl_sequence_destroy(sequence);
+  return status;
+}
+
+static void each_call_of_a_loop_fails_once(void **state) {
+  (void)state;
+  enum { most = 400 };
+  unsigned alive = ask_fake("fake_alive");
+  const uint32_t ones[2] = {1, 1};
+  uint32_t host[2];
+  for (unsigned i = 1; i < most; ++i) {
+    kdl_sequence *sequence = NULL;
+    const kdl_binding bindings[] = {kdl_bind_buffer(1, buffers[0]), kdl_bind_buffer(1, buffers[1])};
+    char rule[32];
+    for (int k = 0; k < 2; ++k)
+      assert_ok(kdl_write(queue, &buffers[k], 0, ones, sizeof ones));
+    snprintf(rule, sizeof rule, "*:%u:%d", i, i % 2 ? 2 : 719);
+    inject(rule);
+    kdl_status status = make_loop(&sequence);
+    for (int k = 0; k < 2 && status == KDL_OK; ++k)
+      status = kdl_sequence_run(sequence, queue, &bindings[k], 1);
+    unsigned faults = ask_fake("fake_faults");
+    inject("");
+    if (sequence) {
+      assert_ok(kdl_write(queue, &buffers[1], 0, ones, sizeof ones));
+      assert_ok(kdl_sequence_run(sequence, queue, &bindings[1], 1));
+      assert_ok(kdl_read(queue, host, &buffers[1], 0, sizeof host));
+      assert_ok(kdl_sync(queue));
+      assert_int_equal(host[0], 0);
+      assert_int_equal(host[1], 5);
+    }
+    kdl_sequence_destroy(sequence);
+    if (ask_fake("fake_alive") != alive)
+      fail_msg("call %u left something behind", i);
+    assert_int_equal(ask_fake("fake_cuda_depth"), 0);
+    if (!faults)
+      return;
+  }
+  fail_msg("more calls than %d", most);
+}
+
 /* The device is lost in a replay: each further run says so, and nothing is left behind. */
 static void a_lost_device_is_told(void **state) {
   (void)state;
@@ -228,9 +293,8 @@ int main(int argc, char **argv) {
     return result;
   driver = kdl_built_in_cuda.table;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_changed_is_set),
-      cmocka_unit_test(queues_do_not_undo_each_other),
-      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(what_changed_is_set),   cmocka_unit_test(queues_do_not_undo_each_other),
+      cmocka_unit_test(each_call_fails_once),  cmocka_unit_test(each_call_of_a_loop_fails_once),
       cmocka_unit_test(a_lost_device_is_told),
   };
   return cmocka_run_group_tests(tests, open_it, close_it);

@@ -100,6 +100,7 @@ int py_library_init(PyObject *module);
 int py_kernel_init(PyObject *module);
 int py_queue_init(PyObject *module);
 int py_buffer_init(PyObject *module);
+int py_sequence_init(PyObject *module);
 int py_writer_init(PyObject *module);
 int py_error_init(PyObject *module);
 

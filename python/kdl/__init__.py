@@ -29,7 +29,7 @@ ERRORS are exceptions, all of them kdl.Error: their text says all of it, status 
 from typing import Optional as _Optional
 
 from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Error, Event, FileAccessError, Kernel, NoMatchError,
-                   NoMemoryError, Queue, UnsupportedError, device, devices, version)
+                   NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, version)
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
 from ._command import CommandError, check, compile, run_command
@@ -37,7 +37,7 @@ from ._command import CommandError, check, compile, run_command
 __version__ = version()
 __all__ = [
     "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
-    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "Queue", "Reason", "UnsupportedError",
+    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "Queue", "Reason", "Sequence", "UnsupportedError",
     "Verdict", "Writer", "check", "compile", "device", "devices", "open", "refresh", "run_command", "version",
 ]
 

@@ -27,4 +27,5 @@ cd "$work"
 # On GPUs that the fake drivers show.
 LD_LIBRARY_PATH=$build/fakes/whole${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 KDL_FAKE_DEVICES='cuda:sm_90 name="NVIDIA H200" memory=141GB; cuda:sm_90; hip:gfx942:sramecc+:xnack- driver=6.4.43482 memory=192GB' \
-  exec "$work/venv/bin/python" -B -m pytest -q -p no:cacheprovider "$source/python/tests/test_fakes.py"
+  exec "$work/venv/bin/python" -B -m pytest -q -p no:cacheprovider "$source/python/tests/test_fakes.py" \
+    "$source/python/tests/test_sequence.py"

@@ -44,4 +44,4 @@ run "$source/python/tests" --ignore "$source/python/tests/test_fakes.py" --ignor
   -k 'not command and not take_no_memory and not torch'
 LD_LIBRARY_PATH=$build/fakes/whole${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 KDL_FAKE_DEVICES='cuda:sm_90 name="NVIDIA H200" memory=141GB; cuda:sm_90; hip:gfx942:sramecc+:xnack- driver=6.4.43482 memory=192GB' \
-  run "$source/python/tests/test_fakes.py"
+  run "$source/python/tests/test_fakes.py" "$source/python/tests/test_sequence.py"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sequences on the host; on GPUs with the fake drivers."""
+import gc
+import os
+import struct
+
+import pytest
+
+import kdl
+
+WHERE = ["host"] + (["cuda:0", "hip:0"] if "KDL_FAKE_DEVICES" in os.environ else [])
+
+
+@pytest.fixture(params=WHERE)
+def parts(request, library, gpu_library):
+    """A kernel, and buffers of its device: 1, 2, 3, 4, and two of zeros."""
+    device = kdl.device(request.param)
+    x, y, z = (kdl.Buffer(device, 16) for _ in range(3))
+    x.write(struct.pack("4f", 1, 2, 3, 4))
+    y.fill(bytes(4))
+    z.fill(bytes(4))
+    return (library if request.param == "host" else gpu_library).kernel("saxpy", device), x, y, z
+
+
+def values(buffer):
+    data = bytearray(16)
+    buffer.read(data)
+    return list(struct.unpack("4f", data))
+
+
+def test_what_a_block_gives_is_run_again(parts):
+    kernel, x, y, z = parts
+    with kdl.Sequence(kernel.device, y=y) as sequence:
+        kernel[4](2.0, x, y, 4)
+        kernel.launch(1.0, x, y, 4, grid=1, block=4)
+    assert values(y) == [0, 0, 0, 0]
+    sequence.run()
+    sequence.run(y=z)
+    sequence.run(y=z)
+    assert values(y) == [3, 6, 9, 12] and values(z) == [6, 12, 18, 24]
+    info = sequence.info()
+    assert (info["nodes"], info["launches"], info["slots"]) == (2, 2, ("y",)) and info["replay"] in ("list", "graph", "launches")
+
+
+def test_queues(parts):
+    kernel, x, y, _ = parts
+    queue, other = kdl.Queue(kernel.device), kdl.Queue(kernel.device)
+    with kdl.Sequence(queue) as sequence:
+        kernel[4](1.0, x, y, 4, queue=queue)
+    sequence.run()
+    queue.sync()
+    sequence.run(other)
+    other.sync()
+    assert values(y) == [2, 4, 6, 8]
+    with pytest.raises((ValueError, TypeError)):
+        sequence.run("text")
+
+
+def test_a_block_that_raises_keeps_nothing(parts):
+    kernel, x, y, _ = parts
+    sequence = kdl.Sequence(kernel.device, y=y)
+    with pytest.raises(KeyError):
+        with sequence:
+            kernel[4](1.0, x, y, 4)
+            raise KeyError("mine")
+    with pytest.raises(ValueError, match="its block failed"):
+        sequence.run()
+    kernel[4](1.0, x, y, 4)  # the queue records no more
+    assert values(y) == [1, 2, 3, 4]
+
+
+def test_waiting_inside_a_block_is_refused(parts):
+    kernel, _, y, _ = parts
+    with pytest.raises(kdl.Error):
+        with kdl.Sequence(kernel.device):
+            values(y)
+    assert values(y) == [0, 0, 0, 0]
+
+
+def test_a_recording_that_is_dropped_ends(parts):
+    kernel, x, y, _ = parts
+
+    def generator():
+        sequence = kdl.Sequence(kernel.device)
+        sequence.__enter__()
+        kernel[4](1.0, x, y, 4)
+        yield
+    next(generator())
+    gc.collect()
+    kernel[4](1.0, x, y, 4)
+    assert values(y) == [1, 2, 3, 4]
+
+
+def test_what_is_refused(parts):
+    kernel, x, y, _ = parts
+    with pytest.raises(TypeError, match="y: found <class 'bytes'>, expected a kdl.Buffer"):
+        kdl.Sequence(kernel.device, y=b"text")
+    with pytest.raises(ValueError, match="more than 32 slots"):
+        kdl.Sequence(kernel.device, **{f"b{number}": y for number in range(33)})
+    with pytest.raises(TypeError):
+        kdl.Sequence()
+    sequence = kdl.Sequence(kernel.device, y=y)
+    with pytest.raises(ValueError, match="not recorded yet"):
+        sequence.run()
+    with sequence:
+        with pytest.raises(ValueError, match="recorded once"):
+            sequence.__enter__()
+        with pytest.raises(kdl.Error):
+            kdl.Sequence(kernel.device).__enter__()
+        kernel[4](1.0, x, y, 4)
+    with pytest.raises(ValueError, match="not being recorded"):
+        sequence.__exit__(None, None, None)
+    with pytest.raises(TypeError, match="no slot 'z'"):
+        sequence.run(z=y)
+    with pytest.raises(TypeError, match="y: found <class 'int'>"):
+        sequence.run(y=5)
+    with pytest.raises(kdl.BadCallError):
+        sequence.run(y=kdl.Buffer(kernel.device, 4))
+    with pytest.raises(ValueError, match="y: the buffer was freed"):
+        freed = kdl.Buffer(kernel.device, 16)
+        freed.free()
+        sequence.run(y=freed)
+    sequence.run()
+    assert values(y) == [1, 2, 3, 4]

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,28 @@ enum {
   clear_of_files = first_file + limit_files, /* no descriptor of ours is below, so that putting one
                                                 into its place overwrites none */
 };
+
+/* The child closes whatever is open from `first` on. */
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+static int close_rest(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+#else
+/* What is open now: an older glibc cannot say "from here on". A descriptor that another thread
+ * opens meanwhile, and does not let exec close, stays open in the child. */
+static int close_rest(posix_spawn_file_actions_t *actions, int first) {
+  DIR *open_files = opendir("/proc/self/fd");
+  int problem = open_files ? 0 : errno;
+  for (struct dirent *entry; !problem && (entry = readdir(open_files));) {
+    long fd = strtol(entry->d_name, NULL, 10); /* of "." and "..", 0 */
+    if (fd >= first && fd != dirfd(open_files))
+      problem = posix_spawn_file_actions_addclose(actions, (int)fd);
+  }
+  if (open_files)
+    closedir(open_files);
+  return problem;
+}
+#endif
 
 static int prepare_files(const kdl_process *process, const int *sources,
                          posix_spawn_file_actions_t *actions) {
@@ -25,7 +49,7 @@ static int prepare_files(const kdl_process *process, const int *sources,
                                                      i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0)
                   : posix_spawn_file_actions_adddup2(actions, sources[i], i);
   if (!problem && process->is_apart)
-    problem = posix_spawn_file_actions_addclosefrom_np(actions, count);
+    problem = close_rest(actions, count);
   return problem;
 }
 

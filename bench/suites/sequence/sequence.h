@@ -15,7 +15,7 @@ typedef struct sequence_subject {
   kdl_sequence *sequences[3]; /* one for each of the cases, so that none finds what another bound */
   kdl_buffer buffers[2];
   kdl_binding *bindings[3]; /* all the first buffer; the first slot the other one; all of them */
-  unsigned turn;
+  unsigned turns[3];
 } sequence_subject;
 
 /* Runs of the sequence, with a wait: bound as before, one slot bound anew, every slot. */

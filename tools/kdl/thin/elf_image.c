@@ -197,6 +197,10 @@ static kdl_status read_sections(elf_image *image) {
                        ", expected where a PT_LOAD puts it",
                        section->address, section->offset);
   }
+  if (image->sections[image->names].flags & ELF_ALLOC)
+    return MALFORMED(image, 62, "e_shstrndx",
+                     "found section %u, which is loaded, expected one for the names alone",
+                     image->names);
   return KDL_OK;
 }
 

@@ -24,12 +24,12 @@ void sequence_replay(void *subject) {
 
 void sequence_replay_one(void *subject) {
   sequence_subject *at = subject;
-  run(at, 1, at->bindings[++at->turn % 2]);
+  run(at, 1, at->bindings[++at->turns[1] % 2]);
 }
 
 void sequence_replay_every(void *subject) {
   sequence_subject *at = subject;
-  run(at, 2, at->bindings[++at->turn % 2 * 2]);
+  run(at, 2, at->bindings[++at->turns[2] % 2 * 2]);
 }
 
 void sequence_launch(void *subject) {
@@ -85,8 +85,13 @@ static kdl_status measure_count(sequence_subject *at, const char *device, size_t
   snprintf(prefix, sizeof prefix, "sequence/%s/%zu launches", device, at->count);
   for (size_t i = 0; i < 3; ++i)
     at->sequences[i] = record(at);
-  kdl_status status =
-      bind(at) ? measure(at, prefix, blocks, results) : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = bind(at) ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status == KDL_OK) { /* the first runs make graphs, which is not what the cases are about */
+    sequence_replay(at);
+    sequence_replay_one(at);
+    sequence_replay_every(at);
+    status = measure(at, prefix, blocks, results);
+  }
   for (size_t i = 0; i < 3; ++i) {
     kdl_sequence_destroy(at->sequences[i]);
     free(at->bindings[i]);

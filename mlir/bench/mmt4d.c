@@ -34,6 +34,7 @@ static const kind kinds[] = {
     {"bf16", KDL_MATMUL_F32_BF16, 2, 2},
     {"s8", KDL_MATMUL_S32_S8, 1, 4},
     {"f32", KDL_MATMUL_F32_F32, 4, 1},
+    {"f16", KDL_MATMUL_F32_F16, 2, 1},
 };
 enum { kind_count = sizeof kinds / sizeof *kinds };
 
@@ -162,15 +163,19 @@ static void check(const way *at, const double *sums, const double *sizes) {
 }
 
 static void multiply(const kind *of, const char *a, const char *b, double *sums, double *sizes) {
+  double *right = allocate(sizeof(double) * n * k);
+  for (size_t i = 0; i < (size_t)n * k; ++i)
+    right[i] = read_value(of, b + i * of->size);
   for (size_t row = 0; row < m; ++row)
     for (size_t step = 0; step < k; ++step) {
       double left = read_value(of, a + (row * k + step) * of->size);
       for (size_t column = 0; column < n; ++column) {
-        double product = left * read_value(of, b + (step * n + column) * of->size);
+        double product = left * right[step * n + column];
         sums[row * n + column] += product;
         sizes[row * n + column] += fabs(product);
       }
     }
+  free(right);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -20,3 +20,10 @@ func.func @f32(%a: memref<36x512x14x1xf32>, %b: memref<16x512x32x1xf32>, %c: mem
                outs(%c : memref<36x16x14x32xf32>)
   return
 }
+
+func.func @f16(%a: memref<36x512x14x1xf16>, %b: memref<16x512x32x1xf16>, %c: memref<36x16x14x32xf32>)
+    attributes {llvm.emit_c_interface} {
+  linalg.mmt4d ins(%a, %b : memref<36x512x14x1xf16>, memref<16x512x32x1xf16>)
+               outs(%c : memref<36x16x14x32xf32>)
+  return
+}

@@ -12,6 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 opt=$(command -v mlir-opt-22 || command -v mlir-opt)
 clang=$(command -v clang-22 || command -v clang)
 
+grep -qw avx512f /proc/cpuinfo || { echo 'skipped: the tiles of mmt4d.mlir are for AVX-512'; exit 77; }
 # Tiles of AMX are another layout of the left operand, which would be made in each run.
 target=host:x86-64-v4
 for feature in avx512_bf16 avx512_vnni; do

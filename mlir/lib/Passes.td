@@ -115,9 +115,10 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     | bf16, bf16 to f32 | 2 | `kdl_uk_mma_f32_bf16` |
     | i8, i8 to i32 | 4 | `kdl_uk_mma_s32_u8s8`, with what its unsigned operand adds taken off again |
     | f32, f32 to f32 | 1 | `kdl_uk_mma_f32_f32` |
+    | f16, f16 to f32 | 1 | `kdl_uk_mma_f32_f16`, with the left operand converted to f32 first |
 
     N0 is a multiple of 16; M0, N0 and K0 are static, the outer sizes need not be. What does not fit
-    stays as it is, with a remark that says why.
+    stays as it is, with a remark that says why, or is an error there with `no-silent-fallback`.
 
     Microkernels for AMX take K in blocks of 16 steps, up to 32 rows and 32 columns: the left operand
     is packed anew, and so is what is left over of the right one. A program that has one asks the
@@ -127,6 +128,8 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
   let options = [
     Option<"library", "library", "std::string", "\"\"",
            "a library of microkernels; default: libkdl's own">,
+    Option<"noSilentFallback", "no-silent-fallback", "bool", "false",
+           "an operation without a microkernel is an error">,
     Option<"target", "target", "std::string", "\"\"",
            "the CPU: host for this one, or a spec as host:x86-64-v4+avx512_bf16; default: the least "
            "one that is built for">,

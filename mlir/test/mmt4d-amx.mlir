@@ -6,7 +6,7 @@
 // RUN: mlir-opt %t.mlir --pass-pipeline='builtin.module(func.func(convert-linalg-to-loops),arith-expand,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   -o %t.llvm.mlir
 // RUN: grep -c 'llvm.call @kdl_uk_mma_.*_tiles' %t.llvm.mlir | FileCheck %s --check-prefix=CALLS
-// CALLS: {{^}}8{{$}}
+// CALLS: {{^}}10{{$}}
 // RUN: kdl-mlir translate %t.llvm.mlir -o %t.ll
 // RUN: FileCheck %s --check-prefix=LINKED --implicit-check-not=@kdl_uk_mma --input-file=%t.ll
 // RUN: llc -O2 %t.ll -o - | FileCheck %s --check-prefix=CODE

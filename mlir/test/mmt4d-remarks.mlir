@@ -18,10 +18,10 @@ func.func @fits(%a: memref<2x3x4x1xf32>, %b: memref<5x3x16x1xf32>, %c: memref<2x
 // -----
 
 // CHECK: linalg.mmt4d
-func.func @type(%a: memref<2x3x4x1xf16>, %b: memref<5x3x16x1xf16>, %c: memref<2x5x4x16xf32>) {
-  // expected-remark@+1 {{stays linalg.mmt4d: found f16 and f16 to f32, expected bf16 to f32, i8 to i32 or f32 to f32}}
-  linalg.mmt4d ins(%a, %b : memref<2x3x4x1xf16>, memref<5x3x16x1xf16>)
-               outs(%c : memref<2x5x4x16xf32>)
+func.func @type(%a: memref<2x3x4x1xf64>, %b: memref<5x3x16x1xf64>, %c: memref<2x5x4x16xf64>) {
+  // expected-remark@+1 {{stays linalg.mmt4d: found f64 and f64 to f64, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  linalg.mmt4d ins(%a, %b : memref<2x3x4x1xf64>, memref<5x3x16x1xf64>)
+               outs(%c : memref<2x5x4x16xf64>)
   return
 }
 

@@ -22,7 +22,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-mmt4d-to-ukernels{target=host},func.func(convert-linalg-to-loops),convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-to-llvm,reconcile-unrealized-casts)' \
 // RUN:   -o %t.mlir
 // RUN: grep -c 'llvm.call @kdl_uk_mma' %t.mlir | FileCheck %s --check-prefix=CALLS
-// CALLS: {{^}}3{{$}}
+// CALLS: {{^}}4{{$}}
 // RUN: kdl-mlir translate %t.mlir | FileCheck %s --check-prefix=LINKED --implicit-check-not=@kdl_uk_mma
 // LINKED: define void @bf16({{.*}} #[[ATTRIBUTES:[0-9]+]]
 // LINKED: attributes #[[ATTRIBUTES]] = {{.*}}"target-features"="

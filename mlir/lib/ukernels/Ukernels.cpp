@@ -128,19 +128,28 @@ FailureOr<Variant> findVariant(StringRef name, const std::string &path, const st
 // One mmt4d
 //===----------------------------------------------------------------------===//
 
+/// How the microkernel takes the left operand, where it is not as it stands.
+enum class Left {
+  AsItIs,
+  Unsigned, // bytes + 128: what that adds to the result is taken off
+  F32,
+};
+
 struct Kind {
   StringLiteral ukernel;
   int64_t k0;
-  bool isSigned; // the left operand is, where the microkernel's is not
+  Left left;
 };
 
 std::optional<Kind> kindOf(Type lhs, Type rhs, Type acc) {
   if (lhs.isBF16() && rhs.isBF16() && acc.isF32())
-    return Kind{"kdl_uk_mma_f32_bf16", 2, false};
+    return Kind{"kdl_uk_mma_f32_bf16", 2, Left::AsItIs};
   if (lhs.isInteger(8) && rhs.isInteger(8) && acc.isInteger(32))
-    return Kind{"kdl_uk_mma_s32_u8s8", 4, true};
+    return Kind{"kdl_uk_mma_s32_u8s8", 4, Left::Unsigned};
   if (lhs.isF32() && rhs.isF32() && acc.isF32())
-    return Kind{"kdl_uk_mma_f32_f32", 1, false};
+    return Kind{"kdl_uk_mma_f32_f32", 1, Left::AsItIs};
+  if (lhs.isF16() && rhs.isF16() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_f16", 1, Left::F32};
   return std::nullopt;
 }
 
@@ -167,16 +176,18 @@ private:
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
   void loop(Value end, function_ref<void(Value)> body);
   Value pointer(Value memref);
-  Value toUnsigned(Value value);
-  Value makeUnsigned();
-  Value sumColumns();
-  void subtract(Value sums, Value m, Value n);
+  Value allocate(MemRefType type, ValueRange sizes);
+  Value convert(Value value);
+  Value convertLeft();
+  Value sumColumns(Value steps);
+  void subtract(Value sums, Value n, Value result, Value resultOffset);
   Value loadUpTo(Value end, Value k, function_ref<Value(Value)> load);
-  Value packLeft();
+  Value packLeft(Value blocks);
   Value packRest();
-  void call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t intrinsicsK);
-  void lowerInPlace();
-  void lowerWithTiles();
+  void call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t rows,
+            int64_t intrinsicsK);
+  void multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
+                int64_t rows);
 
   linalg::Mmt4DOp op;
   Kind kind;
@@ -186,6 +197,8 @@ private:
   Value lhs, rhs, acc;
   int64_t m0, n0;
   Value k1, n1;
+  Value right;                      // pointer to the right operand
+  Value wholeBlocks, rest, hasRest; // with tiles: blocks of 16 steps; what is left over, if any
   SmallVector<Value> temporaries;
 };
 
@@ -204,72 +217,83 @@ Value Lowering::pointer(Value memref) {
                                   number);
 }
 
-/// value + 128, as the microkernel takes it.
-Value Lowering::toUnsigned(Value value) {
-  if (!kind.isSigned)
+Value Lowering::allocate(MemRefType type, ValueRange sizes) {
+  temporaries.push_back(memref::AllocOp::create(builder, where, type, sizes));
+  return temporaries.back();
+}
+
+/// An element of the left operand as the microkernel takes it.
+Value Lowering::convert(Value value) {
+  if (kind.left == Left::F32)
+    return arith::ExtFOp::create(builder, where, builder.getF32Type(), value);
+  if (kind.left == Left::AsItIs)
     return value;
   Value high = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), -128);
   return arith::XOrIOp::create(builder, where, value, high);
 }
 
-Value Lowering::makeUnsigned() {
-  auto type = cast<MemRefType>(lhs.getType());
-  SmallVector<Value> sizes;
-  for (unsigned i = 0; i < 4; ++i) {
-    if (type.isDynamicDim(i))
-      sizes.push_back(dim(lhs, i));
-  }
-  Value made = memref::AllocOp::create(builder, where, type, sizes);
-  temporaries.push_back(made);
-  loop(dim(lhs, 0), [&](Value a) {
-    loop(k1, [&](Value b) {
-      loop(index(m0), [&](Value c) {
-        loop(index(kind.k0), [&](Value d) {
-          Value value = memref::LoadOp::create(builder, where, lhs, ValueRange{a, b, c, d});
-          memref::StoreOp::create(builder, where, toUnsigned(value), made, ValueRange{a, b, c, d});
-        });
-      });
-    });
+/// One loop over all of it, which LLVM makes vectors of.
+Value Lowering::convertLeft() {
+  Type from = cast<MemRefType>(lhs.getType()).getElementType();
+  Type to = kind.left == Left::F32 ? builder.getF32Type() : from;
+  Value count = mul(mul(dim(lhs, 0), k1), index(m0 * kind.k0));
+  int64_t dynamic = ShapedType::kDynamic;
+  Value flat = memref::ReinterpretCastOp::create(
+      builder, where, MemRefType::get({dynamic}, from), lhs,
+      /*offset=*/OpFoldResult(builder.getIndexAttr(0)), /*sizes=*/ArrayRef<OpFoldResult>{count},
+      /*strides=*/ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  Value made = allocate(MemRefType::get({dynamic}, to), count);
+  loop(count, [&](Value i) {
+    Value value = memref::LoadOp::create(builder, where, flat, i);
+    memref::StoreOp::create(builder, where, convert(value), made, i);
   });
   return made;
 }
 
 /// 128 times the sum over K of each column of the right operand: what the shift of the left one
-/// adds to the result.
-Value Lowering::sumColumns() {
-  Type i32 = builder.getI32Type();
-  auto type = MemRefType::get({ShapedType::kDynamic, n0}, i32);
-  Value made = memref::AllocOp::create(builder, where, type, ValueRange{n1});
-  temporaries.push_back(made);
+/// adds to the result. The microkernel gives it for a row of zeros, shifted. A pointer.
+Value Lowering::sumColumns(Value steps) {
+  int64_t dynamic = ShapedType::kDynamic;
+  Value zeros = allocate(MemRefType::get({dynamic}, builder.getI8Type()),
+                         ValueRange{mul(steps, index(kind.k0))});
+  Value zero = arith::ConstantIntOp::create(builder, where, builder.getI8Type(), 0);
+  loop(dim(zeros, 0),
+       [&](Value i) { memref::StoreOp::create(builder, where, convert(zero), zeros, i); });
+  Value made = allocate(MemRefType::get({dynamic, n0}, builder.getI32Type()), n1);
+  Value left = pointer(zeros), result = pointer(made);
   loop(n1, [&](Value n) {
     loop(index(n0), [&](Value column) {
       memref::StoreOp::create(builder, where, word(0), made, ValueRange{n, column});
-      loop(k1, [&](Value k) {
-        loop(index(kind.k0), [&](Value d) {
-          Value value = memref::LoadOp::create(builder, where, rhs, ValueRange{n, k, column, d});
-          value = mul(arith::ExtSIOp::create(builder, where, i32, value), word(128));
-          Value sum = memref::LoadOp::create(builder, where, made, ValueRange{n, column});
-          memref::StoreOp::create(builder, where, add(sum, value), made, ValueRange{n, column});
-        });
-      });
     });
+    multiply(left, index(0), n, result, mul(n, index(n0)), /*rows=*/1);
   });
-  return made;
+  return result;
 }
 
-void Lowering::subtract(Value sums, Value m, Value n) {
+/// Takes the sums of a panel's columns off a tile, in vectors: LLVM would make them of columns.
+void Lowering::subtract(Value sums, Value n, Value result, Value resultOffset) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto vector = VectorType::get({columns}, i32);
+  auto at = [&](Value base, Value offset) -> Value {
+    Value number = arith::IndexCastOp::create(builder, where, i64, offset);
+    return LLVM::GEPOp::create(builder, where, base.getType(), i32, base, ValueRange{number});
+  };
+  auto load = [&](Value from) -> Value {
+    return LLVM::LoadOp::create(builder, where, vector, from, /*alignment=*/4);
+  };
   loop(index(m0), [&](Value row) {
-    loop(index(n0), [&](Value column) {
-      SmallVector<Value> at = {m, n, row, column};
-      Value sum = memref::LoadOp::create(builder, where, sums, ValueRange{n, column});
-      Value value = memref::LoadOp::create(builder, where, acc, at);
-      value = arith::SubIOp::create(builder, where, value, sum);
-      memref::StoreOp::create(builder, where, value, acc, at);
+    Value place = add(resultOffset, mul(row, index(n0)));
+    loop(index(n0 / columns), [&](Value i) {
+      Value column = mul(i, index(columns));
+      Value to = at(result, add(place, column));
+      Value sum = load(at(sums, add(mul(n, index(n0)), column)));
+      Value value = arith::SubIOp::create(builder, where, load(to), sum);
+      LLVM::StoreOp::create(builder, where, value, to, /*alignment=*/4);
     });
   });
 }
 
-void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps,
+void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value steps, int64_t rows,
                     int64_t intrinsicsK) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   SmallVector<Value> arguments;
@@ -277,7 +301,7 @@ void Lowering::call(ArrayRef<Value> pointers, ArrayRef<Value> offsets, Value ste
     arguments.push_back(base);
     arguments.push_back(arith::IndexCastOp::create(builder, where, i64, offset));
   }
-  arguments.append({arith::IndexCastOp::create(builder, where, i32, steps), word(m0),
+  arguments.append({arith::IndexCastOp::create(builder, where, i32, steps), word(rows),
                     word(n0 / columns), word(intrinsicsK)});
   func::CallOp::create(builder, where, ukernel, arguments);
 }
@@ -300,14 +324,12 @@ Value Lowering::loadUpTo(Value end, Value k, function_ref<Value(Value)> load) {
   return arith::SelectOp::create(builder, where, isIn, value, zero);
 }
 
-Value Lowering::packLeft() {
+Value Lowering::packLeft(Value blocks) {
   int64_t dynamic = ShapedType::kDynamic;
   Type element = cast<MemRefType>(lhs.getType()).getElementType();
   auto type = MemRefType::get({dynamic, dynamic, m0, tileSteps, kind.k0}, element);
   Value m1 = dim(lhs, 0);
-  Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
-  Value made = memref::AllocOp::create(builder, where, type, ValueRange{m1, blocks});
-  temporaries.push_back(made);
+  Value made = allocate(type, ValueRange{m1, blocks});
   loop(m1, [&](Value m) {
     loop(blocks, [&](Value block) {
       loop(index(m0), [&](Value row) {
@@ -315,7 +337,7 @@ Value Lowering::packLeft() {
           Value k = add(mul(block, index(tileSteps)), step);
           loop(index(kind.k0), [&](Value d) {
             Value value = loadUpTo(k1, k, [&](Value at) {
-              return toUnsigned(
+              return convert(
                   memref::LoadOp::create(builder, where, lhs, ValueRange{m, at, row, d}));
             });
             memref::StoreOp::create(builder, where, value, made,
@@ -333,22 +355,18 @@ Value Lowering::packRest() {
   int64_t dynamic = ShapedType::kDynamic;
   Type element = cast<MemRefType>(rhs.getType()).getElementType();
   auto type = MemRefType::get({dynamic, dynamic, tileSteps, n0, kind.k0}, element);
-  Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
-  Value whole = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
-  Value count = arith::SubIOp::create(builder, where, blocks, whole);
-  Value made = memref::AllocOp::create(builder, where, type, ValueRange{n1, count});
-  temporaries.push_back(made);
+  Value made = allocate(type, ValueRange{n1, hasRest});
   loop(n1, [&](Value n) {
-    loop(count, [&](Value rest) {
+    loop(hasRest, [&](Value block) {
       loop(index(tileSteps), [&](Value step) {
-        Value k = add(mul(whole, index(tileSteps)), step);
+        Value k = add(mul(wholeBlocks, index(tileSteps)), step);
         loop(index(n0), [&](Value column) {
           loop(index(kind.k0), [&](Value d) {
             Value value = loadUpTo(k1, k, [&](Value at) -> Value {
               return memref::LoadOp::create(builder, where, rhs, ValueRange{n, at, column, d});
             });
             memref::StoreOp::create(builder, where, value, made,
-                                    ValueRange{n, rest, step, column, d});
+                                    ValueRange{n, block, step, column, d});
           });
         });
       });
@@ -357,57 +375,51 @@ Value Lowering::packRest() {
   return made;
 }
 
-void Lowering::lowerWithTiles() {
-  Value sums = kind.isSigned ? sumColumns() : Value();
-  Value left = packLeft(), rest = packRest();
-  Value whole = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
-  Value blocks = dim(left, 1), restCount = dim(rest, 1);
-  Value pointers[] = {pointer(left), pointer(rhs), pointer(acc)};
-  Value restPointers[] = {pointers[0], pointer(rest), pointers[2]};
-  int64_t leftBlock = m0 * tileSteps * kind.k0;
-  loop(dim(lhs, 0), [&](Value m) {
-    loop(n1, [&](Value n) {
-      if (sums)
-        subtract(sums, m, n);
-      Value block = mul(m, blocks), result = mul(add(mul(m, n1), n), index(m0 * n0));
-      Value right = mul(mul(n, k1), index(n0 * kind.k0));
-      call(pointers, {mul(block, index(leftBlock)), right, result}, whole, tileSteps);
-      loop(restCount, [&](Value) {
-        Value last = mul(add(block, whole), index(leftBlock));
-        Value restRight = mul(n, index(tileSteps * n0 * kind.k0));
-        call(restPointers, {last, restRight, result}, index(1), tileSteps);
-      });
-    });
-  });
-}
-
 //===----------------------------------------------------------------------===//
-// Without tiles
+// The loops
 //===----------------------------------------------------------------------===//
 
-void Lowering::lowerInPlace() {
-  Value left = kind.isSigned ? makeUnsigned() : lhs;
-  Value sums = kind.isSigned ? sumColumns() : Value();
-  Value pointers[] = {pointer(left), pointer(rhs), pointer(acc)};
-  loop(dim(lhs, 0), [&](Value m) {
-    loop(n1, [&](Value n) {
-      if (sums)
-        subtract(sums, m, n);
-      call(pointers,
-           {mul(mul(m, k1), index(m0 * kind.k0)), mul(mul(n, k1), index(n0 * kind.k0)),
-            mul(add(mul(m, n1), n), index(m0 * n0))},
-           k1, /*intrinsicsK=*/1);
-    });
+/// Adds to a tile of so many rows: what the left operand has there, times a panel of the right one.
+void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
+                        int64_t rows) {
+  Value panel = mul(mul(n, k1), index(n0 * kind.k0));
+  if (!rest) {
+    call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, /*intrinsicsK=*/1);
+    return;
+  }
+  call({left, right, result}, {leftOffset, panel, resultOffset}, wholeBlocks, rows, tileSteps);
+  loop(hasRest, [&](Value) {
+    Value last = add(leftOffset, mul(wholeBlocks, index(rows * tileSteps * kind.k0)));
+    Value restPanel = mul(n, index(tileSteps * n0 * kind.k0));
+    call({left, rest, result}, {last, restPanel, resultOffset}, index(1), rows, tileSteps);
   });
 }
 
 void Lowering::lower(bool withTiles) {
   k1 = dim(lhs, 1);
   n1 = dim(rhs, 0);
-  if (withTiles)
-    lowerWithTiles();
-  else
-    lowerInPlace();
+  right = pointer(rhs);
+  Value operand = lhs, steps = k1; // of the left operand, with what is added to it
+  if (withTiles) {
+    Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
+    wholeBlocks = arith::DivUIOp::create(builder, where, k1, index(tileSteps));
+    hasRest = arith::SubIOp::create(builder, where, blocks, wholeBlocks);
+    operand = packLeft(blocks);
+    rest = pointer(packRest());
+    steps = mul(blocks, index(tileSteps));
+  } else if (kind.left != Left::AsItIs) {
+    operand = convertLeft();
+  }
+  Value sums = kind.left == Left::Unsigned ? sumColumns(steps) : Value();
+  Value left = pointer(operand), result = pointer(acc);
+  loop(dim(lhs, 0), [&](Value m) {
+    loop(n1, [&](Value n) {
+      Value resultOffset = mul(add(mul(m, n1), n), index(m0 * n0));
+      if (sums)
+        subtract(sums, n, result, resultOffset);
+      multiply(left, mul(mul(m, steps), index(m0 * kind.k0)), n, result, resultOffset, m0);
+    });
+  });
   for (Value temporary : temporaries)
     memref::DeallocOp::create(builder, where, temporary);
   op.erase();
@@ -427,10 +439,14 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
       std::string why;
       std::optional<Kind> kind = checkShapes(op, why);
       func::FuncOp ukernel = kind ? getUkernel(*kind, fitsTiles(op, *kind), why) : nullptr;
-      if (ukernel)
+      if (ukernel) {
         Lowering(op, *kind, ukernel).lower(ukernel->hasAttr(tilesAttr));
-      else
+      } else if (noSilentFallback) {
+        op.emitError("linalg.mmt4d has no microkernel: ") << why;
+        signalPassFailure();
+      } else {
         op.emitRemark("stays linalg.mmt4d: ") << why;
+      }
     }
   }
 
@@ -458,7 +474,7 @@ std::optional<Kind> LowerMmt4d::checkShapes(linalg::Mmt4DOp op, std::string &why
   llvm::raw_string_ostream words(why);
   if (!kind) {
     words << "found " << types[0].getElementType() << " and " << types[1].getElementType() << " to "
-          << types[2].getElementType() << ", expected bf16 to f32, i8 to i32 or f32 to f32";
+          << types[2].getElementType() << ", expected bf16, f16 or f32 to f32, or i8 to i32";
     return std::nullopt;
   }
   int64_t m0 = types[0].getDimSize(2), n0 = types[1].getDimSize(2), k0 = types[0].getDimSize(3);

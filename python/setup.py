@@ -76,6 +76,6 @@ setup(
         Extension("kdl._kdl", sorted(os.path.join("csrc", name) for name in os.listdir(os.path.join(here, "csrc"))
                                      if name.endswith(".c")),
                   include_dirs=[os.path.join(root, "include")], extra_compile_args=warnings, libraries=["m", "dl", "pthread"],
-                  extra_link_args=["-Wl,--exclude-libs,ALL", "-Wl,-s"], py_limited_api=True)
+                  extra_link_args=["-Wl,--version-script=" + os.path.join(here, "csrc", "exports.map"), "-Wl,-s"], py_limited_api=True)
     ],
 )

@@ -24,7 +24,12 @@ find "$staging" -name __pycache__ -prune -exec rm -rf {} + -o -name '*.so' -exec
 platform=()
 if [ -n "${GLIBC:-}" ]; then
   machine=$(uname -m)
-  printf '#!/bin/sh\nexec "%s" -m ziglang cc -target %s-linux-gnu.%s "$@"\n' "$(command -v "$python")" "$machine" "$GLIBC" >"$staging/cc"
+  # Zig looks into no folder of the system's. Debian has a part of Python's headers in one for the machine, which has glibc's too.
+  headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+  mkdir -p "$staging/headers/$machine-linux-gnu"
+  ln -s "/usr/include/$machine-linux-gnu/${headers##*/}" "$staging/headers/$machine-linux-gnu/${headers##*/}"
+  printf '#!/bin/sh\nexec "%s" -m ziglang cc -target %s-linux-gnu.%s -isystem "%s" "$@"\n' "$(command -v "$python")" "$machine" "$GLIBC" \
+    "$staging/headers" >"$staging/cc"
   chmod +x "$staging/cc"
   export CC=$staging/cc LDSHARED="$staging/cc -shared"
   unset KDL_BUILD

@@ -25,7 +25,7 @@ static size_t count_members(const uint8_t *data, size_t size) {
     abort();
   size_t count = 0;
   for (size_t i = 0; i < archive.count; ++i) {
-    kdl_string name = archive.members[i].name;
+    kdl_string name = archive.members[i].entry.name;
     bool is_signature = name.length > 4 && (memcmp(name.data + name.length - 4, ".jws", 4) == 0 ||
                                             memcmp(name.data + name.length - 4, ".p7s", 4) == 0);
     count += !is_signature;

@@ -8,6 +8,7 @@
 #include "container/codec/codec.h"
 #include "image/image.h"
 #include "system/file.h"
+#include "zip/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,27 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* docs/cli.md has these. */
+/* docs/cli.md has this. */
 #define LARGEST_DIRECTORY ((uint64_t)256 << 20)
-#define INFLATED_BASE ((uint64_t)64 << 20)
-#define INFLATED_RATIO 128
-
-enum {
-  end_size = 22,
-  end64_size = 56,
-  locator_size = 20,
-  entry_size = 46,
-  local_size = 30,
-  longest_comment = 0xffff,
-  stored = 0,
-  deflated = 8,
-  is_encrypted = 1,
-};
-
 typedef struct {
   check *c;
   const check_file *file;
-  uint64_t size;
+  zip_source source;
   uint8_t *directory;
   uint64_t directory_size;
   uint64_t packed;   /* bytes of the members so far: more than the file has are there twice */
@@ -49,9 +35,8 @@ typedef struct {
 } zip;
 
 typedef struct {
+  zip_entry in; /* the directory */
   char *name;
-  unsigned method, flags;
-  uint64_t packed, inflated, header;
 } entry;
 
 static void tell(const zip *z, const char *member, const char *message) {
@@ -77,114 +62,34 @@ __attribute__((format(printf, 3, 4))) static void damaged(const zip *z, const ch
   va_end(args);
 }
 
-static bool read_at(const zip *z, uint64_t offset, void *out, size_t size) {
-  if (!kdl_in_range(offset, size, z->size))
-    return false;
-  uint8_t *to = out;
-  while (size) {
-    ssize_t got = pread(z->file->fd, to, size, (off_t)offset);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    to += got;
-    offset += (uint64_t)got;
-    size -= (size_t)got;
-  }
-  return true;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The directory at the end                                                                     */
 
-/* Where the record at the end begins, which a comment may follow; the size where there is none. */
-static uint64_t find_end(const zip *z) {
-  enum { room = longest_comment + end_size };
-  size_t tail = z->size < room ? (size_t)z->size : room;
-  uint8_t *bytes = malloc(tail + 1);
-  uint64_t found = z->size;
-  if (bytes && tail >= end_size && read_at(z, z->size - tail, bytes, tail)) {
-    for (size_t at = tail - end_size + 1; at-- > 0 && found == z->size;) {
-      if (kdl_load_u32(bytes + at) == 0x06054b50 &&
-          at + end_size + kdl_load_u16(bytes + at + 20) <= tail)
-        found = z->size - tail + at;
-    }
-  }
-  free(bytes);
-  return found;
-}
-
-static bool find_directory(const zip *z, uint64_t *out_offset, uint64_t *out_size) {
-  uint8_t end[end64_size];
-  uint64_t at = find_end(z);
-  if (at == z->size || !read_at(z, at, end, end_size))
-    return false;
-  *out_size = kdl_load_u32(end + 12);
-  *out_offset = kdl_load_u32(end + 16);
-  uint8_t locator[locator_size];
-  if (at < locator_size || !read_at(z, at - locator_size, locator, locator_size) ||
-      kdl_load_u32(locator) != 0x07064b50)
-    return true;
-  if (!read_at(z, kdl_load_u64(locator + 8), end, end64_size) || kdl_load_u32(end) != 0x06064b50)
-    return false;
-  *out_size = kdl_load_u64(end + 40);
-  *out_offset = kdl_load_u64(end + 48);
-  return true;
-}
-
 static bool read_directory(zip *z) {
-  uint64_t offset, size;
-  if (!find_directory(z, &offset, &size)) {
-    damaged(z, "", "zip: found no end of the directory in %" PRIu64 " bytes", z->size);
+  zip_end end;
+  if (zip_find_end(&z->source, false, &end) != ZIP_END_FOUND) {
+    damaged(z, "", "zip: found no end of the directory in %" PRIu64 " bytes", z->source.size);
     return false;
   }
-  if (!kdl_in_range(offset, size, z->size) || size > LARGEST_DIRECTORY) {
+  uint64_t size = end.directory_size;
+  if (!kdl_in_range(end.directory, size, z->source.size) || size > LARGEST_DIRECTORY) {
     damaged(z, "", "zip: found a directory of %" PRIu64 " bytes, expected it in the file", size);
     return false;
   }
   z->directory = malloc((size_t)size + 1);
   z->directory_size = size;
-  if (z->directory && read_at(z, offset, z->directory, (size_t)size))
+  if (z->directory && zip_source_read(&z->source, end.directory, z->directory, (size_t)size))
     return true;
   damaged(z, "", "zip: cannot read the directory of %" PRIu64 " bytes", size);
   return false;
 }
 
-/* Sizes beyond 32 bits stand in an extra field, those that are needed alone. */
-static void read_wide(const uint8_t *extra, size_t size, entry *e) {
-  uint64_t *fields[] = {&e->inflated, &e->packed, &e->header};
-  for (size_t at = 0; at + 4 <= size;) {
-    size_t length = kdl_load_u16(extra + at + 2);
-    if (length > size - at - 4)
-      return;
-    size_t from = at + 4;
-    for (size_t i = 0; kdl_load_u16(extra + at) == 1 && i < 3; ++i) {
-      if (*fields[i] != UINT32_MAX || from + 8 > at + 4 + length)
-        continue;
-      *fields[i] = kdl_load_u64(extra + from);
-      from += 8;
-    }
-    at += 4 + length;
-  }
-}
-
 /* The entry at *at, which moves behind it; false at the end, and where it is damaged. */
 static bool next_entry(const zip *z, size_t *at, entry *out_entry) {
-  const uint8_t *from = z->directory + *at;
-  if (z->directory_size - *at < entry_size || kdl_load_u32(from) != 0x02014b50)
+  if (zip_read_entry(z->directory + *at, (size_t)z->directory_size - *at, &out_entry->in))
     return false;
-  size_t name = kdl_load_u16(from + 28), extra = kdl_load_u16(from + 30);
-  size_t whole = entry_size + name + extra + kdl_load_u16(from + 32);
-  if (whole > z->directory_size - *at)
-    return false;
-  *out_entry = (entry){.name = check_copy(from + entry_size, name),
-                       .flags = kdl_load_u16(from + 8),
-                       .method = kdl_load_u16(from + 10),
-                       .packed = kdl_load_u32(from + 20),
-                       .inflated = kdl_load_u32(from + 24),
-                       .header = kdl_load_u32(from + 42)};
-  read_wide(from + entry_size + name, extra, out_entry);
-  *at += whole;
+  out_entry->name = check_copy(out_entry->in.name.data, out_entry->in.name.length);
+  *at += out_entry->in.size;
   return out_entry->name != NULL;
 }
 
@@ -203,15 +108,6 @@ static void find_package(zip *z) {
     if (dash)
       *dash = ' ';
   }
-}
-
-static bool find_data(const zip *z, const entry *e, uint64_t *out_offset) {
-  uint8_t local[local_size];
-  if (!read_at(z, e->header, local, local_size) || kdl_load_u32(local) != 0x04034b50)
-    return false;
-  *out_offset =
-      e->header + local_size + kdl_load_u16(local + 26) + (uint64_t)kdl_load_u16(local + 28);
-  return kdl_in_range(*out_offset, e->packed, z->size);
 }
 
 static kdl_status inflate_to(kdl_inflater *inflater, const uint8_t *head, size_t head_size,
@@ -253,17 +149,15 @@ static kdl_status judge_inflated(const zip *z, const entry *e, int fd, bool is_l
 
 static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflater,
                                     const uint8_t *head, size_t head_size) {
-  const uint64_t limit = INFLATED_BASE + z->size * INFLATED_RATIO - z->inflated;
-  if (e->inflated > limit)
-    return kdl_fail(KDL_BAD_FILE,
-                    "found %" PRIu64 " bytes that inflate to %" PRIu64
-                    ", expected at most %" PRIu64,
-                    e->packed, e->inflated, limit);
-  z->inflated += e->inflated;
+  const uint64_t limit = ZIP_INFLATED_BASE + z->source.size * ZIP_INFLATED_RATIO - z->inflated;
+  kdl_status status = zip_check_inflated(&e->in, limit);
+  if (status != KDL_OK)
+    return status;
+  z->inflated += e->in.inflated;
   int fd = check_make_file();
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
-  kdl_status status = inflate_to(inflater, head, head_size, e->inflated, fd);
+  status = inflate_to(inflater, head, head_size, e->in.inflated, fd);
   if (status == KDL_OK)
     status = judge_inflated(z, e, fd, check_is_loose(head, head_size));
   close(fd);
@@ -272,9 +166,10 @@ static kdl_status inflate_and_judge(zip *z, const entry *e, kdl_inflater *inflat
 
 static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
   uint8_t head[KDL_SNIFF_SIZE];
-  size_t want = e->inflated < sizeof head ? (size_t)e->inflated : sizeof head, count = 0;
+  size_t want = e->in.inflated < sizeof head ? (size_t)e->in.inflated : sizeof head, count = 0;
   kdl_inflater *inflater;
-  kdl_status status = kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->packed, &inflater);
+  kdl_status status =
+      kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)e->in.packed, &inflater);
   if (status != KDL_OK)
     return status;
   status = kdl_inflater_read(inflater, head, want, want, &count);
@@ -288,10 +183,10 @@ static kdl_status read_deflated(zip *z, const entry *e, const uint8_t *packed) {
  * the guard of check_read_file holds. */
 static void read_packed(zip *z, const entry *e, uint64_t offset) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset - offset % page;
-  size_t size = (size_t)(offset - start + e->packed);
+  size_t size = (size_t)(offset - start + e->in.packed);
   void *mapping = mmap(NULL, size, PROT_READ, MAP_PRIVATE, z->file->fd, (off_t)start);
   if (mapping == MAP_FAILED) {
-    damaged(z, e->name, "cannot map %" PRIu64 " bytes", e->packed);
+    damaged(z, e->name, "cannot map %" PRIu64 " bytes", e->in.packed);
     return;
   }
   kdl_status status = read_deflated(z, e, (const uint8_t *)mapping + (offset - start));
@@ -303,32 +198,33 @@ static void read_packed(zip *z, const entry *e, uint64_t offset) {
 static void read_member(zip *z, const entry *e) {
   uint64_t offset;
   uint8_t head[KDL_SNIFF_SIZE];
-  size_t look = e->packed < sizeof head ? (size_t)e->packed : sizeof head;
-  if (!e->packed || !e->inflated)
+  size_t look = e->in.packed < sizeof head ? (size_t)e->in.packed : sizeof head;
+  if (!e->in.packed || !e->in.inflated)
     return;
-  if (e->flags & is_encrypted)
+  if (e->in.flags & ZIP_ENCRYPTED)
     tell(z, e->name, "it is encrypted");
-  else if (e->packed > z->size - z->packed)
-    damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too", e->packed);
-  else if (!find_data(z, e, &offset))
-    damaged(z, e->name, "zip: found no member at offset 0x%" PRIx64, e->header);
-  else if (e->method == deflated)
+  else if (e->in.packed > z->source.size - z->packed)
+    damaged(z, e->name, "zip: found %" PRIu64 " bytes that other members have too", e->in.packed);
+  else if (zip_find_data(&z->source, z->source.size, &e->in, &offset))
+    damaged(z, e->name, "zip: found no member at offset 0x%" PRIx64, e->in.header);
+  else if (e->in.method == ZIP_DEFLATED)
     read_packed(z, e, offset);
-  else if (e->method != stored)
-    damaged(z, e->name, "zip: found method %u, expected 0 (stored) or 8 (deflated)", e->method);
-  else if (e->packed != e->inflated)
+  else if (e->in.method != ZIP_STORED)
+    damaged(z, e->name, "zip: found method %u, expected 0 (stored) or 8 (deflated)", e->in.method);
+  else if (e->in.packed != e->in.inflated)
     damaged(z, e->name, "zip: found a stored member of %" PRIu64 " bytes with another size",
-            e->packed);
-  else if (read_at(z, offset, head, look) && check_is_code(head, look)) {
+            e->in.packed);
+  else if (zip_source_read(&z->source, offset, head, look) && check_is_code(head, look)) {
     check_file file = *z->file;
     file.is_loose = check_is_loose(head, look);
-    check_read_part(z->c, &file, e->name, z->package, offset, e->packed);
+    check_read_part(z->c, &file, e->name, z->package, offset, e->in.packed);
   }
-  z->packed += e->packed < z->size - z->packed ? e->packed : z->size - z->packed;
+  z->packed +=
+      e->in.packed < z->source.size - z->packed ? e->in.packed : z->source.size - z->packed;
 }
 
 void check_read_zip(check *c, const check_file *file, uint64_t size) {
-  zip z = {.c = c, .file = file, .size = size};
+  zip z = {.c = c, .file = file, .source = {.fd = file->fd, .size = size}};
   if (read_directory(&z)) {
     entry e;
     size_t at = 0;

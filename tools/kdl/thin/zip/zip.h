@@ -8,18 +8,13 @@
 #define KDL_TOOL_THIN_ZIP_H
 
 #include "thin/kinds.h"
+#include "zip/directory.h"
 
 /* A member, as the directory and its own header tell it. */
 typedef struct zip_member {
-  kdl_string name;      /* in the archive, no NUL behind it */
-  const uint8_t *entry; /* in the directory */
-  size_t entry_size;
-  unsigned flags, method;
-  uint32_t crc;
-  uint64_t packed, inflated;
-  uint64_t header; /* offset of its own header */
-  uint64_t data;   /* offset of its bytes */
-  uint64_t end;    /* of all that belongs to it: where the next one or the directory begins */
+  zip_entry entry;
+  uint64_t data; /* offset of its bytes */
+  uint64_t end;  /* of all that belongs to it: where the next one or the directory begins */
 
   /* What it becomes: */
   bool is_changed, is_dropped;
@@ -42,8 +37,6 @@ typedef struct zip_archive {
   size_t comment_size;
   bool is_wide; /* has the records of zip64 */
 } zip_archive;
-
-enum { ZIP_STORED = 0, ZIP_DEFLATED = 8, ZIP_ENCRYPTED = 1, ZIP_DESCRIPTOR = 8 };
 
 /* Reads the directory and every member's header. Members with the same name, that share bytes, or
  * whose names lead out of the folder that they are unpacked in, are refused. */

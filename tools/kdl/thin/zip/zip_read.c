@@ -2,6 +2,7 @@
 /* The directory of a zip archive, checked against the members, and their bytes. */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "check/check.h"
 #include "container/codec/codec.h"
 #include "system/file.h"
 #include "thin/command.h"
@@ -15,94 +16,43 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* docs/thin.md has these. */
-#define INFLATED_BASE ((uint64_t)64 << 20)
-#define INFLATED_RATIO 128
-
-enum {
-  end_size = 22,
-  end64_size = 56,
-  locator_size = 20,
-  entry_size = 46,
-  local_size = 30,
-  longest_comment = 0xffff,
-};
-
 static kdl_status damaged(const zip_archive *z, uint64_t at, const char *problem) {
   return kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": zip: %s", z->name, at, problem);
 }
 
 bool thin_is_zip(const uint8_t *data, uint64_t size) {
-  return size >= end_size && (kdl_load_u32(data) == 0x04034b50 || kdl_load_u32(data) == 0x06054b50);
+  return size >= ZIP_END_SIZE && (kdl_load_u32(data) == ZIP_LOCAL || kdl_load_u32(data) == ZIP_END);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* The end                                                                                      */
 
-static bool find_end(const zip_archive *z, uint64_t *out_at) {
-  uint64_t tail = z->size < longest_comment + end_size ? z->size : longest_comment + end_size;
-  for (uint64_t back = end_size; back <= tail; ++back) {
-    const uint8_t *at = z->data + z->size - back;
-    if (kdl_load_u32(at) == 0x06054b50 && end_size + (uint64_t)kdl_load_u16(at + 20) == back) {
-      *out_at = z->size - back;
-      return true;
-    }
-  }
-  return false;
-}
-
 static kdl_status read_end(zip_archive *z, uint64_t *out_count) {
-  uint64_t at;
-  if (!find_end(z, &at))
+  zip_end end;
+  zip_source source = {.data = z->data, .size = z->size};
+  zip_end_found found = zip_find_end(&source, true, &end);
+  if (found == ZIP_END_MISSING)
     return damaged(z, z->size, "found no end of the directory");
-  const uint8_t *end = z->data + at;
-  *out_count = kdl_load_u16(end + 10);
-  z->directory_size = kdl_load_u32(end + 12);
-  z->directory = kdl_load_u32(end + 16);
-  z->comment = end + end_size;
-  z->comment_size = kdl_load_u16(end + 20);
-  if (kdl_load_u16(end + 4) != kdl_load_u16(end + 6))
+  if (end.is_split)
     return kdl_fail(KDL_UNSUPPORTED,
                     "%s: found an archive in several volumes, expected it in one file", z->name);
-  uint64_t after = at;
-  if (at >= locator_size && kdl_load_u32(end - locator_size) == 0x07064b50) {
-    uint64_t wide = kdl_load_u64(end - locator_size + 8);
-    if (!kdl_in_range(wide, end64_size, at - locator_size) ||
-        kdl_load_u32(z->data + wide) != 0x06064b50)
-      return damaged(z, at - locator_size, "found a locator of zip64, expected its record");
-    z->is_wide = true;
-    *out_count = kdl_load_u64(z->data + wide + 32);
-    z->directory_size = kdl_load_u64(z->data + wide + 40);
-    z->directory = kdl_load_u64(z->data + wide + 48);
-    after = wide;
-  }
-  if (!kdl_in_range(z->directory, z->directory_size, after))
-    return damaged(z, at, "found a directory beyond the end");
-  if (*out_count > z->directory_size / entry_size)
-    return damaged(z, at, "found more members than the directory has room for");
+  if (found == ZIP_END_DAMAGED)
+    return damaged(z, end.at - ZIP_LOCATOR_SIZE, "found a locator of zip64, expected its record");
+  if (!kdl_in_range(end.directory, end.directory_size, end.first))
+    return damaged(z, end.at, "found a directory beyond the end");
+  if (end.count > end.directory_size / ZIP_ENTRY_SIZE)
+    return damaged(z, end.at, "found more members than the directory has room for");
+  z->is_wide = end.is_wide;
+  z->directory = end.directory;
+  z->directory_size = end.directory_size;
+  z->comment = z->data + end.at + ZIP_END_SIZE;
+  z->comment_size = end.comment_size;
+  *out_count = end.count;
   return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Members                                                                                      */
-
-/* Sizes beyond 32 bits stand in an extra field, those that are needed alone. */
-static void read_wide(const uint8_t *extra, size_t size, zip_member *m) {
-  uint64_t *fields[] = {&m->inflated, &m->packed, &m->header};
-  for (size_t at = 0; at + 4 <= size;) {
-    size_t length = kdl_load_u16(extra + at + 2);
-    if (length > size - at - 4)
-      return;
-    size_t from = at + 4;
-    for (size_t i = 0; kdl_load_u16(extra + at) == 1 && i < 3; ++i) {
-      if (*fields[i] != UINT32_MAX || from + 8 > at + 4 + length)
-        continue;
-      *fields[i] = kdl_load_u64(extra + from);
-      from += 8;
-    }
-    at += 4 + length;
-  }
-}
 
 /* Whether unpacking it would write outside the folder. */
 static bool leads_out(kdl_string name) {
@@ -119,15 +69,15 @@ static bool leads_out(kdl_string name) {
 }
 
 static kdl_status read_local(const zip_archive *z, zip_member *m) {
-  const uint8_t *local = z->data + m->header;
-  if (!kdl_in_range(m->header, local_size, z->directory) || kdl_load_u32(local) != 0x04034b50)
-    return damaged(z, m->header, "found no header of a member that the directory names");
-  uint64_t name = kdl_load_u16(local + 26), extra = kdl_load_u16(local + 28);
-  m->data = m->header + local_size + name + extra;
-  if (!kdl_in_range(m->data, m->packed, z->directory))
-    return damaged(z, m->header, "found a member that goes on beyond the others");
-  if (name != m->name.length || memcmp(local + local_size, m->name.data, m->name.length) != 0)
-    return damaged(z, m->header, "found another name than the directory has for the member");
+  zip_source source = {.data = z->data, .size = z->size};
+  const char *problem = zip_find_data(&source, z->directory, &m->entry, &m->data);
+  if (problem)
+    return damaged(z, m->entry.header, problem);
+  const uint8_t *local = z->data + m->entry.header;
+  kdl_string name = m->entry.name;
+  if (kdl_load_u16(local + 26) != name.length ||
+      memcmp(local + ZIP_LOCAL_SIZE, name.data, name.length) != 0)
+    return damaged(z, m->entry.header, "found another name than the directory has for the member");
   return KDL_OK;
 }
 
@@ -136,31 +86,20 @@ static kdl_status read_members(zip_archive *z, uint64_t count) {
   kdl_status status = KDL_OK;
   for (uint64_t i = 0; i < count && status == KDL_OK; ++i) {
     uint64_t at = (uint64_t)(from - z->data);
-    if ((size_t)(end - from) < entry_size || kdl_load_u32(from) != 0x02014b50)
-      return damaged(z, at, "found no entry of the directory");
-    size_t name = kdl_load_u16(from + 28), extra = kdl_load_u16(from + 30);
-    size_t whole = entry_size + name + extra + kdl_load_u16(from + 32);
-    if (whole > (size_t)(end - from))
-      return damaged(z, at, "found an entry that goes on beyond the directory");
-    zip_member *m = &z->members[z->count++];
-    *m = (zip_member){.name = {(const char *)from + entry_size, name},
-                      .entry = from,
-                      .entry_size = whole,
-                      .flags = kdl_load_u16(from + 8),
-                      .method = kdl_load_u16(from + 10),
-                      .crc = kdl_load_u32(from + 16),
-                      .packed = kdl_load_u32(from + 20),
-                      .inflated = kdl_load_u32(from + 24),
-                      .header = kdl_load_u32(from + 42)};
-    read_wide(from + entry_size + name, extra, m);
-    if (leads_out(m->name))
+    zip_member *m = &z->members[z->count];
+    const char *problem = zip_read_entry(from, (size_t)(end - from), &m->entry);
+    if (problem)
+      return damaged(z, at, problem);
+    ++z->count;
+    if (leads_out(m->entry.name))
       return kdl_fail(KDL_BAD_FILE,
                       "%s: offset 0x%" PRIx64
                       ": zip: found a member named '%.*s', expected one inside the archive's "
                       "folder",
-                      z->name, at, (int)(name < 80 ? name : 80), m->name.data);
+                      z->name, at, (int)(m->entry.name.length < 80 ? m->entry.name.length : 80),
+                      m->entry.name.data);
     status = read_local(z, m);
-    from += whole;
+    from += m->entry.size;
   }
   if (status == KDL_OK && from != end)
     status = damaged(z, (uint64_t)(from - z->data), "found more in the directory than its members");
@@ -188,15 +127,15 @@ static kdl_status order_members(zip_archive *z) {
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
   }
   for (size_t i = 0; i < z->count; ++i)
-    places[i] = (place){z->members[i].header, i};
+    places[i] = (place){z->members[i].entry.header, i};
   qsort(places, z->count, sizeof *places, by_place);
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < z->count && status == KDL_OK; ++i) {
     zip_member *m = &z->members[places[i].index];
     z->order[i] = places[i].index;
     m->end = i + 1 < z->count ? places[i + 1].at : z->directory;
-    if (m->data + m->packed > m->end)
-      status = damaged(z, m->header, "found a member that shares bytes with another");
+    if (m->data + m->entry.packed > m->end)
+      status = damaged(z, m->entry.header, "found a member that shares bytes with another");
   }
   free(places);
   return status;
@@ -214,7 +153,7 @@ static kdl_status refuse_twins(const zip_archive *z) {
   if (!names)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
   for (size_t i = 0; i < z->count; ++i)
-    names[i] = z->members[i].name;
+    names[i] = z->members[i].entry.name;
   qsort(names, z->count, sizeof *names, by_name);
   kdl_status status = KDL_OK;
   for (size_t i = 1; i < z->count && status == KDL_OK; ++i) {
@@ -256,27 +195,14 @@ void zip_free(zip_archive *archive) {
 /* Bytes                                                                                        */
 
 static kdl_status failed(const zip_archive *z, const zip_member *m, kdl_status status) {
-  kdl_error_prefix("%s!%.*s", z->name, (int)(m->name.length < 256 ? m->name.length : 256),
-                   m->name.data);
+  kdl_error_prefix("%s!%.*s", z->name,
+                   (int)(m->entry.name.length < 256 ? m->entry.name.length : 256),
+                   m->entry.name.data);
   return status;
 }
 
-static kdl_status check_size(const zip_member *m) {
-  const uint64_t limit = INFLATED_BASE + m->packed * INFLATED_RATIO;
-  if (m->inflated <= limit)
-    return KDL_OK;
-  return kdl_fail(KDL_BAD_FILE,
-                  "zip: found %" PRIu64 " bytes that inflate to %" PRIu64 ", expected at most "
-                  "%" PRIu64,
-                  m->packed, m->inflated, limit);
-}
-
-/* A file without a name, on a disk: what is inflated may be larger than memory. */
 static kdl_status map_file(uint64_t size, uint8_t **out_data) {
-  const char *folder = getenv("TMPDIR");
-  int fd = open(folder && *folder ? folder : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0)
-    fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  int fd = check_make_file();
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot make a temporary file: %s", strerror(errno));
   /* The room is claimed at once: a disk that is full is an error here, and no signal later. */
@@ -295,22 +221,25 @@ static kdl_status map_file(uint64_t size, uint8_t **out_data) {
 
 kdl_status zip_inflate(const zip_archive *archive, const zip_member *member, zip_bytes *out_bytes) {
   const uint8_t *packed = archive->data + member->data;
-  *out_bytes = (zip_bytes){.data = packed, .size = (size_t)member->inflated};
-  if (member->method == ZIP_STORED)
-    return member->packed == member->inflated
+  *out_bytes = (zip_bytes){.data = packed, .size = (size_t)member->entry.inflated};
+  if (member->entry.method == ZIP_STORED)
+    return member->entry.packed == member->entry.inflated
                ? KDL_OK
                : failed(archive, member,
                         kdl_fail(KDL_BAD_FILE,
                                  "zip: found a stored member of %" PRIu64
                                  " bytes with another size",
-                                 member->packed));
+                                 member->entry.packed));
   uint8_t *data = NULL;
-  kdl_status status = check_size(member);
-  if (status == KDL_OK && member->inflated)
-    status = map_file(member->inflated, &data);
-  if (status == KDL_OK && member->inflated)
-    status = kdl_inflate(KDL_CODEC_DEFLATE, packed, (size_t)member->packed, data,
-                         (size_t)member->inflated);
+  const uint64_t limit = ZIP_INFLATED_BASE + member->entry.packed * ZIP_INFLATED_RATIO;
+  kdl_status status = zip_check_inflated(&member->entry, limit);
+  if (status != KDL_OK)
+    kdl_error_prefix("zip");
+  if (status == KDL_OK && member->entry.inflated)
+    status = map_file(member->entry.inflated, &data);
+  if (status == KDL_OK && member->entry.inflated)
+    status = kdl_inflate(KDL_CODEC_DEFLATE, packed, (size_t)member->entry.packed, data,
+                         (size_t)member->entry.inflated);
   out_bytes->data = out_bytes->mapping = data;
   if (status == KDL_OK)
     return KDL_OK;
@@ -327,19 +256,19 @@ void zip_release(zip_bytes *bytes) {
 kdl_status zip_peek(const zip_archive *archive, const zip_member *member, uint8_t *head,
                     size_t room, size_t *out_size) {
   const uint8_t *packed = archive->data + member->data;
-  size_t want = member->inflated < room ? (size_t)member->inflated : room;
+  size_t want = member->entry.inflated < room ? (size_t)member->entry.inflated : room;
   *out_size = 0;
-  if (want == 0 || member->packed == 0 || member->flags & ZIP_ENCRYPTED ||
-      (member->method != ZIP_STORED && member->method != ZIP_DEFLATED))
+  if (want == 0 || member->entry.packed == 0 || member->entry.flags & ZIP_ENCRYPTED ||
+      (member->entry.method != ZIP_STORED && member->entry.method != ZIP_DEFLATED))
     return KDL_OK;
-  if (member->method == ZIP_STORED) {
-    *out_size = want < member->packed ? want : (size_t)member->packed;
+  if (member->entry.method == ZIP_STORED) {
+    *out_size = want < member->entry.packed ? want : (size_t)member->entry.packed;
     memcpy(head, packed, *out_size);
     return KDL_OK;
   }
   kdl_inflater *inflater;
   kdl_status status =
-      kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)member->packed, &inflater);
+      kdl_inflater_create(KDL_CODEC_DEFLATE, packed, (size_t)member->entry.packed, &inflater);
   if (status == KDL_OK) {
     status = kdl_inflater_read(inflater, head, want, want, out_size);
     kdl_inflater_destroy(inflater);

@@ -24,7 +24,8 @@ static bool is_metadata(kdl_string name, const char *file) {
 }
 
 static int by_name(const void *a, const void *b) {
-  const kdl_string *x = &(*(zip_member *const *)a)->name, *y = &(*(zip_member *const *)b)->name;
+  const kdl_string *x = &(*(zip_member *const *)a)->entry.name,
+                   *y = &(*(zip_member *const *)b)->entry.name;
   size_t common = x->length < y->length ? x->length : y->length;
   int order = memcmp(x->data, y->data, common);
   return order ? order : (x->length > y->length) - (x->length < y->length);
@@ -58,7 +59,7 @@ static size_t read_path(const char *line, size_t length, char *path, size_t *out
 }
 
 static const zip_member *find_changed(const recorder *r, const char *path, size_t length) {
-  zip_member key = {.name = {path, length}}, *wanted = &key;
+  zip_member key = {.entry.name = {path, length}}, *wanted = &key;
   zip_member **found =
       r->count ? bsearch(&wanted, r->changed, r->count, sizeof *r->changed, by_name) : NULL;
   return found ? *found : NULL;
@@ -123,12 +124,12 @@ kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
     any = any || archive->members[i].is_changed;
   for (size_t i = 0; any && i < archive->count; ++i) {
     zip_member *m = &archive->members[i];
-    if (is_metadata(m->name, "RECORD"))
+    if (is_metadata(m->entry.name, "RECORD"))
       record = m;
-    if (is_metadata(m->name, "RECORD.jws") || is_metadata(m->name, "RECORD.p7s")) {
+    if (is_metadata(m->entry.name, "RECORD.jws") || is_metadata(m->entry.name, "RECORD.p7s")) {
       m->is_dropped = true;
       cli_warning("%s: the signature %.*s does not hold for what is left: it is dropped",
-                  archive->name, (int)m->name.length, m->name.data);
+                  archive->name, (int)m->entry.name.length, m->entry.name.data);
     }
     if (m->is_changed || m->is_dropped)
       r.changed[r.count++] = m;

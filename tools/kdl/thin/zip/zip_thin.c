@@ -63,7 +63,7 @@ static kdl_status replace(const thinning *work, zip_member *member, const thin_o
   uint8_t *bytes = malloc((size_t)out->size + 1);
   if (!bytes)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %.*s", work->archive->name,
-                    (int)member->name.length, member->name.data);
+                    (int)member->entry.name.length, member->entry.name.data);
   thin_output_read(out, 0, bytes, (size_t)out->size);
   kdl_status status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
   free(bytes);
@@ -125,8 +125,8 @@ static kdl_status thin_member(const thinning *work, zip_member *member) {
   status = zip_inflate(work->archive, member, &bytes);
   if (status != KDL_OK)
     return status;
-  if (asprintf(&name, "%s!%.*s", work->archive->name, (int)member->name.length, member->name.data) <
-      0) {
+  if (asprintf(&name, "%s!%.*s", work->archive->name, (int)member->entry.name.length,
+               member->entry.name.data) < 0) {
     zip_release(&bytes);
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", work->archive->name);
   }

@@ -11,11 +11,6 @@
 #include <string.h>
 
 enum {
-  local_size = 30,
-  entry_size = 46,
-  end_size = 22,
-  end64_size = 56,
-  locator_size = 20,
   wide_id = 1,
   padding_id = 0x4246, /* "FB": PyTorch's archives align what they store so */
   padding_unit = 64,
@@ -47,10 +42,11 @@ kdl_status zip_replace(const zip_archive *archive, zip_member *member, const voi
   void *stream = NULL;
   const uint8_t *packed = data;
   size_t packed_size = size;
-  if (member->method == ZIP_DEFLATED) {
+  if (member->entry.method == ZIP_DEFLATED) {
     kdl_status status = kdl_deflate(KDL_CODEC_ZLIB, data, size, &stream, &packed_size);
     if (status != KDL_OK) {
-      kdl_error_prefix("%s!%.*s", archive->name, (int)member->name.length, member->name.data);
+      kdl_error_prefix("%s!%.*s", archive->name, (int)member->entry.name.length,
+                       member->entry.name.data);
       return status;
     }
     packed = (const uint8_t *)stream + zlib_header;
@@ -100,9 +96,9 @@ static bool has_extra(const uint8_t *extra, size_t size, unsigned id) {
 }
 
 static const uint8_t *local_extra(const zip_archive *z, const zip_member *m, size_t *out_size) {
-  const uint8_t *local = z->data + m->header;
+  const uint8_t *local = z->data + m->entry.header;
   *out_size = kdl_load_u16(local + 28);
-  return local + local_size + kdl_load_u16(local + 26);
+  return local + ZIP_LOCAL_SIZE + kdl_load_u16(local + 26);
 }
 
 /* Whether its data must lie at a multiple of the unit. */
@@ -117,14 +113,14 @@ static bool is_large(uint64_t number) {
 }
 
 static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_output *out) {
-  size_t old_extra, name = m->name.length, used = 0;
+  size_t old_extra, name = m->entry.name.length, used = 0;
   const uint8_t *extra = local_extra(z, m, &old_extra);
-  size_t room = local_size + name + old_extra + 20 + 4 + padding_unit;
+  size_t room = ZIP_LOCAL_SIZE + name + old_extra + 20 + 4 + padding_unit;
   uint8_t *made = kdl_arena_alloc(&out->arena, room);
   if (!made)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
-  memcpy(made, z->data + m->header, local_size + name);
-  uint8_t *fields = made + local_size + name;
+  memcpy(made, z->data + m->entry.header, ZIP_LOCAL_SIZE + name);
+  uint8_t *fields = made + ZIP_LOCAL_SIZE + name;
   if (m->is_changed) {
     uint8_t *rest = malloc(old_extra + 1);
     if (!rest)
@@ -139,7 +135,7 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
     }
     used += copy_extra(fields + used, rest, left, padding_id);
     free(rest);
-    kdl_store_u16(made + 6, (uint16_t)(m->flags & ~(unsigned)ZIP_DESCRIPTOR));
+    kdl_store_u16(made + 6, (uint16_t)(m->entry.flags & ~(unsigned)ZIP_DESCRIPTOR));
     kdl_store_u32(made + 14, m->new_crc);
     kdl_store_u32(made + 18, used >= 20 && is_large(m->new_inflated | m->new_packed)
                                  ? UINT32_MAX
@@ -151,7 +147,7 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
     used = copy_extra(fields, extra, old_extra, padding_id);
   }
   if (is_aligned(z, m)) {
-    uint64_t data = out->size + local_size + name + used + 4;
+    uint64_t data = out->size + ZIP_LOCAL_SIZE + name + used + 4;
     size_t padding = (size_t)(-data & (padding_unit - 1));
     kdl_store_u16(fields + used, padding_id);
     kdl_store_u16(fields + used + 2, (uint16_t)padding);
@@ -161,21 +157,21 @@ static kdl_status put_local(const zip_archive *z, const zip_member *m, thin_outp
   if (used > UINT16_MAX)
     return kdl_fail(KDL_BAD_FILE, "%s: zip: found extra fields without room for more", z->name);
   kdl_store_u16(made + 28, (uint16_t)used);
-  return thin_output_add(out, made, local_size + name + used);
+  return thin_output_add(out, made, ZIP_LOCAL_SIZE + name + used);
 }
 
 static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_output *out) {
-  size_t name = kdl_load_u16(m->entry + 28), extra = kdl_load_u16(m->entry + 30);
-  size_t comment = kdl_load_u16(m->entry + 32);
-  uint8_t *made = kdl_arena_alloc(&out->arena, m->entry_size + 28);
+  size_t name = kdl_load_u16(m->entry.bytes + 28), extra = kdl_load_u16(m->entry.bytes + 30);
+  size_t comment = kdl_load_u16(m->entry.bytes + 32);
+  uint8_t *made = kdl_arena_alloc(&out->arena, m->entry.size + 28);
   if (!made)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
-  memcpy(made, m->entry, entry_size + name);
-  uint64_t packed = m->is_changed ? m->new_packed : m->packed;
-  uint64_t inflated = m->is_changed ? m->new_inflated : m->inflated;
+  memcpy(made, m->entry.bytes, ZIP_ENTRY_SIZE + name);
+  uint64_t packed = m->is_changed ? m->new_packed : m->entry.packed;
+  uint64_t inflated = m->is_changed ? m->new_inflated : m->entry.inflated;
   const uint64_t numbers[] = {inflated, packed, m->new_header};
   static const uint8_t fields[] = {24, 20, 42};
-  uint8_t *to = made + entry_size + name, wide[4 + 24];
+  uint8_t *to = made + ZIP_ENTRY_SIZE + name, wide[4 + 24];
   size_t wide_size = 4;
   for (size_t i = 0; i < 3; ++i) {
     kdl_store_u32(made + fields[i], is_large(numbers[i]) ? UINT32_MAX : (uint32_t)numbers[i]);
@@ -185,7 +181,7 @@ static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_outp
     }
   }
   if (m->is_changed) {
-    kdl_store_u16(made + 8, (uint16_t)(m->flags & ~(unsigned)ZIP_DESCRIPTOR));
+    kdl_store_u16(made + 8, (uint16_t)(m->entry.flags & ~(unsigned)ZIP_DESCRIPTOR));
     kdl_store_u32(made + 16, m->new_crc);
   }
   size_t used = 0;
@@ -197,45 +193,45 @@ static kdl_status put_entry(const zip_archive *z, const zip_member *m, thin_outp
     if (kdl_load_u16(made + 6) < zip64_version)
       kdl_store_u16(made + 6, zip64_version);
   }
-  used += copy_extra(to + used, m->entry + entry_size + name, extra, wide_id);
+  used += copy_extra(to + used, m->entry.bytes + ZIP_ENTRY_SIZE + name, extra, wide_id);
   if (used > UINT16_MAX)
     return kdl_fail(KDL_BAD_FILE, "%s: zip: found extra fields without room for more", z->name);
   kdl_store_u16(made + 30, (uint16_t)used);
-  memcpy(to + used, m->entry + entry_size + name + extra, comment);
-  return thin_output_add(out, made, entry_size + name + used + comment);
+  memcpy(to + used, m->entry.bytes + ZIP_ENTRY_SIZE + name + extra, comment);
+  return thin_output_add(out, made, ZIP_ENTRY_SIZE + name + used + comment);
 }
 
 static kdl_status put_end(const zip_archive *z, size_t count, uint64_t directory,
                           thin_output *out) {
   uint64_t size = out->size - directory, at = out->size;
   bool wide = z->is_wide || count >= UINT16_MAX || is_large(size) || is_large(directory);
-  uint8_t *made = kdl_arena_alloc(&out->arena, end64_size + locator_size + end_size);
+  uint8_t *made = kdl_arena_alloc(&out->arena, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   if (!made)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", z->name);
-  memset(made, 0, end64_size + locator_size + end_size);
+  memset(made, 0, ZIP_END64_SIZE + ZIP_LOCATOR_SIZE + ZIP_END_SIZE);
   uint8_t *to = made;
   if (wide) {
-    kdl_store_u32(to, 0x06064b50);
-    kdl_store_u64(to + 4, end64_size - 12);
+    kdl_store_u32(to, ZIP_END64);
+    kdl_store_u64(to + 4, ZIP_END64_SIZE - 12);
     kdl_store_u16(to + 12, zip64_version);
     kdl_store_u16(to + 14, zip64_version);
     kdl_store_u64(to + 24, count);
     kdl_store_u64(to + 32, count);
     kdl_store_u64(to + 40, size);
     kdl_store_u64(to + 48, directory);
-    to += end64_size;
-    kdl_store_u32(to, 0x07064b50);
+    to += ZIP_END64_SIZE;
+    kdl_store_u32(to, ZIP_LOCATOR);
     kdl_store_u64(to + 8, at);
     kdl_store_u32(to + 16, 1);
-    to += locator_size;
+    to += ZIP_LOCATOR_SIZE;
   }
-  kdl_store_u32(to, 0x06054b50);
+  kdl_store_u32(to, ZIP_END);
   kdl_store_u16(to + 8, count >= UINT16_MAX ? UINT16_MAX : (uint16_t)count);
   kdl_store_u16(to + 10, count >= UINT16_MAX ? UINT16_MAX : (uint16_t)count);
   kdl_store_u32(to + 12, is_large(size) ? UINT32_MAX : (uint32_t)size);
   kdl_store_u32(to + 16, is_large(directory) ? UINT32_MAX : (uint32_t)directory);
   kdl_store_u16(to + 20, (uint16_t)z->comment_size);
-  to += end_size;
+  to += ZIP_END_SIZE;
   kdl_status status = thin_output_add(out, made, (uint64_t)(to - made));
   return status == KDL_OK ? thin_output_add(out, z->comment, z->comment_size) : status;
 }
@@ -253,12 +249,12 @@ static kdl_status put_member(const zip_archive *z, zip_member *m, thin_output *o
     kdl_status status = put_local(z, m, out);
     return status == KDL_OK ? thin_output_add(out, z->data + m->data, m->end - m->data) : status;
   }
-  return thin_output_add(out, z->data + m->header, m->end - m->header);
+  return thin_output_add(out, z->data + m->entry.header, m->end - m->entry.header);
 }
 
 kdl_status zip_write(zip_archive *archive, thin_output *out) {
   size_t kept = 0;
-  uint64_t first = archive->count ? archive->members[archive->order[0]].header : 0;
+  uint64_t first = archive->count ? archive->members[archive->order[0]].entry.header : 0;
   kdl_status status = thin_output_add(out, archive->data, first);
   for (size_t i = 0; i < archive->count && status == KDL_OK; ++i) {
     zip_member *m = &archive->members[archive->order[i]];

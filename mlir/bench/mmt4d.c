@@ -199,8 +199,9 @@ static void measure(way *ways, size_t count, size_t blocks) {
 
 static void measure_kind(const kind *of, kdl_library *library, char **files, size_t file_count,
                          size_t blocks) {
-  char *a = allocate(m * k * of->size), *b = allocate(n * k * of->size);
-  char *packed_a = allocate(m * k * of->size), *packed_b = allocate(n * k * of->size);
+  char *a = allocate((size_t)m * k * of->size), *b = allocate((size_t)n * k * of->size);
+  char *packed_a = allocate((size_t)m * k * of->size),
+       *packed_b = allocate((size_t)n * k * of->size);
   double *sums = allocate(sizeof(double) * m * n), *sizes = allocate(sizeof(double) * m * n);
   way ways[max_ways] = {{.name = "native", .kind = of, .a = a, .c = allocate((size_t)m * n * 4)}};
   kdl_device *host;

@@ -9,8 +9,9 @@ shift
 source=$(dirname "$0")/mmt4d.mlir
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-opt=$(command -v mlir-opt-22 || command -v mlir-opt)
-clang=$(command -v clang-22 || command -v clang)
+PATH=$PATH:/usr/lib/llvm-22/bin
+opt=$(command -v mlir-opt-22 || command -v mlir-opt) || { echo 'skipped: mlir-opt not found'; exit 77; }
+clang=$(command -v clang-22 || command -v clang) || { echo 'skipped: clang not found'; exit 77; }
 
 grep -qw avx512f /proc/cpuinfo || { echo 'skipped: the tiles of mmt4d.mlir are for AVX-512'; exit 77; }
 # Tiles of AMX are another layout of the left operand, which would be made in each run.

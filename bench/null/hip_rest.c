@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Every entry point of HIP that hip.c has nothing to say in. */
+#include "backends/hip/abi.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

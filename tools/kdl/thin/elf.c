@@ -119,29 +119,22 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
   return a < b + b_size && b < a + a_size;
 }
 
-/* Nothing else may claim bytes of a section that is laid out again. */
+/* Nothing else may claim bytes of a section that is laid out again; that sections and headers lie
+ * apart was seen. */
 static kdl_status check_alone(const elf_plan *plan, const elf_section *section) {
   const elf_image *image = &plan->image;
-  bool is_shared = overlap(section->offset, section->size, 0, ELF_HEADER_SIZE) ||
-                   overlap(section->offset, section->size, image->segment_table,
-                           image->segment_count * ELF_SEGMENT_SIZE) ||
-                   overlap(section->offset, section->size, image->section_table,
-                           image->section_count * ELF_SECTION_SIZE);
-  for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *other = &image->sections[i];
-    is_shared |= other != section && other->type != ELF_SHT_NOBITS && other->size &&
-                 overlap(section->offset, section->size, other->offset, other->size);
-  }
+  bool is_shared = elf_image_has_table_in(image, section->offset, section->size);
   for (size_t i = 0; i < image->segment_count; ++i) {
     const elf_segment *other = &image->segments[i];
     is_shared |= other->type != ELF_LOAD && other->file_size &&
                  overlap(section->offset, section->size, other->offset, other->file_size);
   }
-  return is_shared ? kdl_fail(KDL_BAD_FILE,
-                              "%s: found section '%s' on top of another one, a table or what a "
-                              "program header describes, expected it alone",
-                              plan->input->name, elf_image_section_name(image, section))
-                   : KDL_OK;
+  return is_shared
+             ? kdl_fail(KDL_BAD_FILE,
+                        "%s: found section '%s' on top of relocations, names or what a program "
+                        "header describes, expected it alone",
+                        plan->input->name, elf_image_section_name(image, section))
+             : KDL_OK;
 }
 
 static kdl_status check_sections(const elf_plan *plan) {

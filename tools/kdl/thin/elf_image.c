@@ -197,16 +197,18 @@ static kdl_status read_sections(elf_image *image) {
                        ", expected where a PT_LOAD puts it",
                        section->address, section->offset);
   }
-  if (image->sections[image->names].flags & ELF_ALLOC)
+  const elf_section *names = &image->sections[image->names];
+  if (names->type != ELF_SHT_STRTAB || names->flags & ELF_ALLOC)
     return MALFORMED(image, 62, "e_shstrndx",
-                     "found section %u, which is loaded, expected one for the names alone",
-                     image->names);
+                     "found section %u of type %u and flags 0x%" PRIx64
+                     ", expected one of type 3 that is not loaded",
+                     image->names, names->type, names->flags);
   return KDL_OK;
 }
 
 const char *elf_image_section_name(const elf_image *image, const elf_section *section) {
   const elf_section *names = &image->sections[image->names];
-  if (names->type != ELF_SHT_STRTAB || section->name >= names->size)
+  if (section->name >= names->size)
     return "";
   const char *name = (const char *)image->data + names->offset + section->name;
   return memchr(name, '\0', names->size - section->name) ? name : "";
@@ -256,7 +258,7 @@ kdl_status elf_image_read(const uint8_t *data, uint64_t size, const char *name,
     status = check_kind(out_image);
   if (status == KDL_OK)
     status = read_sections(out_image);
-  return status;
+  return status == KDL_OK ? elf_image_check_apart(out_image) : status;
 }
 
 void elf_image_free(elf_image *image) {

@@ -40,10 +40,14 @@ enum {
   ELF_DT_SYMTAB = 6,
   ELF_DT_RELA = 7,
   ELF_DT_RELASZ = 8,
+  ELF_DT_RELAENT = 9,
+  ELF_DT_STRSZ = 10,
+  ELF_DT_SYMENT = 11,
   ELF_DT_JMPREL = 23,
   ELF_DT_PLTRELSZ = 2,
   ELF_DT_RELRSZ = 35,
   ELF_DT_RELR = 36,
+  ELF_DT_RELRENT = 37,
   ELF_DT_REL = 17,
   ELF_DT_GNU_HASH = 0x6ffffef5,
   ELF_DT_GNU_PRELINKED = 0x6ffffdf5,
@@ -125,6 +129,13 @@ bool elf_tag_may_move(uint64_t tag);
 
 /* A section's name, "" where it does not end within the table. */
 const char *elf_image_section_name(const elf_image *image, const elf_section *section);
+
+/* elf_apart.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is told
+ * twice or elsewhere. */
+kdl_status elf_image_check_apart(const elf_image *image);
+
+/* Whether relocations or names that the dynamic section leads to have bytes in that range. */
+bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t size);
 
 /* Whether a symbol is defined here and its value is an address: not one of thread-local data. */
 bool elf_symbol_has_address(const uint8_t *symbol);

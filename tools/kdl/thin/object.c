@@ -80,7 +80,10 @@ static bool read_sections(object *o) {
         !kdl_in_range(o->sections[i].offset, o->sections[i].size, o->size))
       return false;
   }
-  return true;
+  uint64_t names = kdl_load_u16(header + 62);
+  if (names == SHN_XINDEX)
+    names = o->sections[0].link;
+  return names < o->count && o->sections[names].type == SHT_STRTAB; /* whose bytes are kept */
 }
 
 static int by_offset(const void *a, const void *b) {

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a file says of itself lies apart and is said once. Where sections share bytes, a table of
+ * the loader lies in one that is written again, or the dynamic section has two answers, a rewriting
+ * would be right by one of them and wrong by the other, so such files are refused.
+ */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "thin/elf_image.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MALFORMED(image, at, field, format, ...)                                                   \
+  kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
+           field, __VA_ARGS__)
+
+/* Bytes of the file that one thing has for itself. */
+typedef struct {
+  uint64_t offset, size;
+  uint64_t header; /* where the file says so */
+} claim;
+
+static int by_offset(const void *left, const void *right) {
+  const claim *a = left, *b = right;
+  if (a->offset != b->offset)
+    return a->offset < b->offset ? -1 : 1;
+  return (a->header > b->header) - (a->header < b->header);
+}
+
+enum { own_tables = 3, where_segments = 32, where_sections = 40 };
+
+/* The ELF header and the two tables that it leads to. */
+static void claim_tables(const elf_image *image, claim *claims) {
+  claims[0] = (claim){0, ELF_HEADER_SIZE, 0};
+  claims[1] =
+      (claim){image->segment_table, image->segment_count * ELF_SEGMENT_SIZE, where_segments};
+  claims[2] =
+      (claim){image->section_table, image->section_count * ELF_SECTION_SIZE, where_sections};
+}
+
+static kdl_status check_sections(const elf_image *image) {
+  claim *claims = malloc((image->section_count + own_tables) * sizeof *claims);
+  if (!claims)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", image->name);
+  size_t count = own_tables;
+  claim_tables(image, claims);
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (section->type != 0 && section->type != ELF_SHT_NOBITS && section->size)
+      claims[count++] =
+          (claim){section->offset, section->size, image->section_table + i * ELF_SECTION_SIZE + 24};
+  }
+  qsort(claims, count, sizeof *claims, by_offset);
+  kdl_status status = KDL_OK;
+  for (size_t i = 1; i < count && status == KDL_OK; ++i) {
+    const claim *before = &claims[i - 1], *next = &claims[i];
+    if (next->offset - before->offset < before->size)
+      status = MALFORMED(image, next->header, "section or table",
+                         "found it at 0x%" PRIx64 ", expected it behind the 0x%" PRIx64
+                         " bytes at 0x%" PRIx64 " of another one",
+                         next->offset, before->size, before->offset);
+  }
+  free(claims);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The dynamic section                                                                          */
+
+/* Where a loader takes the last of two, and others the first. */
+static bool is_single(uint64_t tag) {
+  switch (tag) {
+  case ELF_DT_RELASZ:
+  case ELF_DT_PLTRELSZ:
+  case ELF_DT_RELRSZ:
+    return true;
+  default:
+    return elf_tag_is_address(tag);
+  }
+}
+
+static kdl_status check_entries(const elf_image *image) {
+  static const struct {
+    uint64_t tag, value;
+    const char *name;
+  } sizes[] = {{ELF_DT_RELAENT, ELF_RELA_SIZE, "DT_RELAENT"},
+               {ELF_DT_SYMENT, ELF_SYMBOL_SIZE, "DT_SYMENT"},
+               {ELF_DT_RELRENT, 8, "DT_RELRENT"}};
+  enum { limit_entries = 4096 };
+  size_t count;
+  const uint8_t *table = elf_image_dynamic_table(image, &count);
+  if (count > limit_entries)
+    return MALFORMED(image, table - image->data, "dynamic section",
+                     "found %zu entries, expected at most %d", count, limit_entries);
+  for (size_t i = 0; i < count; ++i) {
+    const uint8_t *entry = table + i * ELF_DYNAMIC_SIZE;
+    uint64_t tag = kdl_load_u64(entry), value = kdl_load_u64(entry + 8);
+    for (size_t k = 0; k < i && is_single(tag); ++k) {
+      if (kdl_load_u64(table + k * ELF_DYNAMIC_SIZE) == tag)
+        return MALFORMED(image, entry - image->data, "dynamic section",
+                         "found tag 0x%" PRIx64 " twice, expected it once", tag);
+    }
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
+      if (tag == sizes[k].tag && value != sizes[k].value)
+        return MALFORMED(image, entry + 8 - image->data, sizes[k].name,
+                         "found %" PRIu64 ", expected %" PRIu64, value, sizes[k].value);
+    }
+  }
+  return KDL_OK;
+}
+
+/* One at most, and where the loader reads it. */
+static kdl_status check_dynamic(const elf_image *image) {
+  size_t seen = 0;
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *segment = &image->segments[i];
+    uint64_t at = image->segment_table + i * ELF_SEGMENT_SIZE;
+    if (segment->type != ELF_DYNAMIC)
+      continue;
+    if (seen++)
+      return MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most", seen);
+    if (!elf_image_at(image, segment->address, segment->file_size))
+      return MALFORMED(image, at + 16, "PT_DYNAMIC",
+                       "found 0x%" PRIx64 " bytes at address 0x%" PRIx64
+                       ", expected them within a PT_LOAD",
+                       segment->file_size, segment->address);
+  }
+  return check_entries(image);
+}
+
+bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t size) {
+  static const uint64_t tags[][2] = {{ELF_DT_RELA, ELF_DT_RELASZ},
+                                     {ELF_DT_JMPREL, ELF_DT_PLTRELSZ},
+                                     {ELF_DT_RELR, ELF_DT_RELRSZ},
+                                     {ELF_DT_STRTAB, ELF_DT_STRSZ}};
+  for (size_t i = 0; i < sizeof tags / sizeof *tags; ++i) {
+    uint64_t address, table_size;
+    const uint8_t *table = elf_image_dynamic(image, tags[i][0], &address) &&
+                                   elf_image_dynamic(image, tags[i][1], &table_size) && table_size
+                               ? elf_image_at(image, address, table_size)
+                               : NULL;
+    uint64_t at = table ? (uint64_t)(table - image->data) : 0;
+    if (table && at < offset + size && offset < at + table_size)
+      return true;
+  }
+  return false;
+}
+
+kdl_status elf_image_check_apart(const elf_image *image) {
+  claim tables[own_tables];
+  kdl_status status = check_sections(image);
+  if (status == KDL_OK)
+    status = check_dynamic(image);
+  claim_tables(image, tables);
+  for (size_t i = 0; i < own_tables && status == KDL_OK; ++i) {
+    if (elf_image_has_table_in(image, tables[i].offset, tables[i].size))
+      status = MALFORMED(image, tables[i].offset, "headers",
+                         "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
+                         "expected them apart",
+                         tables[i].size);
+  }
+  return status;
+}

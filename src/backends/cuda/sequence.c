@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences are CUDA graphs (backends/common/graph.h).
+ * Sequences are CUDA graphs (backends/common/graphs/graph.h).
  *
  * Kernel nodes hold a CUfunction, which belongs to the device's context: on a queue of another one,
  * and on a stream that the program captures, a sequence is replayed by launches. Whether a stream
  * is captured is asked only where the program can have done that.
  */
-#include "backends/common/graph.h"
+#include "backends/common/graphs/graph.h"
 #include "backends/cuda/objects.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
   kdl_graph graph;
-  kdl_cuda_device *device;
   void *module, *set_condition; /* of loops; NULL where there are none */
 } cuda_sequence;
 
@@ -108,34 +106,21 @@ static int add_fill(void *context, void *graph, const kdl_backend_node *node, vo
   return error;
 }
 
-static int add(void *handle, void *graph, const kdl_backend_node *node, void *const *after,
+static int add(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
                size_t count, void **out_node, const char **out_call) {
-  const kdl_cuda_device *device = ((const cuda_sequence *)handle)->device;
-  kdl_cuda_copy_node copy;
-  switch (node->kind) {
-  case KDL_NODE_LAUNCH:
-    return add_kernel(graph, node, after, count, out_node, out_call);
-  case KDL_NODE_FILL:
-    return add_fill(device->context, graph, node, after, count, out_node, out_call);
-  case KDL_NODE_RECORD:
-    *out_call = "cuGraphAddEventRecordNode";
-    return kdl_cuda.graph_record(out_node, graph, after, count, node->event);
-  case KDL_NODE_WAIT:
-    *out_call = "cuGraphAddEventWaitNode";
-    return kdl_cuda.graph_wait(out_node, graph, after, count, node->event);
-  case KDL_NODE_JOIN:
-    *out_call = "cuGraphAddEmptyNode";
-    return kdl_cuda.graph_empty(out_node, graph, after, count);
-  default:
-    copy = copy_node(node);
-    *out_call = "cuGraphAddMemcpyNode";
-    return kdl_cuda.graph_copy(out_node, graph, after, count, &copy, device->context);
-  }
+  const kdl_cuda_device *device = graph->device;
+  if (node->kind == KDL_NODE_LAUNCH)
+    return add_kernel(to, node, after, count, out_node, out_call);
+  if (node->kind == KDL_NODE_FILL)
+    return add_fill(device->context, to, node, after, count, out_node, out_call);
+  kdl_cuda_copy_node copy = copy_node(node);
+  *out_call = "cuGraphAddMemcpyNode";
+  return kdl_cuda.graph_copy(out_node, to, after, count, &copy, device->context);
 }
 
-static int set(void *handle, void *instance, void *at, const kdl_backend_node *node,
-               const char **out_call) {
-  const kdl_cuda_device *device = ((const cuda_sequence *)handle)->device;
+static int set(kdl_graph *graph, void *at, const kdl_backend_node *node, const char **out_call) {
+  const kdl_cuda_device *device = graph->device;
+  void *instance = graph->instance;
   kdl_graph_fill fills[4];
   if (node->kind == KDL_NODE_LAUNCH) {
     kdl_cuda_kernel_node params = kernel_node(node);
@@ -149,36 +134,14 @@ static int set(void *handle, void *instance, void *at, const kdl_backend_node *n
     *out_call = "cuGraphExecMemsetNodeSetParams";
     return kdl_cuda.graph_fill_set(instance, at, &params, device->context);
   }
-  if (node->kind > KDL_NODE_FILL)
-    return KDL_CUDA_SUCCESS;
   kdl_cuda_copy_node params = copy_node(node);
   *out_call = "cuGraphExecMemcpyNodeSetParams";
   return kdl_cuda.graph_copy_set(instance, at, &params, device->context);
 }
 
-static int create(void **out_graph, const char **out_call) {
-  *out_call = "cuGraphCreate";
-  return kdl_cuda.graph_create(out_graph, 0);
-}
-
 static int instantiate(void *graph, void **out_instance, const char **out_call) {
   *out_call = "cuGraphInstantiateWithFlags";
   return kdl_cuda.graph_instantiate(out_instance, graph, 0);
-}
-
-static int enable(void *instance, void *handle, unsigned is_enabled, const char **out_call) {
-  *out_call = "cuGraphNodeSetEnabled";
-  return kdl_cuda.graph_enable(instance, handle, is_enabled);
-}
-
-static void destroy(void *handle, void *graph) {
-  const kdl_cuda_device *device = ((const cuda_sequence *)handle)->device;
-  kdl_cuda_note(device->ordinal, kdl_cuda.graph_destroy(graph), "cuGraphDestroy");
-}
-
-static void destroy_instance(void *handle, void *instance) {
-  const kdl_cuda_device *device = ((const cuda_sequence *)handle)->device;
-  kdl_cuda_note(device->ordinal, kdl_cuda.graph_instance_destroy(instance), "cuGraphExecDestroy");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -229,45 +192,36 @@ static int add_condition(const cuda_sequence *sequence, void *graph, const kdl_b
   return kdl_cuda.graph_kernel(out_node, graph, after, count, &node);
 }
 
-static int begin_loop(void *handle, void *graph, const kdl_backend_node *loop, void *const *after,
+static int begin_loop(kdl_graph *graph, void *to, const kdl_backend_node *loop, void *const *after,
                       size_t count, void **out_node, void **out_body, uint64_t *out_handle,
                       const char **out_call) {
-  const cuda_sequence *sequence = handle;
+  const cuda_sequence *sequence = (const cuda_sequence *)graph;
+  const kdl_cuda_device *device = graph->device;
   void *condition;
   kdl_cuda_loop_node node = {.type = KDL_CUDA_NODE_CONDITIONAL};
   *out_call = "cuGraphConditionalHandleCreate";
-  int error =
-      kdl_cuda.graph_condition(out_handle, sequence->graph.graph, sequence->device->context, 0, 0);
+  int error = kdl_cuda.graph_condition(out_handle, graph->graph, device->context, 0, 0);
   if (error == KDL_CUDA_SUCCESS)
-    error = add_condition(sequence, graph, loop, *out_handle, after, count, &condition, out_call);
+    error = add_condition(sequence, to, loop, *out_handle, after, count, &condition, out_call);
   if (error != KDL_CUDA_SUCCESS)
     return error;
   node.of.conditional.handle = *out_handle;
   node.of.conditional.type = KDL_CUDA_CONDITION_WHILE;
   node.of.conditional.size = 1;
-  node.of.conditional.context = sequence->device->context;
+  node.of.conditional.context = device->context;
   *out_call = "cuGraphAddNode";
-  error = kdl_cuda.graph_node(out_node, graph, &condition, 1, &node);
+  error = kdl_cuda.graph_node(out_node, to, &condition, 1, &node);
   if (error == KDL_CUDA_SUCCESS)
     *out_body = node.of.conditional.bodies[0];
   return error;
 }
 
-static int end_loop(void *handle, void *body, const kdl_backend_node *loop, uint64_t condition,
+static int end_loop(kdl_graph *graph, void *body, const kdl_backend_node *loop, uint64_t condition,
                     void *const *after, size_t count, const char **out_call) {
   void *node;
-  return add_condition(handle, body, loop, condition, after, count, &node, out_call);
+  return add_condition((const cuda_sequence *)graph, body, loop, condition, after, count, &node,
+                       out_call);
 }
-
-static const kdl_graph_driver driver = {.create = create,
-                                        .add = add,
-                                        .instantiate = instantiate,
-                                        .set = set,
-                                        .enable = enable,
-                                        .begin_loop = begin_loop,
-                                        .end_loop = end_loop,
-                                        .destroy = destroy,
-                                        .destroy_instance = destroy_instance};
 
 /* ------------------------------------------------------------------------------------------ */
 /* What the driver has                                                                          */
@@ -276,13 +230,6 @@ static kdl_status lacks(const kdl_cuda_device *device, const char *function, con
   return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
                                "cuda:%u: the driver has no %s, which came with CUDA %s",
                                device->ordinal, function, release);
-}
-
-static bool has_graphs(void) {
-  return kdl_cuda.graph_create && kdl_cuda.graph_destroy && kdl_cuda.graph_instantiate &&
-         kdl_cuda.graph_instance_destroy && kdl_cuda.graph_launch && kdl_cuda.graph_empty &&
-         kdl_cuda.graph_kernel && kdl_cuda.graph_copy && kdl_cuda.graph_fill &&
-         kdl_cuda.graph_kernel_set && kdl_cuda.graph_copy_set && kdl_cuda.graph_fill_set;
 }
 
 static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_node *node) {
@@ -303,7 +250,7 @@ static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_no
 
 static kdl_status check(const kdl_cuda_device *device, const kdl_backend_sequence *sequence) {
   kdl_driver_later(&kdl_cuda_driver);
-  if (!has_graphs())
+  if (!KDL_GRAPH_HAS_FUNCTIONS(kdl_cuda))
     return lacks(device, "cuGraphInstantiateWithFlags or others of graphs", "11.4");
   size_t depth = 0; /* of loops */
   for (size_t i = 0; i < sequence->node_count; ++i) {
@@ -323,11 +270,11 @@ static kdl_status check(const kdl_cuda_device *device, const kdl_backend_sequenc
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-static kdl_status build(cuda_sequence *sequence) {
+static kdl_status build(kdl_graph *graph) {
+  cuda_sequence *sequence = (cuda_sequence *)graph;
   const char *call = "";
   kdl_cuda_scope scope;
-  kdl_graph *graph = &sequence->graph;
-  if (kdl_cuda_enter_relaxed(sequence->device, &scope) != KDL_OK)
+  if (kdl_cuda_enter_relaxed(graph->device, &scope) != KDL_OK)
     return scope.status;
   int error = graph->has_loops && !sequence->set_condition ? load_condition(sequence, &call) : 0;
   if (error == KDL_CUDA_SUCCESS)
@@ -335,101 +282,75 @@ static kdl_status build(cuda_sequence *sequence) {
   return kdl_cuda_leave(&scope, error, "%s, of a sequence of %zu nodes", call, graph->node_count);
 }
 
-/* An instance that still runs is the driver's to free when it is done; code is not. */
-void kdl_cuda_sequence_destroy(void *handle, void *sequence_handle) {
-  kdl_cuda_device *device = handle;
-  cuda_sequence *sequence = sequence_handle;
+static kdl_status update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
+                         int *out_error, const char **out_call) {
   kdl_cuda_scope scope;
-  bool entered = kdl_cuda_enter_relaxed(device, &scope) == KDL_OK;
-  kdl_graph_end(&sequence->graph);
+  if (kdl_cuda_enter_own(graph->device, &scope) != KDL_OK)
+    return scope.status;
+  *out_error = kdl_graph_update(graph, changed, changed_count, out_call);
+  return kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "%s", *out_call);
+}
+
+/* An instance that still runs is the driver's to free when it is done; code is not. */
+static void end(kdl_graph *graph) {
+  const cuda_sequence *sequence = (const cuda_sequence *)graph;
+  kdl_cuda_scope scope;
+  bool entered = kdl_cuda_enter_relaxed(graph->device, &scope) == KDL_OK;
+  kdl_graph_drop(graph);
   if (sequence->module) {
-    kdl_cuda_note(device->ordinal, kdl_cuda.context_sync(), "cuCtxSynchronize");
-    kdl_cuda_note(device->ordinal, kdl_cuda.module_unload(sequence->module), "cuModuleUnload");
+    kdl_cuda_note(graph->ordinal, kdl_cuda.context_sync(), "cuCtxSynchronize");
+    kdl_cuda_note(graph->ordinal, kdl_cuda.module_unload(sequence->module), "cuModuleUnload");
   }
   if (entered)
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuGraphExecDestroy");
-  free(sequence);
 }
 
-kdl_status kdl_cuda_sequence_create(void *handle, kdl_backend_sequence *desc, void **out_sequence) {
+static kdl_status cannot_skip(const kdl_graph *graph) {
+  return lacks(graph->device, "cuGraphNodeSetEnabled", "11.6");
+}
+
+static const kdl_graph_driver driver = {.errors = &kdl_cuda_errors,
+                                        .functions = KDL_GRAPH_FUNCTIONS(kdl_cuda, "cu"),
+                                        .size = sizeof(cuda_sequence),
+                                        .add = add,
+                                        .instantiate = instantiate,
+                                        .set = set,
+                                        .begin_loop = begin_loop,
+                                        .end_loop = end_loop,
+                                        .build = build,
+                                        .update = update,
+                                        .end = end,
+                                        .capturing = kdl_cuda_queue_capturing,
+                                        .cannot_skip = cannot_skip};
+
+kdl_status kdl_cuda_sequence_create(void *handle, kdl_backend_sequence *sequence,
+                                    void **out_sequence) {
   kdl_cuda_device *device = handle;
-  kdl_status status = check(device, desc);
-  if (status != KDL_OK)
-    return status;
-  cuda_sequence *sequence = calloc(1, sizeof *sequence);
-  if (!sequence)
-    return kdl_driver_errors_no_memory(&kdl_cuda_errors, device->ordinal);
-  sequence->device = device;
-  if (kdl_graph_begin(&sequence->graph, &driver, sequence, desc))
-    status = build(sequence);
-  else
-    status = kdl_driver_errors_no_memory(&kdl_cuda_errors, device->ordinal);
-  if (status != KDL_OK) {
-    bool has_loops = sequence->graph.has_loops;
-    kdl_cuda_sequence_destroy(device, sequence);
-    return has_loops && status == KDL_DEVICE ? KDL_UNSUPPORTED : status;
-  }
-  desc->replay = "graph";
-  *out_sequence = sequence;
-  return KDL_OK;
+  kdl_status status = check(device, sequence);
+  return status == KDL_OK
+             ? kdl_graph_create(&driver, device, device->ordinal, sequence, out_sequence)
+             : status;
 }
 
-/* Whether a graph may be launched there now. */
-static kdl_status check_queue(kdl_cuda_device *device, kdl_cuda_queue *queue) {
-  int capturing = 0;
-  if (queue->context != device->context)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: the queue is of another context",
-                                 device->ordinal);
-  if (!atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
-    return KDL_OK;
-  kdl_status status = kdl_cuda_queue_capturing(device, queue, &capturing);
-  if (status == KDL_OK && capturing)
-    status = kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: the queue is being captured",
-                                   device->ordinal);
-  return status;
+void kdl_cuda_sequence_destroy(void *device, void *sequence) {
+  (void)device;
+  kdl_graph_destroy(sequence);
 }
 
-static kdl_status check_changed(const kdl_cuda_device *device, const kdl_graph *graph,
-                                const uint32_t *changed, size_t changed_count) {
-  for (size_t i = 0; i < changed_count && !kdl_cuda.graph_enable; ++i) {
-    if (graph->nodes[changed[i]]->is_skipped)
-      return lacks(device, "cuGraphNodeSetEnabled", "11.6");
-  }
-  return KDL_OK;
-}
-
-/* Sets what changed. What the driver refuses to set is built anew, where no capture of other
- * streams is in the way. */
-static kdl_status update(cuda_sequence *sequence, const uint32_t *changed, size_t changed_count) {
-  const kdl_cuda_device *device = sequence->device;
-  kdl_graph *graph = &sequence->graph;
-  const char *call = "";
-  kdl_cuda_scope scope;
-  if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
-    return scope.status;
-  int error = kdl_graph_update(graph, changed, changed_count, &call);
-  (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "%s", call);
-  if (error == KDL_CUDA_SUCCESS)
-    return KDL_OK;
-  kdl_own_services.log("cuda:%u: a graph of %zu nodes is built again: %s: %d", device->ordinal,
-                       graph->node_count,
-                       error == KDL_GRAPH_REBUILD ? "a wide fill or a loop" : call, error);
-  return build(sequence);
-}
-
-kdl_status kdl_cuda_sequence_run(void *handle, void *sequence_handle, void *queue_handle,
+kdl_status kdl_cuda_sequence_run(void *handle, void *sequence, void *queue_handle,
                                  const uint32_t *changed, size_t changed_count) {
   kdl_cuda_device *device = handle;
   kdl_cuda_queue *queue = queue_handle;
-  cuda_sequence *sequence = sequence_handle;
-  kdl_graph *graph = &sequence->graph;
+  kdl_graph *graph = sequence;
   kdl_cuda_scope scope;
-  kdl_status status = check_queue(device, queue);
-  if (status == KDL_OK && changed_count) {
-    status = check_changed(device, graph, changed, changed_count);
-    if (status == KDL_OK)
-      status = update(sequence, changed, changed_count);
-  }
+  kdl_status status = KDL_OK;
+  if (queue->context != device->context)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: the queue is of another context",
+                                 device->ordinal);
+  if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
+    status = kdl_graph_check_capture(graph, queue);
+  if (status == KDL_OK && changed_count)
+    status = kdl_graph_change(graph, changed, changed_count);
   if (status == KDL_OK)
     status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Sequences are HIP graphs (backends/common/graph.h), as they are CUDA graphs.
+ * Sequences are HIP graphs (backends/common/graphs/graph.h), as they are CUDA graphs.
  *
  * A kernel node holds a hipFunction_t, which the runtime takes where it knows no host function of
  * that address. Replayed by launches are sequences with cooperative launches, which graphs of HIP
  * have no node for, and with fills of more than a word, whose nodes of two dimensions differ
  * between releases; and all of them on a stream that the program captures.
  */
-#include "backends/common/graph.h"
+#include "backends/common/graphs/graph.h"
 #include "backends/common/text.h"
 #include "backends/hip/objects.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------ */
@@ -55,41 +54,27 @@ static kdl_hip_fill_node fill_of(const kdl_backend_node *node) {
                              .width = fills->width};
 }
 
-static int add(void *device, void *graph, const kdl_backend_node *node, void *const *after,
+static int add(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
                size_t count, void **out_node, const char **out_call) {
-  (void)device;
-  switch (node->kind) {
-  case KDL_NODE_LAUNCH: {
+  (void)graph;
+  if (node->kind == KDL_NODE_LAUNCH) {
     kdl_hip_kernel_node params = kernel_node(node);
     *out_call = "hipGraphAddKernelNode";
-    return kdl_hip.graph_kernel(out_node, graph, after, count, &params);
+    return kdl_hip.graph_kernel(out_node, to, after, count, &params);
   }
-  case KDL_NODE_FILL: {
+  if (node->kind == KDL_NODE_FILL) {
     kdl_hip_fill_node params = fill_of(node);
     *out_call = "hipGraphAddMemsetNode";
-    return kdl_hip.graph_fill(out_node, graph, after, count, &params);
+    return kdl_hip.graph_fill(out_node, to, after, count, &params);
   }
-  case KDL_NODE_RECORD:
-    *out_call = "hipGraphAddEventRecordNode";
-    return kdl_hip.graph_record(out_node, graph, after, count, node->event);
-  case KDL_NODE_WAIT:
-    *out_call = "hipGraphAddEventWaitNode";
-    return kdl_hip.graph_wait(out_node, graph, after, count, node->event);
-  case KDL_NODE_JOIN:
-    *out_call = "hipGraphAddEmptyNode";
-    return kdl_hip.graph_empty(out_node, graph, after, count);
-  default: {
-    copy_node copy = copy_of(node);
-    *out_call = "hipGraphAddMemcpyNode1D";
-    return kdl_hip.graph_copy(out_node, graph, after, count, copy.to, copy.from, node->bytes,
-                              copy.kind);
-  }
-  }
+  copy_node copy = copy_of(node);
+  *out_call = "hipGraphAddMemcpyNode1D";
+  return kdl_hip.graph_copy(out_node, to, after, count, copy.to, copy.from, node->bytes, copy.kind);
 }
 
-static int set(void *device, void *instance, void *handle, const kdl_backend_node *node,
+static int set(kdl_graph *graph, void *handle, const kdl_backend_node *node,
                const char **out_call) {
-  (void)device;
+  void *instance = graph->instance;
   if (node->kind == KDL_NODE_LAUNCH) {
     kdl_hip_kernel_node params = kernel_node(node);
     *out_call = "hipGraphExecKernelNodeSetParams";
@@ -100,16 +85,9 @@ static int set(void *device, void *instance, void *handle, const kdl_backend_nod
     *out_call = "hipGraphExecMemsetNodeSetParams";
     return kdl_hip.graph_fill_set(instance, handle, &params);
   }
-  if (node->kind > KDL_NODE_FILL)
-    return KDL_HIP_SUCCESS;
   copy_node copy = copy_of(node);
   *out_call = "hipGraphExecMemcpyNodeSetParams1D";
   return kdl_hip.graph_copy_set(instance, handle, copy.to, copy.from, node->bytes, copy.kind);
-}
-
-static int create(void **out_graph, const char **out_call) {
-  *out_call = "hipGraphCreate";
-  return kdl_hip.graph_create(out_graph, 0);
 }
 
 static int instantiate(void *graph, void **out_instance, const char **out_call) {
@@ -117,43 +95,12 @@ static int instantiate(void *graph, void **out_instance, const char **out_call) 
   return kdl_hip.graph_instantiate(out_instance, graph, NULL, NULL, 0);
 }
 
-static int enable(void *instance, void *handle, unsigned is_enabled, const char **out_call) {
-  *out_call = "hipGraphNodeSetEnabled";
-  return kdl_hip.graph_enable(instance, handle, is_enabled);
-}
-
-static void destroy(void *handle, void *graph) {
-  const kdl_hip_device *device = handle;
-  kdl_hip_note(device->ordinal, kdl_hip.graph_destroy(graph), "hipGraphDestroy");
-}
-
-static void destroy_instance(void *handle, void *instance) {
-  const kdl_hip_device *device = handle;
-  kdl_hip_note(device->ordinal, kdl_hip.graph_instance_destroy(instance), "hipGraphExecDestroy");
-}
-
-static const kdl_graph_driver driver = {.create = create,
-                                        .add = add,
-                                        .instantiate = instantiate,
-                                        .set = set,
-                                        .enable = enable,
-                                        .destroy = destroy,
-                                        .destroy_instance = destroy_instance};
-
 /* ------------------------------------------------------------------------------------------ */
 /* What the runtime has                                                                         */
 
 static kdl_status lacks(const kdl_hip_device *device, const char *what) {
   return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: graphs of HIP have no %s here",
                                device->ordinal, what);
-}
-
-static bool has_graphs(void) {
-  return kdl_hip.graph_create && kdl_hip.graph_destroy && kdl_hip.graph_instantiate &&
-         kdl_hip.graph_instance_destroy && kdl_hip.graph_launch && kdl_hip.graph_empty &&
-         kdl_hip.graph_kernel && kdl_hip.graph_copy && kdl_hip.graph_fill &&
-         kdl_hip.graph_kernel_set && kdl_hip.graph_copy_set && kdl_hip.graph_fill_set &&
-         kdl_hip.graph_record && kdl_hip.graph_wait;
 }
 
 static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_node *node) {
@@ -172,7 +119,7 @@ static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_nod
 
 static kdl_status check(const kdl_hip_device *device, const kdl_backend_sequence *sequence) {
   kdl_driver_later(&kdl_hip_driver);
-  if (!has_graphs())
+  if (!KDL_GRAPH_HAS_FUNCTIONS(kdl_hip) || !kdl_hip.graph_record || !kdl_hip.graph_wait)
     return lacks(device, "hipGraphExecKernelNodeSetParams or others of its functions");
   for (size_t i = 0; i < sequence->node_count; ++i) {
     kdl_status status = check_node(device, sequence->nodes[i]);
@@ -185,80 +132,62 @@ static kdl_status check(const kdl_hip_device *device, const kdl_backend_sequence
 /* ------------------------------------------------------------------------------------------ */
 /* Sequences                                                                                    */
 
-static kdl_status build(const kdl_hip_device *device, kdl_graph *graph) {
+static kdl_status build(kdl_graph *graph) {
   const char *call = "";
   kdl_hip_scope scope;
-  if (kdl_hip_enter_relaxed(device, &scope) != KDL_OK)
+  if (kdl_hip_enter_relaxed(graph->device, &scope) != KDL_OK)
     return scope.status;
   int error = kdl_graph_build(graph, &call);
   return kdl_hip_leave(&scope, error, "%s, of a sequence of %zu nodes", call, graph->node_count);
 }
 
+static kdl_status update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
+                         int *out_error, const char **out_call) {
+  kdl_hip_scope scope;
+  if (kdl_hip_enter(graph->device, &scope) != KDL_OK)
+    return scope.status;
+  *out_error = kdl_graph_update(graph, changed, changed_count, out_call);
+  if (*out_error != KDL_HIP_SUCCESS)
+    (void)kdl_hip.last_error();
+  return kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "%s", *out_call);
+}
+
+static void end(kdl_graph *graph) {
+  kdl_hip_scope scope;
+  bool entered = kdl_hip_enter_relaxed(graph->device, &scope) == KDL_OK;
+  kdl_graph_drop(graph);
+  if (entered)
+    (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipGraphExecDestroy");
+}
+
+static kdl_status cannot_skip(const kdl_graph *graph) {
+  return lacks(graph->device, "hipGraphNodeSetEnabled");
+}
+
+static const kdl_graph_driver driver = {.errors = &kdl_hip_errors,
+                                        .functions = KDL_GRAPH_FUNCTIONS(kdl_hip, "hip"),
+                                        .size = sizeof(kdl_graph),
+                                        .add = add,
+                                        .instantiate = instantiate,
+                                        .set = set,
+                                        .build = build,
+                                        .update = update,
+                                        .end = end,
+                                        .capturing = kdl_hip_queue_capturing,
+                                        .cannot_skip = cannot_skip};
+
 kdl_status kdl_hip_sequence_create(void *handle, kdl_backend_sequence *sequence,
                                    void **out_sequence) {
   kdl_hip_device *device = handle;
   kdl_status status = check(device, sequence);
-  if (status != KDL_OK)
-    return status;
-  kdl_graph *graph = malloc(sizeof *graph);
-  if (!graph)
-    return kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
-  if (kdl_graph_begin(graph, &driver, device, sequence))
-    status = build(device, graph);
-  else
-    status = kdl_driver_errors_no_memory(&kdl_hip_errors, device->ordinal);
-  if (status != KDL_OK) {
-    kdl_graph_end(graph);
-    free(graph);
-    return status;
-  }
-  sequence->replay = "graph";
-  *out_sequence = graph;
-  return KDL_OK;
+  return status == KDL_OK
+             ? kdl_graph_create(&driver, device, device->ordinal, sequence, out_sequence)
+             : status;
 }
 
-void kdl_hip_sequence_destroy(void *handle, void *sequence) {
-  kdl_hip_device *device = handle;
-  kdl_hip_scope scope;
-  bool entered = kdl_hip_enter_relaxed(device, &scope) == KDL_OK;
-  kdl_graph_end(sequence);
-  if (entered)
-    (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipGraphExecDestroy");
-  free(sequence);
-}
-
-static kdl_status check_run(kdl_hip_device *device, kdl_hip_queue *queue, const kdl_graph *graph,
-                            const uint32_t *changed, size_t changed_count) {
-  int capturing = 0;
-  for (size_t i = 0; i < changed_count && !kdl_hip.graph_enable; ++i) {
-    if (graph->nodes[changed[i]]->is_skipped)
-      return lacks(device, "hipGraphNodeSetEnabled");
-  }
-  if (!atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
-    return KDL_OK;
-  kdl_status status = kdl_hip_queue_capturing(device, queue, &capturing);
-  if (status == KDL_OK && capturing)
-    status = kdl_own_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: the queue is being captured",
-                                   device->ordinal);
-  return status;
-}
-
-/* What the runtime refuses to set is built anew. */
-static kdl_status update(const kdl_hip_device *device, kdl_graph *graph, const uint32_t *changed,
-                         size_t changed_count) {
-  const char *call = "";
-  kdl_hip_scope scope;
-  if (kdl_hip_enter(device, &scope) != KDL_OK)
-    return scope.status;
-  int error = kdl_graph_update(graph, changed, changed_count, &call);
-  if (error != KDL_HIP_SUCCESS)
-    (void)kdl_hip.last_error();
-  (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "%s", call);
-  if (error == KDL_HIP_SUCCESS)
-    return KDL_OK;
-  kdl_own_services.log("hip:%u: a graph of %zu nodes is built again: %s: %d", device->ordinal,
-                       graph->node_count, call, error);
-  return build(device, graph);
+void kdl_hip_sequence_destroy(void *device, void *sequence) {
+  (void)device;
+  kdl_graph_destroy(sequence);
 }
 
 kdl_status kdl_hip_sequence_run(void *handle, void *sequence, void *queue_handle,
@@ -267,9 +196,11 @@ kdl_status kdl_hip_sequence_run(void *handle, void *sequence, void *queue_handle
   kdl_hip_queue *queue = queue_handle;
   kdl_graph *graph = sequence;
   kdl_hip_scope scope;
-  kdl_status status = check_run(device, queue, graph, changed, changed_count);
+  kdl_status status = KDL_OK;
+  if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
+    status = kdl_graph_check_capture(graph, queue);
   if (status == KDL_OK && changed_count)
-    status = update(device, graph, changed, changed_count);
+    status = kdl_graph_change(graph, changed, changed_count);
   if (status == KDL_OK)
     status = kdl_hip_enter(device, &scope);
   if (status != KDL_OK)

@@ -1,45 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/common/graph.h"
+#include "backends/common/graphs/graph.h"
 
 #include "backends/common/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static size_t most_joined(const kdl_backend_sequence *sequence) {
-  size_t most = 1;
-  for (size_t i = 0; i < sequence->node_count; ++i)
-    most = most < sequence->nodes[i]->joined_count ? sequence->nodes[i]->joined_count : most;
-  return most;
+static void note(const kdl_graph *graph, int error, const char *call) {
+  kdl_driver_errors_note(graph->driver->errors, graph->ordinal, error, call);
 }
 
-bool kdl_graph_begin(kdl_graph *graph, const kdl_graph_driver *driver, void *device,
-                     const kdl_backend_sequence *sequence) {
-  *graph = (kdl_graph){.driver = driver,
-                       .device = device,
-                       .nodes = sequence->nodes,
-                       .node_count = sequence->node_count};
-  for (size_t i = 0; i < graph->node_count; ++i)
-    graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
-  graph->handles = calloc(graph->node_count, sizeof *graph->handles);
-  graph->is_enabled = malloc(graph->node_count);
-  graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
-  return graph->handles && graph->is_enabled && graph->after;
-}
-
-static void drop(kdl_graph *graph) {
+void kdl_graph_drop(kdl_graph *graph) {
+  const kdl_graph_functions *functions = &graph->driver->functions;
   if (graph->instance)
-    graph->driver->destroy_instance(graph->device, graph->instance);
+    note(graph, (*functions->instance_destroy)(graph->instance), functions->names.instance_destroy);
   if (graph->graph)
-    graph->driver->destroy(graph->device, graph->graph);
+    note(graph, (*functions->destroy)(graph->graph), functions->names.destroy);
   graph->instance = graph->graph = NULL;
-}
-
-void kdl_graph_end(kdl_graph *graph) {
-  drop(graph);
-  free(graph->handles);
-  free(graph->is_enabled);
-  free(graph->after);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -56,8 +32,8 @@ static int begin_loop(kdl_graph *graph, size_t index, size_t count, const char *
     return KDL_GRAPH_REBUILD;
   kdl_graph_loop loop = {.begin = (uint32_t)index, .outside = graph->current};
   int error =
-      graph->driver->begin_loop(graph->device, graph->current, graph->nodes[index], graph->after,
-                                count, &graph->handles[index], &body, &loop.handle, out_call);
+      graph->driver->begin_loop(graph, graph->current, graph->nodes[index], graph->after, count,
+                                &graph->handles[index], &body, &loop.handle, out_call);
   if (error)
     return error;
   graph->loops[graph->loop_count++] = loop;
@@ -67,11 +43,29 @@ static int begin_loop(kdl_graph *graph, size_t index, size_t count, const char *
 
 static int end_loop(kdl_graph *graph, size_t index, size_t count, const char **out_call) {
   const kdl_graph_loop *loop = &graph->loops[--graph->loop_count];
-  int error = graph->driver->end_loop(graph->device, graph->current, graph->nodes[loop->begin],
+  int error = graph->driver->end_loop(graph, graph->current, graph->nodes[loop->begin],
                                       loop->handle, graph->after, count, out_call);
   graph->handles[index] = graph->handles[loop->begin];
   graph->current = loop->outside;
   return error;
+}
+
+static int add_plain(kdl_graph *graph, const kdl_backend_node *node, size_t count, void **out_node,
+                     const char **out_call) {
+  const kdl_graph_functions *functions = &graph->driver->functions;
+  switch (node->kind) {
+  case KDL_NODE_RECORD:
+    *out_call = functions->names.record;
+    return (*functions->record)(out_node, graph->current, graph->after, count, node->event);
+  case KDL_NODE_WAIT:
+    *out_call = functions->names.wait;
+    return (*functions->wait)(out_node, graph->current, graph->after, count, node->event);
+  case KDL_NODE_JOIN:
+    *out_call = functions->names.empty;
+    return (*functions->empty)(out_node, graph->current, graph->after, count);
+  default:
+    return graph->driver->add(graph, graph->current, node, graph->after, count, out_node, out_call);
+  }
 }
 
 static int add_node(kdl_graph *graph, size_t index, const char **out_call) {
@@ -86,22 +80,25 @@ static int add_node(kdl_graph *graph, size_t index, const char **out_call) {
     return begin_loop(graph, index, count, out_call);
   if (node->kind == KDL_NODE_END)
     return end_loop(graph, index, count, out_call);
-  return graph->driver->add(graph->device, graph->current, node, graph->after, count,
-                            &graph->handles[index], out_call);
+  return add_plain(graph, node, count, &graph->handles[index], out_call);
 }
 
 static int enable(kdl_graph *graph, size_t index, const char **out_call) {
   uint8_t wanted = !graph->nodes[index]->is_skipped;
   if (graph->is_enabled[index] == wanted)
     return 0;
-  int error = graph->driver->enable(graph->instance, graph->handles[index], wanted, out_call);
+  const kdl_graph_functions *functions = &graph->driver->functions;
+  *out_call = functions->names.enable;
+  int error = (*functions->enable)(graph->instance, graph->handles[index], wanted);
   if (!error)
     graph->is_enabled[index] = wanted;
   return error;
 }
 
 static int build(kdl_graph *graph, const char **out_call) {
-  int error = graph->driver->create(&graph->graph, out_call);
+  const kdl_graph_functions *functions = &graph->driver->functions;
+  *out_call = functions->names.create;
+  int error = (*functions->create)(&graph->graph, 0);
   graph->current = graph->graph;
   graph->loop_count = 0;
   for (size_t i = 0; i < graph->node_count && !error; ++i)
@@ -114,10 +111,10 @@ static int build(kdl_graph *graph, const char **out_call) {
 }
 
 int kdl_graph_build(kdl_graph *graph, const char **out_call) {
-  drop(graph);
+  kdl_graph_drop(graph);
   int error = build(graph, out_call);
   if (error)
-    drop(graph);
+    kdl_graph_drop(graph);
   return error;
 }
 
@@ -131,9 +128,9 @@ int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_c
   for (size_t i = 0; i < changed_count; ++i) {
     uint32_t index = changed[i];
     const kdl_backend_node *node = graph->nodes[index];
-    int error = node->is_skipped ? 0
-                                 : graph->driver->set(graph->device, graph->instance,
-                                                      graph->handles[index], node, out_call);
+    int error = 0;
+    if (!node->is_skipped && node->kind <= KDL_NODE_FILL)
+      error = graph->driver->set(graph, graph->handles[index], node, out_call);
     if (!error)
       error = enable(graph, index, out_call);
     if (error)

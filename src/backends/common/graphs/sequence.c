@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A sequence's graph: made with it, changed before a run, and dropped with it. */
+#include "backends/common/graphs/graph.h"
+
+#include <stdlib.h>
+
+static size_t most_joined(const kdl_backend_sequence *sequence) {
+  size_t most = 1;
+  for (size_t i = 0; i < sequence->node_count; ++i)
+    most = most < sequence->nodes[i]->joined_count ? sequence->nodes[i]->joined_count : most;
+  return most;
+}
+
+static bool begin(kdl_graph *graph, const kdl_backend_sequence *sequence) {
+  graph->nodes = sequence->nodes;
+  graph->node_count = sequence->node_count;
+  for (size_t i = 0; i < graph->node_count; ++i)
+    graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
+  graph->handles = calloc(graph->node_count, sizeof *graph->handles);
+  graph->is_enabled = malloc(graph->node_count);
+  graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
+  return graph->handles && graph->is_enabled && graph->after;
+}
+
+/* Where a driver refuses a graph with loops, the sequence is replayed without one. */
+kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
+                            kdl_backend_sequence *sequence, void **out_sequence) {
+  kdl_graph *graph = calloc(1, driver->size);
+  if (!graph)
+    return kdl_driver_errors_no_memory(driver->errors, ordinal);
+  graph->driver = driver;
+  graph->device = device;
+  graph->ordinal = ordinal;
+  kdl_status status = begin(graph, sequence) ? driver->build(graph)
+                                             : kdl_driver_errors_no_memory(driver->errors, ordinal);
+  if (status != KDL_OK) {
+    bool has_loops = graph->has_loops;
+    kdl_graph_destroy(graph);
+    return has_loops && status == KDL_DEVICE ? KDL_UNSUPPORTED : status;
+  }
+  sequence->replay = "graph";
+  *out_sequence = graph;
+  return KDL_OK;
+}
+
+void kdl_graph_destroy(kdl_graph *graph) {
+  graph->driver->end(graph);
+  free(graph->handles);
+  free(graph->is_enabled);
+  free(graph->after);
+  free(graph);
+}
+
+kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue) {
+  int capturing = 0;
+  kdl_status status = graph->driver->capturing(graph->device, queue, &capturing);
+  if (status == KDL_OK && capturing)
+    status = kdl_own_services.fail(KDL_UNSUPPORTED, 0, "%s:%u: the queue is being captured",
+                                   graph->driver->errors->backend, graph->ordinal);
+  return status;
+}
+
+static bool skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
+  bool any = false;
+  for (size_t i = 0; i < changed_count && !any; ++i)
+    any = graph->nodes[changed[i]]->is_skipped;
+  return any;
+}
+
+/* What the driver refuses to set is built anew. */
+kdl_status kdl_graph_change(kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
+  const kdl_graph_driver *driver = graph->driver;
+  const char *call = "";
+  int error = 0;
+  if (!*driver->functions.enable && skips(graph, changed, changed_count))
+    return driver->cannot_skip(graph);
+  kdl_status status = driver->update(graph, changed, changed_count, &error, &call);
+  if (status != KDL_OK || !error)
+    return status;
+  kdl_own_services.log("%s:%u: a graph of %zu nodes is built again: %s: %d",
+                       driver->errors->backend, graph->ordinal, graph->node_count,
+                       error == KDL_GRAPH_REBUILD ? "a wide fill or a loop" : call, error);
+  return driver->build(graph);
+}

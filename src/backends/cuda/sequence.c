@@ -134,6 +134,8 @@ static int set(kdl_graph *graph, void *at, const kdl_backend_node *node, const c
     *out_call = "cuGraphExecMemsetNodeSetParams";
     return kdl_cuda.graph_fill_set(instance, at, &params, device->context);
   }
+  if (node->kind > KDL_NODE_FILL)
+    return KDL_CUDA_SUCCESS;
   kdl_cuda_copy_node params = copy_node(node);
   *out_call = "cuGraphExecMemcpyNodeSetParams";
   return kdl_cuda.graph_copy_set(instance, at, &params, device->context);
@@ -282,15 +284,6 @@ static kdl_status build(kdl_graph *graph) {
   return kdl_cuda_leave(&scope, error, "%s, of a sequence of %zu nodes", call, graph->node_count);
 }
 
-static kdl_status update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
-                         int *out_error, const char **out_call) {
-  kdl_cuda_scope scope;
-  if (kdl_cuda_enter_own(graph->device, &scope) != KDL_OK)
-    return scope.status;
-  *out_error = kdl_graph_update(graph, changed, changed_count, out_call);
-  return kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "%s", *out_call);
-}
-
 /* An instance that still runs is the driver's to free when it is done; code is not. */
 static void end(kdl_graph *graph) {
   const cuda_sequence *sequence = (const cuda_sequence *)graph;
@@ -305,10 +298,6 @@ static void end(kdl_graph *graph) {
     (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "cuGraphExecDestroy");
 }
 
-static kdl_status cannot_skip(const kdl_graph *graph) {
-  return lacks(graph->device, "cuGraphNodeSetEnabled", "11.6");
-}
-
 static const kdl_graph_driver driver = {.errors = &kdl_cuda_errors,
                                         .functions = KDL_GRAPH_FUNCTIONS(kdl_cuda, "cu"),
                                         .size = sizeof(cuda_sequence),
@@ -318,10 +307,8 @@ static const kdl_graph_driver driver = {.errors = &kdl_cuda_errors,
                                         .begin_loop = begin_loop,
                                         .end_loop = end_loop,
                                         .build = build,
-                                        .update = update,
                                         .end = end,
-                                        .capturing = kdl_cuda_queue_capturing,
-                                        .cannot_skip = cannot_skip};
+                                        .capturing = kdl_cuda_queue_capturing};
 
 kdl_status kdl_cuda_sequence_create(void *handle, kdl_backend_sequence *sequence,
                                     void **out_sequence) {
@@ -337,6 +324,18 @@ void kdl_cuda_sequence_destroy(void *device, void *sequence) {
   kdl_graph_destroy(sequence);
 }
 
+static kdl_status change(kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
+  const char *call = "";
+  kdl_cuda_scope scope;
+  if (!kdl_cuda.graph_enable && kdl_graph_skips(graph, changed, changed_count))
+    return lacks(graph->device, "cuGraphNodeSetEnabled", "11.6");
+  if (kdl_cuda_enter_own(graph->device, &scope) != KDL_OK)
+    return scope.status;
+  int error = kdl_graph_update(graph, changed, changed_count, &call);
+  (void)kdl_cuda_leave(&scope, KDL_CUDA_SUCCESS, "%s", call);
+  return error == KDL_CUDA_SUCCESS ? KDL_OK : kdl_graph_rebuild(graph, error, call);
+}
+
 kdl_status kdl_cuda_sequence_run(void *handle, void *sequence, void *queue_handle,
                                  const uint32_t *changed, size_t changed_count) {
   kdl_cuda_device *device = handle;
@@ -350,7 +349,7 @@ kdl_status kdl_cuda_sequence_run(void *handle, void *sequence, void *queue_handl
   if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
     status = kdl_graph_check_capture(graph, queue);
   if (status == KDL_OK && changed_count)
-    status = kdl_graph_change(graph, changed, changed_count);
+    status = change(graph, changed, changed_count);
   if (status == KDL_OK)
     status = kdl_cuda_enter(device, queue->context, &scope);
   if (status != KDL_OK)

@@ -85,6 +85,8 @@ static int set(kdl_graph *graph, void *handle, const kdl_backend_node *node,
     *out_call = "hipGraphExecMemsetNodeSetParams";
     return kdl_hip.graph_fill_set(instance, handle, &params);
   }
+  if (node->kind > KDL_NODE_FILL)
+    return KDL_HIP_SUCCESS;
   copy_node copy = copy_of(node);
   *out_call = "hipGraphExecMemcpyNodeSetParams1D";
   return kdl_hip.graph_copy_set(instance, handle, copy.to, copy.from, node->bytes, copy.kind);
@@ -141,27 +143,12 @@ static kdl_status build(kdl_graph *graph) {
   return kdl_hip_leave(&scope, error, "%s, of a sequence of %zu nodes", call, graph->node_count);
 }
 
-static kdl_status update(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
-                         int *out_error, const char **out_call) {
-  kdl_hip_scope scope;
-  if (kdl_hip_enter(graph->device, &scope) != KDL_OK)
-    return scope.status;
-  *out_error = kdl_graph_update(graph, changed, changed_count, out_call);
-  if (*out_error != KDL_HIP_SUCCESS)
-    (void)kdl_hip.last_error();
-  return kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "%s", *out_call);
-}
-
 static void end(kdl_graph *graph) {
   kdl_hip_scope scope;
   bool entered = kdl_hip_enter_relaxed(graph->device, &scope) == KDL_OK;
   kdl_graph_drop(graph);
   if (entered)
     (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "hipGraphExecDestroy");
-}
-
-static kdl_status cannot_skip(const kdl_graph *graph) {
-  return lacks(graph->device, "hipGraphNodeSetEnabled");
 }
 
 static const kdl_graph_driver driver = {.errors = &kdl_hip_errors,
@@ -171,10 +158,8 @@ static const kdl_graph_driver driver = {.errors = &kdl_hip_errors,
                                         .instantiate = instantiate,
                                         .set = set,
                                         .build = build,
-                                        .update = update,
                                         .end = end,
-                                        .capturing = kdl_hip_queue_capturing,
-                                        .cannot_skip = cannot_skip};
+                                        .capturing = kdl_hip_queue_capturing};
 
 kdl_status kdl_hip_sequence_create(void *handle, kdl_backend_sequence *sequence,
                                    void **out_sequence) {
@@ -190,6 +175,20 @@ void kdl_hip_sequence_destroy(void *device, void *sequence) {
   kdl_graph_destroy(sequence);
 }
 
+static kdl_status change(kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
+  const char *call = "";
+  kdl_hip_scope scope;
+  if (!kdl_hip.graph_enable && kdl_graph_skips(graph, changed, changed_count))
+    return lacks(graph->device, "hipGraphNodeSetEnabled");
+  if (kdl_hip_enter(graph->device, &scope) != KDL_OK)
+    return scope.status;
+  int error = kdl_graph_update(graph, changed, changed_count, &call);
+  if (error != KDL_HIP_SUCCESS)
+    (void)kdl_hip.last_error();
+  (void)kdl_hip_leave(&scope, KDL_HIP_SUCCESS, "%s", call);
+  return error == KDL_HIP_SUCCESS ? KDL_OK : kdl_graph_rebuild(graph, error, call);
+}
+
 kdl_status kdl_hip_sequence_run(void *handle, void *sequence, void *queue_handle,
                                 const uint32_t *changed, size_t changed_count) {
   kdl_hip_device *device = handle;
@@ -200,7 +199,7 @@ kdl_status kdl_hip_sequence_run(void *handle, void *sequence, void *queue_handle
   if (atomic_load_explicit(&queue->may_be_captured, memory_order_relaxed))
     status = kdl_graph_check_capture(graph, queue);
   if (status == KDL_OK && changed_count)
-    status = kdl_graph_change(graph, changed, changed_count);
+    status = change(graph, changed, changed_count);
   if (status == KDL_OK)
     status = kdl_hip_enter(device, &scope);
   if (status != KDL_OK)

@@ -129,7 +129,7 @@ int kdl_graph_update(kdl_graph *graph, const uint32_t *changed, size_t changed_c
     uint32_t index = changed[i];
     const kdl_backend_node *node = graph->nodes[index];
     int error = 0;
-    if (!node->is_skipped && node->kind <= KDL_NODE_FILL)
+    if (!node->is_skipped)
       error = graph->driver->set(graph, graph->handles[index], node, out_call);
     if (!error)
       error = enable(graph, index, out_call);

@@ -67,7 +67,7 @@ typedef struct kdl_graph_driver {
   int (*add)(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
              size_t count, void **out_node, const char **out_call);
   int (*instantiate)(void *graph, void **out_instance, const char **out_call);
-  /* Sets what may change of such a node. KDL_GRAPH_REBUILD where it cannot. */
+  /* Sets what may change of a node. KDL_GRAPH_REBUILD where it cannot. */
   int (*set)(kdl_graph *graph, void *handle, const kdl_backend_node *node, const char **out_call);
   /* Optional: loops. `begin_loop` adds a node that repeats *out_body, to which what lies in the
    * loop is added; `end_loop` adds what decides on another pass, behind the others. */
@@ -77,15 +77,11 @@ typedef struct kdl_graph_driver {
   int (*end_loop)(kdl_graph *graph, void *body, const kdl_backend_node *loop, uint64_t handle,
                   void *const *after, size_t count, const char **out_call);
 
-  /* kdl_graph_build, kdl_graph_update and kdl_graph_drop with the device's context current. */
+  /* kdl_graph_build and kdl_graph_drop with the device's context current. */
   kdl_status (*build)(kdl_graph *graph);
-  kdl_status (*update)(kdl_graph *graph, const uint32_t *changed, size_t changed_count,
-                       int *out_error, const char **out_call);
   void (*end)(kdl_graph *graph);
 
   kdl_status (*capturing)(void *device, void *queue, int *out_capturing);
-  /* Fails because the driver cannot skip nodes. */
-  kdl_status (*cannot_skip)(const kdl_graph *graph);
 } kdl_graph_driver;
 
 enum { KDL_GRAPH_REBUILD = -1 }; /* no error of a driver */
@@ -126,8 +122,11 @@ void kdl_graph_destroy(kdl_graph *graph);
 /* Before a run: whether the program captures the queue, which then takes no graph. */
 kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue);
 
-/* Before a run: sets what changed, or builds the graph again. */
-kdl_status kdl_graph_change(kdl_graph *graph, const uint32_t *changed, size_t changed_count);
+/* Whether a node that changed is skipped from now on. */
+bool kdl_graph_skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count);
+
+/* Builds the graph again after kdl_graph_update failed. */
+kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call);
 
 /* ------------------------------------------------------------------------------------------ */
 /* Graphs, with the driver's context current                                                    */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A sequence's graph: made with it, changed before a run, and dropped with it. */
+/* A sequence's graph: made with it, built again where a change needs that, and dropped with it. */
 #include "backends/common/graphs/graph.h"
 
 #include <stdlib.h>
@@ -60,25 +60,16 @@ kdl_status kdl_graph_check_capture(const kdl_graph *graph, void *queue) {
   return status;
 }
 
-static bool skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
+bool kdl_graph_skips(const kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
   bool any = false;
   for (size_t i = 0; i < changed_count && !any; ++i)
     any = graph->nodes[changed[i]]->is_skipped;
   return any;
 }
 
-/* What the driver refuses to set is built anew. */
-kdl_status kdl_graph_change(kdl_graph *graph, const uint32_t *changed, size_t changed_count) {
-  const kdl_graph_driver *driver = graph->driver;
-  const char *call = "";
-  int error = 0;
-  if (!*driver->functions.enable && skips(graph, changed, changed_count))
-    return driver->cannot_skip(graph);
-  kdl_status status = driver->update(graph, changed, changed_count, &error, &call);
-  if (status != KDL_OK || !error)
-    return status;
+kdl_status kdl_graph_rebuild(kdl_graph *graph, int error, const char *call) {
   kdl_own_services.log("%s:%u: a graph of %zu nodes is built again: %s: %d",
-                       driver->errors->backend, graph->ordinal, graph->node_count,
+                       graph->driver->errors->backend, graph->ordinal, graph->node_count,
                        error == KDL_GRAPH_REBUILD ? "a wide fill or a loop" : call, error);
-  return driver->build(graph);
+  return graph->driver->build(graph);
 }

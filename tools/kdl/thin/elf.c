@@ -220,8 +220,8 @@ static kdl_status report(const elf_plan *plan, size_t containers, const thin_out
   return status;
 }
 
-static kdl_status make_plan(elf_plan *plan, thin_container_list *list, thin_output *out,
-                            bool *out_changed) {
+kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
+                         bool *out_changed) {
   const thin_input *input = plan->input;
   *out_changed = false;
   kdl_status status = elf_image_read(input->data, input->size, input->name, &plan->image);
@@ -241,9 +241,19 @@ static kdl_status make_plan(elf_plan *plan, thin_container_list *list, thin_outp
   status = elf_plan_lay_out(plan);
   if (status == KDL_OK)
     status = elf_plan_segments(plan);
-  if (status == KDL_OK)
-    status = elf_plan_write(plan, out);
-  return status == KDL_OK ? elf_plan_check(plan, out) : status;
+  return status == KDL_OK ? elf_plan_write(plan, out) : status;
+}
+
+void elf_plan_free(elf_plan *plan) {
+  elf_image_free(&plan->image);
+  thin_output_free(&plan->contents);
+  kdl_arena_free(&plan->arena);
+  free(plan->units);
+  free(plan->zones);
+  free(plan->items);
+  free(plan->holes);
+  free(plan->segments);
+  free(plan->patches);
 }
 
 kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const thin_shape *shape,
@@ -251,7 +261,9 @@ kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const th
   elf_plan plan = {.input = input, .choice = choice, .shape = *shape};
   thin_container_list list = {.count = 0};
   bool is_changed;
-  kdl_status status = make_plan(&plan, &list, out, &is_changed);
+  kdl_status status = elf_plan_make(&plan, &list, out, &is_changed);
+  if (status == KDL_OK && is_changed)
+    status = elf_plan_check(&plan, out);
   if (status == KDL_OK) {
     for (size_t i = 0; i < plan.unit_count && !is_changed; ++i)
       plan.units[i].new_address = plan.units[i].address;
@@ -262,15 +274,7 @@ kdl_status thin_elf(const thin_input *input, const thin_choice *choice, const th
     if (status == KDL_OK)
       status = thin_output_adopt(out, &plan.contents.arena);
   }
-  elf_image_free(&plan.image);
   thin_containers_free(&list);
-  thin_output_free(&plan.contents);
-  kdl_arena_free(&plan.arena);
-  free(plan.units);
-  free(plan.zones);
-  free(plan.items);
-  free(plan.holes);
-  free(plan.segments);
-  free(plan.patches);
+  elf_plan_free(&plan);
   return status;
 }

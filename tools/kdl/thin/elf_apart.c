@@ -65,6 +65,25 @@ static kdl_status check_sections(const elf_image *image) {
   return status;
 }
 
+/* Tables of symbols and the names of sections are written again: nothing is loaded from there. */
+static kdl_status check_rewritten(const elf_image *image) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    bool is_rewritten = i == image->names || section->type == ELF_SHT_SYMTAB;
+    for (size_t k = 0; k < image->segment_count && is_rewritten && section->size; ++k) {
+      const elf_segment *load = &image->segments[k];
+      if (load->type == ELF_LOAD && !(section->flags & ELF_ALLOC) &&
+          section->offset < load->offset + load->file_size &&
+          load->offset < section->offset + section->size)
+        return MALFORMED(image, image->section_table + i * ELF_SECTION_SIZE + 24, "section",
+                         "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                         " that are loaded, expected them outside of each PT_LOAD",
+                         section->size, section->offset);
+    }
+  }
+  return KDL_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* The dynamic section                                                                          */
 
@@ -110,6 +129,17 @@ static kdl_status check_entries(const elf_image *image) {
   return KDL_OK;
 }
 
+static bool is_on_tables(const elf_image *image, const elf_segment *segment) {
+  claim tables[own_tables];
+  claim_tables(image, tables);
+  for (size_t i = 0; i < own_tables; ++i) {
+    if (segment->offset < tables[i].offset + tables[i].size &&
+        tables[i].offset < segment->offset + segment->file_size)
+      return true;
+  }
+  return false;
+}
+
 /* One at most, and where the loader reads it. */
 static kdl_status check_dynamic(const elf_image *image) {
   size_t seen = 0;
@@ -120,11 +150,14 @@ static kdl_status check_dynamic(const elf_image *image) {
       continue;
     if (seen++)
       return MALFORMED(image, at, "PT_DYNAMIC", "found %zu of them, expected one at most", seen);
-    if (!elf_image_at(image, segment->address, segment->file_size))
-      return MALFORMED(image, at + 16, "PT_DYNAMIC",
-                       "found 0x%" PRIx64 " bytes at address 0x%" PRIx64
-                       ", expected them within a PT_LOAD",
-                       segment->file_size, segment->address);
+    uint64_t address;
+    if (!segment->file_size ||
+        !elf_image_address(image, segment->offset, segment->file_size, &address) ||
+        address != segment->address || is_on_tables(image, segment))
+      return MALFORMED(image, at + 8, "PT_DYNAMIC",
+                       "found 0x%" PRIx64 " bytes at offset 0x%" PRIx64 " and address 0x%" PRIx64
+                       ", expected them where a PT_LOAD puts them, apart from headers",
+                       segment->file_size, segment->offset, segment->address);
   }
   return check_entries(image);
 }
@@ -150,6 +183,8 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
 kdl_status elf_image_check_apart(const elf_image *image) {
   claim tables[own_tables];
   kdl_status status = check_sections(image);
+  if (status == KDL_OK)
+    status = check_rewritten(image);
   if (status == KDL_OK)
     status = check_dynamic(image);
   claim_tables(image, tables);

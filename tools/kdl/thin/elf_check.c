@@ -3,11 +3,12 @@
  * The output compared with the input, both as a loader maps them. Every byte of memory that is in
  * no container must be the same at the same address, but for what the plan says: pointers to
  * containers that moved, the program headers, and what moved out of their way. Containers must be
- * where the pointers lead, and zeros where they were. The output's headers are read anew.
+ * where the pointers lead, and zeros where they were. The output's headers are read anew, and its
+ * relocations and section headers by themselves.
  */
+#include "thin/elf_check.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "thin/elf_plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,33 +16,20 @@
 
 enum { smallest_page = 4096, most_padding = 4096 };
 
-typedef struct {
-  uint64_t start, end; /* addresses that may differ; compared in other ways */
-} excuse;
+#define WRONG elf_check_wrong
 
-typedef struct {
-  const elf_plan *plan;
-  const thin_output *out;
-  elf_segment *segments; /* as the output says */
-  size_t count;
-  excuse *excuses; /* by address, apart from one another */
-  size_t excuse_count;
-} checker;
-
-#define WRONG(c, ...) wrong((c)->plan, __VA_ARGS__)
-
-static kdl_status wrong(const elf_plan *plan, const char *what, uint64_t address) {
+kdl_status elf_check_wrong(const elf_checker *c, const char *what, uint64_t address) {
   return kdl_fail(KDL_UNSUPPORTED,
                   "%s: the thinned file would not load as the old one does (%s at 0x%" PRIx64
                   "), nothing was written; this is a bug",
-                  plan->input->name, what, address);
+                  c->plan->input->name, what, address);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Memory                                                                                       */
 
-/* Bytes at an address, as many as lie together; NULL for zeros. False where nothing is mapped. */
-static bool view_old(const checker *c, uint64_t address, const uint8_t **bytes, uint64_t *size) {
+bool elf_check_view_old(const elf_checker *c, uint64_t address, const uint8_t **bytes,
+                        uint64_t *size) {
   const elf_image *image = &c->plan->image;
   for (size_t i = 0; i < image->segment_count; ++i) {
     const elf_segment *load = &image->segments[i];
@@ -56,7 +44,8 @@ static bool view_old(const checker *c, uint64_t address, const uint8_t **bytes, 
   return false;
 }
 
-static bool view_new(const checker *c, uint64_t address, const uint8_t **bytes, uint64_t *size) {
+bool elf_check_view_new(const elf_checker *c, uint64_t address, const uint8_t **bytes,
+                        uint64_t *size) {
   for (size_t i = 0; i < c->count; ++i) {
     const elf_segment *load = &c->segments[i];
     uint64_t into = address - load->address;
@@ -78,8 +67,7 @@ static bool is_zero(const uint8_t *bytes, uint64_t size) {
   return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, (size_t)size - 1) == 0);
 }
 
-/* One of them may be NULL, for zeros. */
-static bool is_same(const uint8_t *left, const uint8_t *right, uint64_t size) {
+bool elf_check_is_same(const uint8_t *left, const uint8_t *right, uint64_t size) {
   if (left == right)
     return true;
   if (left && right)
@@ -88,14 +76,14 @@ static bool is_same(const uint8_t *left, const uint8_t *right, uint64_t size) {
 }
 
 /* Whether the output has at `address` what the bytes are. */
-static bool has(const checker *c, uint64_t address, const uint8_t *bytes, uint64_t size) {
+static bool has(const elf_checker *c, uint64_t address, const uint8_t *bytes, uint64_t size) {
   while (size) {
     const uint8_t *found;
     uint64_t there;
-    if (!view_new(c, address, &found, &there))
+    if (!elf_check_view_new(c, address, &found, &there))
       return false;
     uint64_t part = there < size ? there : size;
-    if (!is_same(bytes, found, part))
+    if (!elf_check_is_same(bytes, found, part))
       return false;
     bytes = bytes ? bytes + part : NULL;
     address += part;
@@ -107,7 +95,7 @@ static bool has(const checker *c, uint64_t address, const uint8_t *bytes, uint64
 /* ------------------------------------------------------------------------------------------ */
 /* Headers                                                                                      */
 
-static kdl_status read_headers(checker *c) {
+static kdl_status read_headers(elf_checker *c) {
   uint8_t header[ELF_HEADER_SIZE], raw[ELF_SEGMENT_SIZE];
   if (c->out->size < sizeof header)
     return WRONG(c, "no header", 0);
@@ -141,18 +129,24 @@ static kdl_status read_headers(checker *c) {
   return KDL_OK;
 }
 
-/* Whether a segment of the output loads that offset to that address. */
-static bool is_at(const checker *c, uint64_t address, uint64_t offset) {
+const elf_segment *elf_check_loaded(const elf_checker *c, uint64_t address, uint64_t size) {
   for (size_t i = 0; i < c->count; ++i) {
     const elf_segment *load = &c->segments[i];
-    if (load->type == ELF_LOAD && address - load->address < load->file_size)
-      return offset - load->offset == address - load->address;
+    if (load->type == ELF_LOAD && address - load->address < load->file_size &&
+        size <= load->file_size - (address - load->address))
+      return load;
   }
-  return false;
+  return NULL;
+}
+
+/* Whether a segment of the output loads that offset to that address. */
+static bool is_at(const elf_checker *c, uint64_t address, uint64_t offset) {
+  const elf_segment *load = elf_check_loaded(c, address, 1);
+  return load && offset - load->offset == address - load->address;
 }
 
 /* What a program header describes is the same, wherever it lies. */
-static kdl_status check_described(const checker *c) {
+static kdl_status check_described(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   size_t at = 0;
   for (size_t i = 0; i < image->segment_count; ++i) {
@@ -195,12 +189,12 @@ static kdl_status check_described(const checker *c) {
 /* What may differ                                                                              */
 
 static int compare_excuses(const void *left, const void *right) {
-  uint64_t a = ((const excuse *)left)->start, b = ((const excuse *)right)->start;
+  uint64_t a = ((const elf_excuse *)left)->start, b = ((const elf_excuse *)right)->start;
   return (a > b) - (a < b);
 }
 
 /* Where units were, and patches where they are loaded. */
-static kdl_status collect_excuses(checker *c) {
+static kdl_status collect_excuses(elf_checker *c) {
   const elf_plan *plan = c->plan;
   c->excuses = calloc(plan->unit_count + plan->patch_count + 1, sizeof *c->excuses);
   if (!c->excuses)
@@ -211,12 +205,12 @@ static kdl_status collect_excuses(checker *c) {
     const uint8_t *behind = elf_image_at(&plan->image, end, room);
     if (room && (room > most_padding || !behind || !is_zero(behind, room)))
       return WRONG(c, "more than padding taken", end);
-    c->excuses[c->excuse_count++] = (excuse){unit->address, end + room};
+    c->excuses[c->excuse_count++] = (elf_excuse){unit->address, end + room};
   }
   for (size_t i = 0; i < plan->patch_count; ++i) {
     uint64_t address;
     if (elf_image_address(&plan->image, plan->patches[i].offset, plan->patches[i].size, &address))
-      c->excuses[c->excuse_count++] = (excuse){address, address + plan->patches[i].size};
+      c->excuses[c->excuse_count++] = (elf_excuse){address, address + plan->patches[i].size};
   }
   qsort(c->excuses, c->excuse_count, sizeof *c->excuses, compare_excuses);
   return KDL_OK;
@@ -225,23 +219,24 @@ static kdl_status collect_excuses(checker *c) {
 /* ------------------------------------------------------------------------------------------ */
 /* Comparing                                                                                    */
 
-static kdl_status compare(const checker *c, uint64_t address, uint64_t end) {
+static kdl_status compare(const elf_checker *c, uint64_t address, uint64_t end) {
   while (address < end) {
     const uint8_t *old, *now;
     uint64_t old_size, new_size;
-    if (!view_old(c, address, &old, &old_size) || !view_new(c, address, &now, &new_size))
+    if (!elf_check_view_old(c, address, &old, &old_size) ||
+        !elf_check_view_new(c, address, &now, &new_size))
       return WRONG(c, "nothing", address);
     uint64_t part = old_size < new_size ? old_size : new_size;
     if (part > end - address)
       part = end - address;
-    if (!is_same(old, now, part))
+    if (!elf_check_is_same(old, now, part))
       return WRONG(c, "other bytes", address);
     address += part;
   }
   return KDL_OK;
 }
 
-static kdl_status compare_loads(const checker *c) {
+static kdl_status compare_loads(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   kdl_status status = KDL_OK;
   size_t next = 0;
@@ -263,7 +258,7 @@ static kdl_status compare_loads(const checker *c) {
 }
 
 /* Units where they are now, zeros where nothing is; that other bytes are as they were was seen. */
-static kdl_status check_zone(const checker *c, const elf_zone *zone) {
+static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
   const elf_plan *plan = c->plan;
   uint64_t at = zone->address;
   for (size_t i = zone->first_item; i < zone->first_item + zone->item_count; ++i) {
@@ -292,33 +287,8 @@ static kdl_status check_zone(const checker *c, const elf_zone *zone) {
   return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
 }
 
-typedef struct {
-  const checker *c;
-  kdl_status status;
-} pointer_check;
-
-/* Each leads where it led, or where its container went. */
-static void check_pointer(void *user, const elf_pointer *pointer) {
-  pointer_check *p = user;
-  const checker *c = p->c;
-  uint64_t target = elf_plan_moved(c->plan, pointer->target);
-  uint64_t address;
-  uint8_t word[8];
-  kdl_store_u64(word, target);
-  if (p->status == KDL_OK &&
-      (!elf_image_address(&c->plan->image, (uint64_t)(pointer->addend - c->plan->image.data), 8,
-                          &address) ||
-       !has(c, address, word, 8)))
-    p->status = WRONG(c, "another pointer", pointer->place);
-}
-
-static void ignore_place(void *user, uint64_t place) {
-  (void)user;
-  (void)place;
-}
-
 /* The dynamic section says the same, but for what moved out of the way. */
-static kdl_status check_dynamic(const checker *c) {
+static kdl_status check_dynamic(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
   const elf_block *block = &c->plan->block;
   size_t count;
@@ -338,8 +308,7 @@ static kdl_status check_dynamic(const checker *c) {
 }
 
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
-  checker c = {.plan = plan, .out = out};
-  pointer_check pointers = {&c, KDL_OK};
+  elf_checker c = {.plan = plan, .out = out};
   kdl_status status = read_headers(&c);
   if (status == KDL_OK)
     status = check_described(&c);
@@ -352,9 +321,9 @@ kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   if (status == KDL_OK)
     status = check_dynamic(&c);
   if (status == KDL_OK)
-    status = elf_image_relocations(&plan->image, check_pointer, ignore_place, &pointers);
+    status = elf_check_relocations(&c);
   if (status == KDL_OK)
-    status = pointers.status;
+    status = elf_check_sections(&c);
   free(c.segments);
   free(c.excuses);
   return status;

@@ -352,7 +352,7 @@ bool elf_symbol_has_address(const uint8_t *symbol) {
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations                                                                                  */
 
-static bool is_relative(const elf_image *image, uint32_t type) {
+bool elf_image_is_relative(const elf_image *image, uint32_t type) {
   enum { x86_64_relative = 8, x86_64_relative64 = 38, aarch64_relative = 1027 };
   return image->machine == ELF_X86_64 ? type == x86_64_relative || type == x86_64_relative64
                                       : image->machine == ELF_AARCH64 && type == aarch64_relative;
@@ -380,7 +380,7 @@ static kdl_status walk_rela(const relocation_walk *walk, uint64_t address_tag, u
   for (uint64_t at = 0; at + ELF_RELA_SIZE <= size; at += ELF_RELA_SIZE) {
     elf_pointer pointer = {kdl_load_u64(table + at), kdl_load_u64(table + at + 16),
                            table + at + 16};
-    if (is_relative(image, kdl_load_u32(table + at + 8)))
+    if (elf_image_is_relative(image, kdl_load_u32(table + at + 8)))
       walk->visit(walk->user, &pointer);
     else
       walk->other(walk->user, pointer.place);

@@ -150,6 +150,9 @@ typedef struct elf_pointer {
   const uint8_t *addend; /* where that stands in the file: in the entry, or at the place (RELR) */
 } elf_pointer;
 
+/* Whether a type of relocations is of those. */
+bool elf_image_is_relative(const elf_image *image, uint32_t type);
+
 /* Calls `visit` for each. Other relocations go to `other` by their place alone. KDL_BAD_FILE where
  * a table lies in no segment. */
 kdl_status elf_image_relocations(const elf_image *image,

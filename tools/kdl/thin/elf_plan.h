@@ -112,6 +112,13 @@ kdl_status elf_plan_no_memory(const elf_plan *plan);
 /* The last unit that begins at or before an address, or NULL. */
 elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address);
 
+/* elf.c: plans and writes, unchecked. `plan` has the input, the choice and the shape. Where nothing
+ * becomes smaller, the output is the input. The caller frees the plan, the list and the output,
+ * also after a failure. */
+kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
+                         bool *out_changed);
+void elf_plan_free(elf_plan *plan);
+
 /* elf_refs.c: which units may move. */
 kdl_status elf_plan_find_references(elf_plan *plan);
 
@@ -132,7 +139,7 @@ uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address);
 /* elf_write.c: pointers, tables and pieces. */
 kdl_status elf_plan_write(elf_plan *plan, thin_output *out);
 
-/* elf_check.c: compares the output with the input as a loader maps both. */
+/* elf_check.c: compares the output with the input as a loader maps both, and as tools read them. */
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out);
 
 #endif

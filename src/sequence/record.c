@@ -182,61 +182,49 @@ static kdl_status check_items(const kdl_recording *recording, const kdl_kernel *
                   (int)items->kind);
 }
 
-kdl_status kdl_sequence_launch_items(kdl_sequence *sequence, kdl_kernel *kernel, kdl_operand items,
-                                     const kdl_operand *args, size_t arg_count) {
+/* A launch of items, or where they are NULL of the descriptor. */
+static kdl_status record_launch(kdl_sequence *sequence, const char *call, kdl_kernel *kernel,
+                                const kdl_operand *items, const kdl_launch_desc *desc,
+                                const kdl_operand *args, size_t arg_count) {
   kdl_recording *recording;
-  kdl_status status = KDL_GIVEN(sequence, kernel);
-  if (status == KDL_OK && arg_count)
-    status = KDL_GIVEN(args);
-  if (status == KDL_OK)
-    status = kdl_sequence_recording(sequence, __func__, &recording);
+  if (arg_count && !args)
+    return kdl_fail_null(call, "args");
+  kdl_status status = kdl_sequence_recording(sequence, call, &recording);
   if (status != KDL_OK)
     return status;
+  kdl_recorded_node node = {
+      .kind = KDL_NODE_LAUNCH,
+      .of.launch = {.kernel = kernel,
+                    .args = (kdl_operand *)(uintptr_t)args,
+                    .arg_count = arg_count},
+  };
+  if (items)
+    node.of.launch.items = *items;
+  else
+    node.of.launch.desc = *desc;
   status = check_launch(recording, kernel, args, arg_count);
   if (status == KDL_OK)
-    status = check_items(recording, kernel, &items);
-  if (status == KDL_OK) {
-    kdl_recorded_node node = {
-        .kind = KDL_NODE_LAUNCH,
-        .of.launch = {.kernel = kernel,
-                      .items = items,
-                      .args = (kdl_operand *)(uintptr_t)args,
-                      .arg_count = arg_count},
-    };
+    status = items ? check_items(recording, kernel, items) : kdl_launch_check_grid(kernel, desc);
+  if (status == KDL_OK)
     status = kdl_recording_add(recording, &node);
-  }
   if (status != KDL_OK)
-    kdl_error_prefix("%s: %s", __func__, kernel->name);
+    kdl_error_prefix("%s: %s", call, kernel->name);
   return status;
+}
+
+kdl_status kdl_sequence_launch_items(kdl_sequence *sequence, kdl_kernel *kernel, kdl_operand items,
+                                     const kdl_operand *args, size_t arg_count) {
+  kdl_status status = KDL_GIVEN(sequence, kernel);
+  return status == KDL_OK ? record_launch(sequence, __func__, kernel, &items, NULL, args, arg_count)
+                          : status;
 }
 
 kdl_status kdl_sequence_launch(kdl_sequence *sequence, kdl_kernel *kernel,
                                const kdl_launch_desc *desc, const kdl_operand *args,
                                size_t arg_count) {
-  kdl_recording *recording;
   kdl_status status = KDL_GIVEN(sequence, kernel, desc);
-  if (status == KDL_OK && arg_count)
-    status = KDL_GIVEN(args);
-  if (status == KDL_OK)
-    status = kdl_sequence_recording(sequence, __func__, &recording);
-  if (status != KDL_OK)
-    return status;
-  status = check_launch(recording, kernel, args, arg_count);
-  if (status == KDL_OK)
-    status = kdl_launch_check_grid(kernel, desc);
-  if (status == KDL_OK) {
-    kdl_recorded_node node = {
-        .kind = KDL_NODE_LAUNCH,
-        .of.launch = {.kernel = kernel,
-                      .desc = *desc,
-                      .args = (kdl_operand *)(uintptr_t)args,
-                      .arg_count = arg_count},
-    };
-    status = kdl_recording_add(recording, &node);
-  }
-  if (status != KDL_OK)
-    kdl_error_prefix("%s: %s", __func__, kernel->name);
-  return status;
+  return status == KDL_OK ? record_launch(sequence, __func__, kernel, NULL, desc, args, arg_count)
+                          : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

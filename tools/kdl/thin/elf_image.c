@@ -14,56 +14,42 @@ enum { smallest_page = 4096, largest_page = 65536, limit_segments = 4096 };
   kdl_fail(KDL_BAD_FILE, "%s: offset 0x%" PRIx64 ": %s: " format, (image)->name, (uint64_t)(at),   \
            field, __VA_ARGS__)
 
+/* Where the fields of the headers are, and how wide. */
+#define SEGMENT_FIELDS(FIELD)                                                                      \
+  FIELD(u32, 0, type)                                                                              \
+  FIELD(u32, 4, flags)                                                                             \
+  FIELD(u64, 8, offset)                                                                            \
+  FIELD(u64, 16, address)                                                                          \
+  FIELD(u64, 24, physical)                                                                         \
+  FIELD(u64, 32, file_size)                                                                        \
+  FIELD(u64, 40, memory_size)                                                                      \
+  FIELD(u64, 48, alignment)
+#define SECTION_FIELDS(FIELD)                                                                      \
+  FIELD(u32, 0, name)                                                                              \
+  FIELD(u32, 4, type)                                                                              \
+  FIELD(u64, 8, flags)                                                                             \
+  FIELD(u64, 16, address)                                                                          \
+  FIELD(u64, 24, offset)                                                                           \
+  FIELD(u64, 32, size)                                                                             \
+  FIELD(u32, 40, link)                                                                             \
+  FIELD(u32, 44, info)                                                                             \
+  FIELD(u64, 48, alignment)                                                                        \
+  FIELD(u64, 56, entry_size)
+#define LOAD(width, at, field) .field = kdl_load_##width(raw + (at)),
+#define STORE(width, at, field) kdl_store_##width(raw + (at), from->field);
+
 elf_segment elf_segment_load(const uint8_t *raw) {
-  return (elf_segment){
-      .type = kdl_load_u32(raw),
-      .flags = kdl_load_u32(raw + 4),
-      .offset = kdl_load_u64(raw + 8),
-      .address = kdl_load_u64(raw + 16),
-      .physical = kdl_load_u64(raw + 24),
-      .file_size = kdl_load_u64(raw + 32),
-      .memory_size = kdl_load_u64(raw + 40),
-      .alignment = kdl_load_u64(raw + 48),
-  };
+  return (elf_segment){SEGMENT_FIELDS(LOAD)};
 }
 
-void elf_segment_store(uint8_t *raw, const elf_segment *segment) {
-  kdl_store_u32(raw, segment->type);
-  kdl_store_u32(raw + 4, segment->flags);
-  kdl_store_u64(raw + 8, segment->offset);
-  kdl_store_u64(raw + 16, segment->address);
-  kdl_store_u64(raw + 24, segment->physical);
-  kdl_store_u64(raw + 32, segment->file_size);
-  kdl_store_u64(raw + 40, segment->memory_size);
-  kdl_store_u64(raw + 48, segment->alignment);
-}
+void elf_segment_store(uint8_t *raw, const elf_segment *from){SEGMENT_FIELDS(STORE)}
 
 elf_section elf_section_load(const uint8_t *raw) {
-  return (elf_section){
-      .name = kdl_load_u32(raw),
-      .type = kdl_load_u32(raw + 4),
-      .flags = kdl_load_u64(raw + 8),
-      .address = kdl_load_u64(raw + 16),
-      .offset = kdl_load_u64(raw + 24),
-      .size = kdl_load_u64(raw + 32),
-      .link = kdl_load_u32(raw + 40),
-      .info = kdl_load_u32(raw + 44),
-      .alignment = kdl_load_u64(raw + 48),
-      .entry_size = kdl_load_u64(raw + 56),
-  };
+  return (elf_section){SECTION_FIELDS(LOAD)};
 }
 
-void elf_section_store(uint8_t *raw, const elf_section *section) {
-  kdl_store_u32(raw, section->name);
-  kdl_store_u32(raw + 4, section->type);
-  kdl_store_u64(raw + 8, section->flags);
-  kdl_store_u64(raw + 16, section->address);
-  kdl_store_u64(raw + 24, section->offset);
-  kdl_store_u64(raw + 32, section->size);
-  kdl_store_u32(raw + 40, section->link);
-  kdl_store_u32(raw + 44, section->info);
-  kdl_store_u64(raw + 48, section->alignment);
-  kdl_store_u64(raw + 56, section->entry_size);
+void elf_section_store(uint8_t *raw, const elf_section *from) {
+  SECTION_FIELDS(STORE)
 }
 
 /* ------------------------------------------------------------------------------------------ */

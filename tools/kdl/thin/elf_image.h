@@ -102,9 +102,9 @@ kdl_status elf_image_read(const uint8_t *data, uint64_t size, const char *name,
 void elf_image_free(elf_image *image);
 
 elf_segment elf_segment_load(const uint8_t *raw);
-void elf_segment_store(uint8_t *raw, const elf_segment *segment);
+void elf_segment_store(uint8_t *raw, const elf_segment *from);
 elf_section elf_section_load(const uint8_t *raw);
-void elf_section_store(uint8_t *raw, const elf_section *section);
+void elf_section_store(uint8_t *raw, const elf_section *from);
 
 /* The PT_LOAD whose bytes in the file hold that range of addresses, or NULL. */
 const elf_segment *elf_image_loaded(const elf_image *image, uint64_t address, uint64_t size);

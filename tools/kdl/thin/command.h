@@ -4,6 +4,7 @@
 #define KDL_TOOL_THIN_COMMAND_H
 
 #include "cli/input.h"
+#include "cli/json.h"
 #include "cli/options.h"
 #include "thin/thin.h"
 
@@ -20,5 +21,9 @@ kdl_status thin_repack(const cli_args *args, const char *output);
 /* What was chosen and done, for people or as JSON. `output` is NULL for a dry run. */
 kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
                      const thin_report *report, const char *output);
+
+/* Begins the object that JSON has for a file: what both kinds of file have. */
+void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
+                   const char *output);
 
 #endif

@@ -40,15 +40,20 @@ static void put_image(cli_json *json, const thin_choice *choice, const thin_repo
   cli_json_end_object(json);
 }
 
+void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
+                   const char *output) {
+  cli_json_begin_object(json);
+  cli_json_put_text(json, "file", input->name);
+  cli_json_put_text(json, "output", output);
+  cli_json_put_number(json, "old_size", report->old_size);
+  cli_json_put_number(json, "new_size", report->new_size);
+  cli_json_put_bool(json, "changed", report->is_changed);
+}
+
 static kdl_status print_json(const thin_input *input, const thin_choice *choice,
                              const thin_report *report, const char *output) {
   cli_json json = {.file = stdout};
-  cli_json_begin_object(&json);
-  cli_json_put_text(&json, "file", input->name);
-  cli_json_put_text(&json, "output", output);
-  cli_json_put_number(&json, "old_size", report->old_size);
-  cli_json_put_number(&json, "new_size", report->new_size);
-  cli_json_put_bool(&json, "changed", report->is_changed);
+  thin_put_file(&json, input, report, output);
   cli_json_put_number(&json, "containers", report->containers);
   cli_json_put_number(&json, "containers_moved", report->moved);
   cli_json_put_number(&json, "containers_held", report->stayed);

@@ -69,12 +69,7 @@ static void put_member(cli_json *json, const told *item) {
 static kdl_status print_json(const thin_input *input, const told_list *list,
                              const thin_report *report, const char *output) {
   cli_json json = {.file = stdout};
-  cli_json_begin_object(&json);
-  cli_json_put_text(&json, "file", input->name);
-  cli_json_put_text(&json, "output", output);
-  cli_json_put_number(&json, "old_size", report->old_size);
-  cli_json_put_number(&json, "new_size", report->new_size);
-  cli_json_put_bool(&json, "changed", report->is_changed);
+  thin_put_file(&json, input, report, output);
   cli_json_put_array(&json, "members");
   for (size_t i = 0; i < list->count; ++i)
     put_member(&json, &list->items[i]);

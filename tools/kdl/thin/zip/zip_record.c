@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "cli/report.h"
-#include "thin/zip/sha256.h"
+#include "thin/digests/sha256.h"
 #include "thin/zip/zip.h"
 
 #include <inttypes.h>

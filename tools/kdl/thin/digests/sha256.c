@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/zip/sha256.h"
+#include "thin/digests/sha256.h"
+
+#include "thin/digests/blocks.h"
 
 #include <string.h>
 
@@ -14,13 +16,11 @@ static const uint32_t rounds[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-enum { block_size = 64 };
-
 static uint32_t turn(uint32_t word, unsigned by) {
   return word >> by | word << (32 - by);
 }
 
-static void take_block(uint32_t state[8], const uint8_t *block) {
+static void take_block(uint32_t *state, const uint8_t *block) {
   uint32_t w[64], s[8];
   for (size_t i = 0; i < 16; ++i)
     w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
@@ -48,20 +48,7 @@ static void take_block(uint32_t state[8], const uint8_t *block) {
 void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  const uint8_t *from = data;
-  size_t left = size;
-  for (; left >= block_size; left -= block_size, from += block_size)
-    take_block(state, from);
-  uint8_t last[2 * block_size] = {0};
-  if (left)
-    memcpy(last, from, left);
-  last[left] = 0x80;
-  size_t end = left < block_size - 8 ? block_size : 2 * block_size;
-  uint64_t bits = (uint64_t)size * 8;
-  for (int i = 0; i < 8; ++i)
-    last[end - 1 - (size_t)i] = (uint8_t)(bits >> 8 * i);
-  for (size_t at = 0; at < end; at += block_size)
-    take_block(state, last + at);
+  digest_blocks(data, size, true, take_block, state);
   for (int i = 0; i < SHA256_SIZE; ++i)
     out[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

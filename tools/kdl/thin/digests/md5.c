@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/md5.h"
+#include "thin/digests/md5.h"
 
 #include "base/bytes.h"
-
-#include <string.h>
-
-enum { block_size = 64 };
+#include "thin/digests/blocks.h"
 
 static const uint32_t sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
@@ -19,7 +16,7 @@ static const uint32_t sines[64] = {
 };
 static const uint8_t turns[16] = {7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21};
 
-static void take_block(uint32_t state[4], const uint8_t *block) {
+static void take_block(uint32_t *state, const uint8_t *block) {
   uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
   for (unsigned i = 0; i < 64; ++i) {
     unsigned step = i / 16;
@@ -43,18 +40,7 @@ static void take_block(uint32_t state[4], const uint8_t *block) {
 
 void md5(const void *data, size_t size, uint8_t out[MD5_SIZE]) {
   uint32_t state[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-  const uint8_t *from = data;
-  size_t left = size;
-  for (; left >= block_size; left -= block_size, from += block_size)
-    take_block(state, from);
-  uint8_t last[2 * block_size] = {0};
-  if (left)
-    memcpy(last, from, left);
-  last[left] = 0x80;
-  size_t end = left < block_size - 8 ? block_size : 2 * block_size;
-  kdl_store_u64(last + end - 8, (uint64_t)size * 8);
-  for (size_t at = 0; at < end; at += block_size)
-    take_block(state, last + at);
+  digest_blocks(data, size, false, take_block, state);
   for (size_t i = 0; i < 4; ++i)
     kdl_store_u32(out + 4 * i, state[i]);
 }

@@ -6,7 +6,7 @@
  * one whose pointers lead elsewhere, and one that another thinning changes.
  */
 #include "library/library.h"
-#include "thin/elf_image.h"
+#include "thin/elf/elf_image.h"
 #include "thin/thin.h"
 
 #include <stdlib.h>

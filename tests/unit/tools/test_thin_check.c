@@ -2,7 +2,7 @@
 /* What kdl thin makes of a shared object is checked before it is written: here the output is made
  * wrong in one place each time, as a mistake in the writer would, and the checker must say so. */
 #include "base/bytes.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
  * A container with a relocation inside is not written again.
  */
 #include "base/bytes.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 static void hold(elf_unit *unit, elf_hold how) {
   if (unit->hold < how)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/elf_image.h"
+#include "thin/elf/elf_image.h"
 
 #include "base/bytes.h"
 #include "base/error.h"

@@ -6,7 +6,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "thin/elf_check.h"
+#include "thin/elf/elf_check.h"
 
 #include <stdlib.h>
 #include <string.h>

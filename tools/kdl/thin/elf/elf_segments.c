@@ -2,7 +2,7 @@
 /* Which holes are worth a segment, the segments around them, and room for their headers. */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

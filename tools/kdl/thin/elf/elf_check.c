@@ -6,7 +6,7 @@
  * where the pointers lead, and zeros where they were. The output's headers are read anew, and its
  * relocations and section headers by themselves.
  */
-#include "thin/elf_check.h"
+#include "thin/elf/elf_check.h"
 #include "base/bytes.h"
 #include "base/error.h"
 

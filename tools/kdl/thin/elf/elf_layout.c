@@ -2,7 +2,7 @@
 /* Sections with containers, laid out again from their start, and what becomes free there. */
 #include "base/array.h"
 #include "base/error.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

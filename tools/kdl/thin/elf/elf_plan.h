@@ -19,7 +19,7 @@
 #ifndef KDL_TOOL_THIN_ELF_PLAN_H
 #define KDL_TOOL_THIN_ELF_PLAN_H
 
-#include "thin/elf_image.h"
+#include "thin/elf/elf_image.h"
 #include "thin/thin.h"
 
 typedef enum elf_hold {

@@ -5,7 +5,7 @@
  * containers went.
  */
 #include "base/bytes.h"
-#include "thin/elf_check.h"
+#include "thin/elf/elf_check.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef KDL_TOOL_THIN_ELF_CHECK_H
 #define KDL_TOOL_THIN_ELF_CHECK_H
 
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 typedef struct elf_excuse {
   uint64_t start, end; /* addresses that may differ; compared in other ways */

@@ -6,7 +6,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "thin/elf_image.h"
+#include "thin/elf/elf_image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

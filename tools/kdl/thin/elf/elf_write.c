@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "library/library.h"
-#include "thin/elf_plan.h"
+#include "thin/elf/elf_plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

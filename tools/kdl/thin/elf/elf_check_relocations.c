@@ -16,6 +16,7 @@ enum { word_places = 63 }; /* that a word of packed relocations tells of */
 
 typedef struct {
   uint64_t address, size;
+  bool has_address; /* without one there is no table, whatever its size */
 } table;
 
 typedef struct {
@@ -52,22 +53,27 @@ static bool read_memory(const walk *w, uint64_t address, uint8_t *bytes, uint64_
   return true;
 }
 
+static void set_address(table *t, uint64_t address) {
+  t->address = address;
+  t->has_address = true;
+}
+
 static void see_entry(walk *w, uint64_t tag, uint64_t value) {
   switch (tag) {
   case ELF_DT_RELA:
-    w->tables[rela].address = value;
+    set_address(&w->tables[rela], value);
     break;
   case ELF_DT_RELASZ:
     w->tables[rela].size = value;
     break;
   case ELF_DT_JMPREL:
-    w->tables[plt].address = value;
+    set_address(&w->tables[plt], value);
     break;
   case ELF_DT_PLTRELSZ:
     w->tables[plt].size = value;
     break;
   case ELF_DT_RELR:
-    w->tables[relr].address = value;
+    set_address(&w->tables[relr], value);
     break;
   case ELF_DT_RELRSZ:
     w->tables[relr].size = value;
@@ -92,6 +98,8 @@ static walk begin(const elf_checker *c, elf_check_view *view, const elf_segment 
       see_entry(&w, kdl_load_u64(entry), kdl_load_u64(entry + 8));
     }
   }
+  for (size_t i = 0; i < table_count; ++i)
+    w.tables[i].size = w.tables[i].has_address ? w.tables[i].size : 0;
   return w;
 }
 

@@ -144,6 +144,26 @@ static kdl_status read_segments(elf_image *image) {
 /* ------------------------------------------------------------------------------------------ */
 /* Sections                                                                                     */
 
+/* Others are put behind the names, so each that there is ends within them. */
+static kdl_status check_names(const elf_image *image) {
+  const elf_section *names = &image->sections[image->names];
+  if (image->names == 0 || names->type != ELF_SHT_STRTAB || names->flags & ELF_ALLOC)
+    return MALFORMED(image, 62, "e_shstrndx",
+                     "found section %u of type %u and flags 0x%" PRIx64
+                     ", expected one of type 3 that is not loaded",
+                     image->names, names->type, names->flags);
+  if (names->size == 0 || image->data[names->offset + names->size - 1] != 0)
+    return MALFORMED(image, names->offset, "section names",
+                     "found 0x%" PRIx64 " bytes, expected a zero as the last", names->size);
+  for (size_t i = 1; i < image->section_count; ++i) {
+    if (image->sections[i].name >= names->size)
+      return MALFORMED(image, image->section_table + i * ELF_SECTION_SIZE, "sh_name",
+                       "found 0x%x, expected less than 0x%" PRIx64, image->sections[i].name,
+                       names->size);
+  }
+  return KDL_OK;
+}
+
 static kdl_status read_sections(elf_image *image) {
   const uint8_t *header = image->data;
   image->section_table = kdl_load_u64(header + 40);
@@ -183,21 +203,11 @@ static kdl_status read_sections(elf_image *image) {
                        ", expected where a PT_LOAD puts it",
                        section->address, section->offset);
   }
-  const elf_section *names = &image->sections[image->names];
-  if (names->type != ELF_SHT_STRTAB || names->flags & ELF_ALLOC)
-    return MALFORMED(image, 62, "e_shstrndx",
-                     "found section %u of type %u and flags 0x%" PRIx64
-                     ", expected one of type 3 that is not loaded",
-                     image->names, names->type, names->flags);
-  return KDL_OK;
+  return check_names(image);
 }
 
 const char *elf_image_section_name(const elf_image *image, const elf_section *section) {
-  const elf_section *names = &image->sections[image->names];
-  if (section->name >= names->size)
-    return "";
-  const char *name = (const char *)image->data + names->offset + section->name;
-  return memchr(name, '\0', names->size - section->name) ? name : "";
+  return (const char *)image->data + image->sections[image->names].offset + section->name;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -127,7 +127,7 @@ const uint8_t *elf_image_dynamic_table(const elf_image *image, size_t *out_count
 bool elf_tag_is_address(uint64_t tag);
 bool elf_tag_may_move(uint64_t tag);
 
-/* A section's name, "" where it does not end within the table. */
+/* A section's name; not of the first, which has none. */
 const char *elf_image_section_name(const elf_image *image, const elf_section *section);
 
 /* elf_apart.c: KDL_BAD_FILE where sections or tables share bytes, or the dynamic section is told

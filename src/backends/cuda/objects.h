@@ -4,8 +4,8 @@
 #ifndef KDL_BACKENDS_CUDA_OBJECTS_H
 #define KDL_BACKENDS_CUDA_OBJECTS_H
 
+#include "backends/common/arguments/params.h"
 #include "backends/common/launch.h"
-#include "backends/common/params.h"
 #include "backends/cuda/driver.h"
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): a declaration says what a

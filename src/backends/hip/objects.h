@@ -4,8 +4,8 @@
 #ifndef KDL_BACKENDS_HIP_OBJECTS_H
 #define KDL_BACKENDS_HIP_OBJECTS_H
 
+#include "backends/common/arguments/params.h"
 #include "backends/common/launch.h"
-#include "backends/common/params.h"
 #include "backends/hip/driver.h"
 #include "image/amd/limits.h"
 

@@ -4,7 +4,7 @@
 #ifndef KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 #define KDL_BACKENDS_LEVEL_ZERO_OBJECTS_H
 
-#include "backends/common/argument_cache.h"
+#include "backends/common/arguments/argument_cache.h"
 #include "backends/common/brief_lock.h"
 #include "backends/level_zero/driver.h"
 

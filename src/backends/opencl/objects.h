@@ -3,7 +3,7 @@
 #ifndef KDL_BACKENDS_OPENCL_OBJECTS_H
 #define KDL_BACKENDS_OPENCL_OBJECTS_H
 
-#include "backends/common/argument_cache.h"
+#include "backends/common/arguments/argument_cache.h"
 #include "backends/opencl/driver.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/common/params.h"
+#include "backends/common/arguments/params.h"
 
 #include "base/text.h"
 #include "image/params.h"

@@ -11,7 +11,7 @@
 #ifndef KDL_BACKENDS_COMMON_ARGUMENTS_H
 #define KDL_BACKENDS_COMMON_ARGUMENTS_H
 
-#include "backends/common/params.h"
+#include "backends/common/arguments/params.h"
 
 typedef enum kdl_argument_kind {
   KDL_ARGUMENT_UNKNOWN,

@@ -12,8 +12,8 @@
 #ifndef KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
 #define KDL_BACKENDS_COMMON_ARGUMENT_CACHE_H
 
-#include "backends/common/arguments.h"
-#include "backends/common/ranges.h"
+#include "backends/common/arguments/arguments.h"
+#include "backends/common/arguments/ranges.h"
 
 #include <string.h>
 #if defined(__SSE2__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which memory is libkdl's own: ranges that do not overlap, in the C library's balanced tree. */
-#include "backends/common/ranges.h"
+#include "backends/common/arguments/ranges.h"
 
 #include <search.h>
 #include <stdlib.h>

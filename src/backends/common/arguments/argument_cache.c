@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/common/argument_cache.h"
+#include "backends/common/arguments/argument_cache.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "backends/common/arguments.h"
+#include "backends/common/arguments/arguments.h"
 
 #include "base/text.h"
 #include "image/params.h"

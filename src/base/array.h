@@ -4,6 +4,7 @@
 #define KDL_BASE_ARRAY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,23 @@ static inline void *kdl_array_grow(void *items, size_t count, size_t *capacity, 
   if (moved)
     *capacity = more;
   return moved;
+}
+
+/* In items of `size` bytes in the order of the 64-bit number that each has at `offset`: the index
+ * of the first whose number is not below `number`, or `count`. */
+static inline size_t kdl_array_first(const void *items, size_t count, size_t size, size_t offset,
+                                     uint64_t number) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    uint64_t found;
+    memcpy(&found, (const char *)items + middle * size + offset, sizeof found);
+    if (found < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 /* ------------------------------------------------------------------------------------------ */

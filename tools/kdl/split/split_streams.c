@@ -12,15 +12,9 @@
 
 /* The unit at a place, or NULL. */
 static const split_unit *find_unit(const split_plan *plan, uint64_t at) {
-  size_t low = 0, high = plan->unit_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (plan->units[middle].at < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < plan->unit_count && plan->units[low].at == at ? &plan->units[low] : NULL;
+  size_t first = kdl_array_first(plan->units, plan->unit_count, sizeof *plan->units,
+                                 offsetof(split_unit, at), at);
+  return first < plan->unit_count && plan->units[first].at == at ? &plan->units[first] : NULL;
 }
 
 static bool is_zero(const uint8_t *data, uint64_t size) {

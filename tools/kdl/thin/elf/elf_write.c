@@ -248,15 +248,8 @@ static int compare_patches(const void *left, const void *right) {
 }
 
 static size_t first_patch(const elf_plan *plan, uint64_t offset) {
-  size_t low = 0, high = plan->patch_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (plan->patches[middle].offset < offset)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return kdl_array_first(plan->patches, plan->patch_count, sizeof *plan->patches,
+                         offsetof(elf_patch, offset), offset);
 }
 
 /* Bytes of the input with their patches. */

@@ -5,6 +5,7 @@
  * member that defines each, big-endian; "//" holds long names. Members with images become shorter,
  * and the index tells where they are now.
  */
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "thin/kinds.h"
@@ -100,15 +101,9 @@ static kdl_status read_members(archive *a) {
 /* Writing                                                                                      */
 
 static const member *find_member(const archive *a, uint64_t at) {
-  size_t low = 0, high = a->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (a->members[middle].at < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < a->count && a->members[low].at == at ? &a->members[low] : NULL;
+  size_t first =
+      kdl_array_first(a->members, a->count, sizeof *a->members, offsetof(member, at), at);
+  return first < a->count && a->members[first].at == at ? &a->members[first] : NULL;
 }
 
 static uint64_t load_big(const uint8_t *at, size_t width) {

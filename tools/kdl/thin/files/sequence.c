@@ -52,15 +52,8 @@ void thin_work_end(thin_work *work) {
 
 /* The first place from `at` on. */
 static size_t first_place(const thin_work *work, uint64_t at) {
-  size_t low = 0, high = work->place_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (work->places[middle].at < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return kdl_array_first(work->places, work->place_count, sizeof *work->places,
+                         offsetof(thin_place, at), at);
 }
 
 const thin_place *thin_places_in(const thin_work *work, thin_range range, size_t *out_count) {
@@ -81,15 +74,8 @@ bool thin_loses_any(const thin_work *work, thin_range range) {
 
 /* The first container from `at` on. */
 static size_t first_container(const thin_work *work, uint64_t at) {
-  size_t low = 0, high = work->containers.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (work->containers.items[middle].offset < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return kdl_array_first(work->containers.items, work->containers.count,
+                         sizeof *work->containers.items, offsetof(thin_container, offset), at);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -16,8 +16,8 @@ static bool begin(kdl_graph *graph, const kdl_backend_sequence *sequence) {
   graph->node_count = sequence->node_count;
   for (size_t i = 0; i < graph->node_count; ++i)
     graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
-  graph->handles = calloc(graph->node_count, sizeof *graph->handles);
-  graph->is_enabled = malloc(graph->node_count);
+  graph->handles = calloc(graph->node_count + 1, sizeof *graph->handles);
+  graph->is_enabled = malloc(graph->node_count + 1);
   graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
   return graph->handles && graph->is_enabled && graph->after;
 }

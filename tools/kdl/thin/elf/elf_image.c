@@ -274,7 +274,7 @@ const elf_segment *elf_image_loaded(const elf_image *image, uint64_t address, ui
 
 const uint8_t *elf_image_at(const elf_image *image, uint64_t address, uint64_t size) {
   const elf_segment *load = elf_image_loaded(image, address, size);
-  return load ? image->data + load->offset + (address - load->address) : NULL;
+  return load ? &image->data[load->offset + (address - load->address)] : NULL;
 }
 
 bool elf_image_address(const elf_image *image, uint64_t offset, uint64_t size,

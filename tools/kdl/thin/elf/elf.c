@@ -38,13 +38,15 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
 /* ------------------------------------------------------------------------------------------ */
 /* Units                                                                                        */
 
+/* The section with all of those bytes that may be laid out again, or 0: not code, and not SYCL's
+ * table of images, which is read from its start to its end. */
 static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const elf_section *section = &image->sections[i];
     if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_ALLOC &&
         !(section->flags & ELF_EXEC) && offset >= section->offset &&
         kdl_in_range(offset - section->offset, size, section->size))
-      return i;
+      return strcmp(elf_image_section_name(image, section), ".tgtimg") == 0 ? 0 : i;
   }
   return 0;
 }

@@ -9,10 +9,18 @@
  *   - no relocation at all: the container is found by counting from one before it, which stays too.
  * A pointer behind the end of a container stays as it is: containers keep their order and move down
  * only, so what lies between the two pointers is still there, and zeros behind it.
- * A container with a relocation inside is not written again.
+ * A container with a relocation inside is not written again, nor one that SYCL's table of images
+ * describes by its address and size.
  */
 #include "base/bytes.h"
 #include "thin/elf/elf_plan.h"
+
+#include <string.h>
+
+typedef struct {
+  const elf_plan *plan;
+  const elf_section *described; /* SYCL's table of images, or NULL */
+} seer;
 
 static void hold(elf_unit *unit, elf_hold how) {
   if (unit->hold < how)
@@ -35,9 +43,39 @@ static void freeze_place(const elf_plan *plan, uint64_t place) {
     hold(unit, ELF_FROZEN);
 }
 
+/* What SYCL's table says of an address and the bytes from there holds. */
+static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) {
+  elf_unit *unit = address + size > address ? elf_plan_unit_before(plan, address + size - 1) : NULL;
+  for (; unit && unit >= plan->units && unit->address + unit->size > address; --unit)
+    hold(unit, ELF_FROZEN);
+}
+
+static const elf_section *find_described(const elf_image *image) {
+  for (size_t i = 1; i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (section->type != 0 && section->type != ELF_SHT_NOBITS &&
+        strcmp(elf_image_section_name(image, section), ".tgtimg") == 0)
+      return section;
+  }
+  return NULL;
+}
+
+/* Linkers leave addresses in place, or relocate them: see_pointer. */
+static void see_described(const elf_plan *plan, const elf_section *table) {
+  enum { entry = 16 };
+  const uint8_t *entries = table ? plan->image.data + table->offset : NULL;
+  for (uint64_t at = 0; table && at + entry <= table->size; at += entry)
+    freeze_image(plan, kdl_load_u64(entries + at), kdl_load_u64(entries + at + 8));
+}
+
 static void see_pointer(void *user, const elf_pointer *pointer) {
-  const elf_plan *plan = user;
+  const seer *s = user;
+  const elf_plan *plan = s->plan;
   freeze_place(plan, pointer->place);
+  if (s->described && pointer->place - s->described->address < s->described->size) {
+    const uint8_t *entry = elf_image_at(&plan->image, pointer->place, 16);
+    freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
+  }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
   if (unit && unit->address == pointer->target)
     unit->is_referenced = true;
@@ -46,7 +84,7 @@ static void see_pointer(void *user, const elf_pointer *pointer) {
 }
 
 static void see_other(void *user, uint64_t place) {
-  freeze_place(user, place);
+  freeze_place(((const seer *)user)->plan, place);
 }
 
 static void see_symbols(const elf_plan *plan) {
@@ -133,9 +171,11 @@ static void hold_arrays(const elf_plan *plan) {
 kdl_status elf_plan_find_references(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t value;
-  kdl_status status = elf_image_relocations(image, see_pointer, see_other, plan);
+  seer s = {plan, find_described(image)};
+  kdl_status status = elf_image_relocations(image, see_pointer, see_other, &s);
   if (status != KDL_OK)
     return status;
+  see_described(plan, s.described);
   hold_arrays(plan);
   see_symbols(plan);
   bool is_known = image->machine == ELF_X86_64 || image->machine == ELF_AARCH64;

@@ -49,6 +49,18 @@ static bool has_bytes(const section *s) {
   return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size != 0;
 }
 
+/* Whether SYCL's table of images is there, which tells sizes that no relocation does. */
+static bool has_sizes(const object *o, const section *names) {
+  static const char table[] = ".tgtimg";
+  for (size_t i = 1; i < o->count; ++i) {
+    uint32_t name = kdl_load_u32(o->data + o->headers + i * sizeof(Elf64_Shdr));
+    if (kdl_in_range(name, sizeof table, names->size) &&
+        memcmp(o->data + names->offset + name, table, sizeof table) == 0)
+      return true;
+  }
+  return false;
+}
+
 /* False where the headers do not fit: such an object is left alone. */
 static bool read_sections(object *o) {
   const uint8_t *header = o->data;
@@ -83,7 +95,8 @@ static bool read_sections(object *o) {
   uint64_t names = kdl_load_u16(header + 62);
   if (names == SHN_XINDEX)
     names = o->sections[0].link;
-  return names < o->count && o->sections[names].type == SHT_STRTAB; /* whose bytes are kept */
+  return names < o->count && o->sections[names].type == SHT_STRTAB && /* whose bytes are kept */
+         !has_sizes(o, &o->sections[names]);
 }
 
 static int by_offset(const void *a, const void *b) {

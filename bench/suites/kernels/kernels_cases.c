@@ -240,7 +240,7 @@ static double layernorm_apart(const kernels_problem *p, const void *result) {
     for (size_t i = 0; i < columns; ++i)
       mean += x[i] / (double)columns;
     for (size_t i = 0; i < columns; ++i)
-      variance += (x[i] - mean) * (x[i] - mean) / columns;
+      variance += (x[i] - mean) * (x[i] - mean) / (double)columns;
     for (size_t i = 0; i < columns; ++i)
       compare(&d, y[i], (x[i] - mean) / sqrt(variance + 1e-5) * gain[i] + bias[i]);
   }

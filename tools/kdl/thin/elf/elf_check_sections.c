@@ -33,16 +33,17 @@ static kdl_status read_headers(headers *h) {
   uint8_t header[ELF_HEADER_SIZE], raw[ELF_SECTION_SIZE];
   thin_output_read(h->c->out, 0, header, sizeof header);
   uint64_t table = kdl_load_u64(header + 40);
-  h->count = kdl_load_u16(header + 60);
+  size_t count = kdl_load_u16(header + 60);
   if (!is_same_header(image->data, header))
     return WRONG(h->c, "another ELF header", 0);
-  if (h->count < image->section_count ||
-      !kdl_in_range(table, h->count * ELF_SECTION_SIZE, h->c->out->size))
+  if (count < image->section_count ||
+      !kdl_in_range(table, count * ELF_SECTION_SIZE, h->c->out->size))
     return WRONG(h->c, "section headers beyond the file", table);
-  h->items = calloc(h->count, sizeof *h->items);
+  h->items = calloc(count, sizeof *h->items);
   if (!h->items)
     return elf_plan_no_memory(h->c->plan);
-  for (size_t i = 0; i < h->count; ++i) {
+  h->count = count;
+  for (size_t i = 0; i < count; ++i) {
     thin_output_read(h->c->out, table + i * ELF_SECTION_SIZE, raw, sizeof raw);
     h->items[i] = elf_section_load(raw);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What kdl thin makes of a shared object is checked before it is written: here the output is made
- * wrong in one place each time, as a mistake in the writer would, and the checker must say so. */
+ * wrong in one place each time, as a mistake in the writer would, and the checker must say so.
+ * Files that contradict themselves are refused before. */
 #include "base/bytes.h"
 #include "thin/elf/elf_plan.h"
 
@@ -259,10 +260,85 @@ static void test_wrong_outputs_are_refused(void **state) {
   }
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Inputs                                                                                       */
+
+/* The value of an entry of the input's dynamic section, behind its tag. */
+static uint8_t *entry_of(thinned *t, uint64_t tag) {
+  elf_image image;
+  size_t count;
+  assert_int_equal(elf_image_read(t->file, t->input.size, "lib", &image), KDL_OK);
+  const uint8_t *table = elf_image_dynamic_table(&image, &count);
+  size_t i = 0;
+  while (i < count && kdl_load_u64(table + i * ELF_DYNAMIC_SIZE) != tag)
+    ++i;
+  assert_true(i < count);
+  elf_image_free(&image);
+  return t->file + (table - t->file) + i * ELF_DYNAMIC_SIZE;
+}
+
+static void leave(thinned *t) {
+  (void)t;
+}
+
+static void tell_tag_twice(thinned *t) {
+  kdl_store_u64(entry_of(t, ELF_DT_RELAENT), ELF_DT_RELR);
+}
+
+static void change_entry_size(thinned *t) {
+  kdl_store_u64(entry_of(t, ELF_DT_RELAENT) + 8, ELF_RELA_SIZE - 1);
+}
+
+static void relocate_by_headers(thinned *t) {
+  kdl_store_u64(entry_of(t, ELF_DT_RELA) + 8, 0);
+}
+
+static void end_no_name(thinned *t) {
+  elf_image image;
+  assert_int_equal(elf_image_read(t->file, t->input.size, "lib", &image), KDL_OK);
+  const elf_section *names = &image.sections[image.names];
+  t->file[names->offset + names->size - 1] = 'x';
+  elf_image_free(&image);
+}
+
+static const struct {
+  const char *library;
+  void (*spoil)(thinned *t);
+  const char *said;
+} contradictions[] = {
+    {"names-are-loaded", leave, "e_shstrndx: found section"},
+    {"name-beyond-names", leave, "sh_name: found 0x"},
+    {"relr-among-notes", leave, "section or table: found it at 0x"},
+    {"relocations-on-headers", leave, "section or table: found it at 0x"},
+    {"lib1-0a", relocate_by_headers, "headers: found 0x40 bytes that the dynamic section leads to"},
+    {"dynamic-at-headers", leave, "PT_DYNAMIC: found 0x"},
+    {"lib2-0a", tell_tag_twice, "dynamic section: found tag 0x24 twice, expected it once"},
+    {"lib2-0a", change_entry_size, "DT_RELAENT: found 23, expected 24"},
+    {"lib2-0a", end_no_name, "section names: found 0xaf bytes, expected a zero as the last"},
+};
+
+static void test_contradictions_are_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof contradictions / sizeof *contradictions; ++i) {
+    thinned *t = calloc(1, sizeof *t);
+    bool is_changed;
+    assert_non_null(t);
+    open_input(t, contradictions[i].library);
+    contradictions[i].spoil(t);
+    t->plan = (elf_plan){.input = &t->input, .choice = &t->choice};
+    if (elf_plan_make(&t->plan, &t->containers, &t->out, &is_changed) != KDL_BAD_FILE ||
+        !strstr(kdl_error_message(), contradictions[i].said))
+      fail_msg("contradiction %zu: expected \"%s\", found \"%s\"", i, contradictions[i].said,
+               kdl_error_message());
+    discard(t);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_right_outputs_pass),
       cmocka_unit_test(test_wrong_outputs_are_refused),
+      cmocka_unit_test(test_contradictions_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,6 +312,7 @@ static const struct {
     {"relocations-on-headers", leave, "section or table: found it at 0x"},
     {"lib1-0a", relocate_by_headers, "headers: found 0x40 bytes that the dynamic section leads to"},
     {"dynamic-at-headers", leave, "PT_DYNAMIC: found 0x"},
+    {"relro-on-section-headers", leave, "program header: found 0xe0 bytes at 0x"},
     {"lib2-0a", tell_tag_twice, "dynamic section: found tag 0x24 twice, expected it once"},
     {"lib2-0a", change_entry_size, "DT_RELAENT: found 23, expected 24"},
     {"lib2-0a", end_no_name, "section names: found 0xaf bytes, expected a zero as the last"},

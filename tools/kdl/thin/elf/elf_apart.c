@@ -39,6 +39,20 @@ static void claim_tables(const elf_image *image, claim *claims) {
       (claim){image->section_table, image->section_count * ELF_SECTION_SIZE, where_sections};
 }
 
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
+  return a < b + b_size && b < a + a_size;
+}
+
+static bool is_on_tables(const elf_image *image, const elf_segment *segment) {
+  claim tables[own_tables];
+  claim_tables(image, tables);
+  for (size_t i = 0; i < own_tables; ++i) {
+    if (overlap(segment->offset, segment->file_size, tables[i].offset, tables[i].size))
+      return true;
+  }
+  return false;
+}
+
 static kdl_status check_sections(const elf_image *image) {
   claim *claims = malloc((image->section_count + own_tables) * sizeof *claims);
   if (!claims)
@@ -65,21 +79,45 @@ static kdl_status check_sections(const elf_image *image) {
   return status;
 }
 
-/* Tables of symbols and the names of sections are written again: nothing is loaded from there. */
+/* Tables of symbols and the names of sections are written again: no program header is of them. */
 static kdl_status check_rewritten(const elf_image *image) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const elf_section *section = &image->sections[i];
     bool is_rewritten = i == image->names || section->type == ELF_SHT_SYMTAB;
-    for (size_t k = 0; k < image->segment_count && is_rewritten && section->size; ++k) {
-      const elf_segment *load = &image->segments[k];
-      if (load->type == ELF_LOAD && !(section->flags & ELF_ALLOC) &&
-          section->offset < load->offset + load->file_size &&
-          load->offset < section->offset + section->size)
+    for (size_t k = 0; k < image->segment_count && is_rewritten; ++k) {
+      const elf_segment *segment = &image->segments[k];
+      if (!(section->flags & ELF_ALLOC) &&
+          kdl_in_range(segment->offset, segment->file_size, image->size) &&
+          overlap(section->offset, section->size, segment->offset, segment->file_size))
         return MALFORMED(image, image->section_table + i * ELF_SECTION_SIZE + 24, "section",
                          "found 0x%" PRIx64 " bytes at 0x%" PRIx64
-                         " that are loaded, expected them outside of each PT_LOAD",
-                         section->size, section->offset);
+                         " that program header %zu describes, expected them apart",
+                         section->size, section->offset, k);
     }
+  }
+  return KDL_OK;
+}
+
+/* What a program header describes is loaded as a whole, or not at all and apart from headers. */
+static kdl_status check_described(const elf_image *image) {
+  for (size_t i = 0; i < image->segment_count; ++i) {
+    const elf_segment *segment = &image->segments[i];
+    uint64_t address;
+    if (segment->type == ELF_LOAD || segment->type == ELF_PHDR || segment->file_size == 0 ||
+        !kdl_in_range(segment->offset, segment->file_size, image->size) ||
+        elf_image_address(image, segment->offset, segment->file_size, &address))
+      continue;
+    bool is_apart = !is_on_tables(image, segment);
+    for (size_t k = 0; k < image->segment_count; ++k) {
+      const elf_segment *load = &image->segments[k];
+      is_apart &= load->type != ELF_LOAD ||
+                  !overlap(segment->offset, segment->file_size, load->offset, load->file_size);
+    }
+    if (!is_apart)
+      return MALFORMED(image, image->segment_table + i * ELF_SEGMENT_SIZE + 8, "program header",
+                       "found 0x%" PRIx64 " bytes at 0x%" PRIx64
+                       ", expected them within one PT_LOAD, or apart from those and from headers",
+                       segment->file_size, segment->offset);
   }
   return KDL_OK;
 }
@@ -129,17 +167,6 @@ static kdl_status check_entries(const elf_image *image) {
   return KDL_OK;
 }
 
-static bool is_on_tables(const elf_image *image, const elf_segment *segment) {
-  claim tables[own_tables];
-  claim_tables(image, tables);
-  for (size_t i = 0; i < own_tables; ++i) {
-    if (segment->offset < tables[i].offset + tables[i].size &&
-        tables[i].offset < segment->offset + segment->file_size)
-      return true;
-  }
-  return false;
-}
-
 /* One at most, and where the loader reads it. */
 static kdl_status check_dynamic(const elf_image *image) {
   size_t seen = 0;
@@ -174,7 +201,7 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
                                ? elf_image_at(image, address, table_size)
                                : NULL;
     uint64_t at = table ? (uint64_t)(table - image->data) : 0;
-    if (table && at < offset + size && offset < at + table_size)
+    if (table && overlap(at, table_size, offset, size))
       return true;
   }
   return false;
@@ -185,6 +212,8 @@ kdl_status elf_image_check_apart(const elf_image *image) {
   kdl_status status = check_sections(image);
   if (status == KDL_OK)
     status = check_rewritten(image);
+  if (status == KDL_OK)
+    status = check_described(image);
   if (status == KDL_OK)
     status = check_dynamic(image);
   claim_tables(image, tables);

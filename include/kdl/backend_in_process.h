@@ -34,12 +34,14 @@ static inline kdl_status kdl_in_process_no_memory(void) {
   .queue_create = kdl_in_process_queue_create, .queue_adopt = kdl_in_process_queue_adopt,          \
   .queue_destroy = kdl_in_process_queue_destroy, .queue_sync = kdl_in_process_queue_sync
 
-/* There is nothing to remember of a queue, but that it is not another one. */
+/* There is nothing to remember of a queue, but that it is not another one: its handle is a number.
+ */
 static inline kdl_status kdl_in_process_queue_create(void *device, int32_t priority,
                                                      void **out_queue) {
+  static uintptr_t made;
   (void)device, (void)priority;
-  *out_queue = malloc(1);
-  return *out_queue ? KDL_OK : kdl_in_process_no_memory();
+  *out_queue = (void *)__atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
+  return KDL_OK;
 }
 
 static inline kdl_status kdl_in_process_queue_adopt(void *device, void *native, void **out_queue) {
@@ -49,8 +51,7 @@ static inline kdl_status kdl_in_process_queue_adopt(void *device, void *native, 
 }
 
 static inline void kdl_in_process_queue_destroy(void *device, void *queue) {
-  (void)device;
-  free(queue);
+  (void)device, (void)queue;
 }
 
 static inline kdl_status kdl_in_process_queue_sync(void *device, void *queue) {

@@ -402,8 +402,7 @@ static const cli_option options[] = {
 
 static const cli_command bench = {
     .name = "bench",
-    .usage = "kdl bench layers|cold|launch|open|select|scale|sequence|matmul|kernels|compare|page "
-             "[FILE...]",
+    .usage = "kdl bench layers|cold|launch|open|select|scale|sequence|... [FILE...]",
     .summary = "measure what each layer of a dispatch costs",
     .details =
         "layers, cold and launch take FILE KERNEL, or launch a kernel that does nothing. "

@@ -94,6 +94,12 @@ def unpack_wheel(name, folder):
     return os.path.basename(path).split("-")[1], where
 
 
+def mirror():
+    """Where this machine gets Debian from."""
+    targets = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages")
+    return next(line for line in targets.stdout.decode().splitlines() if line.rstrip("/").endswith("/debian"))
+
+
 def apt(folder, *command):
     """apt-get with lists of its own: the packages are of another suite than this system."""
     state = os.path.join(folder, "apt")
@@ -101,7 +107,7 @@ def apt(folder, *command):
     for part in "lists/partial", "cache/archives/partial":
         os.makedirs(os.path.join(state, part), exist_ok=True)
     with open(lists, "w") as out:
-        out.write(f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {SUITE} main\n")
+        out.write(f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror()} {SUITE} main\n")
     options = {"Dir::Etc::sourcelist": lists, "Dir::Etc::sourceparts": "-", "Dir::State::lists": state + "/lists", "Dir::Cache": state + "/cache"}
     return run("apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items()), *command, cwd=folder)
 

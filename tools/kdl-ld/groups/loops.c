@@ -235,6 +235,7 @@ static LLVMValueRef make_access_group(LLVMContextRef context) {
     LLVMGetNamedMetadataOperands(module, "kdl", &node);
     LLVMDisposeModule(module);
   }
+  LLVMDisposeMemoryBuffer(buffer); /* reading does not take it */
   LLVMDisposeMessage(problem);
   return node;
 }

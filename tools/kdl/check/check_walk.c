@@ -28,7 +28,7 @@ enum { queue_size = 4096 };
 
 typedef struct {
   check_file file;
-  char *path, *from; /* its strings, which whoever reads it frees */
+  char *path, *from; /* its strings, which its reader frees */
 } queued;
 
 typedef struct {

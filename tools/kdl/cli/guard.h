@@ -6,7 +6,7 @@
  *
  * Without a guard the program ends, with a message and exit code 1. A thread with a guard goes on:
  * the page reads as zeros, which the readers take as they take any file, and what was made of them
- * is thrown away by whoever set the guard.
+ * is thrown away by the function that set the guard.
  */
 #ifndef KDL_TOOL_GUARD_H
 #define KDL_TOOL_GUARD_H

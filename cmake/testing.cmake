@@ -36,6 +36,13 @@ if(KDL_SANITIZE)
   set(KDL_OCLGRIND_WHY "real drivers are left out of sanitized runs")
 endif()
 
+# What takes long under a sanitizer and is other programs' work: compilers, LLVM's linker, benchmarks. `make test` runs
+# these in the plain build alone, `make test-long` sanitized too. The few of them that show what kdl itself does with
+# wrong input stay.
+set(KDL_LONG_WHEN_SANITIZED
+    "^(examples|language|rfc)[.]|^tools[.](bench|cc-|embed-macro|ld-|link|nvcc|run-sanitize)|^unit[.](bitcode_cache|target_ptxas)|^interop[.]llvm")
+set(KDL_SHORT_WHEN_SANITIZED "^tools[.](cc-wrong|ld-(confined|damaged|errors))$")
+
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
 # A test that cannot run here says why and returns 77: ctest then reports it as skipped.
@@ -48,6 +55,9 @@ function(kdl_add_test)
     set(arg_TIMEOUT 60)
   endif()
   if(KDL_SANITIZE)
+    if(arg_NAME MATCHES "${KDL_LONG_WHEN_SANITIZED}" AND NOT arg_NAME MATCHES "${KDL_SHORT_WHEN_SANITIZED}")
+      set(arg_LABEL long)
+    endif()
     math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
     list(APPEND arg_ENVIRONMENT ${KDL_SANITIZER_OPTIONS})
   endif()

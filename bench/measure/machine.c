@@ -88,7 +88,7 @@ static void describe_cpu(bench_machine *machine) {
   read_line(path, machine->governor, sizeof machine->governor);
 }
 
-/* Seconds that the CPUs worked for anybody, and seconds that went by on all of them; what the
+/* Seconds that the CPUs worked for any process, and seconds that went by on all of them; what the
  * hypervisor gave to other machines counts as work. False where the system does not tell. */
 static bool read_work(double *out_work, double *out_all) {
   enum { user, nice_user, kernel, idle, wait, irq, softirq, steal, count };

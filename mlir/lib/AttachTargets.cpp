@@ -19,7 +19,7 @@ using namespace mlir::kdl;
 
 namespace {
 
-/// The PTX ISA version that brought an architecture: PTX ISA manual, "Release History". A later
+/// The PTX ISA version that introduced an architecture: PTX ISA manual, "Release History". A later
 /// version would keep older drivers from taking PTX that does not need it.
 struct LeastPTX {
   unsigned chip;

@@ -3,7 +3,7 @@
 // RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-attach-targets{targets=sm_60 O=1})' \
 // RUN:   | FileCheck %s --check-prefix=LEVEL
 
-// Each with the PTX version that brought it.
+// Each with the PTX version that introduced it.
 // CHECK: gpu.module @none [#nvvm.target<O = 3, chip = "sm_70", features = "+ptx60">,
 // CHECK-SAME: #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">,
 // CHECK-SAME: #nvvm.target<O = 3, chip = "sm_90", features = "+ptx78">,

@@ -109,7 +109,7 @@ static kdl_kernel *special_handle_of(const answer *found, const kdl_runtime *run
 
 /* A selection stands for one kernel on one route of one device under one policy and tag: so it has
  * one handle without constants. Unless another thread was first: then that one's stays. A handle is
- * the library's before it is given to anyone: a fork may come in between, and the library's end in
+ * the library's before any caller has it: a fork may come in between, and the library's end in
  * the child has to find it. */
 static kdl_kernel *handle_of(const answer *found, const kdl_runtime *runtime) {
   _Atomic(kdl_kernel *) *slot = &((kdl_selection *)(uintptr_t)found->ranked.selection)->handle;

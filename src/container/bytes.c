@@ -58,7 +58,7 @@ static void take(kdl_container *container, kdl_loan *loan) {
   ++loan->holders;
 }
 
-/* What could not be inflated is of no use to anyone. The memory is looked at when no other thread
+/* What could not be inflated is of no use. The memory is looked at when no other thread
  * can be inflating into it. */
 static void give_back(kdl_container *container, kdl_loan *loan, uint64_t image_size) {
   if (--loan->holders || loan->kept)

@@ -108,12 +108,12 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
   unsigned backends;
   kdl_device *device = NULL;
   status = find_backends(lib, kernel, &backends);
-  bool patient = status == KDL_OK && is_single(backends & ~(1u << KDL_BACKEND_HOST));
+  bool no_timeout = status == KDL_OK && is_single(backends & ~(1u << KDL_BACKEND_HOST));
   for (size_t i = 0; i < sizeof preferred / sizeof *preferred && status == KDL_OK; ++i) {
     unsigned backend = 1u << preferred[i];
     if (!(backends & backend) || is_settled(device))
       continue;
-    status = kdl_registry_ask(backend, patient || preferred[i] == KDL_BACKEND_HOST);
+    status = kdl_registry_ask(backend, no_timeout || preferred[i] == KDL_BACKEND_HOST);
     if (status == KDL_OK)
       status = find_known(lib, kernel, opts, backends, &device);
   }

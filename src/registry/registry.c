@@ -199,7 +199,7 @@ static unsigned answering(const kdl_discovery *found) {
   return answered;
 }
 
-static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
+static kdl_status ask_all(unsigned wanted, bool no_timeout, answers *out) {
   if (wanted & plugins) {
     out->from_plugin = calloc(1, sizeof *out->from_plugin);
     if (!out->from_plugin)
@@ -208,7 +208,7 @@ static kdl_status ask_all(unsigned wanted, bool patient, answers *out) {
       out->answered |= plugins;
   }
   kdl_discover_opts opts = {.backends = wanted & KDL_BACKENDS_ALL,
-                            .timeout_ms = patient ? 0 : KDL_DISCOVER_TIMEOUT_MS,
+                            .timeout_ms = no_timeout ? 0 : KDL_DISCOVER_TIMEOUT_MS,
                             .routes_alone = true};
   kdl_status status = opts.backends ? kdl_discover(&opts, &out->found) : KDL_OK;
   if (status == KDL_OK && out->found)
@@ -244,11 +244,11 @@ static void note_asked(unsigned backends, unsigned forks) {
   atomic_fetch_or_explicit(&asked, backends, memory_order_release);
 }
 
-static kdl_status ask(unsigned wanted, bool patient, size_t *out_new) {
+static kdl_status ask(unsigned wanted, bool no_timeout, size_t *out_new) {
   answers got = {0};
   being_asked = wanted;
   kdl_layer_enter(KDL_LAYER_ENUMERATE);
-  kdl_status status = ask_all(wanted, patient, &got);
+  kdl_status status = ask_all(wanted, no_timeout, &got);
   if (status == KDL_OK) {
     kdl_lock(&lock);
     status = add_all(&got, out_new);
@@ -270,7 +270,7 @@ static void give_up(unsigned backends) {
   kdl_debug(KDL_DEBUG_DEVICES, "a fork came while drivers were asked: none of theirs is used here");
 }
 
-kdl_status kdl_registry_ask(unsigned backends, bool patient) {
+kdl_status kdl_registry_ask(unsigned backends, bool no_timeout) {
   unsigned wanted = backends | plugins;
   size_t found;
   kdl_status status = KDL_OK;
@@ -283,7 +283,7 @@ kdl_status kdl_registry_ask(unsigned backends, bool patient) {
       give_up(being_asked);
     unsigned missing = wanted & ~atomic_load_explicit(&asked, memory_order_relaxed);
     if (missing)
-      status = ask(missing, patient, &found);
+      status = ask(missing, no_timeout, &found);
     kdl_work_end(&asking);
   }
   return status;

@@ -78,8 +78,8 @@ void kdl_runtime_drop(const kdl_runtime *runtime);
 /*
  * What becomes of devices in the child of a fork. Drivers do not survive one: a call would hang or
  * corrupt the parent's device. So the entries of bound kernels are replaced in the child, at no
- * cost to the launches of anybody else, and every other call asks kdl_runtime_usable. system/lock.h
- * sees to what is libkdl's own.
+ * cost to the launches of other threads, and every other call asks kdl_runtime_usable.
+ * system/lock.h sees to what is libkdl's own.
  */
 
 /* A link of a kernel whose entry must change in the child, and when its driver has ended. All zero

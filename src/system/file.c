@@ -32,7 +32,7 @@ static bool folder_of(const char *path, char out_folder[PATH_MAX]) {
   return snprintf(out_folder, PATH_MAX, "%.*s", length, slash ? path : ".") < PATH_MAX;
 }
 
-/* What anybody may have put there goes only as far as Linux lets it with fs.protected_symlinks,
+/* What any user may have put there goes only as far as Linux lets it with fs.protected_symlinks,
  * which may be off, and does not know that a file is going to be renamed to the end of a link. */
 static bool is_own(const char *path, const struct stat *found) {
   char folder[PATH_MAX];
@@ -68,7 +68,7 @@ kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]) {
     if (!S_ISREG(info.st_mode) && !is_own(out_end, &info))
       return kdl_fail(KDL_IO,
                       "%s: cannot write there: found a link, pipe or the like of another user "
-                      "(number %ju) in a folder that anybody may write to: %s",
+                      "(number %ju) in a folder that every user may write to: %s",
                       path, (uintmax_t)info.st_uid, out_end);
     if (!S_ISLNK(info.st_mode))
       return KDL_OK;

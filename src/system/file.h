@@ -19,8 +19,8 @@ kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 kdl_status kdl_file_save_by(const char *path, kdl_status (*write)(void *user, int fd), void *user);
 
 /* The end of a chain of links, or the path itself, whether it is there or not. Links, pipes and the
- * like in a folder that anybody may write to are refused unless they are the user's own or of the
- * folder's owner: another user may have put them there. */
+ * like in a folder that every user may write to are refused unless they are the user's own or of
+ * the folder's owner: another user may have put them there. */
 kdl_status kdl_file_follow(const char *path, char out_end[PATH_MAX]);
 
 /* Opens that end for writing, and nothing that has taken its place in between; it may be something

@@ -95,7 +95,7 @@ static kdl_trace_buffer *take_new(void) {
   return buffer;
 }
 
-/* A thread whose end would not be heard keeps no buffer. */
+/* A thread whose end would not be noticed keeps no buffer. */
 static kdl_trace_buffer *take(void) {
   kdl_trace_buffer *buffer = take_used();
   if (!buffer)

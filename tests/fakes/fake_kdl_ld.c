@@ -176,7 +176,7 @@ static int give_nothing(void) {
   return 0;
 }
 
-/* More than anybody would read. */
+/* More than is ever read. */
 static int give_too_much(void) {
   static char piece[1 << 20];
   int fd = open(option("output"), O_WRONLY | O_TRUNC);

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct reference_verdict {
-  bool runs;                 /* nothing speaks against it */
+  bool runs;                 /* nothing rules it out */
   bool metadata_compatible;  /* nothing in the metadata does */
   uint32_t variant_priority; /* 0 where absent */
   char reasons[256];         /* codes, separated by spaces */

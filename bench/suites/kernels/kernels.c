@@ -52,11 +52,11 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* The processes                                                                                */
 
-static bool hear(const process *from, kernels_answer *out_answer) {
+static bool receive(const process *from, kernels_answer *out_answer) {
   char *into = (char *)out_answer;
   for (size_t done = 0; done < sizeof *out_answer;) {
     ssize_t more = read(from->from, into + done, sizeof *out_answer - done);
-    if (more < 0 && errno == EINTR) /* the user's: what is measured now is still heard */
+    if (more < 0 && errno == EINTR) /* the user's: what is measured now is still received */
       continue;
     if (more <= 0)
       return false;
@@ -74,11 +74,11 @@ static bool ask(const group *g, const member *m, const kernels_order *order,
     return false;
   if (stops)
     kill(at->id, SIGCONT);
-  bool heard =
-      write(at->to, order, sizeof *order) == (ssize_t)sizeof *order && hear(at, out_answer);
-  if (heard && stops)
+  bool received =
+      write(at->to, order, sizeof *order) == (ssize_t)sizeof *order && receive(at, out_answer);
+  if (received && stops)
     kill(at->id, SIGSTOP);
-  return heard;
+  return received;
 }
 
 /* Its end, with peer_error() where it was not a good one. */
@@ -164,7 +164,7 @@ static kdl_status greet(group *g, process *p, size_t first, size_t count) {
     kernels_answer said;
     m->at = p;
     m->index = (uint32_t)i;
-    if (!hear(p, &said))
+    if (!receive(p, &said))
       return lose(g, m);
     if (said.good) {
       bench_note_add(g->results, m->name, "%s", said.text);

@@ -226,7 +226,7 @@ static void answer(int channel, kdl_status status, kernels_answer *said) {
     _exit(1);
 }
 
-static void obey(runner *r, const kernels_order *order, int channel) {
+static void run_order(runner *r, const kernels_order *order, int channel) {
   kernels_answer said = {.ns = 0};
   kdl_status status;
   char found[mark_size] = "";
@@ -265,7 +265,7 @@ int kernels_child(const char *folder, const char *device, const char *peers, con
   kernels_order order;
   while (read(STDIN_FILENO, &order, sizeof order) == (ssize_t)sizeof order) {
     if (order.peer < count && order.kernel < kernels_case_count)
-      obey(&runners[order.peer], &order, channel);
+      run_order(&runners[order.peer], &order, channel);
   }
   _exit(0); /* drivers' own ends are no part of this */
 }

@@ -105,7 +105,7 @@ void kdl_cuda_queue_destroy(void *device, void *handle) {
 }
 
 /* Work that is nearly done is waited for by asking: cuStreamSynchronize takes longer to notice. */
-enum { sync_questions = 64 };
+enum { sync_queries = 64 };
 
 kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
   kdl_cuda_queue *queue = queue_handle;
@@ -114,7 +114,7 @@ kdl_status kdl_cuda_queue_sync(void *device, void *queue_handle) {
     return scope.status;
   const char *call = "cuStreamQuery";
   int error = KDL_CUDA_ERROR_NOT_READY;
-  for (int i = 0; i < sync_questions && error == KDL_CUDA_ERROR_NOT_READY; ++i)
+  for (int i = 0; i < sync_queries && error == KDL_CUDA_ERROR_NOT_READY; ++i)
     error = kdl_cuda.stream_query(queue->stream);
   if (error == KDL_CUDA_ERROR_NOT_READY) {
     call = "cuStreamSynchronize";

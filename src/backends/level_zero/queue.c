@@ -69,7 +69,7 @@ static kdl_status refuse(const kdl_ze_device *device, const char *what) {
 static kdl_status check_list(const kdl_ze_device *device, void *list) {
   void *its_device = device->handle, *its_context = device->context;
   uint8_t is_immediate = 1;
-  if (device->version < KDL_ZE_HAS_LIST_QUESTIONS || !kdl_ze.list_device || !kdl_ze.list_context ||
+  if (device->version < KDL_ZE_HAS_LIST_QUERIES || !kdl_ze.list_device || !kdl_ze.list_context ||
       !kdl_ze.list_is_immediate)
     return KDL_OK;
   int error = kdl_ze.list_is_immediate(list, &is_immediate);

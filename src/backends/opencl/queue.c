@@ -55,13 +55,13 @@ static kdl_status check_native(const kdl_opencl_device *device, void *native) {
   static const struct {
     uint32_t what;
     size_t size;
-  } questions[] = {{KDL_CL_QUEUE_CONTEXT, sizeof(void *)},
-                   {KDL_CL_QUEUE_DEVICE, sizeof(void *)},
-                   {KDL_CL_QUEUE_PROPERTIES, sizeof(uint64_t)}};
+  } queries[] = {{KDL_CL_QUEUE_CONTEXT, sizeof(void *)},
+                 {KDL_CL_QUEUE_DEVICE, sizeof(void *)},
+                 {KDL_CL_QUEUE_PROPERTIES, sizeof(uint64_t)}};
   uint64_t answers[3] = {0};
   for (size_t i = 0; i < 3; ++i) {
     int32_t error =
-        kdl_opencl.queue_info(native, questions[i].what, questions[i].size, &answers[i], NULL);
+        kdl_opencl.queue_info(native, queries[i].what, queries[i].size, &answers[i], NULL);
     if (error != KDL_CL_SUCCESS)
       return kdl_opencl_fail(device->ordinal, error, "clGetCommandQueueInfo");
   }

@@ -68,7 +68,7 @@ static const struct {
     {121, PTX(8, 8), PTX(8, 8), PTX(8, 8)},
 };
 
-/* The PTX ISA version a CUDA release brought (PTX ISA, "Release Notes"). */
+/* The PTX ISA version a CUDA release introduced (PTX ISA, "Release Notes"). */
 static const struct {
   uint32_t cuda, ptx;
 } releases[] = {

@@ -81,7 +81,7 @@ __gpu_kernel void fdtd_3(int32_t nx, int32_t ny, in ex, in ey, out hz) {
                                               ey[(i + 1) * ny + j] - ey[i * ny + j]);
 }
 
-// CORR: means, deviations, columns brought to one scale, and their products.
+// CORR: means, deviations, columns scaled alike, and their products.
 #define FLOAT_N 3214212.01f
 KDL_BLOCK(256)
 __gpu_kernel void corr_mean(int32_t m, int32_t n, out mean, in data) {

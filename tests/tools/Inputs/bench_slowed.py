@@ -13,7 +13,7 @@ OPEN = "dlopen"  # not a function of the driver: the fakes take this long to ope
 COLD_MS = 100
 LIBOFFLOAD_MS = 500  # opening it takes tens, with all of LLVM
 
-# In which layer the functions of the driver show, and for whom. The others have no such layer, or it is
+# In which layer the functions of the driver show, and for which peers. The others have no such layer, or it is
 # another function's. libkdl asks a stream before it waits for it, and loads modules where there is one GPU.
 # A count behind a function is the call that is slow; otherwise each of them is.
 BOTH = ["kdl", "driver"]

@@ -244,7 +244,7 @@ static void what_others_planted_leads_nowhere(void **state) {
   assert_int_equal(chown("all/pipe", other_user, other_user), 0);
   assert_fails(kdl_file_save("all/planted", "new", 3), KDL_IO,
                "all/planted: cannot write there: found a link, pipe or the like of another user "
-               "(number 12345) in a folder that anybody may write to: all/planted");
+               "(number 12345) in a folder that every user may write to: all/planted");
   assert_int_equal(kdl_file_save("own", "new", 3), KDL_IO);
   assert_int_equal(kdl_file_save("all/pipe", "new", 3), KDL_IO);
   expect_content("precious", "old");

@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BROUGHT_BY "kdl-ukernel"
+#define UKERNEL_ATTRIBUTE "kdl-ukernel"
 
-static LLVMAttributeRef brought_by(LLVMValueRef function) {
-  return LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, BROUGHT_BY, sizeof BROUGHT_BY - 1);
+static LLVMAttributeRef ukernel_attribute(LLVMValueRef function) {
+  return LLVMGetStringAttributeAtIndex(function, LD_OF_FUNCTION, UKERNEL_ATTRIBUTE,
+                                       sizeof UKERNEL_ATTRIBUTE - 1);
 }
 
 /* The microkernel that defines a function, or NULL. */
 static const char *owner_of(LLVMValueRef function) {
-  LLVMAttributeRef attribute = brought_by(function);
+  LLVMAttributeRef attribute = ukernel_attribute(function);
   unsigned length;
   return attribute ? LLVMGetStringAttributeValue(attribute, &length) : NULL;
 }
@@ -111,7 +112,7 @@ static bool reaches(LLVMValueRef from, cycle_search *search);
 static const char *follow(LLVMValueRef instruction, void *user) {
   cycle_search *search = user;
   LLVMValueRef callee = callee_of(instruction);
-  if (!callee || LLVMIsDeclaration(callee) || !brought_by(callee))
+  if (!callee || LLVMIsDeclaration(callee) || !ukernel_attribute(callee))
     return NULL;
   if (callee == search->goal)
     return "it calls itself, directly or through others";
@@ -127,10 +128,10 @@ static bool reaches(LLVMValueRef from, cycle_search *search) {
   return each_instruction(from, follow, search) != NULL;
 }
 
-static size_t count_brought(LLVMModuleRef module) {
+static size_t count_ukernel_functions(LLVMModuleRef module) {
   size_t count = 0;
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    count += brought_by(f) != NULL;
+    count += ukernel_attribute(f) != NULL;
   return count;
 }
 
@@ -155,7 +156,7 @@ static const char *judge(LLVMValueRef function, LLVMValueRef *seen) {
 }
 
 kdl_status ld_inline_check(LLVMModuleRef module, const char *name) {
-  LLVMValueRef *seen = calloc(count_brought(module) + 1, sizeof(LLVMValueRef));
+  LLVMValueRef *seen = calloc(count_ukernel_functions(module) + 1, sizeof(LLVMValueRef));
   if (!seen)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   kdl_status status = KDL_OK;
@@ -184,8 +185,9 @@ kdl_status ld_inline_mark(LLVMModuleRef module, kdl_string symbol, const char *n
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
     if (!LLVMIsDeclaration(f))
       LLVMAddAttributeAtIndex(f, LD_OF_FUNCTION,
-                              LLVMCreateStringAttribute(context, BROUGHT_BY, sizeof BROUGHT_BY - 1,
-                                                        symbol.data, (unsigned)symbol.length));
+                              LLVMCreateStringAttribute(context, UKERNEL_ATTRIBUTE,
+                                                        sizeof UKERNEL_ATTRIBUTE - 1, symbol.data,
+                                                        (unsigned)symbol.length));
   }
   kdl_status status = ld_inline_check(module, name);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f && status == KDL_OK;
@@ -205,7 +207,7 @@ typedef struct {
 static const char *count_call(LLVMValueRef instruction, void *user) {
   call_count *calls = user;
   LLVMValueRef callee = callee_of(instruction);
-  if (callee && brought_by(callee) &&
+  if (callee && ukernel_attribute(callee) &&
       (!calls->symbol || strcmp(ld_value_name(callee).data, calls->symbol) == 0))
     ++calls->count;
   return NULL;

@@ -9,26 +9,26 @@
 #include <unistd.h>
 
 /* One after the other. *out_misses counts the devices on which something does not run. */
-static kdl_status explain_devices(const cli_question *question, const cli_devices *devices,
+static kdl_status explain_devices(const cli_query *query, const cli_devices *devices,
                                   cli_json *json, size_t *out_misses) {
   kdl_status status = KDL_OK;
   *out_misses = 0;
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(question, devices->items[i].device, &ranking);
+    status = cli_ranking_make(query, devices->items[i].device, &ranking);
     if (status == KDL_OK && !json && i)
       putchar('\n');
     if (status == KDL_OK && json)
-      cli_explain_json(json, question, &ranking);
+      cli_explain_json(json, query, &ranking);
     else if (status == KDL_OK)
-      status = cli_explain_text(question, &ranking);
+      status = cli_explain_text(query, &ranking);
     *out_misses += !ranking.fits;
     cli_ranking_free(&ranking);
   }
   return status;
 }
 
-static kdl_status list_devices(const cli_args *args, const cli_question *question,
+static kdl_status list_devices(const cli_args *args, const cli_query *query,
                                cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
@@ -36,23 +36,23 @@ static kdl_status list_devices(const cli_args *args, const cli_question *questio
     return cli_devices_here(out_devices);
   if (cli_args_has(args, "matrix"))
     return cli_devices_named(out_devices);
-  return cli_devices_picked(question->input->lib, question->kernel, &question->opts, out_devices);
+  return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
 }
 
 /* The outcome decides the exit code; what was printed has said it already. */
-static int explain(const cli_args *args, const cli_question *question, const cli_devices *devices) {
+static int explain(const cli_args *args, const cli_query *query, const cli_devices *devices) {
   bool as_json = cli_args_has(args, "json");
   bool several = devices->count > 1 || cli_args_has(args, "all");
   kdl_status status;
   bool fits = false;
   if (cli_args_has(args, "matrix")) {
-    status = (as_json ? cli_explain_matrix_json : cli_explain_matrix)(question, devices, &fits);
+    status = (as_json ? cli_explain_matrix_json : cli_explain_matrix)(query, devices, &fits);
   } else {
     cli_json json = {.file = stdout};
     size_t misses;
     if (as_json && several)
       cli_json_begin_array(&json);
-    status = explain_devices(question, devices, as_json ? &json : NULL, &misses);
+    status = explain_devices(query, devices, as_json ? &json : NULL, &misses);
     if (as_json && several)
       cli_json_end_array(&json);
     fits = cli_args_has(args, "all") ? misses < devices->count : misses == 0;
@@ -63,45 +63,45 @@ static int explain(const cli_args *args, const cli_question *question, const cli
 }
 
 /* A shell's pattern gives several files where one is expected. */
-static kdl_status check_kernel(const cli_question *question) {
-  kdl_status held = cli_kernel_check(question->input, question->kernel);
-  if (held == KDL_NO_MATCH && access(question->kernel, F_OK) == 0)
+static kdl_status check_kernel(const cli_query *query) {
+  kdl_status held = cli_kernel_check(query->input, query->kernel);
+  if (held == KDL_NO_MATCH && access(query->kernel, F_OK) == 0)
     return kdl_fail(KDL_BAD_CALL,
                     "found the files '%s' and '%s', expected one file, and the name of a kernel in "
                     "it if need be",
-                    question->input->name, question->kernel);
+                    query->input->name, query->kernel);
   return held;
 }
 
-static int answer(const cli_args *args, cli_question *question) {
+static int answer(const cli_args *args, cli_query *query) {
   cli_devices devices = {.count = 0};
-  kdl_status held = question->kernel ? check_kernel(question) : KDL_OK;
+  kdl_status held = query->kernel ? check_kernel(query) : KDL_OK;
   if (held != KDL_OK && (held != KDL_NO_MATCH || !cli_args_has(args, "json")))
     return cli_finish(held);
   if (held != KDL_OK)
     cli_finish(held);
-  kdl_status status = cli_question_open(question);
+  kdl_status status = cli_query_open(query);
   if (status == KDL_OK)
-    status = list_devices(args, question, &devices);
-  int code = status == KDL_OK ? explain(args, question, &devices) : cli_finish(status);
+    status = list_devices(args, query, &devices);
+  int code = status == KDL_OK ? explain(args, query, &devices) : cli_finish(status);
   cli_devices_free(&devices);
-  cli_question_close(question);
+  cli_query_close(query);
   return code;
 }
 
 int cli_run_explain(const cli_args *args) {
   cli_input input;
-  cli_question question = {.input = &input, .every_image = cli_args_has(args, "long")};
+  cli_query query = {.input = &input, .every_image = cli_args_has(args, "long")};
   if (cli_args_has(args, "device") && cli_args_has(args, "all"))
     return cli_finish(kdl_fail(KDL_BAD_CALL, "found --device and --all, expected one of them"));
   if (args->operand_count > 1)
-    question.kernel = args->operands[1];
-  kdl_status status = cli_choose_opts(args, &question.opts);
+    query.kernel = args->operands[1];
+  kdl_status status = cli_choose_opts(args, &query.opts);
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
     return cli_finish(status);
-  int code = answer(args, &question);
+  int code = answer(args, &query);
   cli_input_close(&input);
   return code;
 }

@@ -23,15 +23,15 @@ static kdl_status print_image(const kdl_library *lib, size_t index) {
 }
 
 /* `choice` is NULL where nothing fits; the reason is the recorded failure then. */
-static kdl_status print_json(const cli_question *question, const kdl_choice *choice) {
+static kdl_status print_json(const cli_query *query, const kdl_choice *choice) {
   cli_json json = {.file = stdout};
   kdl_image_info image = {.size = sizeof image};
-  kdl_status status = choice ? kdl_image_get(question->input->lib, choice->image, &image) : KDL_OK;
+  kdl_status status = choice ? kdl_image_get(query->input->lib, choice->image, &image) : KDL_OK;
   if (status != KDL_OK)
     return status;
   cli_json_begin_object(&json);
-  cli_json_put_text(&json, "file", question->input->name);
-  cli_json_put_text(&json, "kernel", question->kernel);
+  cli_json_put_text(&json, "file", query->input->name);
+  cli_json_put_text(&json, "kernel", query->kernel);
   if (choice) {
     cli_json_put_text(&json, "device", choice->device);
   }
@@ -48,44 +48,43 @@ static kdl_status print_json(const cli_question *question, const kdl_choice *cho
   return cli_output_flush();
 }
 
-static kdl_status find_device(const cli_args *args, const cli_question *question,
+static kdl_status find_device(const cli_args *args, const cli_query *query,
                               cli_devices *out_devices) {
   if (cli_args_has(args, "device"))
     return cli_devices_given(args, "device", '\0', out_devices);
-  return cli_devices_picked(question->input->lib, question->kernel, &question->opts, out_devices);
+  return cli_devices_picked(query->input->lib, query->kernel, &query->opts, out_devices);
 }
 
-static kdl_status which(const cli_args *args, const cli_question *question) {
+static kdl_status which(const cli_args *args, const cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_choice choice = {.size = sizeof choice};
-  kdl_status status = cli_kernel_check(question->input, question->kernel);
+  kdl_status status = cli_kernel_check(query->input, query->kernel);
   if (status == KDL_OK)
-    status = find_device(args, question, &devices);
+    status = find_device(args, query, &devices);
   if (status == KDL_OK) {
-    status = kdl_select(question->input->lib, devices.items[0].device, question->kernel,
-                        &question->opts, &choice);
+    status = kdl_select(query->input->lib, devices.items[0].device, query->kernel, &query->opts,
+                        &choice);
     if (status != KDL_OK)
-      kdl_error_prefix("%s", question->input->name);
+      kdl_error_prefix("%s", query->input->name);
   }
   bool as_json = cli_args_has(args, "json");
   if (status == KDL_OK)
-    status =
-        as_json ? print_json(question, &choice) : print_image(question->input->lib, choice.image);
+    status = as_json ? print_json(query, &choice) : print_image(query->input->lib, choice.image);
   else if (status == KDL_NO_MATCH && as_json)
-    (void)print_json(question, NULL);
+    (void)print_json(query, NULL);
   cli_devices_free(&devices);
   return status;
 }
 
 int cli_run_which(const cli_args *args) {
   cli_input input;
-  cli_question question = {.input = &input, .kernel = args->operands[1]};
-  kdl_status status = cli_choose_opts(args, &question.opts);
+  cli_query query = {.input = &input, .kernel = args->operands[1]};
+  kdl_status status = cli_choose_opts(args, &query.opts);
   if (status == KDL_OK)
     status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
     return cli_finish(status);
-  int code = cli_finish(which(args, &question));
+  int code = cli_finish(which(args, &query));
   cli_input_close(&input);
   return code;
 }

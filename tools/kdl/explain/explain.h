@@ -16,23 +16,23 @@
 #include <stddef.h>
 
 /* What was asked. */
-typedef struct cli_question {
+typedef struct cli_query {
   const cli_input *input;
   const char *kernel;       /* NULL: whatever is there */
   kdl_inventory *inventory; /* of whatever is there; NULL where a kernel is asked for */
   size_t module_count;
   bool every_image; /* is listed, however many there are */
   kdl_select_opts opts;
-} cli_question;
+} cli_query;
 
 /* Fills in what the library itself tells. The caller frees it, also after a failure. */
-kdl_status cli_question_open(cli_question *question);
-void cli_question_close(cli_question *question);
+kdl_status cli_query_open(cli_query *query);
+void cli_query_close(cli_query *query);
 
 /* More images than are listed one by one, unless every image is wanted. */
 enum { CLI_MANY_IMAGES = 32 };
-static inline bool cli_question_sums_up(const cli_question *question, size_t images) {
-  return images > CLI_MANY_IMAGES && !question->every_image;
+static inline bool cli_query_sums_up(const cli_query *query, size_t images) {
+  return images > CLI_MANY_IMAGES && !query->every_image;
 }
 
 typedef struct cli_ranking {
@@ -47,8 +47,7 @@ typedef struct cli_ranking {
 } cli_ranking;
 
 /* The caller frees *out_ranking, also after a failure. */
-kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
-                            cli_ranking *out_ranking);
+kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking);
 void cli_ranking_free(cli_ranking *ranking);
 
 /* Whether the image is known not to hold the kernel that was asked for. */
@@ -60,25 +59,22 @@ const char *cli_count(size_t number, char room[CLI_COUNT_ROOM]);
 
 /* Images by kind and architecture, for libraries with too many for a list: those for which `shown`
  * has a flag, by their place in the ranking. */
-kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,
-                              const bool *shown);
+kdl_status cli_explain_groups(const cli_query *query, cli_ranking *ranking, const bool *shown);
 
 /* For people: the device, a table with the reasons, and the outcome. */
-kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking);
+kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking);
 
 /* The promised object: docs/cli.md. */
-void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking);
+void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
 
 /* Where the chosen image is bitcode: the microkernels it would be linked with, and the others with
  * their reasons; nothing otherwise. Runs kdl-ld. The second adds a member to the object at hand. */
-kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ranking);
-void cli_explain_link_json(cli_json *json, const cli_question *question,
-                           const cli_ranking *ranking);
+kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking);
+void cli_explain_link_json(cli_json *json, const cli_query *query, const cli_ranking *ranking);
 
 /* Devices by images. *out_fits says whether one of the devices takes something. */
-kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
-                              bool *out_fits);
-kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devices *devices,
+kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits);
+kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits);
 
 /* Fails with KDL_NO_MATCH and near names where no image holds the kernel. An image that does not

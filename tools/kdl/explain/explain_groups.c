@@ -54,14 +54,14 @@ static int compare_places(const void *left, const void *right) {
   return (a->first->place > b->first->place) - (a->first->place < b->first->place);
 }
 
-static size_t list_members(const cli_question *question, const cli_ranking *ranking,
-                           const bool *shown, member *members) {
+static size_t list_members(const cli_query *query, const cli_ranking *ranking, const bool *shown,
+                           member *members) {
   size_t count = 0;
   for (size_t i = 0; i < ranking->count; ++i) {
     kdl_image_info image = {.size = sizeof image};
     if (!shown[i])
       continue;
-    kdl_image_get(question->input->lib, ranking->items[i].image, &image);
+    kdl_image_get(query->input->lib, ranking->items[i].image, &image);
     members[count++] = (member){&ranking->items[i], image.arch, image.module, image.kind};
   }
   if (count)
@@ -114,13 +114,12 @@ static kdl_status print_groups(cli_ranking *ranking, const group *groups, size_t
   return cli_table_finish(table);
 }
 
-kdl_status cli_explain_groups(const cli_question *question, cli_ranking *ranking,
-                              const bool *shown) {
+kdl_status cli_explain_groups(const cli_query *query, cli_ranking *ranking, const bool *shown) {
   member *members = calloc(ranking->count + 1, sizeof *members);
   group *groups = calloc(ranking->count + 1, sizeof *groups);
   kdl_status status = KDL_OK;
   if (members && groups) {
-    size_t count = list_members(question, ranking, shown, members);
+    size_t count = list_members(query, ranking, shown, members);
     status = print_groups(ranking, groups, make_groups(members, count, groups));
   } else {
     status = kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);

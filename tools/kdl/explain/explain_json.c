@@ -23,9 +23,9 @@ static void put_fixes(cli_json *json, const kdl_verdict *verdict) {
   cli_json_end_array(json);
 }
 
-static void put_image(cli_json *json, const cli_question *question, const kdl_verdict *verdict) {
+static void put_image(cli_json *json, const cli_query *query, const kdl_verdict *verdict) {
   kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(question->input->lib, verdict->image, &image);
+  kdl_image_get(query->input->lib, verdict->image, &image);
   cli_json_begin_object(json);
   cli_json_put_number(json, "index", verdict->image);
   cli_json_put_number(json, "module", image.module);
@@ -41,10 +41,9 @@ static void put_image(cli_json *json, const cli_question *question, const kdl_ve
   cli_json_end_object(json);
 }
 
-static void put_coverage(cli_json *json, const cli_question *question,
-                         const kdl_coverage *coverage) {
+static void put_coverage(cli_json *json, const cli_query *query, const kdl_coverage *coverage) {
   cli_json_key(json, "coverage");
-  if (!question->inventory) {
+  if (!query->inventory) {
     cli_json_null(json);
     return;
   }
@@ -57,41 +56,41 @@ static void put_coverage(cli_json *json, const cli_question *question,
   cli_json_end_object(json);
 }
 
-static void put_answer(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
+static void put_answer(cli_json *json, const cli_query *query, const cli_ranking *ranking) {
   cli_json_put_known(json, "chosen", ranking->chosen, ranking->chosen ? ranking->chosen->image : 0);
-  put_coverage(json, question, &ranking->coverage);
+  put_coverage(json, query, &ranking->coverage);
   cli_json_put_array(json, "images");
   for (size_t i = 0; i < ranking->count; ++i)
-    put_image(json, question, &ranking->items[i]);
+    put_image(json, query, &ranking->items[i]);
   cli_json_end_array(json);
 }
 
-void cli_explain_json(cli_json *json, const cli_question *question, const cli_ranking *ranking) {
+void cli_explain_json(cli_json *json, const cli_query *query, const cli_ranking *ranking) {
   cli_json_begin_object(json);
-  cli_json_put_text(json, "kernel", question->kernel);
+  cli_json_put_text(json, "kernel", query->kernel);
   cli_json_put_text(json, "device", ranking->device);
-  cli_json_put_text(json, "policy", kdl_policy_name(question->opts.policy));
-  put_answer(json, question, ranking);
-  cli_explain_link_json(json, question, ranking);
+  cli_json_put_text(json, "policy", kdl_policy_name(query->opts.policy));
+  put_answer(json, query, ranking);
+  cli_explain_link_json(json, query, ranking);
   cli_json_end_object(json);
 }
 
-kdl_status cli_explain_matrix_json(const cli_question *question, const cli_devices *devices,
+kdl_status cli_explain_matrix_json(const cli_query *query, const cli_devices *devices,
                                    bool *out_fits) {
   cli_json json = {.file = stdout};
   kdl_status status = KDL_OK;
   cli_json_begin_object(&json);
-  cli_json_put_text(&json, "kernel", question->kernel);
-  cli_json_put_text(&json, "policy", kdl_policy_name(question->opts.policy));
+  cli_json_put_text(&json, "kernel", query->kernel);
+  cli_json_put_text(&json, "policy", kdl_policy_name(query->opts.policy));
   cli_json_put_array(&json, "devices");
   for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
     cli_ranking ranking;
-    status = cli_ranking_make(question, devices->items[i].device, &ranking);
+    status = cli_ranking_make(query, devices->items[i].device, &ranking);
     if (status == KDL_OK) {
       cli_json_begin_object(&json);
       cli_json_put_text(&json, "name", devices->items[i].name);
       cli_json_put_text(&json, "device", ranking.device);
-      put_answer(&json, question, &ranking);
+      put_answer(&json, query, &ranking);
       cli_json_end_object(&json);
       *out_fits |= ranking.fits;
     }

@@ -12,19 +12,19 @@
 #include <string.h>
 
 /* The chosen image, where it is bitcode. */
-static bool find_caller(const cli_question *question, const cli_ranking *ranking,
+static bool find_caller(const cli_query *query, const cli_ranking *ranking,
                         kdl_image_info *out_caller) {
   out_caller->size = sizeof *out_caller;
   return ranking->chosen &&
-         kdl_image_get(question->input->lib, ranking->chosen->image, out_caller) == KDL_OK &&
+         kdl_image_get(query->input->lib, ranking->chosen->image, out_caller) == KDL_OK &&
          out_caller->kind == KDL_IMAGE_BITCODE;
 }
 
 /* What kdl-ld refuses is a part of the answer, not a failure to give one. */
-static void choose(const cli_question *question, const cli_ranking *ranking, size_t image,
+static void choose(const cli_query *query, const cli_ranking *ranking, size_t image,
                    cli_link_result *result, char *refusal, size_t size) {
   static const cli_args none = {.setting_count = 0};
-  cli_link_job job = {.input = question->input, .args = &none, .emit = "choice"};
+  cli_link_job job = {.input = query->input, .args = &none, .emit = "choice"};
   kdl_status status = cli_link_run(&job, image, ranking->device, result);
   snprintf(refusal, size, "%s", status == KDL_OK ? "" : kdl_error_message());
 }
@@ -79,13 +79,13 @@ static kdl_status print_ukernels(const kdl_link_report *report, kdl_string tripl
   return status;
 }
 
-kdl_status cli_explain_link(const cli_question *question, const cli_ranking *ranking) {
+kdl_status cli_explain_link(const cli_query *query, const cli_ranking *ranking) {
   kdl_image_info caller;
-  if (!find_caller(question, ranking, &caller))
+  if (!find_caller(query, ranking, &caller))
     return KDL_OK;
   cli_link_result result;
   char refusal[2048];
-  choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
+  choose(query, ranking, caller.index, &result, refusal, sizeof refusal);
   if (refusal[0]) {
     fputs("linked  no: ", stdout);
     cli_text_print((kdl_string){refusal, strcspn(refusal, "\n")}, "");
@@ -115,14 +115,13 @@ static void put_candidate(cli_json *json, const kdl_link_candidate *its) {
   cli_json_end_object(json);
 }
 
-void cli_explain_link_json(cli_json *json, const cli_question *question,
-                           const cli_ranking *ranking) {
+void cli_explain_link_json(cli_json *json, const cli_query *query, const cli_ranking *ranking) {
   kdl_image_info caller;
-  if (!find_caller(question, ranking, &caller))
+  if (!find_caller(query, ranking, &caller))
     return;
   cli_link_result result;
   char refusal[2048];
-  choose(question, ranking, caller.index, &result, refusal, sizeof refusal);
+  choose(query, ranking, caller.index, &result, refusal, sizeof refusal);
   cli_json_put_object(json, "linked");
   cli_json_put_text(json, "error", refusal);
   cli_json_put_array(json, "microkernels");

@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct {
-  const cli_question *question;
+  const cli_query *query;
   const cli_devices *devices;
   size_t image_count;
   char *marks;           /* image_count for each device */
@@ -70,9 +70,9 @@ static const char *outcome_of(matrix *m, const cli_ranking *ranking) {
 }
 
 static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
-  const cli_question *question = m->question;
+  const cli_query *query = m->query;
   cli_ranking ranking;
-  kdl_status status = cli_ranking_make(question, m->devices->items[row].device, &ranking);
+  kdl_status status = cli_ranking_make(query, m->devices->items[row].device, &ranking);
   if (status == KDL_OK) {
     for (size_t i = 0; i < ranking.count; ++i)
       m->marks[row * m->image_count + ranking.items[i].image] = mark_of(&ranking.items[i]);
@@ -91,7 +91,7 @@ static kdl_status fill_row(matrix *m, size_t row, bool *out_fits) {
 
 static bool any_has(const matrix *m, const char *key) {
   for (size_t i = 0; i < m->image_count; ++i) {
-    if (kdl_image_value(m->question->input->lib, i, key))
+    if (kdl_image_value(m->query->input->lib, i, key))
       return true;
   }
   return false;
@@ -116,12 +116,12 @@ static kdl_status print_images(const matrix *m) {
   cli_table *table = cli_table_create(columns, plain_count + count);
   for (size_t i = 0; i < m->image_count; ++i) {
     kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(m->question->input->lib, i, &image);
+    kdl_image_get(m->query->input->lib, i, &image);
     cli_table_add(table, kdl_text_of(m->titles[i]));
     cli_table_add(table, kdl_text_of(kdl_image_kind_name(image.kind)));
     cli_table_add(table, image.arch);
     for (size_t k = 0; k < count; ++k) {
-      const kdl_string *value = kdl_image_value(m->question->input->lib, i, shown[k]);
+      const kdl_string *value = kdl_image_value(m->query->input->lib, i, shown[k]);
       cli_table_add(table, value ? *value : (kdl_string){"", 0});
     }
   }
@@ -193,7 +193,7 @@ static kdl_status add_coverage(matrix *m, cli_table *table, size_t row, bool *ou
   size_t route;
   kdl_device_info about = {.size = sizeof about};
   const cli_device *device = &m->devices->items[row];
-  kdl_status status = kdl_device_cover(device->device, m->question->inventory, &coverage, &route);
+  kdl_status status = kdl_device_cover(device->device, m->query->inventory, &coverage, &route);
   if (status == KDL_OK)
     status = kdl_device_route_get(device->device, route, &about);
   if (status != KDL_OK)
@@ -216,7 +216,7 @@ static const cli_column of_coverage[] = {{.title = "DEVICE", .shrinks = 1},
 static kdl_status add_choice(matrix *m, cli_table *table, size_t row, bool *out_fits) {
   cli_ranking ranking;
   const cli_device *device = &m->devices->items[row];
-  kdl_status status = cli_ranking_make(m->question, device->device, &ranking);
+  kdl_status status = cli_ranking_make(m->query, device->device, &ranking);
   if (status == KDL_OK) {
     const char *arch = arch_of(m, &ranking.about);
     const char *outcome = outcome_of(m, &ranking);
@@ -235,7 +235,7 @@ static const cli_column of_choices[] = {{.title = "DEVICE", .shrinks = 1},
 
 /* A row for each device. */
 static kdl_status print_devices(matrix *m, bool *out_fits) {
-  const bool is_coverage = m->question->inventory != NULL;
+  const bool is_coverage = m->query->inventory != NULL;
   cli_table *table = is_coverage
                          ? cli_table_create(of_coverage, sizeof of_coverage / sizeof *of_coverage)
                          : cli_table_create(of_choices, sizeof of_choices / sizeof *of_choices);
@@ -248,12 +248,10 @@ static kdl_status print_devices(matrix *m, bool *out_fits) {
   return status;
 }
 
-kdl_status cli_explain_matrix(const cli_question *question, const cli_devices *devices,
-                              bool *out_fits) {
-  matrix m = {.question = question,
-              .devices = devices,
-              .image_count = kdl_image_count(question->input->lib)};
-  if (cli_question_sums_up(question, m.image_count)) {
+kdl_status cli_explain_matrix(const cli_query *query, const cli_devices *devices, bool *out_fits) {
+  matrix m = {
+      .query = query, .devices = devices, .image_count = kdl_image_count(query->input->lib)};
+  if (cli_query_sums_up(query, m.image_count)) {
     kdl_status status = print_devices(&m, out_fits);
     free_matrix(&m);
     return status;

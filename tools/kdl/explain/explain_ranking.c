@@ -55,28 +55,26 @@ static const kdl_verdict *find_chosen(const cli_ranking *ranking) {
   return found;
 }
 
-kdl_status cli_ranking_make(const cli_question *question, kdl_device *device,
-                            cli_ranking *out_ranking) {
-  kdl_library *lib = question->input->lib;
+kdl_status cli_ranking_make(const cli_query *query, kdl_device *device, cli_ranking *out_ranking) {
+  kdl_library *lib = query->input->lib;
   size_t count = kdl_image_count(lib);
   *out_ranking = (cli_ranking){.device = kdl_device_spec_text(device),
                                .about = {.size = sizeof out_ranking->about},
                                .items = calloc(count + 1, sizeof *out_ranking->items)};
   collector c = {.ranking = out_ranking, .out_of_memory = !out_ranking->items};
   kdl_status status =
-      c.out_of_memory ? KDL_OK
-                      : kdl_explain(lib, device, question->kernel, &question->opts, collect, &c);
+      c.out_of_memory ? KDL_OK : kdl_explain(lib, device, query->kernel, &query->opts, collect, &c);
   if (c.out_of_memory)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for the reasons of %zu images", count);
   if (status == KDL_OK)
     status =
         kdl_device_route_get(device, count ? out_ranking->items[0].route : 0, &out_ranking->about);
-  if (question->kernel || question->module_count == 1)
+  if (query->kernel || query->module_count == 1)
     out_ranking->chosen = find_chosen(out_ranking);
   out_ranking->fits = out_ranking->chosen != NULL;
-  if (status == KDL_OK && question->inventory) {
+  if (status == KDL_OK && query->inventory) {
     size_t route;
-    status = kdl_device_cover(device, question->inventory, &out_ranking->coverage, &route);
+    status = kdl_device_cover(device, query->inventory, &out_ranking->coverage, &route);
     out_ranking->fits = status == KDL_OK && out_ranking->coverage.is_complete;
   }
   return status;
@@ -93,18 +91,18 @@ bool cli_verdict_lacks_kernel(const kdl_verdict *verdict) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* Questions                                                                                    */
+/* Queries                                                                                      */
 
-kdl_status cli_question_open(cli_question *question) {
+kdl_status cli_query_open(cli_query *query) {
   kdl_catalog *catalog;
-  kdl_status status = kdl_library_catalog(question->input->lib, &catalog);
-  question->module_count = question->input->lib->container->module_count;
-  return status == KDL_OK && !question->kernel ? kdl_inventory_create(catalog, &question->inventory)
-                                               : status;
+  kdl_status status = kdl_library_catalog(query->input->lib, &catalog);
+  query->module_count = query->input->lib->container->module_count;
+  return status == KDL_OK && !query->kernel ? kdl_inventory_create(catalog, &query->inventory)
+                                            : status;
 }
 
-void cli_question_close(cli_question *question) {
-  kdl_inventory_destroy(question->inventory);
+void cli_query_close(cli_query *query) {
+  kdl_inventory_destroy(query->inventory);
 }
 
 /* ------------------------------------------------------------------------------------------ */

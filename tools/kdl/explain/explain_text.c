@@ -39,20 +39,20 @@ static void say(const char *label, const char *text, const char *more) {
   putchar('\n');
 }
 
-static void print_question(const cli_question *question, const cli_ranking *ranking) {
+static void print_query(const cli_query *query, const cli_ranking *ranking) {
   say("device", ranking->about.label, ranking->about.name);
-  say("kernel", question->kernel ? question->kernel : "any", "");
-  say("policy", kdl_policy_name(question->opts.policy), "");
-  if (question->opts.variant_tag)
-    say("tag", question->opts.variant_tag, "");
+  say("kernel", query->kernel ? query->kernel : "any", "");
+  say("policy", kdl_policy_name(query->opts.policy), "");
+  if (query->opts.variant_tag)
+    say("tag", query->opts.variant_tag, "");
 }
 
-static unsigned what_to_show(const cli_question *question, const cli_ranking *ranking) {
-  unsigned show = question->module_count > 1 ? show_module : 0;
+static unsigned what_to_show(const cli_query *query, const cli_ranking *ranking) {
+  unsigned show = query->module_count > 1 ? show_module : 0;
   for (size_t i = 0; i < ranking->count; ++i) {
     if (ranking->items[i].priority)
       show |= show_priority;
-    if (kdl_image_value(question->input->lib, ranking->items[i].image, "variant_tag"))
+    if (kdl_image_value(query->input->lib, ranking->items[i].image, "variant_tag"))
       show |= show_tag;
   }
   return show;
@@ -64,11 +64,11 @@ static void add_number(cli_table *table, uint64_t number) {
   cli_table_add(table, kdl_text_of(digits));
 }
 
-static void add_row(cli_table *table, const cli_question *question, cli_ranking *ranking,
+static void add_row(cli_table *table, const cli_query *query, cli_ranking *ranking,
                     const kdl_verdict *verdict, unsigned show) {
   kdl_image_info image = {.size = sizeof image};
-  const kdl_string *tag = kdl_image_value(question->input->lib, verdict->image, "variant_tag");
-  kdl_image_get(question->input->lib, verdict->image, &image);
+  const kdl_string *tag = kdl_image_value(query->input->lib, verdict->image, "variant_tag");
+  kdl_image_get(query->input->lib, verdict->image, &image);
   cli_table_add(table, kdl_text_of(verdict->chosen ? "*" : verdict->eligible ? "+" : "."));
   add_number(table, verdict->image);
   if (show & show_module)
@@ -85,11 +85,10 @@ static void add_row(cli_table *table, const cli_question *question, cli_ranking 
                        kdl_text_of(verdict->reasons[i].words));
 }
 
-static kdl_status print_images(const cli_question *question, cli_ranking *ranking,
-                               const bool *shown) {
+static kdl_status print_images(const cli_query *query, cli_ranking *ranking, const bool *shown) {
   cli_column columns[column_count];
   size_t count = 0;
-  unsigned show = what_to_show(question, ranking);
+  unsigned show = what_to_show(query, ranking);
   for (size_t i = 0; i < column_count; ++i) {
     if ((all_columns[i].only_with & show) == all_columns[i].only_with)
       columns[count++] = all_columns[i].column;
@@ -97,25 +96,24 @@ static kdl_status print_images(const cli_question *question, cli_ranking *rankin
   cli_table *table = cli_table_create(columns, count);
   for (size_t i = 0; i < ranking->count; ++i) {
     if (shown[i])
-      add_row(table, question, ranking, &ranking->items[i], show);
+      add_row(table, query, ranking, &ranking->items[i], show);
   }
   return cli_table_finish(table);
 }
 
 /* All images, or where they are many, those that may hold the kernel. */
-static kdl_status print_ranking(const cli_question *question, cli_ranking *ranking) {
+static kdl_status print_ranking(const cli_query *query, cli_ranking *ranking) {
   bool *shown = calloc(ranking->count + 1, sizeof *shown);
   size_t count = 0;
   if (!shown)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu images", ranking->count);
   for (size_t i = 0; i < ranking->count; ++i) {
-    shown[i] = !cli_question_sums_up(question, ranking->count) ||
-               !cli_verdict_lacks_kernel(&ranking->items[i]);
+    shown[i] =
+        !cli_query_sums_up(query, ranking->count) || !cli_verdict_lacks_kernel(&ranking->items[i]);
     count += shown[i];
   }
-  kdl_status status = cli_question_sums_up(question, count)
-                          ? cli_explain_groups(question, ranking, shown)
-                          : print_images(question, ranking, shown);
+  kdl_status status = cli_query_sums_up(query, count) ? cli_explain_groups(query, ranking, shown)
+                                                      : print_images(query, ranking, shown);
   free(shown);
   char room[CLI_COUNT_ROOM];
   if (status == KDL_OK && count < ranking->count)
@@ -178,10 +176,10 @@ static void print_coverage(const kdl_coverage *coverage) {
 }
 
 /* "chosen  image 0 (cubin sm_90a), exact", or the nearest image and what would help. */
-static void print_choice(const cli_question *question, const cli_ranking *ranking) {
+static void print_choice(const cli_query *query, const cli_ranking *ranking) {
   const kdl_verdict *first = ranking->chosen ? ranking->chosen : &ranking->items[0];
   kdl_image_info image = {.size = sizeof image};
-  kdl_image_get(question->input->lib, first->image, &image);
+  kdl_image_get(query->input->lib, first->image, &image);
   char text[512];
   kdl_out out = {text, sizeof text, 0};
   kdl_out_format(&out, "%simage %zu (%s%s%s)", ranking->chosen ? "" : "none; the nearest is ",
@@ -196,24 +194,24 @@ static void print_choice(const cli_question *question, const cli_ranking *rankin
   }
 }
 
-static void print_outcome(const cli_question *question, const cli_ranking *ranking) {
+static void print_outcome(const cli_query *query, const cli_ranking *ranking) {
   if (ranking->count == 0) {
     say("chosen", "none: the file holds no image", "");
     return;
   }
   bool several = !ranking->chosen && ranking->items[0].eligible;
   if (!several)
-    print_choice(question, ranking);
-  if (question->inventory)
+    print_choice(query, ranking);
+  if (query->inventory)
     print_coverage(&ranking->coverage);
 }
 
-kdl_status cli_explain_text(const cli_question *question, cli_ranking *ranking) {
-  print_question(question, ranking);
+kdl_status cli_explain_text(const cli_query *query, cli_ranking *ranking) {
+  print_query(query, ranking);
   putchar('\n');
-  kdl_status status = ranking->count ? print_ranking(question, ranking) : KDL_OK;
+  kdl_status status = ranking->count ? print_ranking(query, ranking) : KDL_OK;
   if (status != KDL_OK)
     return status;
-  print_outcome(question, ranking);
-  return cli_explain_link(question, ranking);
+  print_outcome(query, ranking);
+  return cli_explain_link(query, ranking);
 }

@@ -25,7 +25,7 @@ typedef struct kdl_argument {
   uint32_t size;      /* 0 where it is unknown */
   uint32_t alignment; /* likewise */
   uint32_t index;     /* the driver's */
-  uint32_t slot;      /* of its last value: see given.h */
+  uint32_t slot;      /* of its last value: see argument_cache.h */
   bool is_rounded;    /* by the image its size is that of its place: the signature may say less */
   bool undeclared;    /* the image shows eight bytes, which are no memory to the driver */
   bool contradicted;  /* the signature says otherwise */

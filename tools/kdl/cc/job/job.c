@@ -21,7 +21,7 @@
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels                                                                                  */
 
-static void write_questions(FILE *out, const cc_job *job) {
+static void write_queries(FILE *out, const cc_job *job) {
   cc_signature_ask(out, job->target, job->source->language, &job->kernels);
 }
 
@@ -96,13 +96,13 @@ static kdl_status read_waiting(cc_job *job, kdl_string ir) {
 }
 
 static kdl_status read_signatures(cc_job *job) {
-  const char *source = cc_file_of(job, "questions.src");
+  const char *source = cc_file_of(job, "queries.src");
   const char *answers = cc_file_of(job, "answers.ll");
   kdl_string ir = {"", 0};
   job->calls_math = job->kernels.count == 0; /* maybe: microkernels are not asked about */
   if (job->kernels.count == 0)
     return KDL_OK;
-  kdl_status status = cc_write_file(job, source, true, write_questions);
+  kdl_status status = cc_write_file(job, source, true, write_queries);
   if (status == KDL_OK)
     status = cc_compile(
         job, source,

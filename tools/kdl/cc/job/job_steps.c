@@ -172,7 +172,7 @@ static void add_target(kdl_words *words, const cc_job *job) {
     break;
   case CC_AMD:
     kdl_words_format(words, "-mcpu=%s", target->cpu);
-    /* Version 6 brought generic processors; drivers that know no other part of it know 5. */
+    /* Version 6 introduced generic processors; drivers that know no other part of it know 5. */
     kdl_words_add(words,
                   target->is_generic ? "-mcode-object-version=6" : "-mcode-object-version=5");
     kdl_words_add(words, "-nogpulib");

@@ -22,7 +22,7 @@ enum {
 };
 
 /* `char` is signed here, whatever the target says: one kernel has one signature. */
-static const char questions[] =
+static const char queries[] =
     "#ifdef KDL_KERNEL_HALF_H\n"
     "#define KDL_ASK_NARROW(U) __builtin_types_compatible_p(U, __bf16) + \\\n"
     "  2 * __builtin_types_compatible_p(U, kdl_bf16) + 3 * __builtin_types_compatible_p(U, "
@@ -57,7 +57,7 @@ static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
   fputs(is_opencl ? "#define KDL_ASK_LONG\n" : "#define KDL_ASK_LONG , long long *: 1\n", out);
   if (is_opencl)
     fputs("#undef __gpu_global\n#define __gpu_global __global\n", out); /* of a .cl file */
-  fputs(questions, out);
+  fputs(queries, out);
   fprintf(out, "%sconst unsigned kdl_answers[] = {\n", is_opencl ? "__constant " : "");
   for (size_t i = 0; i < kernels->count; ++i) {
     for (size_t k = 0; k < kernels->items[i].param_count; ++k) {
@@ -73,7 +73,7 @@ static void ask_c(FILE *out, bool is_opencl, const cc_kernels *kernels) {
 }
 
 /* The same in C++, which has no _Generic. */
-static const char cxx_questions[] =
+static const char cxx_queries[] =
     "template <class T> using kdl_ask_plain = __remove_restrict(__remove_cv(T));\n"
     "template <class T> struct kdl_ask_object { using type = T; };\n"
     "template <> struct kdl_ask_object<void> { using type = char; };\n"
@@ -110,7 +110,7 @@ static const char cxx_questions[] =
 
 /* Types are written as where the kernel stands: in its namespace. */
 static void ask_cxx(FILE *out, bool is_plain, const char *place, const cc_kernels *kernels) {
-  fprintf(out, "#define KDL_ASK_IS_PLAIN %d\n%s", is_plain, cxx_questions);
+  fprintf(out, "#define KDL_ASK_IS_PLAIN %d\n%s", is_plain, cxx_queries);
   for (size_t i = 0; i < kernels->count; ++i) {
     if (*kernels->items[i].space)
       fprintf(out, "using namespace %s;\n", kernels->items[i].space);

@@ -10,8 +10,7 @@
 
 #include <stdio.h>
 
-/* A copy of the source, of which messages speak by its own name and lines, so that more C can
- * follow it. */
+/* A copy of the source, so that more C can follow it; messages name the source and its lines. */
 kdl_status cc_source_copy(FILE *out, const char *path);
 
 /* For the CPU, to be put before the source: the symbols with the kernels' names are wanted for

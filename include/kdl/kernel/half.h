@@ -7,10 +7,9 @@
  *     kdl_float_half(f)                from a float, to the nearest, ties to even
  *     kdl_bf16_float(b), kdl_float_bf16(f)
  *
- * _Float16 and __bf16 are types that are computed with: where Clang has them, which is everywhere
- * but
- * __bf16 in OpenCL C. An image with _Float16 needs a device that computes with it (fp16) in OpenCL
- * C and SPIR-V; one with these types runs on any. In a signature both are f16 and bf16.
+ * _Float16 and __bf16 are types that are computed with. An image with _Float16 needs a device that
+ * computes with it (fp16) in OpenCL C and SPIR-V; one with these types runs on any. In a signature
+ * both are f16 and bf16.
  */
 #ifndef KDL_KERNEL_HALF_H
 #define KDL_KERNEL_HALF_H

@@ -48,12 +48,14 @@ static kdl_status hint(cc_job *job, kdl_status status) {
                    "%s: note: found no #include of <kdl/kernel.h> or <gpuintrin.h>; -x says what "
                    "language a file is in that is not C for kernels",
                    job->source->path);
-  else if (last_has(job, "program scope variable must reside in constant address space"))
-    cc_add_message(job,
-                   "%s: note: OpenCL C's variables outside of functions are constants: "
-                   "__gpu_constant before the type says so, and does no harm elsewhere",
-                   job->source->path);
   return status;
+}
+
+/* Whether OpenCL C 1.2 lacks what opencl/rewrite.h has words for. */
+static bool may_be_relaxed(const cc_job *job) {
+  return job->target->family == CC_OPENCL && job->source->language == CC_C && !job->is_relaxed &&
+         (last_has(job, "program scope variable must reside in constant address space") ||
+          last_has(job, "variables in function scope cannot be declared static"));
 }
 
 static kdl_status read_kernels(cc_job *job) {
@@ -73,6 +75,12 @@ static kdl_status read_kernels(cc_job *job) {
     kdl_words_add(&words, "image");
   }
   kdl_status status = path ? cc_step(job, &words, path) : cc_no_memory(job);
+  if (status == KDL_BAD_FILE && may_be_relaxed(job)) {
+    --job->message_count;
+    job->is_told = false;
+    job->is_relaxed = true;
+    return read_kernels(job);
+  }
   if (status == KDL_OK)
     status = cc_read_file(job, path, &ast);
   if (status == KDL_OK)
@@ -118,10 +126,6 @@ static kdl_status read_signatures(cc_job *job) {
   job->has_group_atomics = status == KDL_OK && cc_atomic_places_may_be(ir);
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
   job->has_double = status == KDL_OK && cc_examine_type(ir, " double").line != 0;
-  if (job->has_bf16 && job->target->family == CC_OPENCL)
-    return cc_refuse_at(job, cc_examine_type(ir, " bfloat"),
-                        "OpenCL C has no __bf16: keep numbers as kdl_bf16, and compute with floats "
-                        "(kdl_bf16_float, kdl_float_bf16)");
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
 }
 

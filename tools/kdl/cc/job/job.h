@@ -65,6 +65,7 @@ typedef struct cc_job {
   cc_place assembly;                   /* where there is some; line 0 where there is none */
   const char *math_constants;          /* AMD: bitcode that ocml needs, once it is made */
   kdl_string preprocessed;             /* OpenCL C */
+  bool is_relaxed; /* OpenCL C: taken as a later version, whose variables are as in C */
   kdl_string image;
   kdl_image_kind kind;
   bool is_beyond_ptxas;  /* NVIDIA: which does not know the architecture; the image is PTX */

@@ -195,12 +195,28 @@ static void add_target(kdl_words *words, const cc_job *job) {
   }
 }
 
+/* With variables outside of functions and plain pointers to them, under the name of the other. */
+static void add_later_version(kdl_words *words) {
+  static const char *const later[] = {
+      "-cl-std=CL3.0",
+      "-Xclang",
+      "-cl-ext=+__opencl_c_program_scope_global_variables,+__opencl_c_generic_address_space",
+      "-Wno-builtin-macro-redefined",
+      "-U__OPENCL_C_VERSION__",
+      "-D__OPENCL_C_VERSION__=120"};
+  for (size_t i = 0; i < sizeof later / sizeof *later; ++i)
+    kdl_words_add(words, later[i]);
+}
+
 /* NVPTX's part of <gpuintrin.h> is no older C than 17. What C++ would leave to a program that
  * starts and ends is not there. */
 static void add_standard(kdl_words *words, const cc_job *job) {
   if (job->target->family == CC_OPENCL) {
     kdl_words_add(words, "-xcl");
-    kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
+    if (job->is_relaxed)
+      add_later_version(words);
+    else
+      kdl_words_add(words, "-cl-std=" CC_OPENCL_VERSION);
     return;
   }
   if (job->source->language == CC_CXX) {

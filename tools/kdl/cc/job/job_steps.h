@@ -58,4 +58,7 @@ kdl_status cc_make_groups(cc_job *job, const char *items, const char *out_path);
 /* Makes the image of the job's target from `code`. Sets `kind` and `image`. */
 kdl_status cc_make_image(cc_job *job);
 
+/* The same for opencl-c. */
+kdl_status cc_make_opencl(cc_job *job);
+
 #endif

@@ -8,7 +8,6 @@
 #include "cc/job/job_steps.h"
 #include "cc/job/math.h"
 #include "cc/job/vendor_language.h"
-#include "cc/source/line_marks.h"
 #include "cc/source/wrapper.h"
 #include "image/amd/limits.h"
 #include "image/host/host_object.h"
@@ -29,10 +28,6 @@ static void write_wrapper(FILE *out, const cc_job *job) {
 /* The linker of bitcode leaves what compilers call to the program that loads the image. */
 static void write_bitcode_wrapper(FILE *out, const cc_job *job) {
   cc_wrapper_write(out, job->source->language, &job->kernels);
-}
-
-static void write_marked(FILE *out, const cc_job *job) {
-  cc_line_marks_write(out, job->preprocessed);
 }
 
 static kdl_status keep_image(cc_job *job, const char *path, kdl_image_kind kind) {
@@ -215,33 +210,6 @@ static kdl_status make_spirv(cc_job *job) {
   return status == KDL_OK ? validate_spirv(job, image) : status;
 }
 
-/* The image is the source after the preprocessor. That it compiles, and what it needs, is found out
- * by compiling it to SPIR-V. */
-static kdl_status make_opencl(cc_job *job) {
-  const char *module = cc_file_of(job, "spv");
-  const char *image = cc_file_of(job, "cl");
-  kdl_string code = {"", 0};
-  kdl_status status = cc_compile(job, job->code, CC_WORDS("-c"), module);
-  if (status == KDL_OK)
-    status = cc_read_file(job, module, &code);
-  if (status == KDL_OK)
-    status = cc_examine_capabilities(code, &job->needs);
-  if (status == KDL_OK)
-    status = cc_examine_blocks(code, &job->kernels);
-  /* Addresses are 64 bits wide in what was compiled here, which asks nothing of the source. */
-  job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_INT64);
-  if (!job->has_half) /* vload_half, which LLVM says it of, is in every OpenCL */
-    job->needs.word[0] &= ~((uint64_t)1 << KDL_GPU_FP16);
-  const char *marked = cc_file_of(job, "i");
-  if (status == KDL_OK)
-    status = cc_compile(job, job->code, CC_WORDS("-E", "-cl-no-stdinc"), marked);
-  if (status == KDL_OK)
-    status = cc_read_file(job, marked, &job->preprocessed);
-  if (status == KDL_OK)
-    status = cc_write_file(job, image, false, write_marked);
-  return status == KDL_OK ? keep_image(job, image, KDL_IMAGE_CL) : status;
-}
-
 static kdl_status write_ir(cc_job *job, kdl_string ir, const char *path) {
   FILE *out = path ? fopen(path, "we") : NULL;
   if (!out)
@@ -378,7 +346,7 @@ kdl_status cc_make_image(cc_job *job) {
   case CC_SPIRV:
     return make_spirv(job);
   case CC_OPENCL:
-    return make_opencl(job);
+    return cc_make_opencl(job);
   case CC_HOST:
     break;
   }

@@ -25,12 +25,28 @@ static bool read_mark(kdl_string line, place *out_place) {
     --end;
   if (end <= begin)
     return true;
-  kdl_string file = {line.data + begin, end - 1 - begin};
+  out_place->file = (kdl_string){line.data + begin, end - 1 - begin};
+  return true;
+}
+
+static kdl_string last_name(kdl_string file) {
   size_t slash = file.length;
   while (slash > 0 && file.data[slash - 1] != '/')
     --slash;
-  out_place->file = kdl_text_from(file, slash);
-  return true;
+  return kdl_text_from(file, slash);
+}
+
+cc_place cc_line_marks_place(kdl_string text, size_t at) {
+  place read = {{"", 0}, 0};
+  for (size_t start = 0, end; start < text.length; start = end + 1) {
+    end = kdl_text_find(text, start, "\n");
+    if (read_mark((kdl_string){text.data + start, end - start}, &read))
+      continue;
+    if (at <= end)
+      return (cc_place){read.file, read.line, (uint32_t)(at - start) + 1};
+    ++read.line;
+  }
+  return (cc_place){.line = 0};
 }
 
 /* A few lines that are left out are cheaper than a mark. */
@@ -54,7 +70,7 @@ void cc_line_marks_write(FILE *out, kdl_string text) {
     if (read_mark(line, &read))
       continue;
     if (!is_blank(line)) {
-      go_to(out, read, &written);
+      go_to(out, (place){last_name(read.file), read.line}, &written);
       fprintf(out, "%.*s\n", (int)line.length, line.data);
       ++written.line;
     }

@@ -62,9 +62,10 @@ static size_t skip_addresses(kdl_string node) {
   }
 }
 
-cc_place cc_place_follow(kdl_string node, cc_place *last) {
+cc_place cc_place_range(kdl_string node, cc_place *last, cc_place *out_first, cc_place *out_final) {
   cc_place begin = {.line = 0};
   size_t at = skip_addresses(node);
+  *out_first = *out_final = begin;
   if (at >= node.length || node.data[at] != '<')
     return begin;
   for (int i = 0; i < 2 && at < node.length && node.data[at] != '>'; ++i) {
@@ -73,12 +74,20 @@ cc_place cc_place_follow(kdl_string node, cc_place *last) {
     bool is_place = end <= node.length && read_place((kdl_string){node.data + at, end - at}, last);
     if (i == 0 && is_place)
       begin = *last;
+    *out_final = is_place ? *last : (cc_place){.line = 0};
     at = end;
   }
+  *out_first = begin;
   at += 2; /* behind "> " */
   if (at >= node.length)
     return begin;
   size_t end = end_of_place(node, at, " ");
   return end <= node.length && read_place((kdl_string){node.data + at, end - at}, last) ? *last
                                                                                         : begin;
+}
+
+cc_place cc_place_follow(kdl_string node, cc_place *last) {
+  cc_place first;
+  cc_place final;
+  return cc_place_range(node, last, &first, &final);
 }

@@ -16,4 +16,7 @@ typedef struct cc_place {
  * to see every node. Returns where the node's name stands, or else where it begins. */
 cc_place cc_place_follow(kdl_string node, cc_place *last);
 
+/* Likewise, and says where its first token begins, and its last; line 0 where it has no place. */
+cc_place cc_place_range(kdl_string node, cc_place *last, cc_place *out_first, cc_place *out_final);
+
 #endif

@@ -32,6 +32,11 @@ static inline bool kdl_text_begins(kdl_string text, kdl_string prefix) {
   return text.length >= prefix.length && memcmp(text.data, prefix.data, prefix.length) == 0;
 }
 
+static inline bool kdl_text_ends(kdl_string text, kdl_string suffix) {
+  return text.length >= suffix.length &&
+         memcmp(text.data + text.length - suffix.length, suffix.data, suffix.length) == 0;
+}
+
 static inline bool kdl_text_starts(kdl_string text, const char *prefix) {
   return kdl_text_begins(text, kdl_text_of(prefix));
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "bitcode/identity.h"
 #include "bitcode/link_run.h"
+#include "bitcode/portable.h"
 #include "image/image.h"
 #include "library/image_name.h"
 #include "registry/permission.h"
@@ -35,6 +36,16 @@ static bool is_current(const kdl_linked *linked, const kdl_cache_entry *entry) {
   return true;
 }
 
+static void take_entry(kdl_linked *linked, const kdl_cache_found *found) {
+  linked->is_cached = true;
+  linked->data = found->data;
+  linked->kind = found->entry.kind;
+  linked->image = found->entry.image;
+  linked->size = found->entry.image_size;
+  kdl_debug(KDL_DEBUG_LINK, "%s: in the cache: %s, %zu bytes", linked->name,
+            kdl_image_kind_name(linked->kind), linked->size);
+}
+
 static bool look_up(kdl_linked *linked) {
   kdl_cache_found found;
   kdl_status status = kdl_cache_find(&linked->cache, text_of(&linked->key), &found);
@@ -47,13 +58,7 @@ static bool look_up(kdl_linked *linked) {
     kdl_cache_found_free(&found);
     return false;
   }
-  linked->is_cached = true;
-  linked->data = found.data;
-  linked->kind = found.entry.kind;
-  linked->image = found.entry.image;
-  linked->size = found.entry.image_size;
-  kdl_debug(KDL_DEBUG_LINK, "%s: in the cache: %s, %zu bytes", linked->name,
-            kdl_image_kind_name(linked->kind), linked->size);
+  take_entry(linked, &found);
   return true;
 }
 
@@ -75,6 +80,40 @@ static bool wait_for_others(kdl_linked *linked, const kdl_link_limits *limits) {
   if (found || waited)
     kdl_cache_claim_give_back(&linked->claim);
   return found;
+}
+
+/* What another machine has linked is this machine's own from now on. */
+static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
+  kdl_cache_entry entry = *found;
+  char *notes = NULL;
+  size_t length;
+  bool is_young;
+  if (linked->cache.mode != KDL_CACHE_ON)
+    return;
+  kdl_status status = kdl_portable_notes_here(found->notes, &notes, &length, &is_young);
+  if (status == KDL_OK && !is_young) {
+    entry.link_key = text_of(&linked->key);
+    entry.notes = (kdl_string){notes, length};
+    status = kdl_cache_store(&linked->cache, &entry);
+  }
+  if (status != KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
+  free(notes);
+}
+
+/* Behind the machine's own cache: in the other folders, or from the machine that is making it. */
+static bool look_behind(kdl_linked *linked, const kdl_link_limits *limits) {
+  kdl_cache_found found;
+  linked->layers = kdl_link_layers_open(text_of(&linked->key));
+  if (!linked->layers)
+    return false;
+  if (!kdl_link_layers_find(linked->layers, &found) &&
+      !kdl_link_layers_wait(linked->layers, limits->milliseconds, &found))
+    return false;
+  keep_found(linked, &found.entry);
+  take_entry(linked, &found);
+  kdl_cache_claim_give_back(&linked->claim);
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -122,6 +161,8 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
     return KDL_OK;
   if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_others(linked, &limits))
     return KDL_OK;
+  if (from == KDL_LINK_FROM_CACHE && look_behind(linked, &limits))
+    return KDL_OK;
   return link_anew(task, &limits, linked);
 }
 
@@ -129,7 +170,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
 /* Afterwards                                                                                   */
 
 void kdl_linked_keep(kdl_linked *linked) {
-  if (linked->is_cached || linked->cache.mode != KDL_CACHE_ON)
+  if (linked->is_cached || (linked->cache.mode != KDL_CACHE_ON && !linked->layers))
     return;
   if (linked->doubt[0]) {
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, linked->doubt);
@@ -142,10 +183,12 @@ void kdl_linked_keep(kdl_linked *linked) {
       .image = linked->image,
       .image_size = linked->size,
   };
-  if (kdl_cache_store(&linked->cache, &entry) == KDL_OK)
+  if (linked->cache.mode == KDL_CACHE_ON && kdl_cache_store(&linked->cache, &entry) == KDL_OK)
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: kept in %s", linked->name, linked->cache.dir);
-  else
+  else if (linked->cache.mode == KDL_CACHE_ON)
     kdl_debug(KDL_DEBUG_LINK, "cache: %s: not kept: %s", linked->name, kdl_error_message());
+  if (linked->layers)
+    kdl_link_layers_store(linked->layers, &entry);
 }
 
 void kdl_linked_drop(kdl_linked *linked) {
@@ -162,6 +205,7 @@ void *kdl_linked_take(kdl_linked *linked) {
 
 void kdl_linked_free(kdl_linked *linked) {
   kdl_cache_claim_give_back(&linked->claim);
+  kdl_link_layers_close(linked->layers);
   kdl_link_key_free(&linked->key);
   free(linked->notes);
   free(linked->data);

@@ -6,6 +6,7 @@
 #ifndef KDL_BITCODE_BITCODE_H
 #define KDL_BITCODE_BITCODE_H
 
+#include "bitcode/layers.h"
 #include "bitcode/link_key.h"
 #include "cache/claim.h"
 #include "cache/store.h"
@@ -20,9 +21,10 @@ typedef struct kdl_linked {
   kdl_link_key key;
   kdl_cache_settings cache; /* off where it cannot be used */
   kdl_cache_claim claim;
-  char *notes;     /* for the entry, should it be kept */
-  char doubt[256]; /* why it is not to be */
-  char name[512];  /* what was linked, for people */
+  kdl_link_layers *layers; /* NULL: none */
+  char *notes;             /* for the entry, should it be kept */
+  char doubt[256];         /* why it is not to be */
+  char name[512];          /* what was linked, for people */
 } kdl_linked;
 
 typedef enum kdl_link_from {

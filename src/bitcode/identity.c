@@ -26,11 +26,11 @@ static bool is_young(const struct stat *info) {
          info->st_ctim.tv_sec + young_seconds >= now.tv_sec;
 }
 
-static void print_digest(FILE *out, const char *path) {
+/* Of the contents, in hexadecimal. */
+static void digest_file(const char *path, char out_text[KDL_DIGEST_TEXT]) {
   uint8_t buffer[16384];
   size_t got = 0;
   kdl_blake2b hash;
-  char text[KDL_DIGEST_TEXT];
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   kdl_blake2b_start(&hash);
   while (fd >= 0 && kdl_fd_read(fd, buffer, sizeof buffer, &got) && got)
@@ -38,8 +38,7 @@ static void print_digest(FILE *out, const char *path) {
   if (fd >= 0)
     close(fd);
   kdl_digest digest = kdl_blake2b_finish(&hash);
-  kdl_digest_print(&digest, text);
-  fprintf(out, " %s", text);
+  kdl_digest_print(&digest, out_text);
 }
 
 /* On one line, whatever it holds. */
@@ -68,8 +67,19 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {
     return;
   if (out_is_young)
     *out_is_young = true;
-  if (S_ISREG(info.st_mode))
-    print_digest(out, path);
+  if (S_ISREG(info.st_mode)) {
+    char digest[KDL_DIGEST_TEXT];
+    digest_file(path, digest);
+    fprintf(out, " %s", digest);
+  }
+}
+
+/* Without the digest that follows the path of a file which had just been written. */
+static void cut_digest(char *path) {
+  struct stat info;
+  char *last = strrchr(path, ' ');
+  if (last && strlen(last + 1) == KDL_DIGEST_TEXT - 1 && stat(path, &info) != 0)
+    *last = '\0';
 }
 
 /* The path behind four numbers, or behind one word. */
@@ -95,6 +105,13 @@ static char *path_of(kdl_string text) {
   }
   if (path)
     path[used] = '\0';
+  return path;
+}
+
+char *kdl_identity_path(kdl_string text) {
+  char *path = path_of(text);
+  if (path)
+    cut_digest(path);
   return path;
 }
 
@@ -161,17 +178,33 @@ static bool read_id(int fd, uint8_t out_id[limit_id], size_t *out_size) {
   return false;
 }
 
-void kdl_identity_print_program(FILE *out, const char *path) {
+/* False where the file has none. */
+static bool print_build_id(FILE *out, const char *path) {
   uint8_t id[limit_id];
   size_t size = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   bool has_id = fd >= 0 && read_id(fd, id, &size);
   if (fd >= 0)
     close(fd);
-  if (!has_id) {
-    kdl_identity_print(out, path, NULL);
-    return;
-  }
-  for (size_t i = 0; i < size; ++i)
+  for (size_t i = 0; has_id && i < size; ++i)
     fprintf(out, "%02x", id[i]);
+  return has_id;
+}
+
+void kdl_identity_print_program(FILE *out, const char *path) {
+  if (!print_build_id(out, path))
+    kdl_identity_print(out, path, NULL);
+}
+
+void kdl_identity_print_contents(FILE *out, const char *path) {
+  struct stat info;
+  char digest[KDL_DIGEST_TEXT];
+  if (stat(path, &info) != 0) {
+    fprintf(out, "absent");
+  } else if (!S_ISREG(info.st_mode)) {
+    fprintf(out, "folder");
+  } else if (!print_build_id(out, path)) {
+    digest_file(path, digest);
+    fprintf(out, "%s", digest);
+  }
 }

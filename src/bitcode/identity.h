@@ -18,6 +18,13 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_young);
 /* Whether the file that such a text is about is still as it says. */
 bool kdl_identity_holds(kdl_string text);
 
+/* The path that such a text is about, malloc'ed; NULL where memory is out. */
+char *kdl_identity_path(kdl_string text);
+
+/* What tells the file's contents, wherever it lies: its GNU build ID, or a digest of all bytes.
+ * "absent", or "folder", where it is no file. */
+void kdl_identity_print_contents(FILE *out, const char *path);
+
 /* The program's GNU build ID in hexadecimal, read from the file; where it has none, its identity.
  */
 void kdl_identity_print_program(FILE *out, const char *path);

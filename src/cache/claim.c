@@ -50,7 +50,7 @@ kdl_cache_claim kdl_cache_claim_take(const kdl_cache_settings *settings, kdl_str
                                      int64_t milliseconds, bool *out_waited) {
   kdl_cache_claim claim = {.fd = -1};
   *out_waited = false;
-  claim.folder = kdl_cache_folder_make(settings->dir);
+  claim.folder = kdl_cache_folder_make(settings->dir, settings->sharing);
   if (claim.folder < 0)
     return claim;
   kdl_cache_name(link_key, ".lock", claim.name);

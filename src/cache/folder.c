@@ -17,11 +17,15 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-static kdl_status check_owner(int folder, const char *path) {
+bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner) {
+  return owner == geteuid() || (sharing == KDL_CACHE_LOWER && owner == 0);
+}
+
+static kdl_status check_owner(int folder, const char *path, kdl_cache_sharing sharing) {
   struct stat info;
   if (fstat(folder, &info) != 0)
     return kdl_fail(KDL_IO, "%s: %s", path, strerror(errno));
-  if (info.st_uid != geteuid())
+  if (!kdl_cache_owner_is_trusted(sharing, info.st_uid))
     return kdl_fail(KDL_IO, "%s: found a folder of user %u, expected one of user %u", path,
                     (unsigned)info.st_uid, (unsigned)geteuid());
   if (info.st_mode & (S_IWGRP | S_IWOTH))
@@ -32,13 +36,13 @@ static kdl_status check_owner(int folder, const char *path) {
   return KDL_OK;
 }
 
-int kdl_cache_folder_open(const char *path) {
+int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing) {
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) {
     (void)kdl_fail(errno == ENOENT ? KDL_NO_MATCH : KDL_IO, "%s: %s", path, strerror(errno));
     return -1;
   }
-  if (check_owner(folder, path) != KDL_OK) {
+  if (check_owner(folder, path, sharing) != KDL_OK) {
     close(folder);
     return -1;
   }
@@ -62,15 +66,15 @@ static bool make_folders(const char *path) {
   return true;
 }
 
-int kdl_cache_folder_make(const char *path) {
-  int folder = kdl_cache_folder_open(path);
+int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing) {
+  int folder = kdl_cache_folder_open(path, sharing);
   if (folder >= 0 || kdl_error_status() != KDL_NO_MATCH)
     return folder;
   if (!make_folders(path)) {
     (void)kdl_fail(KDL_IO, "%s: cannot make the folder: %s", path, strerror(errno));
     return -1;
   }
-  return kdl_cache_folder_open(path);
+  return kdl_cache_folder_open(path, sharing);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -89,7 +93,7 @@ static kdl_cache_file_kind kind_of(const char *name) {
   const char *rest = name + digits;
   if (strcmp(rest, ".kdl") == 0)
     return KDL_CACHE_FILE_ENTRY;
-  if (strcmp(rest, ".lock") == 0)
+  if (strcmp(rest, ".lock") == 0 || strcmp(rest, ".lease") == 0)
     return KDL_CACHE_FILE_LOCK;
   if (rest[0] == '.' && count_hex(rest + 1) == salt && strcmp(rest + 1 + salt, ".tmp") == 0)
     return KDL_CACHE_FILE_TEMPORARY;

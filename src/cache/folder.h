@@ -6,6 +6,7 @@
  *     KEY.kdl          an entry
  *     KEY.SALT.tmp     one that is being written, or that a killed process left
  *     KEY.lock         held while a process makes that entry: cache/claim.h
+ *     KEY.lease        the same among machines: cache/lease.h
  *
  * Files of any other name are not touched. Every call opens the folder anew, so that one that
  * vanishes, or appears, is no state of this process.
@@ -15,18 +16,25 @@
 
 #include "base/blake2b.h"
 
+#include "cache/settings.h"
+
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
+#include <sys/types.h>
 #include <time.h>
 
 enum { KDL_CACHE_NAME = KDL_DIGEST_TEXT + 32 };
 
+/* Files and folders of other users are not used, but of root in a lower layer. */
+bool kdl_cache_owner_is_trusted(kdl_cache_sharing sharing, uid_t owner);
+
 /* A descriptor of the folder, or -1 with the reason recorded; KDL_NO_MATCH is recorded where it is
  * not there. */
-int kdl_cache_folder_open(const char *path);
+int kdl_cache_folder_open(const char *path, kdl_cache_sharing sharing);
 
 /* The same, but makes it, and the folders above it, where they are not there. */
-int kdl_cache_folder_make(const char *path);
+int kdl_cache_folder_make(const char *path, kdl_cache_sharing sharing);
 
 typedef enum kdl_cache_file_kind {
   KDL_CACHE_FILE_OTHER,

@@ -15,7 +15,7 @@ typedef struct {
 } listing;
 
 static kdl_status list(const kdl_cache_settings *settings, listing *out_listing) {
-  listing made = {.folder = kdl_cache_folder_open(settings->dir)};
+  listing made = {.folder = kdl_cache_folder_open(settings->dir, settings->sharing)};
   kdl_status status = KDL_OK;
   if (made.folder < 0) {
     status = kdl_error_status();
@@ -52,7 +52,7 @@ kdl_status kdl_cache_look_at_all(const kdl_cache_settings *settings,
     kdl_cache_found found = {.data = NULL};
     kdl_cache_look look = {.file = &all.files[i]};
     char name[KDL_CACHE_NAME];
-    kdl_status read = kdl_cache_read(all.folder, look.file->name, &found);
+    kdl_status read = kdl_cache_read(all.folder, settings->sharing, look.file->name, &found);
     if (read == KDL_NO_MATCH) /* gone since it was listed */
       continue;
     if (read == KDL_OK) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "system/environment.h"
 
 #include <stdbool.h>
@@ -10,23 +11,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kdl_status read_mode(kdl_cache_mode *out_mode) {
+/* ------------------------------------------------------------------------------------------ */
+/* KDL_CACHE: words and folders, separated by colons                                            */
+
+static kdl_status fail_item(kdl_string item) {
+  return kdl_fail(KDL_BAD_CALL,
+                  "KDL_CACHE: found \"%.*s\", expected on, ro, off, /FOLDER,shared or /FOLDER,ro",
+                  (int)item.length, item.data);
+}
+
+static kdl_status add_layer(kdl_string item, kdl_cache_layers *layers) {
+  static const kdl_string shared = KDL_TEXT_ROW(",shared"), lower = KDL_TEXT_ROW(",ro");
+  bool is_shared = kdl_text_ends(item, shared);
+  if (item.data[0] != '/' || (!is_shared && !kdl_text_ends(item, lower)))
+    return fail_item(item);
+  size_t length = item.length - (is_shared ? shared.length : lower.length);
+  if (layers->count == KDL_CACHE_LIMIT_LAYERS || length >= PATH_MAX)
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: found \"%.200s\" as folder %zu, expected at most %d",
+                    item.data, layers->count + 1, KDL_CACHE_LIMIT_LAYERS);
+  kdl_cache_settings *layer = &layers->items[layers->count++];
+  layer->mode = is_shared ? KDL_CACHE_ON : KDL_CACHE_READ_ONLY;
+  layer->sharing = is_shared ? KDL_CACHE_SHARED : KDL_CACHE_LOWER;
+  memcpy(layer->dir, item.data, length);
+  layer->dir[length] = '\0';
+  return KDL_OK;
+}
+
+static kdl_status read_item(kdl_string item, kdl_cache_mode *out_mode, kdl_cache_layers *layers) {
   static const struct {
     const char *name;
     kdl_cache_mode mode;
   } modes[] = {{"on", KDL_CACHE_ON}, {"ro", KDL_CACHE_READ_ONLY}, {"off", KDL_CACHE_OFF}};
-  const char *name = kdl_environment("KDL_CACHE");
-  *out_mode = KDL_CACHE_ON;
-  if (!name)
-    return KDL_OK;
   for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
-    if (strcmp(name, modes[i].name) == 0) {
+    if (kdl_text_is(item, modes[i].name)) {
       *out_mode = modes[i].mode;
       return KDL_OK;
     }
   }
-  return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: found \"%s\", expected on, ro or off", name);
+  return item.length ? add_layer(item, layers) : fail_item(item);
 }
+
+static kdl_status read_list(kdl_cache_mode *out_mode, kdl_cache_layers *out_layers) {
+  const char *list = kdl_environment("KDL_CACHE");
+  kdl_status status = KDL_OK;
+  *out_mode = KDL_CACHE_ON;
+  while (status == KDL_OK && list) {
+    kdl_string item = {list, strcspn(list, ":")};
+    status = read_item(item, out_mode, out_layers);
+    list = list[item.length] ? list + item.length + 1 : NULL;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 
 /* A path that is not absolute would mean another folder whenever the program changes its own. */
 static bool take_dir(const char *root, const char *below, char *out_dir) {
@@ -46,21 +83,41 @@ static kdl_status read_dir(char *out_dir) {
                   "the cache lies");
 }
 
+static kdl_status read_limit(uint64_t *out_limit) {
+  const char *size = kdl_environment("KDL_CACHE_SIZE");
+  *out_limit = KDL_CACHE_DEFAULT_LIMIT;
+  kdl_status status = size ? kdl_size_parse(size, out_limit) : KDL_OK;
+  if (status != KDL_OK)
+    kdl_error_prefix("KDL_CACHE_SIZE");
+  return status;
+}
+
 kdl_status kdl_cache_settings_read(kdl_cache_settings *out_settings) {
   kdl_cache_settings made = {.mode = KDL_CACHE_OFF, .limit = KDL_CACHE_DEFAULT_LIMIT};
   kdl_status status = KDL_OK;
   if (!kdl_is_privileged()) {
-    const char *size = kdl_environment("KDL_CACHE_SIZE");
-    status = read_mode(&made.mode);
-    if (status == KDL_OK && size) {
-      status = kdl_size_parse(size, &made.limit);
-      if (status != KDL_OK)
-        kdl_error_prefix("KDL_CACHE_SIZE");
-    }
+    kdl_cache_layers layers = {.count = 0};
+    status = read_list(&made.mode, &layers);
+    if (status == KDL_OK)
+      status = read_limit(&made.limit);
     if (status == KDL_OK)
       status = read_dir(made.dir);
   }
   if (status == KDL_OK)
     *out_settings = made;
+  return status;
+}
+
+kdl_status kdl_cache_layers_read(kdl_cache_layers *out_layers) {
+  kdl_cache_mode mode;
+  uint64_t limit = 0;
+  out_layers->count = 0;
+  if (kdl_is_privileged())
+    return KDL_OK;
+  kdl_status status = read_list(&mode, out_layers);
+  if (status == KDL_OK)
+    status = read_limit(&limit);
+  for (size_t i = 0; status == KDL_OK && i < out_layers->count; ++i)
+    out_layers->items[i].limit = limit;
   return status;
 }

@@ -32,14 +32,17 @@ void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE
 
 /* Another user's file is not used whatever it says: one who may write it may write a good digest
  * as well. */
-static kdl_status check_file(const struct stat *info) {
+static kdl_status check_file(const struct stat *info, kdl_cache_sharing sharing) {
+  bool is_lower = sharing == KDL_CACHE_LOWER;
+  mode_t refused = is_lower ? S_IWGRP | S_IWOTH : S_IRWXG | S_IRWXO;
   if (!S_ISREG(info->st_mode))
     return kdl_fail(KDL_BAD_FILE, "found no regular file");
-  if (info->st_uid != geteuid())
-    return kdl_fail(KDL_IO, "found a file of user %u, expected one of user %u",
-                    (unsigned)info->st_uid, (unsigned)geteuid());
-  if (info->st_mode & (S_IRWXG | S_IRWXO))
-    return kdl_fail(KDL_IO, "found mode %04o, expected 0600", (unsigned)info->st_mode & 07777);
+  if (!kdl_cache_owner_is_trusted(sharing, info->st_uid))
+    return kdl_fail(KDL_IO, "found a file of user %u, expected one of user %u%s",
+                    (unsigned)info->st_uid, (unsigned)geteuid(), is_lower ? " or root" : "");
+  if (info->st_mode & refused)
+    return kdl_fail(KDL_IO, "found mode %04o, expected %s", (unsigned)info->st_mode & 07777,
+                    is_lower ? "one by which no other user may write to it" : "0600");
   if ((uint64_t)info->st_size > KDL_CACHE_HEADER + 2 * KDL_CACHE_LIMIT_TEXT + KDL_CACHE_LIMIT_IMAGE)
     return kdl_fail(KDL_BAD_FILE, "found %jd bytes, which is too large for an entry",
                     (intmax_t)info->st_size);
@@ -66,9 +69,10 @@ static kdl_status read_all(int fd, size_t size, void **out_data) {
   return KDL_OK;
 }
 
-static kdl_status read_entry(int fd, const struct stat *info, kdl_cache_found *out_found) {
+static kdl_status read_entry(int fd, const struct stat *info, kdl_cache_sharing sharing,
+                             kdl_cache_found *out_found) {
   kdl_cache_found found = {.data = NULL};
-  kdl_status status = check_file(info);
+  kdl_status status = check_file(info, sharing);
   if (status == KDL_OK)
     status = read_all(fd, (size_t)info->st_size, &found.data);
   if (status == KDL_OK)
@@ -80,7 +84,8 @@ static kdl_status read_entry(int fd, const struct stat *info, kdl_cache_found *o
   return status;
 }
 
-kdl_status kdl_cache_read(int folder, const char *name, kdl_cache_found *out_found) {
+kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *name,
+                          kdl_cache_found *out_found) {
   struct stat info;
   kdl_status status;
   /* O_NONBLOCK: a pipe of that name must not hold us up. */
@@ -90,29 +95,39 @@ kdl_status kdl_cache_read(int folder, const char *name, kdl_cache_found *out_fou
   if (fstat(fd, &info) != 0)
     status = kdl_fail(KDL_IO, "cannot stat: %s", strerror(errno));
   else
-    status = read_entry(fd, &info, out_found);
+    status = read_entry(fd, &info, sharing, out_found);
   close(fd);
   return status;
 }
 
-static void touch(int folder, const char *name) {
+/* How long ago the file was written; 0 where that cannot be told. */
+static time_t age_of(int folder, const char *name) {
   struct stat info;
   struct timespec now;
-  const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
   clock_gettime(CLOCK_REALTIME, &now);
-  if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-      now.tv_sec - info.st_mtim.tv_sec > touch_after)
+  bool is_there = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return is_there && now.tv_sec > info.st_mtim.tv_sec ? now.tv_sec - info.st_mtim.tv_sec : 0;
+}
+
+/* On another machine it may be whole, and its bytes on their way. */
+static bool may_remove_damaged(const kdl_cache_settings *settings, int folder, const char *name) {
+  return settings->sharing == KDL_CACHE_PRIVATE || age_of(folder, name) > litter_after;
+}
+
+static void touch(int folder, const char *name) {
+  const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+  if (age_of(folder, name) > touch_after)
     utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
 kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_key,
                           kdl_cache_found *out_found) {
   char name[KDL_CACHE_NAME];
-  int folder = kdl_cache_folder_open(settings->dir);
+  int folder = kdl_cache_folder_open(settings->dir, settings->sharing);
   if (folder < 0)
     return kdl_error_status();
   kdl_cache_name(link_key, ".kdl", name);
-  kdl_status status = kdl_cache_read(folder, name, out_found);
+  kdl_status status = kdl_cache_read(folder, settings->sharing, name, out_found);
   if (status == KDL_OK) {
     kdl_string stored = out_found->entry.link_key;
     if (stored.length != link_key.length ||
@@ -124,7 +139,7 @@ kdl_status kdl_cache_find(const kdl_cache_settings *settings, kdl_string link_ke
   bool may_write = settings->mode == KDL_CACHE_ON;
   if (status == KDL_OK && may_write)
     touch(folder, name);
-  if (status == KDL_BAD_FILE && may_write)
+  if (status == KDL_BAD_FILE && may_write && may_remove_damaged(settings, folder, name))
     unlinkat(folder, name, 0);
   if (status != KDL_OK && status != KDL_NO_MATCH)
     kdl_error_prefix("%s/%s", settings->dir, name);
@@ -148,19 +163,36 @@ static int create_temporary(int folder, const char *key, char name[KDL_CACHE_NAM
   return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Not flushed: an entry that a power failure tears is noticed when it is read. */
-static kdl_status write_entry(int folder, const char *name, const void *data, size_t size) {
+/* A request to rename that was done, and whose answer a network lost, is sent again and fails. */
+static bool is_in_place(const kdl_cache_settings *settings, int folder, const char *name) {
+  kdl_cache_found found;
+  if (settings->sharing != KDL_CACHE_SHARED ||
+      kdl_cache_read(folder, settings->sharing, name, &found) != KDL_OK)
+    return false;
+  kdl_cache_found_free(&found);
+  return true;
+}
+
+/* Flushed where other machines shall see it; elsewhere an entry that a power failure tears is
+ * noticed when it is read. */
+static kdl_status write_entry(const kdl_cache_settings *settings, int folder, const char *name,
+                              const void *data, size_t size) {
   char temporary[KDL_CACHE_NAME];
   int fd = create_temporary(folder, name, temporary);
   if (fd < 0)
     return kdl_fail(KDL_IO, "cannot create a file: %s", strerror(errno));
   const char *step = fchmod(fd, 0600) != 0 || !kdl_fd_write(fd, data, size) ? "write" : NULL;
   int reason = errno;
+  if (!step && settings->sharing == KDL_CACHE_SHARED && fsync(fd) != 0) {
+    step = "flush";
+    reason = errno;
+  }
   if (close(fd) != 0 && !step) {
     step = "close";
     reason = errno;
   }
-  if (!step && renameat(folder, temporary, folder, name) != 0) {
+  if (!step && renameat(folder, temporary, folder, name) != 0 &&
+      !is_in_place(settings, folder, name)) {
     step = "rename into place";
     reason = errno;
   }
@@ -206,11 +238,11 @@ static kdl_status store_bytes(const kdl_cache_settings *settings, kdl_string lin
     return kdl_fail(KDL_NO_MEMORY,
                     "an entry of %zu bytes is more than KDL_CACHE_SIZE, which is %" PRIu64, size,
                     settings->limit);
-  int folder = kdl_cache_folder_make(settings->dir);
+  int folder = kdl_cache_folder_make(settings->dir, settings->sharing);
   if (folder < 0)
     return kdl_error_status();
   kdl_cache_name(link_key, ".kdl", name);
-  kdl_status status = write_entry(folder, name, data, size);
+  kdl_status status = write_entry(settings, folder, name, data, size);
   if (status == KDL_OK)
     evict(folder, settings->limit, name);
   else
@@ -232,7 +264,7 @@ kdl_status kdl_cache_store(const kdl_cache_settings *settings, const kdl_cache_e
 
 void kdl_cache_remove(const kdl_cache_settings *settings, kdl_string link_key) {
   char name[KDL_CACHE_NAME];
-  int folder = kdl_cache_folder_open(settings->dir);
+  int folder = kdl_cache_folder_open(settings->dir, settings->sharing);
   if (folder < 0)
     return;
   kdl_cache_name(link_key, ".kdl", name);

@@ -6,6 +6,10 @@
  * Many processes, on many machines, may use one folder. An entry is written beside and renamed, so
  * a reader finds a whole file or none; what is found is checked before it is believed; and no
  * lock is needed for any of that.
+ *
+ * Where machines share a folder, one may see another's file before its contents, or not yet see one
+ * that is whole. So nothing follows from what is found but a miss: a damaged entry there is left
+ * until it is too old to be on its way.
  */
 #ifndef KDL_CACHE_STORE_H
 #define KDL_CACHE_STORE_H
@@ -37,6 +41,7 @@ void kdl_cache_remove(const kdl_cache_settings *settings, kdl_string link_key);
 void kdl_cache_name(kdl_string link_key, const char *suffix, char name[KDL_CACHE_NAME]);
 
 /* Reads and checks one file of the folder as an entry. The caller frees *out_found. */
-kdl_status kdl_cache_read(int folder, const char *name, kdl_cache_found *out_found);
+kdl_status kdl_cache_read(int folder, kdl_cache_sharing sharing, const char *name,
+                          kdl_cache_found *out_found);
 
 #endif

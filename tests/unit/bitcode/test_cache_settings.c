@@ -26,12 +26,32 @@ static void good(void **state) {
     const char *dir, *xdg, *home, *mode, *size;
     kdl_cache_settings expected;
   } rows[] = {
-      {"/a", "/x", "/h", NULL, NULL, {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/a"}},
-      {NULL, "/x", "/h", "on", "10", {KDL_CACHE_ON, 10, "/x/kdl"}},
-      {NULL, NULL, "/h", "ro", "3K", {KDL_CACHE_READ_ONLY, 3072, "/h/.cache/kdl"}},
-      {NULL, "relative", "/h", "off", "2G", {KDL_CACHE_OFF, (uint64_t)2 << 30, "/h/.cache/kdl"}},
-      {"", "", "/h", "", "", {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/h/.cache/kdl"}},
-      {"/a", NULL, NULL, NULL, "1T", {KDL_CACHE_ON, (uint64_t)1 << 40, "/a"}},
+      {"/a",
+       "/x",
+       "/h",
+       NULL,
+       NULL,
+       {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/a", KDL_CACHE_PRIVATE}},
+      {NULL, "/x", "/h", "on", "10", {KDL_CACHE_ON, 10, "/x/kdl", KDL_CACHE_PRIVATE}},
+      {NULL,
+       NULL,
+       "/h",
+       "ro",
+       "3K",
+       {KDL_CACHE_READ_ONLY, 3072, "/h/.cache/kdl", KDL_CACHE_PRIVATE}},
+      {NULL,
+       "relative",
+       "/h",
+       "off",
+       "2G",
+       {KDL_CACHE_OFF, (uint64_t)2 << 30, "/h/.cache/kdl", KDL_CACHE_PRIVATE}},
+      {"",
+       "",
+       "/h",
+       "",
+       "",
+       {KDL_CACHE_ON, KDL_CACHE_DEFAULT_LIMIT, "/h/.cache/kdl", KDL_CACHE_PRIVATE}},
+      {"/a", NULL, NULL, NULL, "1T", {KDL_CACHE_ON, (uint64_t)1 << 40, "/a", KDL_CACHE_PRIVATE}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     kdl_cache_settings settings;
@@ -52,7 +72,8 @@ static void bad(void **state) {
   } rows[] = {
       {"a/b", "/h", NULL, NULL, KDL_BAD_CALL,
        "KDL_CACHE_DIR: found \"a/b\", expected an absolute path"},
-      {"/a", "/h", "yes", NULL, KDL_BAD_CALL, "KDL_CACHE: found \"yes\", expected on, ro or off"},
+      {"/a", "/h", "yes", NULL, KDL_BAD_CALL,
+       "KDL_CACHE: found \"yes\", expected on, ro, off, /FOLDER,shared or /FOLDER,ro"},
       {"/a", "/h", NULL, "10X", KDL_BAD_CALL,
        "KDL_CACHE_SIZE: found \"10X\", expected a number of bytes, as 536870912, 512M or 2G"},
       {"/a", "/h", NULL, "-1", KDL_BAD_CALL,
@@ -79,10 +100,52 @@ static void bad(void **state) {
   }
 }
 
+static void layers_are_listed(void **state) {
+  (void)state;
+  kdl_cache_settings own;
+  kdl_cache_layers layers;
+  set_all("/a", NULL, NULL, "/nfs/kdl,shared:/opt/app,ro", "3K");
+  assert_ok(kdl_cache_settings_read(&own));
+  assert_ok(kdl_cache_layers_read(&layers));
+  assert_int_equal(own.mode, KDL_CACHE_ON);
+  assert_string_equal(own.dir, "/a");
+  assert_int_equal(layers.count, 2);
+  assert_string_equal(layers.items[0].dir, "/nfs/kdl");
+  assert_int_equal(layers.items[0].mode, KDL_CACHE_ON);
+  assert_int_equal(layers.items[0].sharing, KDL_CACHE_SHARED);
+  assert_int_equal(layers.items[0].limit, 3072);
+  assert_string_equal(layers.items[1].dir, "/opt/app");
+  assert_int_equal(layers.items[1].mode, KDL_CACHE_READ_ONLY);
+  assert_int_equal(layers.items[1].sharing, KDL_CACHE_LOWER);
+  set_all("/a", NULL, NULL, "off:/comma,in/name,ro", NULL);
+  assert_ok(kdl_cache_settings_read(&own));
+  assert_ok(kdl_cache_layers_read(&layers));
+  assert_int_equal(own.mode, KDL_CACHE_OFF);
+  assert_string_equal(layers.items[0].dir, "/comma,in/name");
+  set_all("/a", NULL, NULL, NULL, NULL);
+  assert_ok(kdl_cache_layers_read(&layers));
+  assert_int_equal(layers.count, 0);
+}
+
+static void bad_layers(void **state) {
+  (void)state;
+  static const char *const lists[] = {"nfs,shared", "/nfs", "/nfs,rw",
+                                      "on:",        ":on",  "/a,ro:/b,ro:/c,ro:/d,ro:/e,ro"};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
+    kdl_cache_settings own;
+    kdl_cache_layers layers;
+    set_all("/a", NULL, NULL, lists[i], NULL);
+    assert_int_equal(kdl_cache_settings_read(&own), KDL_BAD_CALL);
+    assert_int_equal(kdl_cache_layers_read(&layers), KDL_BAD_CALL);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good),
       cmocka_unit_test(bad),
+      cmocka_unit_test(layers_are_listed),
+      cmocka_unit_test(bad_layers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

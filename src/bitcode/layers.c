@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "bitcode/layers.h"
+
+#include "base/error.h"
+#include "bitcode/portable.h"
+#include "system/environment.h"
+
+#include <stdlib.h>
+
+static kdl_string key_of(const kdl_link_layers *layers) {
+  return (kdl_string){layers->key, layers->key_length};
+}
+
+kdl_link_layers *kdl_link_layers_open(kdl_string link_key) {
+  kdl_link_layers *layers = calloc(1, sizeof *layers);
+  if (!layers)
+    return NULL;
+  if (kdl_cache_layers_read(&layers->folders) == KDL_OK && layers->folders.count) {
+    if (kdl_portable_text(link_key, &layers->key, &layers->key_length) == KDL_OK)
+      return layers;
+    kdl_debug(KDL_DEBUG_LINK, "cache: folders behind it are not used: %s", kdl_error_message());
+  }
+  kdl_link_layers_close(layers);
+  return NULL;
+}
+
+void kdl_link_layers_close(kdl_link_layers *layers) {
+  if (!layers)
+    return;
+  kdl_cache_lease_give_back(&layers->lease);
+  free(layers->key);
+  free(layers);
+}
+
+static bool find_in(const kdl_link_layers *layers, const kdl_cache_settings *folder,
+                    kdl_cache_found *out_found) {
+  kdl_status status = kdl_cache_find(folder, key_of(layers), out_found);
+  if (status != KDL_OK) {
+    if (status != KDL_NO_MATCH)
+      kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
+    return false;
+  }
+  if (kdl_portable_holds(out_found->entry.notes)) {
+    kdl_debug(KDL_DEBUG_LINK, "cache: found in %s", folder->dir);
+    return true;
+  }
+  kdl_debug(KDL_DEBUG_LINK, "cache: %s: the entry was made with files that are others here",
+            folder->dir);
+  kdl_cache_found_free(out_found);
+  return false;
+}
+
+bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_found) {
+  for (size_t i = 0; i < layers->folders.count; ++i) {
+    if (find_in(layers, &layers->folders.items[i], out_found))
+      return true;
+  }
+  return false;
+}
+
+typedef struct {
+  const kdl_link_layers *layers;
+  const kdl_cache_settings *folder;
+  kdl_cache_found *found;
+} search;
+
+static bool is_there(void *user) {
+  const search *at = user;
+  return find_in(at->layers, at->folder, at->found);
+}
+
+bool kdl_link_layers_wait(kdl_link_layers *layers, int64_t milliseconds,
+                          kdl_cache_found *out_found) {
+  for (size_t i = 0; i < layers->folders.count; ++i) {
+    const kdl_cache_settings *folder = &layers->folders.items[i];
+    search at = {layers, folder, out_found};
+    if (folder->sharing == KDL_CACHE_SHARED)
+      return kdl_cache_lease_take(folder, key_of(layers), KDL_CACHE_LEASE_MS, milliseconds,
+                                  is_there, &at, &layers->lease);
+  }
+  return false;
+}
+
+void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry) {
+  kdl_cache_entry portable = *entry;
+  char *notes;
+  size_t length;
+  kdl_status status = kdl_portable_text(entry->notes, &notes, &length);
+  portable.link_key = key_of(layers);
+  portable.notes = (kdl_string){notes, length};
+  for (size_t i = 0; status == KDL_OK && i < layers->folders.count; ++i) {
+    const kdl_cache_settings *folder = &layers->folders.items[i];
+    if (folder->sharing != KDL_CACHE_SHARED)
+      continue;
+    if (kdl_cache_store(folder, &portable) == KDL_OK)
+      kdl_debug(KDL_DEBUG_LINK, "cache: kept in %s", folder->dir);
+    else
+      kdl_debug(KDL_DEBUG_LINK, "cache: not kept: %s", kdl_error_message());
+  }
+  if (status != KDL_OK)
+    kdl_debug(KDL_DEBUG_LINK, "cache: not shared: %s", kdl_error_message());
+  free(notes);
+}

@@ -9,9 +9,10 @@
  * into the context there is none, and the context is made current first. Remembering per thread
  * which context is current would not do: frameworks change it without our knowledge.
  *
- * What is left takes the longer way. The context is made current first where the stream stands for
- * "whichever context is current" (NULL, as PyTorch's default is), since the driver would launch
- * elsewhere. Group memory, clusters and cooperation are settled before they are asked for.
+ * What is left takes the longer way. Where the stream stands for "whichever context is current"
+ * (NULL, as PyTorch's default is) and a function was refused, the context is made current first,
+ * since the driver would launch a CUkernel elsewhere. Group memory, clusters and cooperation are
+ * settled before they are asked for.
  */
 #include "backends/cuda/objects.h"
 
@@ -128,11 +129,12 @@ static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call
   if (current == device->context)
     return refused(call, error);
   bool will_be_current = !current && device->is_kept;
-  uint64_t from = kernel->free      ? KDL_CUDA_FROM_STREAM
+  bool stream_knows = kernel->free && !kdl_cuda_is_special(call->queue->stream);
+  uint64_t from = stream_knows      ? KDL_CUDA_FROM_STREAM
                   : will_be_current ? KDL_CUDA_FROM_THREAD
                                     : KDL_CUDA_FROM_QUEUE;
   atomic_store_explicit(&call->queue->context_from, from, memory_order_relaxed);
-  return kernel->free ? launch_from_stream(call) : launch_from_queue(call);
+  return stream_knows ? launch_from_stream(call) : launch_from_queue(call);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -106,6 +106,11 @@ kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
 /* ------------------------------------------------------------------------------------------ */
 /* Kernels                                                                                      */
 
+/* The streams that CUDA programs name by small numbers belong to whichever context is current. */
+static inline bool kdl_cuda_is_special(const void *stream) {
+  return (uintptr_t)stream <= KDL_CUDA_STREAM_LAST_SPECIAL;
+}
+
 /* Where launches on a queue have their context from. */
 enum {
   KDL_CUDA_FROM_THREAD = 0, /* it is current: the CUfunction is launched */

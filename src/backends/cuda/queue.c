@@ -6,11 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* The streams that CUDA programs name by small numbers belong to whichever context is current. */
-static bool is_special(const void *stream) {
-  return (uintptr_t)stream <= KDL_CUDA_STREAM_LAST_SPECIAL;
-}
-
 /* NULL after it has told why. */
 static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
   kdl_cuda_queue *queue = calloc(1, sizeof *queue);
@@ -24,9 +19,9 @@ static kdl_cuda_queue *make_queue(const kdl_cuda_device *device) {
 /* For the thread that makes the queue, and until others tell. */
 static uint64_t context_from(const kdl_cuda_queue *queue, const kdl_cuda_device *device,
                              const kdl_cuda_scope *scope) {
-  if (is_special(queue->stream))
-    return KDL_CUDA_FROM_QUEUE;
   bool stays_current = !scope->pushed && queue->context == device->context;
+  if (kdl_cuda_is_special(queue->stream))
+    return stays_current ? KDL_CUDA_FROM_THREAD : KDL_CUDA_FROM_QUEUE;
   return stays_current || !kdl_cuda_has_libraries() ? KDL_CUDA_FROM_THREAD : KDL_CUDA_FROM_STREAM;
 }
 
@@ -70,7 +65,7 @@ static kdl_status adopt_stream(const kdl_cuda_device *device, kdl_cuda_queue *qu
   if (kdl_cuda_enter_own(device, &scope) != KDL_OK)
     return scope.status;
   int error = KDL_CUDA_SUCCESS;
-  if (!is_special(queue->stream))
+  if (!kdl_cuda_is_special(queue->stream))
     error = kdl_cuda.stream_context(queue->stream, &queue->context);
   atomic_init(&queue->context_from, context_from(queue, device, &scope));
   kdl_status status = kdl_cuda_leave(&scope, error, "cuStreamGetCtx");

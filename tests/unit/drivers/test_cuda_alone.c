@@ -249,6 +249,30 @@ static void another_context_stays_current(void) {
   close_program(&p);
 }
 
+/* The driver refuses a function there too where its context is not current, and would launch a
+ * kernel in whichever context is. */
+static void the_default_stream_takes_one_call(void) {
+  program p = open_program();
+  kdl_queue *own = p.queue;
+  assert_ok(kdl_queue_adopt(p.device, NULL, &p.queue));
+  assert_ok(launch(&p));
+  calls();
+  assert_ok(launch(&p));
+  assert_string_equal(calls(), "cuLaunchKernel");
+  void *other = create_context();
+  calls();
+  assert_ok(launch(&p));
+  assert_string_equal(calls(), "cuLaunchKernel cuCtxGetCurrent*2 cuCtxPushCurrent_v2 "
+                               "cuLaunchKernel cuCtxPopCurrent_v2");
+  assert_ok(launch(&p));
+  assert_string_equal(calls(),
+                      "cuCtxGetCurrent cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2");
+  assert_int_equal(call_with_handle("cuCtxDestroy_v2", other), 0);
+  kdl_queue_destroy(p.queue);
+  p.queue = own;
+  close_program(&p);
+}
+
 static void unloading_waits_for_what_was_launched(void) {
   program p = open_program();
   assert_ok(kdl_prefetch(p.kernel));
@@ -298,6 +322,8 @@ static const struct {
 #define CASE(name, modules) {#name, name, modules}
     CASE(a_cold_start_makes_these_calls, NULL),
     CASE(a_launch_is_one_call, NULL),
+    CASE(the_default_stream_takes_one_call, NULL),
+    {"the_default_stream_takes_one_call_of_libraries", the_default_stream_takes_one_call, "0"},
     CASE(a_fresh_thread_launches, NULL),
     CASE(another_context_stays_current, NULL),
     CASE(unloading_waits_for_what_was_launched, NULL),

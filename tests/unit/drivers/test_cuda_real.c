@@ -194,6 +194,36 @@ static void a_misplaced_function_is_refused_or_runs(void **state) {
   assert_int_equal(value_now(), 1000 * (raw.error == 0) + 1000 * (elsewhere == 0));
 }
 
+/* On a stream that stands for whichever context is current, such a function is refused and does not
+ * run in that one. */
+static void a_misplaced_function_is_refused_on_the_default_streams(void **state) {
+  (void)state;
+  create_context *create;
+  destroy_context *destroy;
+  void *symbol = driver_symbol("cuCtxCreate_v2");
+  memcpy(&create, &symbol, sizeof symbol);
+  symbol = driver_symbol("cuCtxDestroy_v2");
+  memcpy(&destroy, &symbol, sizeof symbol);
+  void *number, *other;
+  raw_launch raw = {0};
+  assert_ok(kdl_fill(queue, &out, 0, 4, "\0", 1));
+  assert_ok(kdl_sync(queue));
+  assert_ok(kdl_kernel_native(kernel_named("add"), &raw.function));
+  assert_ok(kdl_device_native(device, KDL_NATIVE_DEVICE, &number));
+  for (uintptr_t stream = 0; stream <= KDL_CUDA_STREAM_LAST_SPECIAL; ++stream) {
+    pthread_t thread;
+    raw.stream = (void *)stream;
+    assert_int_equal(pthread_create(&thread, NULL, launch_raw_from_thread, &raw), 0);
+    pthread_join(thread, NULL);
+    assert_int_not_equal(raw.error, 0);
+    assert_int_equal(create(&other, 0, (int)(intptr_t)number), 0);
+    int elsewhere = launch_raw(raw.function, raw.stream);
+    assert_int_equal(destroy(other), 0);
+    assert_int_not_equal(elsewhere, 0);
+  }
+  assert_int_equal(value_now(), 0);
+}
+
 /* Nor does a launch from a thread without a context break a capture. */
 static void a_fresh_thread_is_captured(void **state) {
   (void)state;
@@ -329,6 +359,7 @@ int main(void) {
       cmocka_unit_test(a_fresh_thread_launches),
       cmocka_unit_test(another_context_is_current),
       cmocka_unit_test(a_misplaced_function_is_refused_or_runs),
+      cmocka_unit_test(a_misplaced_function_is_refused_on_the_default_streams),
       cmocka_unit_test(a_fresh_thread_is_captured),
       cmocka_unit_test(closing_waits),
       cmocka_unit_test(a_capture_survives),

@@ -64,7 +64,7 @@ static bool take_wide(const py_target *target, const py_param *param, PyObject *
 
 static bool take_integer(const py_target *target, const py_param *param, PyObject *object,
                          py_value *out_value, size_t index) {
-  PyObject *integer = PyLong_Check(object) ? object : PyNumber_Index(object);
+  PyObject *integer = py_is_int(object) ? object : PyNumber_Index(object);
   if (!integer) {
     char name[32];
     PyErr_Clear();
@@ -85,7 +85,8 @@ static bool take_integer(const py_target *target, const py_param *param, PyObjec
     else
       ok = !overflow && number >= 0 && (bits == 64 || number >> bits == 0);
     out_value->integer = number;
-    ok = ok && !PyErr_Occurred() ? true : out_of_range(target, param, index, integer);
+    ok = ok && !(number == -1 && PyErr_Occurred()) ? true
+                                                   : out_of_range(target, param, index, integer);
   }
   if (integer != object)
     Py_DECREF(integer);
@@ -198,9 +199,10 @@ static bool take_pointer(const py_target *target, const py_param *param, PyObjec
     value->number = 0;
     return true;
   }
-  if (PyLong_Check(object)) {
+  if (py_is_int(object)) {
     value->number = PyLong_AsUnsignedLongLong(object);
-    return PyErr_Occurred() ? out_of_range(target, param, index, object) : true;
+    bool failed = value->number == UINT64_MAX && PyErr_Occurred();
+    return failed ? out_of_range(target, param, index, object) : true;
   }
   if (py_array_address(target, param, object, arguments, index))
     return true;

@@ -120,6 +120,12 @@ PyObject *py_text(const char *text);
  */
 int py_byte_count(PyObject *object, void *out_count);
 
+/* PyLong_Check, which is a call where the ABI is the stable one, but for what nearly every int is.
+ */
+static inline bool py_is_int(PyObject *object) {
+  return Py_TYPE(object) == &PyLong_Type || PyLong_Check(object);
+}
+
 PyObject *py_device_new(kdl_device *device);
 
 /* "cuda:sm_90": for messages. */

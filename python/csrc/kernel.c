@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 PyTypeObject *py_kernel_type, *py_launcher_type;
+static PyObject *queue_keyword; /* "queue" */
 
 typedef struct py_kernel {
   PyObject head;
@@ -230,8 +231,11 @@ static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_
   size_t count = flagged_count << 1 >> 1;
   static const char *const known[] = {"queue", NULL};
   PyObject *queue = NULL;
-  for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); ++i) {
-    if (py_keyword(PyTuple_GetItem(names, i), known, self->kernel->name) < 0)
+  /* The compiler has interned the keyword; a name of another making is compared as text. */
+  Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject *name = PyTuple_GetItem(names, i);
+    if (name != queue_keyword && py_keyword(name, known, self->kernel->name) < 0)
       return NULL;
     queue = objects[count + (size_t)i];
   }
@@ -460,5 +464,6 @@ static PyType_Spec launcher_spec = {"kdl._kdl.Launcher", sizeof(py_launcher), 0,
 int py_kernel_init(PyObject *module) {
   py_kernel_type = py_add_type(module, &spec);
   py_launcher_type = py_kernel_type ? py_add_type(module, &launcher_spec) : NULL;
-  return py_launcher_type ? 0 : -1;
+  queue_keyword = PyUnicode_InternFromString("queue");
+  return py_launcher_type && queue_keyword ? 0 : -1;
 }

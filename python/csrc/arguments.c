@@ -279,10 +279,11 @@ static const py_param *param_at(const py_signature *signature, size_t index) {
 }
 
 bool py_arguments_begin(const py_target *target, const py_signature *signature,
-                        PyObject *const *objects, size_t count, py_arguments *out_arguments) {
+                        PyObject *const *objects, size_t count, bool names_queue,
+                        py_arguments *out_arguments) {
   out_arguments->count = count;
   out_arguments->loan_count = 0;
-  out_arguments->has_stream = false;
+  out_arguments->has_stream = names_queue;
   out_arguments->late_count = 0;
   if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
     int most = signature->count >= 0 ? signature->count : py_most_params;

@@ -30,7 +30,7 @@ typedef struct py_arguments {
   py_value values[py_most_params];
   py_loan loans[py_most_params]; /* the first `loan_count` of them; an argument takes one at most */
   size_t loan_count;
-  bool has_stream; /* an array names the stream that it is worked on */
+  bool has_stream; /* an array names the stream that it is worked on, or none is asked any more */
   void *stream;
   uint8_t late[py_most_params]; /* arguments that are told the queue: see py_arguments_late */
   size_t late_count;
@@ -50,9 +50,11 @@ typedef struct py_target {
   bool is_host;
 } py_target;
 
-/* False with the exception set, which names the argument; py_arguments_end is called either way. */
+/* False with the exception set, which names the argument; py_arguments_end is called either way.
+ * Where the launch names its queue, arrays are not asked for streams. */
 bool py_arguments_begin(const py_target *target, const py_signature *signature,
-                        PyObject *const *objects, size_t count, py_arguments *out_arguments);
+                        PyObject *const *objects, size_t count, bool names_queue,
+                        py_arguments *out_arguments);
 void py_arguments_end(py_arguments *arguments);
 
 /* The arguments that were left because their package is told the queue of the launch, so that what

@@ -177,7 +177,7 @@ static kdl_status give_without_lock(py_kernel *self, kdl_queue *queue, const sha
 static bool choose_queue(const py_kernel *self, PyObject *named, const py_arguments *arguments,
                          kdl_queue **out_queue) {
   *out_queue = NULL;
-  if (named && named != Py_None)
+  if (named)
     return py_queue_from(named, self->target.device, out_queue);
   return !arguments->has_stream ||
          py_queue_of_native(self->target.device, arguments->stream, out_queue);
@@ -202,7 +202,10 @@ static PyObject *launch(py_kernel *self, const shape *shape, PyObject *queue_obj
   kdl_status status = KDL_OK;
   if (!load(self))
     return NULL;
-  bool ok = py_arguments_begin(&self->target, &self->signature, objects, count, &arguments) &&
+  if (queue_object == Py_None)
+    queue_object = NULL;
+  bool ok = py_arguments_begin(&self->target, &self->signature, objects, count, queue_object,
+                               &arguments) &&
             choose_queue(self, queue_object, &arguments, &queue);
   if (ok &&
       arguments.late_count) /* other code runs meanwhile, and may change the table of queues */

@@ -162,6 +162,19 @@ def test_exchange(cuda, capture):
         cuda.kernel[4](1.0, dlpack.ByExchange(cuda.x.address, cuda.place, "bf16"), y, 4)
 
 
+def test_streams_are_asked_for_once_and_only_where_no_queue_is_named(cuda):
+    x, y = (dlpack.ByExchange(buffer.address, cuda.place) for buffer in (cuda.x, cuda.y))
+    dlpack.ByExchange.stream = 0
+    before, queue = dlpack.ByExchange.asked, kdl.Queue(cuda.device)
+    cuda.kernel[4](1.0, x, y, 4)
+    assert dlpack.ByExchange.asked == before + 1
+    cuda.kernel[4](1.0, x, y, 4, queue=queue)
+    cuda.kernel.launch(1.0, x, y, 4, items=4, queue=queue)
+    assert dlpack.ByExchange.asked == before + 1
+    queue.sync()
+    assert cuda.values() == [3, 6, 9, 12]
+
+
 def test_tensors_of_rocm_call_themselves_cuda(gpu_library):
     hip = Gpu(gpu_library, "hip")
     dlpack.ByExchange.stream = 0

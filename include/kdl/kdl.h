@@ -116,6 +116,8 @@ typedef enum kdl_image_kind {
   KDL_IMAGE_BUNDLE,  /* a Clang offload bundle, plain or compressed, likewise  */
   KDL_IMAGE_OFFLOAD, /* an OffloadBinary, likewise                             */
   KDL_IMAGE_CL,      /* OpenCL C source, compiled by the driver; by its key    */
+  /* A recorded sequence, which holds no code: kdl_sequence_open. */
+  KDL_IMAGE_SEQUENCE,
 } kdl_image_kind;
 
 /* "cubin", "spirv", ...: the names `kdl ls` prints; "unknown" for values outside the enum. */

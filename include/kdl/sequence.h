@@ -234,6 +234,62 @@ typedef struct kdl_sequence_info {
 
 KDL_API kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info);
 
+/* What a slot is: its name, "" where it has none, its kind, and how many bytes a binding has at
+ * least. The name lives as long as the sequence. */
+KDL_API kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,
+                                         kdl_slot_desc *out_desc);
+
+/* The slot of that name; KDL_NO_MATCH where there is none. */
+KDL_API kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name,
+                                          kdl_slot *out_slot);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+typedef struct kdl_sequence_save_opts {
+  size_t size;       /* sizeof(kdl_sequence_save_opts) */
+  const char *name;  /* what it is called there, up to 255 bytes; NULL: "sequence" */
+  uint32_t flags;    /* KDL_SEQUENCE_ */
+  uint32_t reserved; /* 0 */
+} kdl_sequence_save_opts;
+
+enum {
+  KDL_SEQUENCE_ALONE = 1, /* without the images of its kernels: they come from other libraries */
+};
+
+/* Writes a finished sequence as an OffloadBinary: the recording with the names of its kernels, and
+ * every image of their libraries that holds one of them, for whatever device. `opts` may be NULL.
+ *
+ * Work-items, values and patterns are carried. Memory is not: a buffer, memory of the host or an
+ * event that is no slot is KDL_UNSUPPORTED, and the message names the node. So is a name that two
+ * libraries have, unless they are left out. */
+KDL_API kdl_status kdl_sequence_save(const kdl_sequence *sequence, const char *path,
+                                     const kdl_sequence_save_opts *opts);
+
+/* The same into memory that the caller frees with free(). */
+KDL_API kdl_status kdl_sequence_save_memory(const kdl_sequence *sequence,
+                                            const kdl_sequence_save_opts *opts, void **out_data,
+                                            size_t *out_size);
+
+typedef struct kdl_sequence_open_opts {
+  size_t size;      /* sizeof(kdl_sequence_open_opts) */
+  const char *name; /* which sequence of the library; NULL: the only one */
+  const kdl_select_opts
+      *select; /* how images are chosen; NULL: as ever. Constants are the file's */
+  kdl_library *const *libraries; /* for kernels that are not in the library itself, in this order;
+                                    then those that are open with KDL_OPEN_GLOBAL */
+  size_t library_count;
+} kdl_sequence_open_opts;
+
+/* A finished sequence out of a library that was opened from a file or from memory, for any device.
+ * Its kernels are found by name and bound as by kdl_sym, and work-items are made grids for the
+ * images that were chosen. `device` may be NULL: the best one for the first kernel. `opts` may be
+ * NULL. KDL_NO_MATCH where a kernel is in no library, takes something else than was recorded, or
+ * was recorded with a grid for another block or tile. */
+KDL_API kdl_status kdl_sequence_open(kdl_library *lib, kdl_device *device,
+                                     const kdl_sequence_open_opts *opts,
+                                     kdl_sequence **out_sequence);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Capturing                                                                                    */
 

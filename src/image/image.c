@@ -49,6 +49,7 @@ static const kind_row kinds[] = {
     [KDL_IMAGE_OFFLOAD] = {"offload", .no_reader = is_container},
     [KDL_IMAGE_CL] = {"cl", 0, kdl_opencl_c_read_target, kdl_opencl_c_read_kernels,
                       kdl_opencl_c_read_params, .no_reader = NULL},
+    [KDL_IMAGE_SEQUENCE] = {"sequence", .no_reader = "it is a recorded sequence, which holds none"},
 };
 
 static const kind_row *row_of(kdl_image_kind kind) {
@@ -72,10 +73,11 @@ static const struct {
   uint32_t word;
   kdl_image_kind kind;
 } magics[] = {
-    {0xad10ff10, KDL_IMAGE_OFFLOAD}, {0x424f4343, KDL_IMAGE_BUNDLE}, /* "CCOB" */
-    {0xba55ed50, KDL_IMAGE_FATBIN},  {0xdec04342, KDL_IMAGE_BITCODE},
+    {0xad10ff10, KDL_IMAGE_OFFLOAD},  {0x424f4343, KDL_IMAGE_BUNDLE}, /* "CCOB" */
+    {0xba55ed50, KDL_IMAGE_FATBIN},   {0xdec04342, KDL_IMAGE_BITCODE},
     {0x0b17c0de, KDL_IMAGE_BITCODE}, /* in the wrapper that Apple's tools want */
-    {0x07230203, KDL_IMAGE_SPIRV},   {0x03022307, KDL_IMAGE_SPIRV}, /* big-endian */
+    {0x07230203, KDL_IMAGE_SPIRV},    {0x03022307, KDL_IMAGE_SPIRV}, /* big-endian */
+    {0x51534bf7, KDL_IMAGE_SEQUENCE},                                /* sequence/file/saved.h */
 };
 
 static kdl_image_kind elf_kind(const uint8_t *head, size_t size) {

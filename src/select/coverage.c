@@ -150,8 +150,8 @@ static bool add_image(kdl_inventory *inventory, size_t index, bool with_link_inp
   const kdl_image *from = kdl_catalog_image(catalog, index);
   inventory_image *image = &inventory->images[index];
   image->first = inventory->holding_count;
-  bool is_container = kdl_catalog_rule(catalog, index)->faults & KDL_REASON(CONTAINER);
-  image->counts = (!is_container || from->problem) && (with_link_inputs || !is_link_input(from));
+  bool has_code = !(kdl_catalog_rule(catalog, index)->faults & KDL_REASONS_NO_CODE);
+  image->counts = (has_code || from->problem) && (with_link_inputs || !is_link_input(from));
   if (!image->counts)
     return true;
   bool indexed;

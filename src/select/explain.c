@@ -92,7 +92,7 @@ void kdl_explain_candidate(kdl_catalog *catalog, const kdl_query *query,
   else
     out_explanation->fit =
         kdl_match_fit(kdl_catalog_rule(catalog, candidate->image), &query->device->rule);
-  if (candidate->reasons & KDL_REASON(CONTAINER) ||
+  if (candidate->reasons & KDL_REASONS_NO_CODE ||
       out_explanation->reason_count == KDL_EXPLAIN_REASONS)
     return;
   if (candidate->presence == KDL_KERNEL_ABSENT) {
@@ -173,8 +173,8 @@ static kdl_status not_found(const kdl_inventory *inventory, kdl_string kernel) {
 kdl_status kdl_kernel_absent(kdl_catalog *catalog, kdl_string kernel) {
   size_t shortages = kdl_catalog_shortages(catalog);
   for (size_t i = 0; i < kdl_catalog_count(catalog); ++i) {
-    bool is_container = kdl_catalog_rule(catalog, i)->faults & KDL_REASON(CONTAINER);
-    if (!is_container && kdl_catalog_holds(catalog, i, kernel) != KDL_KERNEL_ABSENT)
+    bool has_code = !(kdl_catalog_rule(catalog, i)->faults & KDL_REASONS_NO_CODE);
+    if (has_code && kdl_catalog_holds(catalog, i, kernel) != KDL_KERNEL_ABSENT)
       return kdl_catalog_shortages(catalog) == shortages
                  ? KDL_OK
                  : kdl_fail(KDL_NO_MEMORY, "out of memory for kernel names");

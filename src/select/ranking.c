@@ -70,7 +70,7 @@ static kdl_candidate judge(kdl_catalog *catalog, const kdl_preference *order, si
       .presence = KDL_KERNEL_HELD,
       .tagged = has_tag(kdl_catalog_image(catalog, index), query->variant_tag),
   };
-  if (candidate.reasons & KDL_REASON(CONTAINER))
+  if (candidate.reasons & KDL_REASONS_NO_CODE)
     candidate.presence = query->kernel.data ? KDL_KERNEL_ABSENT : KDL_KERNEL_HELD;
   else if (!candidate.reasons || query->all_names)
     candidate.presence = judge_image(catalog, index, query, last, &candidate.reasons, &key);

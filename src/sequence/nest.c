@@ -13,6 +13,7 @@ typedef struct {
   const kdl_operand *slots; /* what the inner one's are */
   uint32_t base;            /* of its nodes in the outer one */
   uint32_t before;          /* what its first ones wait for */
+  size_t mark_count;        /* of the outer one before */
 } nesting;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -164,6 +165,7 @@ static void undo(const nesting *nest) {
     }
   }
   outer->last = nest->before;
+  outer->mark_count = nest->mark_count;
 }
 
 /* Memory that the inner one's slots declare is needed here. */
@@ -184,12 +186,12 @@ static kdl_status copy_nodes(const nesting *nest) {
   if (inner->node_count > KDL_LIMIT_NODES - nest->outer->node_count)
     return kdl_fail(KDL_BAD_CALL, "kdl_sequence_nest: found more than %d nodes in a sequence",
                     KDL_LIMIT_NODES);
-  for (size_t i = 0; i < inner->node_count; ++i) {
-    kdl_status status = copy_node(nest, &inner->nodes[i]);
-    if (status != KDL_OK) {
-      undo(nest);
-      return status;
-    }
+  kdl_status status = kdl_recording_add_marks(nest->outer, inner, nest->base);
+  for (size_t i = 0; i < inner->node_count && status == KDL_OK; ++i)
+    status = copy_node(nest, &inner->nodes[i]);
+  if (status != KDL_OK) {
+    undo(nest);
+    return status;
   }
   nest->outer->last = inner->last == KDL_NO_NODE ? nest->before : inner->last + nest->base;
   need_memory(nest);
@@ -222,8 +224,9 @@ kdl_status kdl_sequence_nest(kdl_sequence *sequence, const kdl_sequence *inner,
   if (slot_count != inner->recording.slot_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu operands, expected one for each of %zu slots",
                     __func__, slot_count, inner->recording.slot_count);
-  const nesting nest = {recording, &inner->recording, slots, (uint32_t)recording->node_count,
-                        recording->last};
+  const nesting nest = {recording,       &inner->recording,
+                        slots,           (uint32_t)recording->node_count,
+                        recording->last, recording->mark_count};
   status = check_slots(&nest);
   if (status == KDL_OK && recording->fork_count && has_loops(&inner->recording))
     status = kdl_fail(KDL_BAD_CALL, "%s: found a fork that is open: a loop cannot lie in a branch",

@@ -18,6 +18,7 @@ void kdl_recording_free(kdl_recording *recording) {
   for (size_t i = 0; i < recording->fork_count; ++i)
     free(recording->forks[i].ends);
   free(recording->nodes);
+  free(recording->marks);
   free(recording->slots);
   kdl_arena_free(&recording->memory);
 }
@@ -155,9 +156,44 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
 /* ------------------------------------------------------------------------------------------ */
 /* Marks                                                                                        */
 
+/* Room for one more. It is there once the caller adds to `mark_count`. */
+static kdl_status prepare_mark(kdl_recording *recording, uint32_t at, kdl_mark_kind kind) {
+  if (recording->mark_count == KDL_LIMIT_MARKS)
+    return kdl_fail(KDL_BAD_CALL, "found more than %d marks in a sequence", KDL_LIMIT_MARKS);
+  kdl_recorded_mark *marks = kdl_array_grow(recording->marks, recording->mark_count,
+                                            &recording->mark_capacity, 16, sizeof *marks);
+  if (!marks)
+    return no_memory();
+  recording->marks = marks;
+  marks[recording->mark_count] = (kdl_recorded_mark){at, kind};
+  return KDL_OK;
+}
+
+kdl_status kdl_recording_add_marks(kdl_recording *recording, const kdl_recording *other,
+                                   uint32_t base) {
+  size_t count = recording->mark_count;
+  for (size_t i = 0; i < other->mark_count; ++i) {
+    kdl_status status = prepare_mark(recording, other->marks[i].at + base, other->marks[i].kind);
+    if (status != KDL_OK) {
+      recording->mark_count = count;
+      return status;
+    }
+    ++recording->mark_count;
+  }
+  return KDL_OK;
+}
+
+static kdl_status prepare(kdl_recording *recording, kdl_mark_kind kind) {
+  return prepare_mark(recording, (uint32_t)recording->node_count, kind);
+}
+
 kdl_status kdl_recording_fork(kdl_recording *recording) {
   if (recording->fork_count == KDL_LIMIT_FORKS)
     return kdl_fail(KDL_BAD_CALL, "found forks more than %d deep", KDL_LIMIT_FORKS);
+  kdl_status status = prepare(recording, KDL_MARK_FORK);
+  if (status != KDL_OK)
+    return status;
+  ++recording->mark_count;
   recording->forks[recording->fork_count++] = (kdl_recorded_fork){.begin = recording->last};
   return KDL_OK;
 }
@@ -189,15 +225,21 @@ kdl_status kdl_recording_branch(kdl_recording *recording) {
   kdl_recorded_fork *fork;
   kdl_status status = innermost(recording, &fork);
   if (status == KDL_OK)
-    status = end_branch(recording, fork);
+    status = prepare(recording, KDL_MARK_BRANCH);
   if (status == KDL_OK)
-    recording->last = fork->begin;
-  return status;
+    status = end_branch(recording, fork);
+  if (status != KDL_OK)
+    return status;
+  ++recording->mark_count;
+  recording->last = fork->begin;
+  return KDL_OK;
 }
 
 kdl_status kdl_recording_join(kdl_recording *recording) {
   kdl_recorded_fork *fork;
   kdl_status status = innermost(recording, &fork);
+  if (status == KDL_OK)
+    status = prepare(recording, KDL_MARK_JOIN);
   if (status != KDL_OK)
     return status;
   size_t count = fork->end_count;
@@ -215,6 +257,7 @@ kdl_status kdl_recording_join(kdl_recording *recording) {
     recording->last = last;
     return status;
   }
+  ++recording->mark_count;
   free(fork->ends);
   --recording->fork_count;
   return KDL_OK;

@@ -23,16 +23,18 @@
 
 #include "base/arena.h"
 #include "binding/kernel.h"
+#include "sequence/file/limits.h"
 
 #include <kdl/backend.h>
 
-enum {
-  KDL_LIMIT_NODES = 1 << 20,
-  KDL_LIMIT_SLOTS = 1 << 12,
-  KDL_LIMIT_SCALAR = 4096,
-  KDL_LIMIT_FORKS = 64,
-  KDL_LIMIT_LOOPS = 8,
-};
+/* A mark, which stands before the node `at`. Edges tell what runs when; marks, how it was recorded,
+ * which is what a file says. */
+typedef enum kdl_mark_kind { KDL_MARK_FORK, KDL_MARK_BRANCH, KDL_MARK_JOIN } kdl_mark_kind;
+
+typedef struct kdl_recorded_mark {
+  uint32_t at;
+  kdl_mark_kind kind;
+} kdl_recorded_mark;
 
 typedef struct kdl_recorded_slot {
   const char *name; /* "" where it has none */
@@ -94,6 +96,8 @@ typedef struct kdl_recording {
   kdl_recorded_node *nodes;
   size_t node_count, node_capacity;
   size_t launch_count;
+  kdl_recorded_mark *marks;
+  size_t mark_count, mark_capacity;
   uint32_t last; /* what the next node waits for */
   kdl_recorded_fork forks[KDL_LIMIT_FORKS];
   size_t fork_count;
@@ -112,6 +116,10 @@ kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_s
 /* Appends a copy of the node behind the last, with everything that it points to. `after` is set. A
  * kernel is retained. Slots are told how much memory they need. */
 kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node);
+
+/* Appends the marks of another recording, whose nodes are to stand behind `base`. */
+kdl_status kdl_recording_add_marks(kdl_recording *recording, const kdl_recording *other,
+                                   uint32_t base);
 
 kdl_status kdl_recording_fork(kdl_recording *recording);
 kdl_status kdl_recording_branch(kdl_recording *recording);

@@ -89,6 +89,39 @@ kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out
   return KDL_OK;
 }
 
+kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,
+                                 kdl_slot_desc *out_desc) {
+  kdl_status status = KDL_GIVEN(sequence, out_desc);
+  const kdl_sized what = {"kdl_sequence_slot_get", "desc", sizeof *out_desc, sizeof *out_desc};
+  if (status == KDL_OK)
+    status = kdl_sized_check(what, out_desc);
+  if (status != KDL_OK)
+    return status;
+  const kdl_recorded_slot *found = kdl_recording_slot(&sequence->recording, slot);
+  if (!found) {
+    kdl_error_prefix("kdl_sequence_slot_get");
+    return KDL_BAD_CALL;
+  }
+  kdl_slot_desc desc = {sizeof desc, found->name, found->kind, 0, found->bytes};
+  kdl_sized_write(what, &desc, out_desc);
+  return KDL_OK;
+}
+
+kdl_status kdl_sequence_slot_find(const kdl_sequence *sequence, const char *name,
+                                  kdl_slot *out_slot) {
+  kdl_status status = KDL_GIVEN(sequence, name, out_slot);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; *name && i < sequence->recording.slot_count; ++i) {
+    if (strcmp(sequence->recording.slots[i].name, name) == 0) {
+      *out_slot = (kdl_slot)(i + 1);
+      return KDL_OK;
+    }
+  }
+  return kdl_fail(KDL_NO_MATCH, "kdl_sequence_slot_find: found no slot \"%.256s\" among %zu", name,
+                  sequence->recording.slot_count);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Finishing                                                                                    */
 

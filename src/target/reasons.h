@@ -15,6 +15,9 @@ enum kdl_reason_bit {
 
 #define KDL_REASON(id) ((uint64_t)1 << KDL_REASON_##id)
 
+/* Of images that are no code of any device. */
+#define KDL_REASONS_NO_CODE (KDL_REASON(CONTAINER) | KDL_REASON(SEQUENCE))
+
 typedef struct kdl_reason_row {
   const char *code;  /* "other_major": stable, for programs */
   const char *words; /* in general; target/explain/explain.h has them with the values of a case */

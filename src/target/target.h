@@ -56,7 +56,7 @@ kdl_feature_class kdl_family_class(kdl_target_family family);
 /* The family a triple names; KDL_FAMILY_NONE for what this library does not run. */
 kdl_target_family kdl_family_of_triple(kdl_string triple);
 
-enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_CL + 1 };
+enum { KDL_IMAGE_KIND_COUNT = KDL_IMAGE_SEQUENCE + 1 };
 
 /* Which rule an image falls under. */
 typedef enum kdl_image_form {

@@ -207,6 +207,8 @@ void kdl_image_compile(const kdl_image_desc *desc, kdl_image_rule *out_rule) {
   if (desc->kind == KDL_IMAGE_FATBIN || desc->kind == KDL_IMAGE_BUNDLE ||
       desc->kind == KDL_IMAGE_OFFLOAD)
     kdl_rule_fault(&rule, KDL_REASON(CONTAINER));
+  else if (desc->kind == KDL_IMAGE_SEQUENCE)
+    kdl_rule_fault(&rule, KDL_REASON(SEQUENCE));
   else
     families[rule.family].image(desc, &rule);
   if (desc->is_link_input)

@@ -20,6 +20,7 @@ static void magic_numbers_decide(void **state) {
       {"\xde\xc0\x17\x0b", 4, KDL_IMAGE_BITCODE},
       {"\x03\x02\x23\x07", 4, KDL_IMAGE_SPIRV},
       {"\x07\x23\x02\x03", 4, KDL_IMAGE_SPIRV},
+      {"\xf7KSQ", 4, KDL_IMAGE_SEQUENCE},
       {"\177ELF", 4, KDL_IMAGE_OBJECT},
       {"", 0, KDL_IMAGE_UNKNOWN},
       {"\x10\xff\x10", 3, KDL_IMAGE_UNKNOWN},
@@ -107,7 +108,8 @@ static void kinds_have_names_and_numbers(void **state) {
       {KDL_IMAGE_HSACO, "hsaco", 1},     {KDL_IMAGE_SPIRV, "spirv", 6},
       {KDL_IMAGE_ZEBIN, "zebin", 1},     {KDL_IMAGE_FATBIN, "fatbin", 4},
       {KDL_IMAGE_BUNDLE, "bundle", 0},   {KDL_IMAGE_OFFLOAD, "offload", 0},
-      {KDL_IMAGE_CL, "cl", 0},           {(kdl_image_kind)99, "unknown", 0},
+      {KDL_IMAGE_CL, "cl", 0},           {KDL_IMAGE_SEQUENCE, "sequence", 0},
+      {(kdl_image_kind)99, "unknown", 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     assert_string_equal(kdl_image_kind_name(rows[i].kind), rows[i].name);

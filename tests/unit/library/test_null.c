@@ -42,6 +42,12 @@ static kdl_slot slot;
 static kdl_sequence_info sequence_info = {.size = sizeof sequence_info};
 static kdl_operand operands[2];
 static kdl_binding slot_binding;
+static kdl_slot_desc slot_told = {.size = sizeof slot_told};
+static char slot_name[] = "x";
+static kdl_sequence_save_opts save_opts = {.size = sizeof save_opts};
+static kdl_sequence_open_opts sequence_opts = {.size = sizeof sequence_opts};
+static kdl_library *sequences;
+static void *sequences_data;
 
 static int visit_name(void *user, const kdl_string *found) {
   (void)user, (void)found;
@@ -252,6 +258,15 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_end_while, kdl_sequence_end_while(a[0]), "n", recorded)                           \
   X(kdl_sequence_finish, finish(a[0]), "n", device)                                                \
   X(kdl_sequence_get, kdl_sequence_get(a[0], a[1]), "nn", finished, &sequence_info)                \
+  X(kdl_sequence_slot_get, kdl_sequence_slot_get(a[0], 1, a[1]), "nn", finished, &slot_told)       \
+  X(kdl_sequence_slot_find, kdl_sequence_slot_find(a[0], a[1], a[2]), "nnn", finished, slot_name,  \
+    &slot)                                                                                         \
+  X(kdl_sequence_save, drop_file(kdl_sequence_save(a[0], a[1], a[2])), "nno", finished, saved,     \
+    &save_opts)                                                                                    \
+  X(kdl_sequence_save_memory, drop_bytes(kdl_sequence_save_memory(a[0], a[1], a[2], a[3]), a[2]),  \
+    "nonn", finished, &save_opts, &out, &size)                                                     \
+  X(kdl_sequence_open, drop_sequence(kdl_sequence_open(a[0], a[1], a[2], a[3]), a[3]), "noon",     \
+    sequences, device, &sequence_opts, &out)                                                       \
   X(kdl_sequence_run, kdl_sequence_run(a[0], a[1], a[2], 1), "non", finished, queue,               \
     &slot_binding)                                                                                 \
   X(kdl_capture_begin, capture(a[0], (void *)&out, 1), "n", queue)                                 \
@@ -304,6 +319,8 @@ static int prepare(void **state) {
   assert_ok(kdl_sequence_create(device, &finished));
   assert_ok(kdl_sequence_buffer(finished, "x", 0, &slot));
   assert_ok(kdl_sequence_finish(finished));
+  assert_ok(kdl_sequence_save_memory(finished, NULL, &sequences_data, &size));
+  assert_ok(kdl_open_memory(sequences_data, size, NULL, &sequences));
   operands[0] = kdl_at_buffer(memory);
   operands[1] = KDL_VALUE(&item_count);
   slot_binding = kdl_bind_buffer(slot, memory);
@@ -318,6 +335,8 @@ static int put_away(void **state) {
   kdl_sequence_destroy(recorded);
   kdl_queue_destroy(captured);
   kdl_sequence_destroy(finished);
+  kdl_close(sequences);
+  free(sequences_data);
   kdl_event_destroy(event);
   kdl_queue_destroy(queue);
   assert_ok(kdl_free(&memory));

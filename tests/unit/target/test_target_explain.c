@@ -7,6 +7,8 @@ static const struct {
 } cases[] = {
     {"fatbin sm_90 triple=nvptx64-nvidia-cuda", "cuda sm_90", "container",
      "it is a container (fatbin); the images in it are listed on their own", ""},
+    {"sequence -", "host x86-64", "sequence",
+     "it is a recorded sequence; the images of its kernels are listed on their own", ""},
     {"cubin sm_9x", "cuda sm_90", "unknown_arch",
      "arch \"sm_9x\", position 3: found \"9x\", expected a compute capability as two to four "
      "digits",

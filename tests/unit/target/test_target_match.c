@@ -95,6 +95,8 @@ static const row keys[] = {
 static const row kinds[] = {
     {"fatbin sm_90 triple=nvptx64-nvidia-cuda", "cuda", "sm_90", "container"},
     {"bundle gfx90a triple=amdgcn-amd-amdhsa", "hip", "gfx90a", "container"},
+    {"sequence -", "cuda", "sm_90", "sequence"},
+    {"sequence x86-64-v3 triple=x86_64-linux", "host", "x86-64-v4", "sequence"},
     {"ltoir sm_90", "cuda", "sm_90", "kind_not_loadable"},
     {"ltoir sm_90", "cuda", "sm_90 loads=ltoir", "runs"},
     {"bitcode sm_90 triple=nvptx64-nvidia-cuda", "cuda", "sm_90", "linker_missing"},

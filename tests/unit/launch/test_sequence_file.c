@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sequences that are saved and opened again: what is carried, what is bound anew, what is refused.
+ */
+#include "launch_support.h"
+#include "sequence/file/saved.h"
+#include "sequence/sequence.h"
+
+/* Variants with other tiles, of which the second fits better. */
+static const host_row rows[] = {{"mark1", 0, NULL, NULL, NULL, NULL}};
+static const host_row other_rows[] = {{"mark2", 0, NULL, NULL, NULL, NULL}};
+static host_library made, other;
+static kdl_queue *queue;
+
+static int open_it(void **state) {
+  (void)state;
+  made = open_rows(rows, 1);
+  other = open_rows(other_rows, 1);
+  assert_ok(kdl_queue_create(the_host(), NULL, &queue));
+  return 0;
+}
+
+static int close_it(void **state) {
+  (void)state;
+  kdl_queue_destroy(queue);
+  free_rows(&made);
+  free_rows(&other);
+  return 0;
+}
+
+/* A failure whose message has the words. */
+#define assert_refused(call, expected, words)                                                      \
+  do {                                                                                             \
+    assert_int_equal(call, expected);                                                              \
+    if (!strstr(kdl_error_message(), words))                                                       \
+      fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);                       \
+  } while (0)
+
+static kdl_sequence *created(void) {
+  kdl_sequence *sequence;
+  assert_ok(kdl_sequence_create(the_host(), &sequence));
+  return sequence;
+}
+
+typedef struct {
+  void *data;
+  size_t size;
+  kdl_library *lib;
+} saved_file;
+
+static saved_file saved_with(const kdl_sequence *sequence, uint32_t flags) {
+  saved_file file = {0};
+  kdl_sequence_save_opts opts = {.size = sizeof opts, .name = "s", .flags = flags};
+  kdl_open_opts named = {.size = sizeof named, .name = "f"};
+  assert_ok(kdl_sequence_save_memory(sequence, &opts, &file.data, &file.size));
+  assert_ok(kdl_open_memory(file.data, file.size, &named, &file.lib));
+  return file;
+}
+
+static saved_file saved(const kdl_sequence *sequence) {
+  return saved_with(sequence, 0);
+}
+
+static void forget(saved_file *file) {
+  kdl_close(file->lib);
+  free(file->data);
+}
+
+static kdl_sequence *opened(const saved_file *file) {
+  kdl_sequence *sequence;
+  assert_ok(kdl_sequence_open(file->lib, the_host(), NULL, &sequence));
+  return sequence;
+}
+
+enum { n = 1000 };
+
+/* Everything that is carried: both kinds of memory, a scalar, items, values, fills, copies, marks.
+ */
+static kdl_sequence *recorded(void) {
+  kdl_sequence *sequence = created();
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  const uint32_t count = n, pattern = 7;
+  kdl_slot out, copy, from, scalar, items;
+  assert_ok(kdl_sequence_buffer(sequence, "out", 3 * n * 4, &out));
+  assert_ok(kdl_sequence_buffer(sequence, "copy", n * 4, &copy));
+  assert_ok(kdl_sequence_host(sequence, "host", 0, &from));
+  assert_ok(kdl_sequence_scalar(sequence, "n", 4, &scalar));
+  assert_ok(kdl_sequence_items(sequence, NULL, &items));
+  kdl_operand first[] = {kdl_at_slot(out), KDL_VALUE(&count)};
+  kdl_operand second[] = {kdl_at_slot_offset(out, n * 4), kdl_at_slot(scalar)};
+  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(copy), kdl_at_slot(from), n * 4));
+  assert_ok(kdl_sequence_fork(sequence));
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(n)), first, 2));
+  assert_ok(kdl_sequence_branch(sequence));
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_at_slot(items), second, 2));
+  assert_ok(kdl_sequence_branch(sequence));
+  assert_ok(kdl_sequence_fill(sequence, kdl_at_slot_offset(out, 2 * n * 4), n * 4, &pattern, 4));
+  assert_ok(kdl_sequence_join(sequence));
+  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(copy), kdl_at_slot_offset(out, n * 4 * 2), 8));
+  assert_ok(kdl_sequence_finish(sequence));
+  return sequence;
+}
+
+static void run_it(kdl_sequence *sequence, uint32_t *out, uint32_t *copy, uint32_t *host) {
+  const uint32_t half = n / 2;
+  kdl_binding bindings[] = {
+      kdl_bind_buffer(1, kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, 3 * n * 4)),
+      kdl_bind_buffer(2, kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)copy, n * 4)),
+      kdl_bind_host(3, host, n * 4),
+      KDL_BIND_SCALAR(4, &half),
+      kdl_bind_items(5, kdl_extent1(half)),
+  };
+  memset(out, 0xff, 3 * n * 4);
+  for (uint32_t i = 0; i < n; ++i)
+    host[i] = i + 5;
+  assert_ok(kdl_sequence_run(sequence, queue, bindings, 5));
+  assert_ok(kdl_sync(queue));
+}
+
+/* With the variant that ran. */
+static void check(const uint32_t *out, const uint32_t *copy, uint32_t variant) {
+  for (uint32_t i = 0; i < n; ++i) {
+    assert_int_equal(out[i], variant * 1000000 + i);
+    assert_int_equal(out[n + i], i < n / 2 ? variant * 1000000 + i : UINT32_MAX);
+    assert_int_equal(out[2 * n + i], 7);
+    assert_int_equal(copy[i], i < 2 ? 7 : i + 5);
+  }
+}
+
+static void run_and_check(kdl_sequence *sequence, uint32_t variant) {
+  static uint32_t out[3 * n], copy[n], host[n];
+  run_it(sequence, out, copy, host);
+  check(out, copy, variant);
+}
+
+static void assert_same(kdl_sequence *a, kdl_sequence *b) {
+  const kdl_recording *left = &a->recording, *right = &b->recording;
+  assert_int_equal(left->node_count, right->node_count);
+  assert_int_equal(left->slot_count, right->slot_count);
+  assert_int_equal(left->mark_count, right->mark_count);
+  for (size_t i = 0; i < left->node_count; ++i) {
+    assert_int_equal(left->nodes[i].kind, right->nodes[i].kind);
+    assert_int_equal(left->nodes[i].after, right->nodes[i].after);
+    if (left->nodes[i].kind == KDL_NODE_JOIN)
+      assert_int_equal(left->nodes[i].of.join.joined_count, right->nodes[i].of.join.joined_count);
+  }
+  for (size_t i = 0; i < left->slot_count; ++i) {
+    assert_string_equal(left->slots[i].name, right->slots[i].name);
+    assert_int_equal(left->slots[i].kind, right->slots[i].kind);
+    assert_int_equal(left->slots[i].bytes, right->slots[i].bytes);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Saving and opening                                                                           */
+
+static void what_is_opened_is_what_was_saved(void **state) {
+  (void)state;
+  kdl_sequence *sequence = recorded();
+  saved_file file = saved(sequence);
+  assert_int_equal(kdl_image_count(file.lib), 2);
+  kdl_image_info image = {.size = sizeof image};
+  assert_ok(kdl_image_get(file.lib, 0, &image));
+  assert_int_equal(image.kind, KDL_IMAGE_SEQUENCE);
+  kdl_sequence *again = opened(&file);
+  assert_same(sequence, again);
+  kdl_sequence_destroy(sequence);
+  saved_file second = saved(again);
+  assert_int_equal(file.size, second.size);
+  run_and_check(again, 1);
+  run_and_check(again, 1);
+  kdl_sequence_destroy(again);
+  forget(&second);
+  forget(&file);
+}
+
+static void slots_are_found_by_name(void **state) {
+  (void)state;
+  kdl_sequence *sequence = recorded();
+  kdl_slot slot;
+  kdl_slot_desc desc = {.size = sizeof desc};
+  assert_ok(kdl_sequence_slot_find(sequence, "n", &slot));
+  assert_int_equal(slot, 4);
+  assert_ok(kdl_sequence_slot_get(sequence, 1, &desc));
+  assert_string_equal(desc.name, "out");
+  assert_int_equal(desc.bytes, 3 * n * 4);
+  assert_ok(kdl_sequence_slot_get(sequence, 5, &desc));
+  assert_string_equal(desc.name, "");
+  assert_int_equal(desc.kind, KDL_SLOT_ITEMS);
+  assert_refused(kdl_sequence_slot_get(sequence, 6, &desc), KDL_BAD_CALL,
+                 "kdl_sequence_slot_get: found slot 6, expected one of the sequence's 5");
+  assert_refused(kdl_sequence_slot_find(sequence, "", &slot), KDL_NO_MATCH, "found no slot");
+  assert_refused(kdl_sequence_slot_find(sequence, "N", &slot), KDL_NO_MATCH, "found no slot \"N\"");
+  kdl_sequence_destroy(sequence);
+}
+
+/* The kernel comes from a library with another variant, and a group of that covers other items. */
+static void another_tile_covers_the_same_items(void **state) {
+  (void)state;
+  kdl_sequence *sequence = recorded(), *again;
+  saved_file file = saved_with(sequence, KDL_SEQUENCE_ALONE);
+  kdl_sequence_destroy(sequence);
+  assert_int_equal(kdl_image_count(file.lib), 1);
+  assert_refused(kdl_sequence_open(file.lib, the_host(), NULL, &again), KDL_NO_MATCH,
+                 "kdl_sequence_open: f: kernel mark (of t): found in none of 1 libraries");
+  kdl_library *libraries[] = {other.lib, made.lib};
+  kdl_sequence_open_opts opts = {.size = sizeof opts, .libraries = libraries, .library_count = 2};
+  assert_ok(kdl_sequence_open(file.lib, the_host(), &opts, &again));
+  uint32_t tile = info_of(again->recording.nodes[1].of.launch.kernel).tile[0];
+  assert_int_not_equal(tile, info_of(kernel_named(made.lib, "mark")).tile[0]);
+  run_and_check(again, 2);
+  kdl_sequence_destroy(again);
+  assert_ok(kdl_sequence_open(file.lib, NULL, &opts, &again));
+  kdl_sequence_destroy(again);
+  libraries[0] = NULL;
+  assert_refused(kdl_sequence_open(file.lib, the_host(), &opts, &again), KDL_BAD_CALL,
+                 "opts.libraries[0] is NULL");
+  forget(&file);
+}
+
+static void a_file_is_opened_by_its_path(void **state) {
+  (void)state;
+  char folder[] = "/tmp/kdl-sequence-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/s.offload", folder);
+  kdl_sequence *sequence = recorded();
+  assert_ok(kdl_sequence_save(sequence, path, NULL));
+  kdl_sequence_destroy(sequence);
+  kdl_library *lib;
+  assert_ok(kdl_open(path, NULL, &lib));
+  const kdl_string *name = kdl_image_value(lib, 0, KDL_SEQUENCE_KEY);
+  assert_non_null(name);
+  assert_string_equal(name->data, "sequence");
+  assert_ok(kdl_sequence_open(lib, NULL, NULL, &sequence));
+  kdl_close(lib); /* the kernels keep it */
+  run_and_check(sequence, 1);
+  kdl_sequence_destroy(sequence);
+  unlink(path);
+  rmdir(folder);
+}
+
+static void one_of_several_is_asked_for_by_name(void **state) {
+  (void)state;
+  kdl_sequence *sequence = created(), *again;
+  kdl_sequence_save_opts opts = {.size = sizeof opts, .name = "a"};
+  void *data[2], *both;
+  size_t size[2];
+  kdl_library *lib;
+  assert_ok(kdl_sequence_finish(sequence));
+  assert_ok(kdl_sequence_save_memory(sequence, &opts, &data[0], &size[0]));
+  opts.name = "b";
+  assert_ok(kdl_sequence_save_memory(sequence, &opts, &data[1], &size[1]));
+  kdl_sequence_destroy(sequence);
+  both = malloc(size[0] + size[1]);
+  memcpy(both, data[0], size[0]);
+  memcpy((char *)both + size[0], data[1], size[1]);
+  assert_ok(kdl_open_memory(both, size[0] + size[1], NULL, &lib));
+  kdl_sequence_open_opts which = {.size = sizeof which};
+  assert_refused(kdl_sequence_open(lib, the_host(), &which, &again), KDL_BAD_CALL,
+                 "found 2 sequences, expected the name of one: \"a\", \"b\"");
+  which.name = "c";
+  assert_refused(kdl_sequence_open(lib, the_host(), &which, &again), KDL_NO_MATCH,
+                 "found 0 sequences called \"c\" among \"a\", \"b\", expected one");
+  which.name = "b";
+  assert_ok(kdl_sequence_open(lib, the_host(), &which, &again));
+  assert_ok(kdl_sequence_run(again, NULL, NULL, 0));
+  kdl_sequence_destroy(again);
+  assert_refused(kdl_sequence_open(made.lib, the_host(), NULL, &again), KDL_NO_MATCH,
+                 "kdl_sequence_open: t: found no recorded sequence, expected one");
+  kdl_close(lib);
+  free(both);
+  free(data[0]);
+  free(data[1]);
+}
+
+static void nested_marks_and_loops_are_carried(void **state) {
+  (void)state;
+  kdl_sequence *inner = recorded(), *outer = created(), *again;
+  kdl_slot slots[5];
+  static const kdl_slot_kind kinds[] = {KDL_SLOT_BUFFER, KDL_SLOT_BUFFER, KDL_SLOT_HOST,
+                                        KDL_SLOT_SCALAR, KDL_SLOT_ITEMS};
+  kdl_operand given[5];
+  for (int i = 0; i < 5; ++i) {
+    assert_ok(kdl_sequence_slot_of(outer, kinds[i], NULL, i == 3 ? 4 : 0, &slots[i]));
+    given[i] = kdl_at_slot(slots[i]);
+  }
+  const uint32_t zero = 0;
+  assert_ok(kdl_sequence_fork(outer));
+  assert_ok(kdl_sequence_nest(outer, inner, given, 5));
+  assert_ok(kdl_sequence_branch(outer));
+  assert_ok(kdl_sequence_branch(outer));
+  assert_ok(kdl_sequence_join(outer));
+  assert_ok(kdl_sequence_while(outer, kdl_at_slot(slots[1])));
+  assert_ok(kdl_sequence_nest(outer, inner, given, 5));
+  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(slots[1]), 4, &zero, 4));
+  assert_ok(kdl_sequence_end_while(outer));
+  assert_ok(kdl_sequence_finish(outer));
+  saved_file file = saved(outer);
+  again = opened(&file);
+  assert_same(outer, again);
+  static uint32_t out[3 * n], copy[n], host[n];
+  run_it(again, out, copy, host);
+  assert_int_equal(copy[0], 0);
+  copy[0] = 7;
+  check(out, copy, 1);
+  kdl_sequence_destroy(again);
+  kdl_sequence_destroy(outer);
+  kdl_sequence_destroy(inner);
+  forget(&file);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What is refused                                                                              */
+
+static void refuse_to_save(kdl_sequence *sequence, const char *words) {
+  void *data;
+  size_t size;
+  assert_ok(kdl_sequence_finish(sequence));
+  assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_UNSUPPORTED, words);
+  kdl_sequence_destroy(sequence);
+}
+
+static void what_a_file_cannot_carry_is_named(void **state) {
+  (void)state;
+  static uint32_t memory[4];
+  kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)memory, sizeof memory);
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  const uint32_t one = 1;
+  kdl_slot slot;
+  void *data;
+  size_t size;
+  kdl_sequence *sequence = created();
+  kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&one)};
+  assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_BAD_CALL,
+                 "kdl_sequence_save_memory: found a sequence that is not finished");
+  assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(1)), args, 2));
+  refuse_to_save(sequence,
+                 "node 0: launch of mark: argument 0: found a buffer, which a file cannot "
+                 "carry, expected a slot");
+  sequence = created();
+  assert_ok(kdl_sequence_buffer(sequence, "x", 16, &slot));
+  assert_ok(kdl_sequence_fill(sequence, kdl_at_slot(slot), 4, &one, 4));
+  assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(slot), kdl_at_host(memory), 4));
+  refuse_to_save(sequence, "node 1: copy: found memory of the host, which a file cannot carry");
+  sequence = created();
+  assert_ok(kdl_sequence_fill(sequence, kdl_at_buffer(buffer), 4, &one, 4));
+  refuse_to_save(sequence, "node 0: fill: found a buffer");
+  sequence = created();
+  assert_ok(kdl_sequence_while(sequence, kdl_at_buffer(buffer)));
+  assert_ok(kdl_sequence_end_while(sequence));
+  refuse_to_save(sequence, "node 0: loop: found a buffer");
+  kdl_event *event;
+  assert_ok(kdl_event_create(the_host(), &event));
+  sequence = created();
+  assert_ok(kdl_sequence_event_record(sequence, event));
+  refuse_to_save(sequence, "node 0: found an event, which a file cannot carry");
+  kdl_event_destroy(event);
+}
+
+static void a_name_of_two_libraries_is_refused_inside(void **state) {
+  (void)state;
+  kdl_sequence *sequence = created();
+  kdl_kernel *kernels[] = {kernel_named(made.lib, "mark"), kernel_named(other.lib, "mark")};
+  const uint32_t one = 1;
+  kdl_slot slot;
+  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
+  kdl_operand args[] = {kdl_at_slot(slot), KDL_VALUE(&one)};
+  for (int i = 0; i < 2; ++i)
+    assert_ok(kdl_sequence_launch_items(sequence, kernels[i], kdl_items(kdl_extent1(1)), args, 2));
+  refuse_to_save(sequence, "found the kernel mark in t and in t, of which one file can carry one; "
+                           "save it with KDL_SEQUENCE_ALONE");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_opened_is_what_was_saved),
+      cmocka_unit_test(slots_are_found_by_name),
+      cmocka_unit_test(another_tile_covers_the_same_items),
+      cmocka_unit_test(a_file_is_opened_by_its_path),
+      cmocka_unit_test(one_of_several_is_asked_for_by_name),
+      cmocka_unit_test(nested_marks_and_loops_are_carried),
+      cmocka_unit_test(what_a_file_cannot_carry_is_named),
+      cmocka_unit_test(a_name_of_two_libraries_is_refused_inside),
+  };
+  return cmocka_run_group_tests(tests, open_it, close_it);
+}

@@ -370,6 +370,195 @@ static void a_name_of_two_libraries_is_refused_inside(void **state) {
                            "save it with KDL_SEQUENCE_ALONE");
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Faults                                                                                       */
+
+/* A sequence of one launch, saved without its library. */
+static saved_file saved_of(kdl_library *lib) {
+  kdl_sequence *sequence = created();
+  kdl_slot slot;
+  const uint32_t one = 1;
+  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
+  kdl_operand args[] = {kdl_at_slot(slot), KDL_VALUE(&one)};
+  assert_ok(kdl_sequence_launch_items(sequence, kernel_named(lib, "mark"),
+                                      kdl_items(kdl_extent1(1)), args, 2));
+  assert_ok(kdl_sequence_finish(sequence));
+  saved_file file = saved_with(sequence, KDL_SEQUENCE_ALONE);
+  kdl_sequence_destroy(sequence);
+  return file;
+}
+
+static kdl_status open_with(const saved_file *file, kdl_library *lib, kdl_sequence **out) {
+  kdl_sequence_open_opts opts = {.size = sizeof opts, .libraries = &lib, .library_count = 1};
+  return kdl_sequence_open(file->lib, the_host(), &opts, out);
+}
+
+static void another_signature_or_revision_is_refused(void **state) {
+  (void)state;
+  static const host_row as_recorded[] = {
+      {"mark1", 0, NULL, NULL, "kdl.kernel.mark", "sig=ptr<u32> u32; rev=1"}};
+  static const host_row others[][1] = {
+      {{"mark1", 0, NULL, NULL, "kdl.kernel.mark", "sig=ptr<f32> u32; rev=1"}},
+      {{"mark1", 0, NULL, NULL, "kdl.kernel.mark", "sig=ptr<u32> u32; rev=2"}},
+  };
+  static const char *const words[] = {
+      "kernel mark (of t): image 0 of t: found the signature (ptr<f32> u32) of revision 1, "
+      "expected "
+      "(ptr<u32> u32) of revision 1, with which it was recorded",
+      "found the signature (ptr<u32> u32) of revision 2, expected (ptr<u32> u32) of revision 1",
+  };
+  host_library first = open_rows(as_recorded, 1);
+  saved_file file = saved_of(first.lib);
+  kdl_sequence *sequence;
+  for (int i = 0; i < 2; ++i) {
+    host_library lib = open_rows(others[i], 1);
+    assert_refused(open_with(&file, lib.lib, &sequence), KDL_NO_MATCH, words[i]);
+    free_rows(&lib);
+  }
+  assert_ok(open_with(&file, made.lib, &sequence)); /* which does not tell */
+  kdl_sequence_destroy(sequence);
+  forget(&file);
+  free_rows(&first);
+}
+
+/* The saved sequence with something else in it, as the file that would have been written. */
+static saved_file changed(const saved_file *file, void (*change)(kdl_saved *saved)) {
+  saved_file made_file = {0};
+  const void *data;
+  void *again;
+  size_t size, again_size;
+  kdl_saved it;
+  kdl_writer *writer;
+  assert_ok(kdl_image_bytes(file->lib, 0, &data, &size));
+  assert_ok(kdl_saved_read(data, size, &it));
+  change(&it);
+  assert_ok(kdl_saved_write(&it, &again, &again_size));
+  kdl_saved_free(&it);
+  kdl_writer_image image = {.size = sizeof image, .data = again, .data_size = again_size};
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_writer_add(writer, &image));
+  assert_ok(kdl_writer_finish(writer, &made_file.data, &made_file.size));
+  kdl_writer_destroy(writer);
+  free(again);
+  kdl_open_opts named = {.size = sizeof named, .name = "f"};
+  assert_ok(kdl_open_memory(made_file.data, made_file.size, &named, &made_file.lib));
+  return made_file;
+}
+
+static void name_nothing(kdl_saved *saved) {
+  saved->kernels[0].name = text_of("\x01\xff\"%s\n");
+}
+static void take_less(kdl_saved *saved) {
+  saved->kernels[0].param_count = 1;
+  saved->steps[0].of.launch->arg_count = 1;
+}
+static void take_wide(kdl_saved *saved) {
+  static const uint32_t sizes[] = {8, 8};
+  static const uint64_t value = 1;
+  saved->kernels[0].param_sizes = sizes;
+  saved->steps[0].of.launch->args[1] = KDL_VALUE(&value);
+}
+static void take_grid(kdl_saved *saved) {
+  saved->steps[0].of.launch->items.kind = 0;
+  saved->steps[0].of.launch->desc = kdl_grid(1, 1, 1);
+}
+static void take_too_many(kdl_saved *saved) {
+  saved->steps[0].of.launch->items.of.items.x = UINT64_MAX;
+}
+static void say_later(kdl_saved *saved) {
+  saved->slots[0].name = text_of("x");
+}
+
+static void a_file_that_does_not_fit_is_refused_before_anything_runs(void **state) {
+  (void)state;
+  static const struct {
+    void (*change)(kdl_saved *saved);
+    kdl_status status;
+    const char *words;
+  } cases[] = {
+      {name_nothing, KDL_NO_MATCH, "found in none of 2 libraries"},
+      {take_less, KDL_NO_MATCH, "found 2 parameters, expected 1, with which it was recorded"},
+      {take_wide, KDL_NO_MATCH, "found 4 bytes of parameter 1, expected 8, with which"},
+      {take_grid, KDL_NO_MATCH,
+       "step 0: mark: image 0 of t: found block=64x1x1 tile=64x1x1, expected block=256x1x1 "
+       "tile=256x1x1, for which the grid was recorded"},
+      {take_too_many, KDL_BAD_CALL, "step 0: kdl_sequence_launch_items: mark: "},
+  };
+  saved_file file = saved_of(made.lib);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    saved_file wrong = changed(&file, cases[i].change);
+    kdl_sequence *sequence = NULL;
+    assert_refused(open_with(&wrong, other.lib, &sequence), cases[i].status, cases[i].words);
+    assert_null(sequence);
+    assert_non_null(strstr(kdl_error_message(), "kdl_sequence_open: f: "));
+    forget(&wrong);
+  }
+  saved_file same = changed(&file, say_later);
+  kdl_sequence *sequence;
+  assert_ok(open_with(&same, other.lib, &sequence));
+  kdl_sequence_destroy(sequence);
+  forget(&same);
+  forget(&file);
+}
+
+static void damage_is_seen_by_the_digest(void **state) {
+  (void)state;
+  saved_file file = saved_of(made.lib);
+  kdl_sequence *sequence;
+  kdl_close(file.lib);
+  ((uint8_t *)file.data)[file.size - 20] ^= 1;
+  kdl_open_opts named = {.size = sizeof named, .name = "f"};
+  assert_ok(kdl_open_memory(file.data, file.size, &named, &file.lib));
+  assert_refused(kdl_sequence_open(file.lib, the_host(), NULL, &sequence), KDL_BAD_FILE,
+                 "kdl_sequence_open: f: image 0: kdl.digest: found blake2b-256:");
+  forget(&file);
+}
+
+static void bindings_of_what_was_opened_are_checked(void **state) {
+  (void)state;
+  saved_file file = saved_of(made.lib);
+  kdl_sequence *sequence;
+  uint32_t word = 5;
+  kdl_device *elsewhere;
+  assert_ok(open_with(&file, made.lib, &sequence));
+  assert_ok(kdl_device_find("h100", &elsewhere));
+  kdl_binding binding =
+      kdl_bind_buffer(1, (kdl_buffer){(uint64_t)(uintptr_t)&word, sizeof word, elsewhere});
+  assert_refused(kdl_sequence_run(sequence, queue, NULL, 0), KDL_BAD_CALL, "slot 1 (\"x\")");
+  assert_refused(kdl_sequence_run(sequence, queue, &binding, 1), KDL_BAD_CALL, "slot 1 (\"x\")");
+  binding.to.buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)&word, 3);
+  assert_refused(kdl_sequence_run(sequence, queue, &binding, 1), KDL_BAD_CALL,
+                 "slot 1 (\"x\"): found 3 bytes");
+  assert_int_equal(word, 5);
+  binding.to.buffer.size = 4;
+  assert_ok(kdl_sequence_run(sequence, queue, &binding, 1));
+  assert_ok(kdl_sync(queue));
+  assert_int_equal(word, 1000000);
+  kdl_sequence_destroy(sequence);
+  forget(&file);
+}
+
+static void many_launches_are_carried(void **state) {
+  (void)state;
+  enum { launches = 100000 };
+  kdl_sequence *sequence = created(), *again;
+  kdl_kernel *mark = kernel_named(made.lib, "mark");
+  kdl_slot slot;
+  assert_ok(kdl_sequence_buffer(sequence, "x", launches * 4, &slot));
+  for (uint32_t i = 0; i < launches; ++i) {
+    const uint32_t one = 1;
+    kdl_operand args[] = {kdl_at_slot_offset(slot, i * 4), KDL_VALUE(&one)};
+    assert_ok(kdl_sequence_launch_items(sequence, mark, kdl_items(kdl_extent1(1)), args, 2));
+  }
+  assert_ok(kdl_sequence_finish(sequence));
+  saved_file file = saved(sequence);
+  assert_ok(kdl_sequence_open(file.lib, the_host(), NULL, &again));
+  assert_int_equal(again->recording.launch_count, launches);
+  kdl_sequence_destroy(again);
+  kdl_sequence_destroy(sequence);
+  forget(&file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_opened_is_what_was_saved),
@@ -380,6 +569,11 @@ int main(void) {
       cmocka_unit_test(nested_marks_and_loops_are_carried),
       cmocka_unit_test(what_a_file_cannot_carry_is_named),
       cmocka_unit_test(a_name_of_two_libraries_is_refused_inside),
+      cmocka_unit_test(another_signature_or_revision_is_refused),
+      cmocka_unit_test(a_file_that_does_not_fit_is_refused_before_anything_runs),
+      cmocka_unit_test(damage_is_seen_by_the_digest),
+      cmocka_unit_test(bindings_of_what_was_opened_are_checked),
+      cmocka_unit_test(many_launches_are_carried),
   };
   return cmocka_run_group_tests(tests, open_it, close_it);
 }

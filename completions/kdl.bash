@@ -165,9 +165,9 @@ _kdl() {
       options+=' --emit= --format= --jobs= --keep-going --clang= --verbose'
       ;;
     cache)
-      options='--json --long'
-      if [[ $cur != -* ]]; then
-        _kdl_compgen -W 'ls stat clear verify' -- "$cur"
+      options='--json --long --for= --into='
+      if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
+        _kdl_compgen -W 'ls stat clear verify warm export import' -- "$cur"
         return
       fi
       ;;

@@ -101,10 +101,10 @@ static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
   free(notes);
 }
 
-/* Behind the machine's own cache: in the other folders, or from the machine that is making it. */
+/* Under the portable key: here, in the folders behind, or from the machine that is making it. */
 static bool look_behind(kdl_linked *linked, const kdl_link_limits *limits) {
   kdl_cache_found found;
-  linked->layers = kdl_link_layers_open(text_of(&linked->key));
+  linked->layers = kdl_link_layers_open(&linked->cache, text_of(&linked->key));
   if (!linked->layers)
     return false;
   if (!kdl_link_layers_find(linked->layers, &found) &&

@@ -11,14 +11,18 @@ static kdl_string key_of(const kdl_link_layers *layers) {
   return (kdl_string){layers->key, layers->key_length};
 }
 
-kdl_link_layers *kdl_link_layers_open(kdl_string link_key) {
+kdl_link_layers *kdl_link_layers_open(const kdl_cache_settings *own, kdl_string link_key) {
   kdl_link_layers *layers = calloc(1, sizeof *layers);
   if (!layers)
     return NULL;
-  if (kdl_cache_layers_read(&layers->folders) == KDL_OK && layers->folders.count) {
+  layers->own = *own;
+  if (kdl_cache_layers_read(&layers->folders) != KDL_OK)
+    layers->folders.count = 0;
+  if (own->mode != KDL_CACHE_OFF || layers->folders.count) {
     if (kdl_portable_text(link_key, &layers->key, &layers->key_length) == KDL_OK)
       return layers;
-    kdl_debug(KDL_DEBUG_LINK, "cache: folders behind it are not used: %s", kdl_error_message());
+    kdl_debug(KDL_DEBUG_LINK, "cache: only entries of this machine are used: %s",
+              kdl_error_message());
   }
   kdl_link_layers_close(layers);
   return NULL;
@@ -51,6 +55,8 @@ static bool find_in(const kdl_link_layers *layers, const kdl_cache_settings *fol
 }
 
 bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_found) {
+  if (layers->own.mode != KDL_CACHE_OFF && find_in(layers, &layers->own, out_found))
+    return true;
   for (size_t i = 0; i < layers->folders.count; ++i) {
     if (find_in(layers, &layers->folders.items[i], out_found))
       return true;
@@ -81,10 +87,20 @@ bool kdl_link_layers_wait(kdl_link_layers *layers, int64_t milliseconds,
   return false;
 }
 
+static bool is_shared(const kdl_link_layers *layers) {
+  for (size_t i = 0; i < layers->folders.count; ++i) {
+    if (layers->folders.items[i].sharing == KDL_CACHE_SHARED)
+      return true;
+  }
+  return false;
+}
+
 void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry) {
   kdl_cache_entry portable = *entry;
   char *notes;
   size_t length;
+  if (!is_shared(layers))
+    return;
   kdl_status status = kdl_portable_text(entry->notes, &notes, &length);
   portable.link_key = key_of(layers);
   portable.notes = (kdl_string){notes, length};

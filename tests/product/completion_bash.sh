@@ -47,7 +47,7 @@ offers 'kdl cc x.c --targets=sm_90,gfx9' 'sm_90,gfx90a sm_90,gfx942 sm_90,gfx950
 offers 'kdl cc x.c --emit=' 'image bitcode'
 offers 'kdl cc --k' '--keep-going'
 offers 'kdl cc cons' 'consumer.c'
-offers 'kdl cache ' 'ls stat clear verify'
+offers 'kdl cache ' 'ls stat clear verify warm export import'
 offers 'kdl cache --l' '--long'
 offers 'kdl nonsense --' ''
 

@@ -491,23 +491,30 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "cache",
-        .usage = "kdl cache [ls|stat|clear|verify] [--json] [--long]",
-        .summary = "show, check or empty the cache of linked images",
+        .usage = "kdl cache [ls|stat|clear|verify] | warm FILE --for=DEVICE,... | "
+                 "export|import FOLDER",
+        .summary = "show, check, fill, copy or empty the cache of linked images",
         .details =
             "ls lists the entries, the least recently used first; stat, which is also what is "
             "done without a word, says where the cache lies and how much it holds; clear "
             "removes every entry; verify reads every entry and checks it. Entries are images "
-            "that were linked from bitcode. KDL_CACHE_DIR, KDL_CACHE and KDL_CACHE_SIZE say "
-            "where the cache lies, whether it is used (on, ro, off), and how large it may "
-            "become.\n",
+            "that were linked from bitcode. warm links FILE's bitcode in advance, for devices "
+            "that need not be here: a device is named as everywhere, or by its line of kdl devices "
+            "on its machine. export writes the entries into a folder in which they mean "
+            "the same on every machine, as --into does; import takes them from there. "
+            "KDL_CACHE_DIR, KDL_CACHE and KDL_CACHE_SIZE say "
+            "where the cache lies, whether it is used (on, ro, off), which folders are behind it, "
+            "and how large it may become.\n",
         .options =
             (const cli_option[]){
                 {"json", 0, CLI_FLAG, NULL, "ls and stat: print JSON"},
                 {"long", 'l', CLI_FLAG, NULL, "ls: also show everything that an image depends on"},
+                {"for", 0, CLI_MANY, "DEVICE,...", "warm: the devices to link for"},
+                {"into", 0, CLI_ONCE, "FOLDER", "warm: a folder for other machines"},
                 {.name = NULL},
             },
         .min_operands = 0,
-        .max_operands = 1,
+        .max_operands = 2,
         .run = cli_run_cache,
     },
     {

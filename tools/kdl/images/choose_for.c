@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "device/named.h"
 #include "select/choose.h"
 #include "system/environment.h"
@@ -81,6 +82,13 @@ static kdl_status add_given(cli_devices *devices, const char *option, const char
   return status == KDL_OK ? add(devices, name.data, device) : status;
 }
 
+static kdl_status add_here(cli_devices *devices) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < kdl_device_count() && status == KDL_OK; ++i)
+    status = add(devices, kdl_arena_format(&devices->arena, "%zu", i), kdl_device_at(i));
+  return status;
+}
+
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
                              cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
@@ -90,7 +98,8 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
   while (status == KDL_OK && (text = cli_args_next(args, option, &cursor))) {
     for (bool more = true; more && status == KDL_OK;) {
       size_t length = separator ? find_separator(text, separator) : strlen(text);
-      status = add_given(out_devices, option, text, length);
+      bool is_here = separator && kdl_text_is((kdl_string){text, length}, "native");
+      status = is_here ? add_here(out_devices) : add_given(out_devices, option, text, length);
       more = text[length] != '\0';
       text += length + more;
     }
@@ -106,11 +115,8 @@ kdl_status cli_devices_one(const char *text, cli_devices *out_devices) {
 }
 
 kdl_status cli_devices_here(cli_devices *out_devices) {
-  kdl_status status = KDL_OK;
   *out_devices = (cli_devices){.count = 0};
-  for (size_t i = 0; i < kdl_device_count() && status == KDL_OK; ++i)
-    status = add(out_devices, kdl_arena_format(&out_devices->arena, "%zu", i), kdl_device_at(i));
-  return status;
+  return add_here(out_devices);
 }
 
 kdl_status cli_devices_named(cli_devices *out_devices) {

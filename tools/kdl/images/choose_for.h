@@ -27,8 +27,8 @@ typedef struct cli_devices {
 
 void cli_devices_free(cli_devices *devices);
 
-/* The devices given to a repeatable option, each value one device, or with `separator` several. A
- * separator inside quotes is none. The caller frees *out_devices, also after a failure. */
+/* The devices given to a repeatable option, each value one device, or with `separator` several, of
+ * which "native" is every device of this machine. A separator inside quotes is none. The caller frees *out_devices, also after a failure. */
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
                              cli_devices *out_devices);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kdl cache: what linked images are kept on disk. */
 #include "base/error.h"
+#include "cache/cache.h"
 #include "cache/inspect.h"
 #include "cli/json.h"
 #include "cli/report.h"
@@ -129,6 +130,12 @@ static void print_totals(const kdl_cache_settings *settings, const kdl_cache_tot
   printf("mode     %s\n", mode_names[settings->mode]);
   printf("entries  %zu\n", totals->entries);
   printf("bytes    %" PRIu64 " of at most %" PRIu64 "\n", totals->bytes, settings->limit);
+  kdl_cache_layers layers;
+  if (kdl_cache_layers_read(&layers) != KDL_OK)
+    layers.count = 0;
+  for (size_t i = 0; i < layers.count; ++i)
+    printf("%s   %s\n", layers.items[i].sharing == KDL_CACHE_SHARED ? "shared" : "lower ",
+           layers.items[i].dir);
   if (totals->other)
     printf("other    %zu temporary file%s, %" PRIu64 " bytes\n", totals->other,
            totals->other == 1 ? "" : "s", totals->other_bytes);
@@ -201,12 +208,55 @@ static kdl_status run_verify(const kdl_cache_settings *settings, const cli_args 
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* warm, export and import                                                                      */
+
+static kdl_status run_warm(const kdl_cache_settings *settings, const cli_args *args) {
+  if (settings->mode != KDL_CACHE_ON && !cli_args_has(args, "into"))
+    return kdl_fail(KDL_BAD_CALL, "KDL_CACHE: the cache is not to be written to, expected on, or "
+                                  "--into=FOLDER");
+  return cli_cache_warm(args, args->operands[1]);
+}
+
+static kdl_status run_export(const kdl_cache_settings *settings, const cli_args *args) {
+  return cli_cache_export(settings, args->operands[1]);
+}
+
+static kdl_status run_import(const kdl_cache_settings *settings, const cli_args *args) {
+  return cli_cache_import(settings, args->operands[1]);
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* The command                                                                                  */
 
-static const struct {
+typedef struct {
   const char *name;
   kdl_status (*run)(const kdl_cache_settings *settings, const cli_args *args);
-} actions[] = {{"ls", run_ls}, {"stat", run_stat}, {"clear", run_clear}, {"verify", run_verify}};
+  const char *operand; /* what it needs; NULL: nothing */
+} action;
+
+static const action actions[] = {
+    {"ls", run_ls, NULL},
+    {"stat", run_stat, NULL},
+    {"clear", run_clear, NULL},
+    {"verify", run_verify, NULL},
+    {"warm", run_warm, "a FILE to link"},
+    {"export", run_export, "a FOLDER to write to"},
+    {"import", run_import, "a FOLDER that was exported"},
+};
+
+static kdl_status check_usage(const action *wanted, const cli_args *args) {
+  static const char *const of_warm[] = {"for", "into"};
+  if (wanted->operand && args->operand_count < 2)
+    return kdl_fail(KDL_BAD_CALL, "%s: found nothing, expected %s", wanted->name, wanted->operand);
+  if (!wanted->operand && args->operand_count > 1)
+    return kdl_fail(KDL_BAD_CALL, "%s: found '%s', expected nothing", wanted->name,
+                    args->operands[1]);
+  for (size_t i = 0; i < sizeof of_warm / sizeof *of_warm; ++i) {
+    if (cli_args_has(args, of_warm[i]) && wanted->run != run_warm)
+      return kdl_fail(KDL_BAD_CALL, "--%s: is of warm alone", of_warm[i]);
+  }
+  return KDL_OK;
+}
 
 static kdl_status run_action(const cli_args *args) {
   const char *wanted = args->operand_count ? args->operands[0] : "stat";
@@ -214,10 +264,13 @@ static kdl_status run_action(const cli_args *args) {
   for (size_t i = 0; i < sizeof actions / sizeof *actions; ++i) {
     if (strcmp(actions[i].name, wanted) != 0)
       continue;
-    kdl_status status = kdl_cache_settings_read(&settings);
+    kdl_status status = check_usage(&actions[i], args);
+    if (status == KDL_OK)
+      status = kdl_cache_settings_read(&settings);
     return status == KDL_OK ? actions[i].run(&settings, args) : status;
   }
-  return kdl_fail(KDL_BAD_CALL, "found '%s', expected ls, stat, clear or verify", wanted);
+  return kdl_fail(KDL_BAD_CALL,
+                  "found '%s', expected ls, stat, clear, verify, warm, export or import", wanted);
 }
 
 int cli_run_cache(const cli_args *args) {

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What `kdl cache` does besides looking at entries. */
+#ifndef KDL_TOOL_CACHE_H
+#define KDL_TOOL_CACHE_H
+
+#include "cache/settings.h"
+#include "cli/options.h"
+
+/* Writes every entry that holds here into a folder, with portable keys. */
+kdl_status cli_cache_export(const kdl_cache_settings *settings, const char *folder);
+
+/* Takes every entry of such a folder into the cache. */
+kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *folder);
+
+/* Links a file's bitcode for the devices of --for, into the cache or the folder of --into. */
+kdl_status cli_cache_warm(const cli_args *args, const char *file);
+
+#endif

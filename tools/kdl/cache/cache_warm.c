@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "bitcode/bitcode.h"
+#include "cache/cache.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "images/choose_for.h"
+#include "link/link.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct {
+  size_t linked, there, refused;
+} counts;
+
+/* The device need not be here: nothing is loaded. */
+static kdl_status warm_image(const cli_input *input, const cli_device *device, size_t image,
+                             counts *count) {
+  kdl_runtime runtime = {.device = device->device};
+  kdl_link_task task = {.lib = input->lib, .image = (uint32_t)image, .runtime = &runtime};
+  kdl_linked *linked = malloc(sizeof *linked);
+  if (!linked)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  kdl_status status = kdl_bitcode_link(&task, KDL_LINK_FROM_CACHE, linked);
+  if (status == KDL_OK) {
+    kdl_linked_keep(linked);
+    ++*(linked->is_cached ? &count->there : &count->linked);
+  } else {
+    kdl_error_prefix("%s: image %zu for %s", input->name, image, device->name);
+  }
+  kdl_linked_free(linked);
+  free(linked);
+  return status;
+}
+
+static kdl_status warm_device(const cli_input *input, const cli_device *device, counts *count) {
+  size_t images = kdl_image_count(input->lib);
+  bool *chosen = calloc(images + 1, sizeof *chosen);
+  kdl_status status = chosen ? cli_link_choose(input, device->device, chosen)
+                             : kdl_fail(KDL_NO_MEMORY, "out of memory");
+  for (size_t i = 0; i < images && status == KDL_OK; ++i) {
+    if (chosen[i])
+      status = warm_image(input, device, i, count);
+  }
+  free(chosen);
+  return status;
+}
+
+/* Of several devices, one that the file holds nothing for is no failure. */
+static kdl_status warm_devices(const cli_input *input, const cli_devices *devices, counts *count) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+    status = warm_device(input, &devices->items[i], count);
+    if (status == KDL_NO_MATCH && ++count->refused < devices->count) {
+      cli_note("%s", kdl_error_message());
+      status = KDL_OK;
+    }
+  }
+  return status;
+}
+
+/* What a process would be told by its environment. */
+static kdl_status use_folder(const char *folder) {
+  char path[PATH_MAX], list[PATH_MAX + 32];
+  if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+    return kdl_fail(KDL_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
+  if (!realpath(folder, path))
+    return kdl_fail(KDL_IO, "%s: %s", folder, strerror(errno));
+  if (strchr(path, ':'))
+    return kdl_fail(KDL_BAD_CALL, "%s: found a colon, which KDL_CACHE separates folders by", path);
+  snprintf(list, sizeof list, "off:%s,shared", path);
+  return setenv("KDL_CACHE", list, 1) == 0 ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "out of memory");
+}
+
+kdl_status cli_cache_warm(const cli_args *args, const char *file) {
+  const char *into = cli_args_value(args, "into");
+  if (!cli_args_has(args, "for"))
+    return kdl_fail(KDL_BAD_CALL, "found no --for=DEVICE, expected what to link for");
+  cli_input input;
+  cli_devices devices = {.count = 0};
+  counts count = {0};
+  kdl_status status = into ? use_folder(into) : KDL_OK;
+  if (status == KDL_OK)
+    status = cli_input_open(file, &input);
+  if (status != KDL_OK)
+    return status;
+  status = cli_devices_given(args, "for", ',', &devices);
+  if (status == KDL_OK)
+    status = warm_devices(&input, &devices, &count);
+  cli_devices_free(&devices);
+  cli_input_close(&input);
+  if (status == KDL_OK)
+    printf("linked %zu, %zu were there\n", count.linked, count.there);
+  return status;
+}

@@ -19,9 +19,11 @@ static double time_repeats(const bench_case *item, size_t repeats) {
   return bench_now_ns() - start;
 }
 
-/* How often a case must run to last `target_ns`; also warms it up. */
+/* How often a case must run to last `target_ns`. Its first run, which may make what the others
+ * find, tells nothing. */
 static size_t calibrate(const bench_case *item, double target_ns) {
   size_t repeats = 1;
+  item->run(item->context);
   for (;;) {
     double elapsed = time_repeats(item, repeats);
     if (elapsed >= target_ns / 4 || repeats > ((size_t)1 << 40))

@@ -16,7 +16,13 @@ typedef struct sequence_subject {
   kdl_buffer buffers[2];
   kdl_binding *bindings[3]; /* all the first buffer; the first slot the other one; all of them */
   unsigned turns[3];
+  bool is_second; /* what a driver makes first may be slower: the driver's own graphs are made first
+                     then */
 } sequence_subject;
+
+/* Records the sequences and runs each once, which makes what a backend makes of them. */
+kdl_status sequence_begin(sequence_subject *subject);
+void sequence_end(sequence_subject *subject);
 
 /* Runs of the sequence, with a wait: bound as before, one slot bound anew, every slot. */
 void sequence_replay(void *subject);
@@ -29,7 +35,8 @@ void sequence_launch(void *subject);
 /* Records one, finishes it, runs it once, with a wait, and destroys it. */
 void sequence_make(void *subject);
 
-/* What is added on a device: its own cases, and what they are compared with. */
+/* What is measured on a device: its own cases, and what they are compared with. Begins and ends the
+ * subject. */
 typedef kdl_status sequence_measure(sequence_subject *subject, const char *prefix, size_t blocks,
                                     bench_results *results);
 sequence_measure sequence_measure_host;

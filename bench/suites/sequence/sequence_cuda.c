@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* On CUDA, beside the driver's graphs as a program that knows them would use them. The entry points
  * are those that libkdl found; the wait is the one that it uses. */
-#include "sequence.h"
+#include "sequence_cuda.h"
 
 #include "backends/cuda/driver.h"
 #include "base/error.h"
@@ -18,13 +18,7 @@ static struct {
   int (*update)(void *instance, void *graph, void *out_result);
 } capture;
 
-typedef struct {
-  const sequence_subject *subject;
-  void *stream, *function;
-  void *graph, *instance;
-  void **nodes;
-  unsigned turn;
-} raw_case;
+typedef sequence_raw raw_case;
 
 #define MUST(call) bench_must_call(kdl_cuda.call, #call)
 
@@ -64,7 +58,7 @@ static void replay(void *context);
 
 static void make(void *context) {
   raw_case other = *(raw_case *)context;
-  other.nodes += 4 * other.subject->count; /* behind those of the cases */
+  other.nodes += SEQUENCE_RAWS * other.subject->count; /* behind those of the cases */
   build(&other);
   replay(&other);
   destroy(&other);
@@ -142,82 +136,97 @@ static bool find_capture(void) {
   return has_all;
 }
 
-enum {
-  kdl_same,
-  raw_same,
-  kdl_one,
-  raw_one,
-  kdl_every,
-  raw_every,
-  raw_captured,
-  kdl_launches,
-  raw_launches,
-  kdl_make,
-  raw_make,
-  case_count
-};
-
-static kdl_status measure(raw_case *raw, sequence_subject *subject, const char *prefix,
-                          size_t blocks, bench_results *results) {
-  static bench_run run;
-  const bench_case cases[] = {
-      [kdl_same] = {"replay", sequence_replay, subject},
-      [raw_same] = {"driver: graph", replay, &raw[0]},
-      [kdl_one] = {"replay, one slot bound anew", sequence_replay_one, subject},
-      [raw_one] = {"driver: graph, one node set", replay_one, &raw[1]},
-      [kdl_every] = {"replay, every slot bound anew", sequence_replay_every, subject},
-      [raw_every] = {"driver: graph, every node set", replay_every, &raw[2]},
-      [raw_captured] = {"driver: captured again, graph updated", capture_again, &raw[3]},
-      [kdl_launches] = {"launches", sequence_launch, subject},
-      [raw_launches] = {"driver: launches", launches, raw},
-      [kdl_make] = {"record, finish, run once and destroy", sequence_make, subject},
-      [raw_make] = {"driver: build, instantiate, run once and destroy", make, &raw[0]},
+/* Each of the driver's has a graph of its own: what sets one slows it down. */
+static void list(sequence_cuda *at) {
+  sequence_subject *subject = at->subject;
+  sequence_raw *raw = at->raw;
+  const bench_case cases[SEQUENCE_CASES] = {
+      [SEQUENCE_SAME] = {"replay", sequence_replay, subject},
+      [SEQUENCE_RAW_SAME] = {"driver: graph", replay, &raw[0]},
+      [SEQUENCE_ONE] = {"replay, one slot bound anew", sequence_replay_one, subject},
+      [SEQUENCE_RAW_ONE] = {"driver: graph, one node set", replay_one, &raw[1]},
+      [SEQUENCE_EVERY] = {"replay, every slot bound anew", sequence_replay_every, subject},
+      [SEQUENCE_RAW_EVERY] = {"driver: graph, every node set", replay_every, &raw[2]},
+      [SEQUENCE_RAW_CAPTURED] = {"driver: captured again, graph updated", capture_again, &raw[3]},
+      [SEQUENCE_LAUNCHES] = {"launches", sequence_launch, subject},
+      [SEQUENCE_RAW_LAUNCHES] = {"driver: launches", launches, raw},
+      [SEQUENCE_MAKE] = {"record, finish, run once and destroy", sequence_make, subject},
+      [SEQUENCE_RAW_MAKE] = {"driver: build, instantiate, run once and destroy", make, raw},
   };
-  cases_run what = {.prefix = prefix,
-                    .cases = cases,
-                    .count = case_count,
-                    .blocks = blocks,
-                    .milliseconds = 4,
-                    .operations = (double)subject->count};
-  cases_measure(&what, results, &run);
-  cases_compare(&what, &run, kdl_same, raw_same, results);
-  cases_compare(&what, &run, kdl_one, raw_one, results);
-  cases_compare(&what, &run, kdl_every, raw_every, results);
-  cases_compare(&what, &run, kdl_every, raw_captured, results);
-  cases_compare(&what, &run, kdl_same, kdl_launches, results);
-  cases_compare(&what, &run, kdl_make, raw_make, results);
-  return KDL_OK;
+  memcpy(at->cases, cases, sizeof cases);
+}
+
+static void build_all(sequence_cuda *at, const raw_case *like) {
+  for (size_t i = 0; i < SEQUENCE_RAWS; ++i) {
+    at->raw[i] = *like;
+    at->raw[i].nodes = at->nodes + i * at->subject->count;
+    build(&at->raw[i]);
+  }
+}
+
+kdl_status sequence_cuda_begin(sequence_subject *subject, sequence_cuda *out_cases) {
+  raw_case raw = {.subject = subject};
+  void *context;
+  *out_cases = (sequence_cuda){.subject = subject};
+  if (!find_capture())
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "the driver has no cuGraphExecUpdate_v2, which came with CUDA 12");
+  kdl_status status = kdl_device_native(subject->device, KDL_NATIVE_CONTEXT, &context);
+  if (status == KDL_OK)
+    status = kdl_kernel_native(subject->kernel, &raw.function);
+  if (status != KDL_OK)
+    return status;
+  out_cases->nodes = calloc((SEQUENCE_RAWS + 1) * subject->count, sizeof *out_cases->nodes);
+  if (!out_cases->nodes)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  MUST(context_push(context));
+  MUST(stream_create(&raw.stream, KDL_CUDA_STREAM_NON_BLOCKING, 0));
+  if (subject->is_second)
+    build_all(out_cases, &raw);
+  status = sequence_begin(subject);
+  if (!subject->is_second)
+    build_all(out_cases, &raw);
+  list(out_cases);
+  if (status != KDL_OK)
+    sequence_cuda_end(out_cases);
+  return status;
+}
+
+void sequence_cuda_end(sequence_cuda *at) {
+  void *context;
+  sequence_end(at->subject);
+  for (size_t i = 0; i < SEQUENCE_RAWS; ++i)
+    destroy(&at->raw[i]);
+  MUST(stream_destroy(at->raw[0].stream));
+  MUST(context_pop(&context));
+  free(at->nodes);
 }
 
 kdl_status sequence_measure_cuda(sequence_subject *subject, const char *prefix, size_t blocks,
                                  bench_results *results) {
-  raw_case raw = {.subject = subject, .nodes = calloc(5 * subject->count, sizeof *raw.nodes)};
-  void *context;
-  if (!raw.nodes)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  if (!find_capture()) {
-    bench_skip_add(results, prefix,
-                   "the driver has no cuGraphExecUpdate_v2, which came with CUDA 12");
-    free(raw.nodes);
+  static bench_run run;
+  sequence_cuda at;
+  kdl_status status = sequence_cuda_begin(subject, &at);
+  if (status == KDL_UNSUPPORTED) {
+    bench_skip_add(results, prefix, kdl_error_message());
     return KDL_OK;
   }
-  kdl_status status = kdl_device_native(subject->device, KDL_NATIVE_CONTEXT, &context);
-  if (status == KDL_OK)
-    status = kdl_kernel_native(subject->kernel, &raw.function);
-  if (status == KDL_OK) {
-    MUST(context_push(context));
-    MUST(stream_create(&raw.stream, KDL_CUDA_STREAM_NON_BLOCKING, 0));
-    raw_case cases[4] = {raw, raw, raw, raw}; /* one for each: what sets a graph slows it down */
-    for (size_t i = 0; i < 4; ++i) {
-      cases[i].nodes = raw.nodes + i * subject->count;
-      build(&cases[i]);
-    }
-    status = measure(cases, subject, prefix, blocks, results);
-    for (size_t i = 0; i < 4; ++i)
-      destroy(&cases[i]);
-    MUST(stream_destroy(raw.stream));
-    MUST(context_pop(&context));
-  }
-  free(raw.nodes);
-  return status;
+  if (status != KDL_OK)
+    return status;
+  cases_run what = {.prefix = prefix,
+                    .cases = at.cases,
+                    .count = SEQUENCE_CASES,
+                    .blocks = blocks,
+                    .milliseconds = 4,
+                    .operations = (double)subject->count};
+  cases_measure(&what, results, &run);
+  cases_compare(&what, &run, SEQUENCE_SAME, SEQUENCE_RAW_SAME, results);
+  cases_compare(&what, &run, SEQUENCE_ONE, SEQUENCE_RAW_ONE, results);
+  cases_compare(&what, &run, SEQUENCE_EVERY, SEQUENCE_RAW_EVERY, results);
+  cases_compare(&what, &run, SEQUENCE_EVERY, SEQUENCE_RAW_CAPTURED, results);
+  cases_compare(&what, &run, SEQUENCE_SAME, SEQUENCE_LAUNCHES, results);
+  cases_compare(&what, &run, SEQUENCE_LAUNCHES, SEQUENCE_RAW_LAUNCHES, results);
+  cases_compare(&what, &run, SEQUENCE_MAKE, SEQUENCE_RAW_MAKE, results);
+  sequence_cuda_end(&at);
+  return KDL_OK;
 }

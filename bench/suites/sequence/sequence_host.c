@@ -50,9 +50,13 @@ kdl_status sequence_measure_host(sequence_subject *subject, const char *prefix, 
                     .blocks = blocks,
                     .milliseconds = 1,
                     .operations = (double)subject->count};
+  kdl_status status = sequence_begin(subject);
+  if (status != KDL_OK)
+    return status;
   cases_measure(&what, results, &run);
   cases_compare(&what, &run, 0, 4, results);
   cases_compare(&what, &run, 0, 3, results);
+  sequence_end(subject);
   return KDL_OK;
 }
 

@@ -20,8 +20,8 @@
  * marks say that branches are independent (kdl_sequence_fork).
  *
  * A run gives the whole to the queue as if its parts had been given one by one, behind what the
- * queue has and before what comes later. How it does that is the backend's: CUDA and HIP graphs, a
- * compiled list on the host, launches elsewhere (docs/sequences.md).
+ * queue has and before what comes later. How it does that is the backend's: CUDA and HIP graphs,
+ * command buffers of OpenCL, a compiled list on the host, else launches (docs/sequences.md).
  *
  * Threads. A sequence is recorded by one thread at a time. Once it is finished, any number of
  * threads may run it at the same time, on different queues, with different bindings.
@@ -228,8 +228,8 @@ typedef struct kdl_sequence_info {
   size_t slot_count; /* and so many bindings a run has */
   size_t node_count; /* whatever was recorded, with what was nested */
   size_t launch_count;
-  const char *replay; /* how it runs: "graph", "list", "launches"; NULL before that is known, which
-                         may be its first run */
+  const char *replay; /* how it runs: "graph", "commands", "list", "launches"; NULL before that is
+                         known, which may be its first run */
 } kdl_sequence_info;
 
 KDL_API kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info);

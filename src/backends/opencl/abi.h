@@ -43,23 +43,61 @@ enum {
   KDL_CL_DEVICE_SVM_CAPABILITIES = 0x1053,
   KDL_CL_DEVICE_IL_VERSION = 0x105b,
   KDL_CL_DEVICE_MAX_NUM_SUB_GROUPS = 0x105c,
+  KDL_CL_DEVICE_EXTENSIONS_WITH_VERSION = 0x1060,
   KDL_CL_DEVICE_GENERIC_ADDRESS_SPACE = 0x1069,
-  KDL_CL_DEVICE_UUID = 0x106a,                  /* cl_khr_device_uuid: 16 bytes */
-  KDL_CL_DEVICE_CAPABILITY_MAJOR_NV = 0x4000,   /* cl_nv_device_attribute_query */
-  KDL_CL_DEVICE_CAPABILITY_MINOR_NV = 0x4001,   /* likewise */
-  KDL_CL_DEVICE_WARP_SIZE_NV = 0x4003,          /* cl_nv_device_attribute_query */
-  KDL_CL_DEVICE_INTEGRATED_NV = 0x4006,         /* likewise */
-  KDL_CL_DEVICE_PCI_BUS_NV = 0x4008,            /* likewise */
-  KDL_CL_DEVICE_PCI_SLOT_NV = 0x4009,           /* likewise: device << 3 | function */
-  KDL_CL_DEVICE_PCI_DOMAIN_NV = 0x400a,         /* likewise */
-  KDL_CL_DEVICE_TOPOLOGY_AMD = 0x4037,          /* cl_amd_device_attribute_query */
-  KDL_CL_DEVICE_BOARD_NAME_AMD = 0x4038,        /* likewise */
-  KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,   /* likewise */
-  KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108, /* cl_intel_required_subgroup_size */
-  KDL_CL_DEVICE_PCI_BUS_INFO = 0x410f,          /* cl_khr_pci_bus_info */
-  KDL_CL_DEVICE_USM_CAPABILITIES = 0x4191,      /* CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL */
+  KDL_CL_DEVICE_UUID = 0x106a,                          /* cl_khr_device_uuid: 16 bytes */
+  KDL_CL_DEVICE_COMMAND_BUFFER_CAPABILITIES = 0x12a9,   /* cl_khr_command_buffer */
+  KDL_CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES = 0x12b0, /* ..._mutable_dispatch */
+  KDL_CL_DEVICE_CAPABILITY_MAJOR_NV = 0x4000,           /* cl_nv_device_attribute_query */
+  KDL_CL_DEVICE_CAPABILITY_MINOR_NV = 0x4001,           /* likewise */
+  KDL_CL_DEVICE_WARP_SIZE_NV = 0x4003,                  /* cl_nv_device_attribute_query */
+  KDL_CL_DEVICE_INTEGRATED_NV = 0x4006,                 /* likewise */
+  KDL_CL_DEVICE_PCI_BUS_NV = 0x4008,                    /* likewise */
+  KDL_CL_DEVICE_PCI_SLOT_NV = 0x4009,                   /* likewise: device << 3 | function */
+  KDL_CL_DEVICE_PCI_DOMAIN_NV = 0x400a,                 /* likewise */
+  KDL_CL_DEVICE_TOPOLOGY_AMD = 0x4037,                  /* cl_amd_device_attribute_query */
+  KDL_CL_DEVICE_BOARD_NAME_AMD = 0x4038,                /* likewise */
+  KDL_CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,           /* likewise */
+  KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,         /* cl_intel_required_subgroup_size */
+  KDL_CL_DEVICE_PCI_BUS_INFO = 0x410f,                  /* cl_khr_pci_bus_info */
+  KDL_CL_DEVICE_USM_CAPABILITIES = 0x4191, /* CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL */
 };
 enum { KDL_CL_SVM_COARSE_GRAIN_BUFFER = 1, KDL_CL_USM_ACCESS = 1 };
+
+/* cl_khr_command_buffer and cl_khr_command_buffer_mutable_dispatch */
+enum { KDL_CL_COMMAND_BUFFER_FLAGS = 0x1293, KDL_CL_MUTABLE_UPDATABLE_FIELDS = 0x12b1 };
+enum { KDL_CL_COMMAND_BUFFER_REPEATED = 1 << 2 }; /* ..._CAPABILITY_SIMULTANEOUS_USE */
+enum { KDL_CL_COMMAND_BUFFER_SIMULTANEOUS_USE = 1, KDL_CL_COMMAND_BUFFER_MUTABLE = 2 };
+enum {
+  KDL_CL_MUTABLE_GLOBAL_SIZE = 1 << 1,
+  KDL_CL_MUTABLE_LOCAL_SIZE = 1 << 2,
+  KDL_CL_MUTABLE_ARGUMENTS = 1 << 3,
+};
+enum { KDL_CL_MUTABLE_CONFIG = 0 }; /* CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR */
+
+/* cl_mutable_dispatch_arg_khr */
+typedef struct kdl_cl_mutable_arg {
+  uint32_t index;
+  size_t size;
+  const void *value;
+} kdl_cl_mutable_arg;
+
+/* cl_mutable_dispatch_config_khr, from 0.9.2 on */
+typedef struct kdl_cl_mutable_config {
+  void *command;
+  uint32_t arg_count, svm_count, info_count, dimensions;
+  const kdl_cl_mutable_arg *args, *svm_args;
+  const void *infos;
+  const size_t *offset, *global, *local;
+} kdl_cl_mutable_config;
+
+/* cl_name_version */
+typedef struct kdl_cl_name_version {
+  uint32_t version;
+  char name[64];
+} kdl_cl_name_version;
+
+#define KDL_CL_VERSION(major, minor, patch) ((uint32_t)(major) << 22 | (minor) << 12 | (patch))
 
 /* cl_command_queue_info, which are also the names of a new queue's properties */
 enum {

@@ -181,6 +181,17 @@ static int32_t give_sizes(const kdl_device_spec *spec, size_t room, void *value,
   return fake_opencl_give(sizes, used * sizeof *sizes, room, value, size);
 }
 
+static int32_t give_versions(size_t room, void *value, size_t *size) {
+  kdl_cl_name_version list[3] = {{KDL_CL_VERSION(1, 0, 0), "cl_khr_byte_addressable_store"}};
+  size_t count = 1;
+  if (fake_opencl_version("commands"))
+    list[count++] = (kdl_cl_name_version){fake_opencl_version("commands"), "cl_khr_command_buffer"};
+  if (fake_opencl_version("mutable"))
+    list[count++] = (kdl_cl_name_version){fake_opencl_version("mutable"),
+                                          "cl_khr_command_buffer_mutable_dispatch"};
+  return fake_opencl_give(list, count * sizeof *list, room, value, size);
+}
+
 int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, size_t *size) {
   fake_call("clGetDeviceInfo");
   const kdl_device_spec *spec = fake_device(index_of(device));
@@ -210,6 +221,12 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
       {KDL_CL_DEVICE_SVM_CAPABILITIES, 8, KDL_CL_SVM_COARSE_GRAIN_BUFFER},
       {KDL_CL_DEVICE_USM_CAPABILITIES, 8, KDL_CL_USM_ACCESS},
 #endif
+      {KDL_CL_DEVICE_COMMAND_BUFFER_CAPABILITIES, 8,
+       fake_setting_number("unrepeated") ? 0 : KDL_CL_COMMAND_BUFFER_REPEATED},
+      {KDL_CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES, 8,
+       fake_opencl_version("mutable")
+           ? KDL_CL_MUTABLE_GLOBAL_SIZE | KDL_CL_MUTABLE_LOCAL_SIZE | KDL_CL_MUTABLE_ARGUMENTS
+           : 0},
       {KDL_CL_DEVICE_CAPABILITY_MAJOR_NV, 4, capability(spec) / 10},
       {KDL_CL_DEVICE_CAPABILITY_MINOR_NV, 4, capability(spec) % 10},
       {KDL_CL_DEVICE_WARP_SIZE_NV, 4, spec->subgroups},
@@ -222,6 +239,8 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t room, void *value, s
     if (numbers[i].what == what) /* little-endian, as everything here */
       return fake_opencl_give(&numbers[i].value, numbers[i].bytes, room, value, size);
   }
+  if (what == KDL_CL_DEVICE_EXTENSIONS_WITH_VERSION)
+    return fake_setting("commands") ? give_versions(room, value, size) : KDL_CL_INVALID_VALUE;
   if (what == KDL_CL_DEVICE_SUB_GROUP_SIZES_INTEL)
     return give_sizes(spec, room, value, size);
   if (what == KDL_CL_DEVICE_UUID || what == KDL_CL_DEVICE_PCI_BUS_INFO ||
@@ -248,5 +267,5 @@ void *clGetExtensionFunctionAddressForPlatform(void *platform, const char *name)
       return symbol;
     }
   }
-  return NULL;
+  return fake_opencl_command(name);
 }

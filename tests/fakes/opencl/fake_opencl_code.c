@@ -464,7 +464,7 @@ static int32_t set_memory(argument *to, const fake_object *kernel, uint64_t word
   return KDL_CL_SUCCESS;
 }
 
-static int32_t set_argument(const void *handle, uint32_t index, size_t size, const void *value) {
+int32_t fake_opencl_set(const void *handle, uint32_t index, size_t size, const void *value) {
   fake_object *kernel;
   kdl_image_param *param;
   argument *to;
@@ -499,7 +499,7 @@ static int32_t set_argument(const void *handle, uint32_t index, size_t size, con
 
 int32_t clSetKernelArg(void *kernel, uint32_t index, size_t size, const void *value) {
   FAKE_ENTER();
-  return fake_leave(set_argument(kernel, index, size, value));
+  return fake_leave(fake_opencl_set(kernel, index, size, value));
 }
 
 static int32_t set_address(const void *handle, uint32_t index, const void *address,
@@ -513,6 +513,25 @@ static int32_t set_address(const void *handle, uint32_t index, const void *addre
   return error == KDL_CL_SUCCESS
              ? set_memory(to, kernel, (uintptr_t)address, kind, KDL_CL_INVALID_ARG_VALUE)
              : error;
+}
+
+int32_t fake_opencl_set_svm(const void *kernel, uint32_t index, const void *address) {
+  return set_address(kernel, index, address, FAKE_SVM);
+}
+
+void *fake_opencl_arguments(const fake_object *kernel) {
+  kernel_state *copy = malloc(sizeof *copy);
+  if (!copy)
+    abort();
+  *copy = *(const kernel_state *)kernel->state;
+  return copy;
+}
+
+void fake_opencl_swap(fake_object *kernel, void *arguments) {
+  kernel_state *own = kernel->state, *other = arguments, kept = *own;
+  *own = *other;
+  *other = kept;
+  own->has_setter = false; /* whoever sets those has the command buffer */
 }
 
 #ifndef FAKE_OLD
@@ -575,8 +594,8 @@ static bool collect(kernel_state *state, uint64_t addresses[], void *values[]) {
   return true;
 }
 
-static int32_t launch(const void *queue_handle, const void *handle, uint32_t dimensions,
-                      const size_t *global, const size_t *local) {
+int32_t fake_opencl_launch(const void *queue_handle, const void *handle, uint32_t dimensions,
+                           const size_t *global, const size_t *local) {
   fake_object *queue;
   int32_t error = fake_opencl_queue(queue_handle, &queue);
   fake_object *kernel = fake_live(handle, FAKE_KERNEL);
@@ -616,5 +635,5 @@ int32_t clEnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensions, c
   FAKE_ENTER();
   if (offset || count || events || event || !global || !local)
     return fake_leave(KDL_CL_INVALID_VALUE);
-  return fake_leave(launch(queue, kernel, dimensions, global, local));
+  return fake_leave(fake_opencl_launch(queue, kernel, dimensions, global, local));
 }

@@ -15,6 +15,18 @@
 #include "backends/opencl/extensions.def"
 #undef KDL_DRIVER_SYMBOL
 
+/* Those of command buffers, by what libkdl calls them: some have two forms of one name. */
+#define KDL_DRIVER_SYMBOL(field, name, result, parameters) result fake_cl_##field parameters;
+#include "backends/opencl/commands.def"
+#undef KDL_DRIVER_SYMBOL
+
+/* The version of an extension of command buffers that a setting names, "opencl.commands" or
+ * "opencl.mutable"; 0: none. */
+uint32_t fake_opencl_version(const char *setting);
+
+/* The function of that name; NULL where the version has none. */
+void *fake_opencl_command(const char *name);
+
 /* The number of the device that a handle stands for; SIZE_MAX where it is none. */
 size_t fake_opencl_device(const void *handle);
 void *fake_opencl_device_handle(size_t index);
@@ -30,6 +42,25 @@ fake_object *fake_opencl_memory_at(uint64_t word, fake_opencl_memory kind);
 
 /* The queue, if it is one and its context is whole; else the error. */
 int32_t fake_opencl_queue(const void *handle, fake_object **out_queue);
+
+/* What clSetKernelArg and its sister for addresses do, and a launch. */
+int32_t fake_opencl_set(const void *kernel, uint32_t index, size_t size, const void *value);
+int32_t fake_opencl_set_svm(const void *kernel, uint32_t index, const void *address);
+int32_t fake_opencl_launch(const void *queue, const void *kernel, uint32_t dimensions,
+                           const size_t *global, const size_t *local);
+
+/* A copy of the arguments that a kernel has, which the caller frees, and putting those of a copy in
+ * place of the kernel's, and back. */
+void *fake_opencl_arguments(const fake_object *kernel);
+void fake_opencl_swap(fake_object *kernel, void *arguments);
+
+/* What clEnqueueCopyBuffer and its sisters do, on the queue's context. */
+int32_t fake_opencl_copy(const fake_object *queue, void *from, void *to, size_t from_offset,
+                         size_t to_offset, size_t size);
+int32_t fake_opencl_fill(const fake_object *queue, void *to, const void *pattern,
+                         size_t pattern_size, size_t offset, size_t size);
+int32_t fake_opencl_svm_copy(void *to, const void *from, size_t size);
+int32_t fake_opencl_svm_fill(void *to, const void *pattern, size_t pattern_size, size_t size);
 
 /* For functions that return an object and the error aside. */
 #define FAKE_CL_ENTER(error)                                                                       \

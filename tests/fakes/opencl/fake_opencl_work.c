@@ -367,15 +367,21 @@ int32_t clEnqueueReadBuffer(void *handle, void *buffer, uint32_t blocking, size_
   return fake_leave(error);
 }
 
-int32_t clEnqueueCopyBuffer(void *handle, void *from, void *to, size_t from_offset,
-                            size_t to_offset, size_t size, uint32_t count, void *const *events,
-                            void **event) {
-  FAKE_CL_COMMAND(handle);
+int32_t fake_opencl_copy(const fake_object *queue, void *from, void *to, size_t from_offset,
+                         size_t to_offset, size_t size) {
+  int32_t error;
   const char *source = bytes_of(from, queue, from_offset, size, &error);
   char *target = source ? bytes_of(to, queue, to_offset, size, &error) : NULL;
   if (target)
     memcpy(target, source, size);
-  return fake_leave(error);
+  return error;
+}
+
+int32_t clEnqueueCopyBuffer(void *handle, void *from, void *to, size_t from_offset,
+                            size_t to_offset, size_t size, uint32_t count, void *const *events,
+                            void **event) {
+  FAKE_CL_COMMAND(handle);
+  return fake_leave(fake_opencl_copy(queue, from, to, from_offset, to_offset, size));
 }
 
 static void repeat(char *to, const void *pattern, size_t pattern_size, size_t size) {
@@ -388,16 +394,22 @@ static bool is_pattern(size_t pattern_size, size_t offset, size_t size) {
          offset % pattern_size == 0 && size % pattern_size == 0;
 }
 
-int32_t clEnqueueFillBuffer(void *handle, void *buffer, const void *pattern, size_t pattern_size,
-                            size_t offset, size_t size, uint32_t count, void *const *events,
-                            void **event) {
-  FAKE_CL_COMMAND(handle);
-  char *bytes = bytes_of(buffer, queue, offset, size, &error);
+int32_t fake_opencl_fill(const fake_object *queue, void *to, const void *pattern,
+                         size_t pattern_size, size_t offset, size_t size) {
+  int32_t error;
+  char *bytes = bytes_of(to, queue, offset, size, &error);
   if (bytes && !is_pattern(pattern_size, offset, size))
     error = KDL_CL_INVALID_VALUE;
   else if (bytes)
     repeat(bytes, pattern, pattern_size, size);
-  return fake_leave(error);
+  return error;
+}
+
+int32_t clEnqueueFillBuffer(void *handle, void *buffer, const void *pattern, size_t pattern_size,
+                            size_t offset, size_t size, uint32_t count, void *const *events,
+                            void **event) {
+  FAKE_CL_COMMAND(handle);
+  return fake_leave(fake_opencl_fill(queue, buffer, pattern, pattern_size, offset, size));
 }
 
 /* An address is the device's, as a whole, or the host's. */
@@ -423,6 +435,14 @@ static int32_t fill_bytes(void *to, const void *pattern, size_t pattern_size, si
     return KDL_CL_INVALID_VALUE;
   repeat(to, pattern, pattern_size, size);
   return KDL_CL_SUCCESS;
+}
+
+int32_t fake_opencl_svm_copy(void *to, const void *from, size_t size) {
+  return copy_bytes(to, from, size, FAKE_SVM);
+}
+
+int32_t fake_opencl_svm_fill(void *to, const void *pattern, size_t pattern_size, size_t size) {
+  return fill_bytes(to, pattern, pattern_size, size, FAKE_SVM);
 }
 
 #ifndef FAKE_OLD

@@ -2,112 +2,13 @@
 /* Sequences on the fake CUDA driver, through the whole library: what a run sets, and what becomes
  * of calls that fail. */
 #include "cuda_support.h"
-
-#include <kdl/kdl.h>
-
-enum { n = 64, bytes = n * sizeof(float) };
-
-static kdl_library *lib;
-static kdl_device *device;
-static kdl_queue *queue;
-static kdl_kernel *saxpy;
-static kdl_buffer buffers[4];
-static void *library_data;
-
-static kdl_string text(const char *words) {
-  return (kdl_string){words, strlen(words)};
-}
+#include "sequence_support.h"
 
 static int open_it(void **state) {
   (void)state;
-  kdl_writer *writer;
-  size_t size;
-  kdl_pair pairs[] = {
-      {text("triple"), text("nvptx64-nvidia-cuda")},
-      {text("arch"), text("sm_80")},
-      {text("kdl.kernel.saxpy"), text("sig=f32 ptr<f32> ptr<f32> u32; block=64x1x1")}};
-  kdl_writer_image image = {.size = sizeof image,
-                            .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_PTX),
-                            .offload_kind = KDL_OFFLOAD_CUDA,
-                            .pairs = pairs,
-                            .pair_count = 3,
-                            .data = good_ptx,
-                            .data_size = strlen(good_ptx)};
-  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
-  assert_ok(kdl_writer_add(writer, &image));
-  assert_ok(kdl_writer_finish(writer, &library_data, &size));
-  kdl_writer_destroy(writer);
-  assert_ok(kdl_open_memory(library_data, size, NULL, &lib));
-  assert_ok(kdl_device_find("cuda", &device));
-  assert_ok(kdl_queue_create(device, NULL, &queue));
-  assert_ok(kdl_sym(lib, device, "saxpy", NULL, &saxpy));
-  assert_ok(kdl_prefetch(saxpy));
-  for (int i = 0; i < 4; ++i)
-    assert_ok(kdl_alloc(device, bytes, &buffers[i]));
+  open_sequences("cuda", "nvptx64-nvidia-cuda", "sm_80", KDL_IMAGE_PTX, KDL_OFFLOAD_CUDA, good_ptx,
+                 strlen(good_ptx));
   return 0;
-}
-
-static int close_it(void **state) {
-  (void)state;
-  for (int i = 0; i < 4; ++i)
-    assert_ok(kdl_free(&buffers[i]));
-  kdl_queue_destroy(queue);
-  kdl_close(lib);
-  free(library_data);
-  return 0;
-}
-
-/* y = 0; y += a x, from slot 2 to slot 3; then y += a z, of slot 4; and a copy of y to slot 5. */
-static kdl_status make(kdl_sequence **out_sequence) {
-  kdl_slot slot;
-  const uint32_t count = n, zero = 0;
-  kdl_sequence *sequence;
-  kdl_status status = kdl_sequence_create(device, &sequence);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_sequence_scalar(sequence, "a", sizeof(float), &slot);
-  for (int i = 0; i < 4 && status == KDL_OK; ++i)
-    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
-  if (status == KDL_OK)
-    status = kdl_sequence_fill(sequence, kdl_at_slot(3), bytes, &zero, sizeof zero);
-  for (kdl_slot from = 2; from <= 4 && status == KDL_OK; from += 2) {
-    const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(from), kdl_at_slot(3),
-                                KDL_VALUE(&count)};
-    status = kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4);
-  }
-  if (status == KDL_OK)
-    status = kdl_sequence_copy(sequence, kdl_at_slot(5), kdl_at_slot(3), bytes);
-  if (status == KDL_OK)
-    status = kdl_sequence_finish(sequence);
-  if (status == KDL_OK)
-    *out_sequence = sequence;
-  else
-    kdl_sequence_destroy(sequence);
-  return status;
-}
-
-static kdl_status run(kdl_sequence *sequence, float a, int x, int y, int z, int copy) {
-  const kdl_binding bindings[] = {KDL_BIND_SCALAR(1, &a), kdl_bind_buffer(2, buffers[x]),
-                                  kdl_bind_buffer(3, buffers[y]), kdl_bind_buffer(4, buffers[z]),
-                                  kdl_bind_buffer(5, buffers[copy])};
-  return kdl_sequence_run(sequence, queue, bindings, 5);
-}
-
-static void write_numbers(void) {
-  float ones[n], twos[n];
-  for (int i = 0; i < n; ++i)
-    ones[i] = 1, twos[i] = 2;
-  assert_ok(kdl_write(queue, &buffers[0], 0, ones, bytes));
-  assert_ok(kdl_write(queue, &buffers[1], 0, twos, bytes));
-  assert_ok(kdl_sync(queue));
-}
-
-static void expect(int buffer, float number) {
-  float host[n];
-  assert_ok(kdl_read(queue, host, &buffers[buffer], 0, bytes));
-  assert_ok(kdl_sync(queue));
-  for (int i = 0; i < n; ++i)
-    assert_true(host[i] == number);
 }
 
 static unsigned nodes_set_by(kdl_sequence *sequence, float a, int x, int y, int z, int copy) {
@@ -161,45 +62,10 @@ static void queues_do_not_undo_each_other(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
-/* Each call of the driver fails once: the run tells it, or did without; the next one is right. */
 static void each_call_fails_once(void **state) {
   (void)state;
-  enum { most = 400 };
-  unsigned alive = ask_fake("fake_alive"), told = 0;
-  for (unsigned i = 1; i < most; ++i) {
-    kdl_sequence *sequence = NULL;
-    char rule[32];
-    write_numbers();
-    snprintf(rule, sizeof rule, "*:%u:2", i);
-    inject(rule);
-    kdl_status status = make(&sequence);
-    if (status == KDL_OK)
-      status = run(sequence, 3, 0, 2, 1, 3);
-    if (status == KDL_OK)
-      status = run(sequence, 2, 1, 2, 0, 3);
-    unsigned faults = ask_fake("fake_faults");
-    inject("");
-    if (status != KDL_OK) {
-      ++told;
-      assert_int_equal(status, KDL_NO_MEMORY);
-      assert_int_equal(kdl_error_code(), 2);
-      assert_non_null(strstr(kdl_error_message(), "CUDA_ERROR_OUT_OF_MEMORY (2)"));
-    }
-    if (sequence) {
-      write_numbers();
-      assert_ok(run(sequence, 4, 0, 2, 1, 3));
-      expect(3, 12);
-    }
-    kdl_sequence_destroy(sequence);
-    if (ask_fake("fake_alive") != alive)
-      fail_msg("call %u left something behind", i);
-    assert_int_equal(ask_fake("fake_cuda_depth"), 0);
-    if (!faults) {
-      assert_true(told > (is_old() ? 4u : 8u));
-      return;
-    }
-  }
-  fail_msg("more calls than %d", most);
+  fail_each_call(2, KDL_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY (2)");
+  assert_int_equal(ask_fake("fake_cuda_depth"), 0);
 }
 
 /* Twice: the number is copied from one that the first pass clears. */
@@ -297,5 +163,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(each_call_fails_once),  cmocka_unit_test(each_call_of_a_loop_fails_once),
       cmocka_unit_test(a_lost_device_is_told),
   };
-  return cmocka_run_group_tests(tests, open_it, close_it);
+  return cmocka_run_group_tests(tests, open_it, close_sequences);
 }

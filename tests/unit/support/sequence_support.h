@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the tests of sequences on fake drivers share, behind the header of their driver: a library
+ * with saxpy, four buffers, and a sequence of both of them. */
+#ifndef KDL_TESTS_UNIT_SEQUENCE_SUPPORT_H
+#define KDL_TESTS_UNIT_SEQUENCE_SUPPORT_H
+
+#include "support.h"
+
+#include <kdl/kdl.h>
+
+enum { n = 64, bytes = n * sizeof(float) };
+
+static kdl_library *lib;
+static kdl_device *device;
+static kdl_queue *queue;
+static kdl_kernel *saxpy;
+static kdl_buffer buffers[4];
+static void *library_data;
+
+static inline kdl_string text(const char *words) {
+  return (kdl_string){words, strlen(words)};
+}
+
+/* Opens a library of one image on the first device of the backend. */
+static inline void open_sequences(const char *backend, const char *triple, const char *arch,
+                                  kdl_image_kind kind, uint16_t offload, const void *data,
+                                  size_t data_size) {
+  kdl_writer *writer;
+  size_t size;
+  kdl_pair pairs[] = {
+      {text("triple"), text(triple)},
+      {text("kdl.kernel.saxpy"), text("sig=f32 ptr<f32> ptr<f32> u32; block=64x1x1")},
+      {text(kind == KDL_IMAGE_CL ? "kdl.kind" : "arch"), text(arch)}};
+  kdl_writer_image image = {.size = sizeof image,
+                            .declared_kind = kdl_llvm_image_kind(kind),
+                            .offload_kind = offload,
+                            .pairs = pairs,
+                            .pair_count = 3,
+                            .data = data,
+                            .data_size = data_size};
+  assert_ok(kdl_writer_create(KDL_FORMAT_V1, &writer));
+  assert_ok(kdl_writer_add(writer, &image));
+  assert_ok(kdl_writer_finish(writer, &library_data, &size));
+  kdl_writer_destroy(writer);
+  assert_ok(kdl_open_memory(library_data, size, NULL, &lib));
+  assert_ok(kdl_device_find(backend, &device));
+  assert_ok(kdl_queue_create(device, NULL, &queue));
+  assert_ok(kdl_sym(lib, device, "saxpy", NULL, &saxpy));
+  assert_ok(kdl_prefetch(saxpy));
+  for (int i = 0; i < 4; ++i)
+    assert_ok(kdl_alloc(device, bytes, &buffers[i]));
+}
+
+static inline int close_sequences(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; ++i)
+    assert_ok(kdl_free(&buffers[i]));
+  kdl_queue_destroy(queue);
+  kdl_close(lib);
+  free(library_data);
+  return 0;
+}
+
+/* y = 0; y += a x, from slot 2 to slot 3; then y += a z, of slot 4; and a copy of y to slot 5. */
+static inline kdl_status make(kdl_sequence **out_sequence) {
+  kdl_slot slot;
+  const uint32_t count = n, zero = 0;
+  kdl_sequence *sequence;
+  kdl_status status = kdl_sequence_create(device, &sequence);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_sequence_scalar(sequence, "a", sizeof(float), &slot);
+  for (int i = 0; i < 4 && status == KDL_OK; ++i)
+    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
+  if (status == KDL_OK)
+    status = kdl_sequence_fill(sequence, kdl_at_slot(3), bytes, &zero, sizeof zero);
+  for (kdl_slot from = 2; from <= 4 && status == KDL_OK; from += 2) {
+    const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(from), kdl_at_slot(3),
+                                KDL_VALUE(&count)};
+    status = kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4);
+  }
+  if (status == KDL_OK)
+    status = kdl_sequence_copy(sequence, kdl_at_slot(5), kdl_at_slot(3), bytes);
+  if (status == KDL_OK)
+    status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    *out_sequence = sequence;
+  else
+    kdl_sequence_destroy(sequence);
+  return status;
+}
+
+static inline kdl_status run(kdl_sequence *sequence, float a, int x, int y, int z, int copy) {
+  const kdl_binding bindings[] = {KDL_BIND_SCALAR(1, &a), kdl_bind_buffer(2, buffers[x]),
+                                  kdl_bind_buffer(3, buffers[y]), kdl_bind_buffer(4, buffers[z]),
+                                  kdl_bind_buffer(5, buffers[copy])};
+  return kdl_sequence_run(sequence, queue, bindings, 5);
+}
+
+static inline void write_numbers(void) {
+  float ones[n], twos[n];
+  for (int i = 0; i < n; ++i)
+    ones[i] = 1, twos[i] = 2;
+  assert_ok(kdl_write(queue, &buffers[0], 0, ones, bytes));
+  assert_ok(kdl_write(queue, &buffers[1], 0, twos, bytes));
+  assert_ok(kdl_sync(queue));
+}
+
+static inline void expect(int buffer, float number) {
+  float host[n];
+  assert_ok(kdl_read(queue, host, &buffers[buffer], 0, bytes));
+  assert_ok(kdl_sync(queue));
+  for (int i = 0; i < n; ++i)
+    assert_true(host[i] == number);
+}
+
+static inline const char *replay_of(const kdl_sequence *sequence) {
+  kdl_sequence_info info = {.size = sizeof info};
+  assert_ok(kdl_sequence_get(sequence, &info));
+  return info.replay;
+}
+
+/* saxpy twice over launches alone, from slot 1 to slot 2 as many items as slot 3 says. */
+static inline kdl_status make_launches(kdl_sequence **out_sequence) {
+  kdl_slot slot;
+  const uint32_t count = n;
+  const float one = 1;
+  kdl_sequence *sequence;
+  kdl_status status = kdl_sequence_create(device, &sequence);
+  if (status != KDL_OK)
+    return status;
+  for (int i = 0; i < 2 && status == KDL_OK; ++i)
+    status = kdl_sequence_buffer(sequence, NULL, bytes, &slot);
+  if (status == KDL_OK)
+    status = kdl_sequence_items(sequence, NULL, &slot);
+  const kdl_operand args[] = {KDL_VALUE(&one), kdl_at_slot(1), kdl_at_slot(2), KDL_VALUE(&count)};
+  for (int i = 0; i < 2 && status == KDL_OK; ++i)
+    status = kdl_sequence_launch_items(sequence, saxpy,
+                                       i ? kdl_at_slot(3) : kdl_items(kdl_extent1(n)), args, 4);
+  if (status == KDL_OK)
+    status = kdl_sequence_finish(sequence);
+  if (status == KDL_OK)
+    *out_sequence = sequence;
+  else
+    kdl_sequence_destroy(sequence);
+  return status;
+}
+
+static inline kdl_status run_launches(kdl_sequence *sequence, int x, int y, uint64_t items) {
+  const kdl_binding bindings[] = {kdl_bind_buffer(1, buffers[x]), kdl_bind_buffer(2, buffers[y]),
+                                  kdl_bind_items(3, kdl_extent1(items))};
+  return kdl_sequence_run(sequence, queue, bindings, 3);
+}
+
+/* Each call of the driver fails once: the run tells it, with the error's name and number, or did
+ * without; the next one is right, and nothing is left behind. */
+static inline void fail_each_call(int code, kdl_status expected, const char *name) {
+  enum { most = 400 };
+  unsigned alive = ask_fake("fake_alive"), told = 0;
+  for (unsigned i = 1; i < most; ++i) {
+    kdl_sequence *sequence = NULL;
+    char rule[32];
+    write_numbers();
+    snprintf(rule, sizeof rule, "*:%u:%d", i, code);
+    inject(rule);
+    kdl_status status = make(&sequence);
+    if (status == KDL_OK)
+      status = run(sequence, 3, 0, 2, 1, 3);
+    if (status == KDL_OK)
+      status = run(sequence, 2, 1, 2, 0, 3);
+    if (status == KDL_OK)
+      status = run(sequence, 2, 1, 2, 0, 3);
+    unsigned faults = ask_fake("fake_faults");
+    inject("");
+    if (status != KDL_OK) {
+      ++told;
+      assert_int_equal(status, expected);
+      assert_int_equal(kdl_error_code(), code);
+      assert_non_null(strstr(kdl_error_message(), name));
+    }
+    if (sequence) {
+      write_numbers();
+      assert_ok(run(sequence, 4, 0, 2, 1, 3));
+      expect(3, 12);
+    }
+    kdl_sequence_destroy(sequence);
+    if (ask_fake("fake_alive") != alive)
+      fail_msg("call %u left something behind", i);
+    if (!faults) {
+      assert_true(told > 4);
+      return;
+    }
+  }
+  fail_msg("more calls than %d", most);
+}
+
+#endif

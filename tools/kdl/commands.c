@@ -491,8 +491,7 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "cache",
-        .usage = "kdl cache [ls|stat|clear|verify] | warm FILE --for=DEVICE,... | "
-                 "export|import FOLDER",
+        .usage = "kdl cache [ls|stat|clear|verify|warm FILE|export DIR|import DIR] [OPTION]",
         .summary = "show, check, fill, copy or empty the cache of linked images",
         .details =
             "ls lists the entries, the least recently used first; stat, which is also what is "

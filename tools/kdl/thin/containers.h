@@ -14,6 +14,7 @@ typedef enum thin_container_kind {
   THIN_RELOCATABLE_FATBIN, /* the device linker's input */
   THIN_BUNDLE,
   THIN_PACKED_BUNDLE, /* compressed by Clang */
+  THIN_OFFLOAD,       /* an OffloadBinary in a linked file */
 } thin_container_kind;
 
 typedef struct thin_container {

@@ -43,9 +43,9 @@ elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
 static size_t section_of(const elf_image *image, uint64_t offset, uint64_t size) {
   for (size_t i = 1; i < image->section_count; ++i) {
     const elf_section *section = &image->sections[i];
-    if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_ALLOC &&
-        !(section->flags & ELF_EXEC) && offset >= section->offset &&
-        kdl_in_range(offset - section->offset, size, section->size))
+    bool may_hold = section->type == ELF_SHT_PROGBITS || section->type == ELF_SHT_LLVM_OFFLOADING;
+    if (may_hold && section->flags & ELF_ALLOC && !(section->flags & ELF_EXEC) &&
+        offset >= section->offset && kdl_in_range(offset - section->offset, size, section->size))
       return strcmp(elf_image_section_name(image, section), ".tgtimg") == 0 ? 0 : i;
   }
   return 0;
@@ -155,6 +155,9 @@ static kdl_status make_contents(elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count && status == KDL_OK; ++i) {
     elf_unit *unit = &plan->units[i];
     unit->content = plan->contents.size;
+    bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
+    if (is_gone && unit->hold != ELF_FROZEN)
+      continue;
     if (unit->hold == ELF_FROZEN || unit->container.kept == unit->container.count)
       status =
           thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
@@ -230,6 +233,8 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
   if (status == KDL_OK)
     status = thin_containers_find(input, plan->choice, list);
   if (status == KDL_OK)
+    status = elf_offload_find(plan, list);
+  if (status == KDL_OK)
     status = collect_units(plan, list);
   if (status == KDL_OK)
     status = check_sections(plan);
@@ -251,6 +256,7 @@ void elf_plan_free(elf_plan *plan) {
   thin_output_free(&plan->contents);
   kdl_arena_free(&plan->arena);
   free(plan->units);
+  free(plan->records);
   free(plan->zones);
   free(plan->items);
   free(plan->holes);

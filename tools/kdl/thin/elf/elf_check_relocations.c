@@ -166,7 +166,7 @@ kdl_status elf_check_relocations(const elf_checker *c) {
     if (!has_old)
       return KDL_OK;
     bool is_pointer = old.current == relr || elf_image_is_relative(image, (uint32_t)was.info);
-    uint64_t target = is_pointer ? elf_plan_moved(c->plan, was.addend) : was.addend;
+    uint64_t target = is_pointer ? elf_plan_pointer(c->plan, was.place, was.addend) : was.addend;
     if (is.place != was.place || is.info != was.info || is.addend != target)
       return elf_check_wrong(c, "another relocation", was.place);
   }

@@ -32,6 +32,7 @@ enum {
   ELF_SHT_NOBITS = 8,
   ELF_SHT_DYNSYM = 11,
   ELF_SHT_GNU_HASH = 0x6ffffff6,
+  ELF_SHT_LLVM_OFFLOADING = 0x6fff4c0b,
 };
 enum { ELF_ALLOC = 2, ELF_EXEC = 4 };
 enum {

@@ -84,6 +84,13 @@ typedef struct elf_block {
   uint64_t delta;   /* what is added to addresses in it */
 } elf_block;
 
+/* Two pointers, to an image's start in an OffloadBinary and behind it to its end. */
+typedef struct elf_record {
+  uint64_t place; /* address of the first */
+  size_t unit;
+  bool has_end; /* the second is there */
+} elf_record;
+
 typedef struct elf_plan {
   const thin_input *input;
   const thin_choice *choice;
@@ -91,6 +98,8 @@ typedef struct elf_plan {
   elf_image image;
   elf_unit *units; /* by address */
   size_t unit_count, unit_capacity;
+  elf_record *records; /* by place */
+  size_t record_count, record_capacity;
   thin_output contents; /* of all units, one after the other */
   elf_zone *zones;
   size_t zone_count;
@@ -119,6 +128,12 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
                          bool *out_changed);
 void elf_plan_free(elf_plan *plan);
 
+/* elf_offload.c: adds OffloadBinaries to the list of containers; finds the records that lead to
+ * them; and lets all of a section stay where one of its units does. */
+kdl_status elf_offload_find(const elf_plan *plan, thin_container_list *list);
+kdl_status elf_offload_find_records(elf_plan *plan);
+void elf_offload_settle(elf_plan *plan);
+
 /* elf_refs.c: which units may move. */
 kdl_status elf_plan_find_references(elf_plan *plan);
 
@@ -135,6 +150,9 @@ uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address);
 /* Where an address of the input lies in the output: another one at the start of units that moved.
  */
 uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address);
+
+/* The same of what a pointer at `place` leads to, which may be inside an OffloadBinary. */
+uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target);
 
 /* elf_write.c: pointers, tables and pieces. */
 kdl_status elf_plan_write(elf_plan *plan, thin_output *out);

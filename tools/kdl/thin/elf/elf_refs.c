@@ -77,6 +77,8 @@ static void see_pointer(void *user, const elf_pointer *pointer) {
     freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
   }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
+  if (unit && unit->container.kind == THIN_OFFLOAD)
+    return; /* elf_offload.c knows */
   if (unit && unit->address == pointer->target)
     unit->is_referenced = true;
   else
@@ -160,7 +162,7 @@ static void see_code(const elf_plan *plan) {
 static void hold_arrays(const elf_plan *plan) {
   for (size_t i = 0; i < plan->unit_count; ++i) {
     elf_unit *unit = &plan->units[i];
-    if (unit->is_referenced)
+    if (unit->is_referenced || unit->container.kind == THIN_OFFLOAD)
       continue;
     hold(unit, ELF_STAYS);
     if (i && plan->units[i - 1].section == unit->section)
@@ -173,6 +175,8 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
   uint64_t value;
   seer s = {plan, find_described(image)};
   kdl_status status = elf_image_relocations(image, see_pointer, see_other, &s);
+  if (status == KDL_OK)
+    status = elf_offload_find_records(plan);
   if (status != KDL_OK)
     return status;
   see_described(plan, s.described);
@@ -185,5 +189,6 @@ kdl_status elf_plan_find_references(elf_plan *plan) {
     see_code(plan);
   for (size_t i = 0; i < plan->unit_count && !may_move; ++i)
     hold(&plan->units[i], ELF_STAYS);
+  elf_offload_settle(plan);
   return KDL_OK;
 }

@@ -42,7 +42,7 @@ typedef struct {
 /* The addend, and what linkers leave at the place where that is the same. */
 static void patch_pointer(void *user, const elf_pointer *pointer) {
   patcher *p = user;
-  uint64_t target = elf_plan_moved(p->plan, pointer->target);
+  uint64_t target = elf_plan_pointer(p->plan, pointer->place, pointer->target);
   if (target == pointer->target || p->is_short)
     return;
   const uint8_t *place = elf_image_at(&p->plan->image, pointer->place, 8);
@@ -170,7 +170,9 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
   uint64_t start = zone->address, end = zone->address;
   for (size_t h = 0; h < plan->hole_count; ++h)
     taken += plan->holes[h].zone == zone_index && plan->holes[h].is_taken;
-  if (taken == 0)
+  /* LLVM's tools read its section to the end. */
+  bool is_trimmed = section->type == ELF_SHT_LLVM_OFFLOADING;
+  if (taken == 0 && !is_trimmed)
     return;
   size_t next = zone->first_item;
   for (size_t h = 0; h <= plan->hole_count; ++h) {
@@ -179,7 +181,7 @@ static void describe_zone(const elf_plan *plan, size_t zone_index, section_list 
       continue;
     uint64_t limit = hole ? hole->start : zone->address + zone->size;
     next = span_items(plan, zone, next, limit, &start, &end);
-    if (!hole && end > start)
+    if (!hole && end > start && !is_trimmed)
       end = zone->address + zone->size; /* nothing was taken behind it */
     if (end > start) {
       part.address = start;

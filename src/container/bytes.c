@@ -17,16 +17,52 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static const uint64_t most_resting = (uint64_t)64 << 20;
+static const uint64_t most_resting = (uint64_t)32 << 20;
+static const uint64_t most_spare = (uint64_t)32 << 20;
+enum { least_room = 64 * 1024 };
 
 /* ------------------------------------------------------------------------------------------ */
 /* Loans: called with the container's lock held                                                 */
 
-static void free_loan(kdl_loan *loan, uint64_t size) {
+/* Pages that were used once cost less than new ones, which the system clears: the largest pieces
+ * of memory stay for the images to come. */
+static void spare(kdl_container *container, uint8_t *memory, uint64_t room) {
+  uint64_t total = room;
+  container->spares[container->spare_count++] = (kdl_spare){memory, room};
+  for (size_t i = 0; i + 1 < container->spare_count; ++i)
+    total += container->spares[i].room;
+  while (container->spare_count > KDL_MOST_SPARES || total > most_spare) {
+    size_t least = 0;
+    for (size_t i = 1; i < container->spare_count; ++i) {
+      if (container->spares[i].room < container->spares[least].room)
+        least = i;
+    }
+    total -= container->spares[least].room;
+    munmap(container->spares[least].memory, container->spares[least].room);
+    container->spares[least] = container->spares[--container->spare_count];
+  }
+}
+
+/* The smallest piece that has room. */
+static bool find_spare(kdl_container *container, uint64_t size, kdl_spare *out_spare) {
+  size_t best = container->spare_count;
+  for (size_t i = 0; i < container->spare_count; ++i) {
+    uint64_t room = container->spares[i].room;
+    if (room >= size && (best == container->spare_count || room < container->spares[best].room))
+      best = i;
+  }
+  if (best == container->spare_count)
+    return false;
+  *out_spare = container->spares[best];
+  container->spares[best] = container->spares[--container->spare_count];
+  return true;
+}
+
+static void free_loan(kdl_container *container, kdl_loan *loan) {
   if (loan->stream)
     kdl_source_rest(loan->stream);
   else if (loan->inflated)
-    munmap(loan->inflated, size);
+    spare(container, loan->inflated, loan->room);
   loan->inflated = NULL;
 }
 
@@ -48,7 +84,7 @@ static void rest(kdl_container *container, kdl_loan *loan, uint64_t size) {
   while (container->resting > most_resting && container->oldest != container->newest) {
     kdl_loan *oldest = container->oldest;
     wake(container, oldest);
-    free_loan(oldest, oldest->size);
+    free_loan(container, oldest);
   }
 }
 
@@ -60,12 +96,12 @@ static void take(kdl_container *container, kdl_loan *loan) {
 
 /* What could not be inflated is of no use. The memory is looked at when no other thread
  * can be inflating into it. */
-static void give_back(kdl_container *container, kdl_loan *loan, uint64_t image_size) {
+static void give_back(kdl_container *container, kdl_loan *loan) {
   if (--loan->holders || loan->kept)
     return;
-  uint64_t size = loan->stream ? kdl_source_held(loan->stream) : loan->inflated ? image_size : 0;
+  uint64_t size = loan->stream ? kdl_source_held(loan->stream) : loan->inflated ? loan->room : 0;
   if (size == 0 || (loan->stream && loan->stream->failure != KDL_OK))
-    free_loan(loan, size);
+    free_loan(container, loan);
   else
     rest(container, loan, size);
 }
@@ -101,11 +137,11 @@ static kdl_status take_all(kdl_container *container, kdl_image *image) {
 static void give_all_back(kdl_container *container, kdl_image *image, bool keep) {
   for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
     at->loan.kept |= keep && image->codec == KDL_CODEC_NONE && at == image->source;
-    give_back(container, &at->loan, 0);
+    give_back(container, &at->loan);
   }
   if (image->loan) {
     image->loan->kept |= keep;
-    give_back(container, image->loan, own_size(image));
+    give_back(container, image->loan);
   }
 }
 
@@ -124,35 +160,62 @@ static void release(kdl_container *container, kdl_image *image, bool keep) {
 /* ------------------------------------------------------------------------------------------ */
 /* Inflating                                                                                    */
 
-/* For the thread whose work it is. */
-static kdl_status inflate_image(kdl_image *image, const void *packed) {
-  size_t total = (size_t)own_size(image);
-  uint8_t *memory =
-      mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* Room that others will use too is of a few sizes; what is not written to takes no memory. */
+static uint64_t room_for(uint64_t size) {
+  uint64_t room = least_room;
+  while (room < size)
+    room *= 2;
+  return room <= most_spare ? room : size;
+}
+
+static kdl_status find_memory(kdl_container *container, uint64_t size, kdl_spare *out_memory) {
+  kdl_lock(&container->lock);
+  bool is_found = find_spare(container, size, out_memory);
+  kdl_unlock(&container->lock);
+  if (is_found)
+    return KDL_OK;
+  uint64_t room = room_for(size);
+  void *memory =
+      mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %zu bytes to inflate into: %s", total,
+    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %" PRIu64 " bytes to inflate into: %s", size,
                     strerror(errno));
-  kdl_status status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
+  *out_memory = (kdl_spare){memory, room};
+  return KDL_OK;
+}
+
+/* For the thread whose work it is. */
+static kdl_status inflate_image(kdl_container *container, kdl_image *image, const void *packed) {
+  size_t total = (size_t)own_size(image);
+  kdl_spare found;
+  kdl_status status = find_memory(container, total, &found);
+  if (status != KDL_OK)
+    return status;
+  uint8_t *memory = found.memory;
+  status = kdl_inflate(image->codec, packed, (size_t)image->stored_size, memory, total);
   for (size_t i = (size_t)image->size; i < total && status == KDL_OK; ++i) {
     if (memory[i] != 0)
       status = kdl_fail(KDL_BAD_FILE,
                         "found 0x%02x as inflated byte %zu, expected a NUL after %" PRIu64 " bytes",
                         memory[i], i, image->size);
   }
-  if (status == KDL_OK)
+  if (status == KDL_OK) {
     image->loan->inflated = memory;
-  else
-    munmap(memory, total);
+    image->loan->room = found.room;
+  } else {
+    munmap(memory, found.room);
+  }
   return status;
 }
 
-static kdl_status look_at(kdl_image *image, uint32_t index, const void **out_data) {
+static kdl_status look_at(kdl_container *container, kdl_image *image, uint32_t index,
+                          const void **out_data) {
   const void *stored;
   kdl_status status = kdl_source_view(image->source, image->offset, image->stored_size, &stored);
   if (status == KDL_OK && image->codec != KDL_CODEC_NONE) {
     kdl_work_take(&image->loan->inflating);
     if (!image->loan->inflated)
-      status = inflate_image(image, stored);
+      status = inflate_image(container, image, stored);
     stored = image->loan->inflated;
     kdl_work_end(&image->loan->inflating);
     if (status != KDL_OK)
@@ -183,7 +246,7 @@ kdl_status kdl_container_hold(kdl_container *container, uint32_t index, const vo
   }
   if (status != KDL_OK)
     return status;
-  status = look_at(image, index, out_data);
+  status = look_at(container, image, index, out_data);
   if (status == KDL_OK)
     *out_size = (size_t)image->size;
   else
@@ -220,7 +283,10 @@ void kdl_container_forget(kdl_container *container) {
   for (uint32_t i = 0; i < container->count; ++i) {
     kdl_image *image = &container->images[i];
     if (image->loan)
-      free_loan(image->loan, own_size(image));
+      free_loan(container, image->loan);
     free(image->loan);
   }
+  for (size_t i = 0; i < container->spare_count; ++i)
+    munmap(container->spares[i].memory, container->spares[i].room);
+  container->spare_count = 0;
 }

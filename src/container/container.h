@@ -83,6 +83,14 @@ typedef struct kdl_image {
   atomic_bool is_checked; /* its bytes have the digest that its metadata says, or that says none */
 } kdl_image;
 
+/* Memory that bytes were inflated into and that the next image may use. */
+typedef struct kdl_spare {
+  uint8_t *memory;
+  uint64_t room;
+} kdl_spare;
+
+enum { KDL_MOST_SPARES = 16 };
+
 typedef struct kdl_container {
   kdl_arena arena; /* once it is open, for what is made of it */
   /* Once threads share it, the rest of the arena's current piece, for kdl_container_alloc. */
@@ -104,6 +112,8 @@ typedef struct kdl_container {
   kdl_loan *newest;
   uint64_t resting; /* their bytes */
   bool has_loans;   /* of single images */
+  kdl_spare spares[KDL_MOST_SPARES + 1];
+  size_t spare_count;
 } kdl_container;
 
 kdl_status kdl_container_open_file(const char *path, const char *name,

@@ -41,6 +41,7 @@ typedef struct kdl_loan {
   kdl_source *stream; /* NULL: an image's */
   kdl_work inflating; /* an image */
   uint8_t *inflated;  /* an image's, for the thread whose work it is */
+  uint64_t room;      /* of that memory */
   uint64_t size;      /* of the memory, while it has no holder */
   uint32_t holders;
   bool kept;

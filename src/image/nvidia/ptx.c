@@ -124,6 +124,54 @@ bool kdl_ptx_begins(const void *head, size_t size) {
   return is(next(&s), ".version") && read_version(&s, &major, &minor, &found);
 }
 
+/* Where the next directive of a name may stand, and the next string and comment before it. What
+ * lies between is passed over: modules have millions of tokens, and few that matter. */
+typedef struct {
+  const char *word;
+  size_t hit, quote, slash; /* s->size or later: none; before s->at: unknown */
+  bool is_begun;
+} finder;
+
+static size_t find_char(const scanner *s, char c, size_t end) {
+  const char *found = memchr(s->text + s->at, c, end - s->at);
+  return found ? (size_t)(found - s->text) : end;
+}
+
+static void look_ahead(const scanner *s, finder *f) {
+  if (!f->is_begun || f->hit < s->at) {
+    const char *hit = memmem(s->text + s->at, s->size - s->at, f->word, strlen(f->word));
+    f->hit = hit ? (size_t)(hit - s->text) : s->size;
+  }
+  if (!f->is_begun || f->quote < s->at)
+    f->quote = find_char(s, '"', f->hit);
+  if (!f->is_begun || f->slash < s->at)
+    f->slash = find_char(s, '/', f->hit);
+  f->is_begun = true;
+}
+
+/* Past the next token that is the word; false where there is none. */
+static bool find(scanner *s, finder *f) {
+  for (;;) {
+    look_ahead(s, f);
+    size_t stop = f->quote < f->slash ? f->quote : f->slash;
+    if (stop >= f->hit) {
+      s->at = f->hit;
+      if (s->at == s->size)
+        return false;
+      if (is(next(s), f->word))
+        return true;
+      continue;
+    }
+    s->at = stop;
+    if (s->text[stop] == '"')
+      next(s);
+    else if (looks_at(s, "//") || looks_at(s, "/*"))
+      skip_blanks(s);
+    else
+      ++s->at;
+  }
+}
+
 /* The first of the comma-separated specifiers that is an architecture; others are modes. */
 static kdl_status read_arch(scanner *s, kdl_image_target *target) {
   for (;;) {
@@ -188,9 +236,8 @@ static bool has_body(scanner *s) {
 kdl_status kdl_ptx_read_kernels(const uint8_t *data, size_t size, kdl_visit_name *visit,
                                 void *user) {
   scanner s = scan(data, size);
-  for (token t = next(&s); t.length; t = next(&s)) {
-    if (!is(t, ".entry"))
-      continue;
+  finder entries = {.word = ".entry"};
+  while (find(&s, &entries)) {
     token name = next(&s);
     if (!is_name(name))
       return unexpected(name, ".entry", "the name of a kernel");
@@ -212,11 +259,8 @@ static token function_name(scanner *s) {
 
 bool kdl_ptx_lacks_functions(const void *data, size_t size) {
   scanner s = scan(data, size);
-  if (!memmem(s.text, s.size, ".extern", 7))
-    return false;
-  for (token t = next(&s); t.length; t = next(&s)) {
-    if (!is(t, ".extern"))
-      continue;
+  finder externs = {.word = ".extern"};
+  while (find(&s, &externs)) {
     token space = next(&s); /* .shared is memory that a launch gives */
     if (is(space, ".global") || is(space, ".const"))
       return true;

@@ -84,6 +84,11 @@ static void only_entries_with_a_body_are_kernels(void **state) {
       {"/* .entry a () {}", ""},
       {"\" .entry a () {}", ""},
       {".entry a (", ""},
+      {".entryx a () {} x.entry b () {} .entry/**/c () {}", "b c "},
+      {"a / b .entry c () {} / .entry d () {}", "c d "},
+      {"\"//\" .entry a () {} // \"\n.entry b () {} /* \" */ .entry c () {}", "a b c "},
+      {"\".entry a () {}\" .entry b () { \".entry c () {}\" } // .entry d () {}", "b "},
+      {".entry a () {} /* // */ .entry b () {} // /*\n .entry c () {}", "a b c "},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     assert_kernels(KDL_IMAGE_PTX, rows[i].text, strlen(rows[i].text), rows[i].kernels);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Images are inflated into memory that others were in before. */
+#include "packers.h"
+
+#include "library/library.h"
+
+#include <sys/resource.h>
+
+enum { image_count = 60, image_size = 2 << 20, noise = 32 << 10, page = 4096 };
+
+/* What an image holds: little enough that compresses badly for its size to be believed. */
+static void fill(uint8_t *image, unsigned number) {
+  uint32_t word = number + 1;
+  memset(image, (int)number + 1, image_size);
+  for (size_t i = 0; i < noise; ++i) {
+    word = word * 1664525 + 1013904223;
+    image[i] = (uint8_t)(word >> 24);
+  }
+}
+
+/* A fatbin of compressed images, each with bytes of its own. */
+static uint8_t *make_fatbin(size_t *out_size) {
+  uint8_t *image = malloc(image_size), *fatbin = calloc(1, 16 << 20);
+  size_t at = 16;
+  assert_true(image && fatbin);
+  kdl_store_u32(fatbin, 0xba55ed50);
+  kdl_store_u16(fatbin + 4, 1);
+  kdl_store_u16(fatbin + 6, 16);
+  for (unsigned i = 0; i < image_count; ++i) {
+    fill(image, i);
+    size_t size;
+    uint8_t *packed = pack(KDL_CODEC_ZSTD, image, image_size, &size), *entry = fatbin + at;
+    size_t room = (size + 7) & ~(size_t)7;
+    kdl_store_u16(entry, 2); /* machine code */
+    kdl_store_u16(entry + 2, 0x101);
+    kdl_store_u32(entry + 4, 64); /* the header's size */
+    kdl_store_u64(entry + 8, room);
+    kdl_store_u32(entry + 16, (uint32_t)size);
+    kdl_store_u32(entry + 28, 90); /* sm_90 */
+    kdl_store_u32(entry + 32, 64);
+    kdl_store_u64(entry + 40, 0x8011); /* 64 bits, compressed by zstd */
+    kdl_store_u64(entry + 56, image_size);
+    memcpy(entry + 64, packed, size);
+    free(packed);
+    at += 64 + room;
+  }
+  kdl_store_u64(fatbin + 8, at - 16);
+  free(image);
+  *out_size = at;
+  return fatbin;
+}
+
+static void check_image(const void *data, size_t size, unsigned number) {
+  static uint8_t wanted[image_size];
+  fill(wanted, number);
+  assert_int_equal(size, image_size);
+  assert_memory_equal(data, wanted, size);
+}
+
+static void read_all(kdl_library *lib) {
+  for (uint32_t i = 0; i < image_count; ++i) {
+    const void *data;
+    size_t size;
+    assert_ok(kdl_container_hold(lib->container, i, &data, &size));
+    check_image(data, size, i);
+    kdl_container_release(lib->container, i);
+  }
+}
+
+static long count_faults(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+static void pages_are_used_again(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  size_t size;
+  uint8_t *fatbin = make_fatbin(&size);
+  kdl_library *lib;
+  assert_ok(kdl_open_memory(fatbin, size, NULL, &lib));
+  assert_int_equal(kdl_image_count(lib), image_count);
+  read_all(lib);
+  long before = count_faults();
+  read_all(lib);
+  long used = count_faults() - before;
+  /* 120 MB, in memory that is there. */
+  assert_in_range(used, 0, (long)image_count * image_size / page / 10);
+  kdl_close(lib);
+  free(fatbin);
+}
+
+/* What is held stays as it is while others are inflated. */
+static void held_images_keep_their_memory(void **state) {
+  (void)state;
+  skip_without(KDL_CODEC_ZSTD);
+  size_t size;
+  uint8_t *fatbin = make_fatbin(&size);
+  kdl_library *lib;
+  const void *first;
+  assert_ok(kdl_open_memory(fatbin, size, NULL, &lib));
+  assert_ok(kdl_container_hold(lib->container, 7, &first, &size));
+  read_all(lib);
+  check_image(first, size, 7);
+  kdl_container_release(lib->container, 7);
+  kdl_close(lib);
+  free(fatbin);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pages_are_used_again),
+      cmocka_unit_test(held_images_keep_their_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

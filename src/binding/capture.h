@@ -42,7 +42,7 @@ struct kdl_capture {
 };
 
 /* From then on the kernels of the device look for it; until then. */
-void kdl_capture_add(kdl_capture *capture);
-void kdl_capture_remove(kdl_capture *capture);
+void kdl_capture_add(kdl_capture *added);
+void kdl_capture_remove(kdl_capture *removed);
 
 #endif

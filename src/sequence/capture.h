@@ -6,7 +6,7 @@
 #include "binding/capture.h"
 
 /* Records a run of a sequence. */
-kdl_status kdl_capture_run(kdl_capture *capture, const kdl_sequence *inner,
+kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
                            const kdl_binding *bindings, size_t count);
 
 #endif

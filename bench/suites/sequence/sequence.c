@@ -29,7 +29,7 @@ void sequence_replay_one(void *subject) {
 
 void sequence_replay_every(void *subject) {
   sequence_subject *at = subject;
-  run(at, 2, at->bindings[++at->turns[2] % 2 * 2]);
+  run(at, 2, at->bindings[++at->turns[2] % 2 ? 2 : 0]);
 }
 
 void sequence_launch(void *subject) {

@@ -307,8 +307,8 @@ static kdl_status update(host_sequence *sequence, const uint32_t *changed, size_
 static step *go_on(const host_sequence *sequence, step *now) {
   const kdl_backend_node *node = sequence->nodes[now->begin];
   const kdl_backend_node *loop = now->kind == STEP_END ? sequence->nodes[node->other] : node;
-  const uint32_t *number = (const uint32_t *)(const void *)at(loop->from, loop->from_offset);
-  bool is_on = __atomic_load_n(number, __ATOMIC_RELAXED) != 0;
+  const void *number = at(loop->from, loop->from_offset);
+  bool is_on = __atomic_load_n((const uint32_t *)number, __ATOMIC_RELAXED) != 0;
   return is_on == (now->kind == STEP_END) ? &sequence->steps[sequence->places[node->other].step]
                                           : now;
 }

@@ -58,7 +58,8 @@ static inline kdl_status run_sequence(session *s, const kdl_backend_kernel *kern
   kdl_backend_node nodes[node_count];
   const kdl_backend_node *listed[node_count];
   for (uint32_t i = 0; i < node_count; ++i) {
-    nodes[i] = (kdl_backend_node){.size = sizeof *nodes, .after = i ? i - 1 : KDL_NO_NODE};
+    nodes[i] = (kdl_backend_node){
+        .size = sizeof *nodes, .kind = KDL_NODE_JOIN, .after = i ? i - 1 : KDL_NO_NODE};
     listed[i] = &nodes[i];
   }
   nodes[launched].kind = KDL_NODE_LAUNCH;

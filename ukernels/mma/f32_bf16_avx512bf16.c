@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bf16 with AVX-512 BF16: one instruction per fragment and step. */
-#include "loop.h"
-
-#include <immintrin.h>
+#include "x86.h"
 
 enum { parts = 1, lhs_values = 2, rhs_values = 2 };
-typedef __m512 sums;
+KDL_MMA_X86_SUMS(512)
 typedef __m512bh vectors, words;
 
-static inline sums load_sums(const float *acc) {
-  return _mm512_loadu_ps(acc);
-}
-static inline void store_sums(float *acc, sums sum) {
-  _mm512_storeu_ps(acc, sum);
-}
 static inline vectors load_vectors(const kdl_bf16 *rhs) {
   return (vectors)_mm512_loadu_si512(rhs);
 }

@@ -2,24 +2,10 @@
 /* bf16 with BFMMLA of AArch64. */
 #include "pairs.h"
 
-#include <arm_neon.h>
-
 enum { values = 2 };
-typedef float32x4_t quad;
+KDL_MMA_QUADS(float32x4_t, float, f32)
 typedef bfloat16x8_t word_pairs;
 
-static inline quad load_quad(const float *acc) {
-  return vld1q_f32(acc);
-}
-static inline void store_quad(float *acc, quad sum) {
-  vst1q_f32(acc, sum);
-}
-static inline quad low_halves(quad a, quad b) {
-  return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
-}
-static inline quad high_halves(quad a, quad b) {
-  return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
-}
 static inline word_pairs load_rows(const kdl_bf16 *first, const kdl_bf16 *second) {
   return vreinterpretq_bf16_u16(vcombine_u16(vld1_u16(first), vld1_u16(second)));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bf16 for any CPU: the bits of a bf16 are the upper half of an f32. */
 #include "block.h"
-#include "loop.h"
+#include "generic.h"
 
 enum { parts = 1, lhs_values = 2, rhs_values = 2 };
-typedef float sums __attribute__((ext_vector_type(16)));
-typedef float unaligned_sums __attribute__((ext_vector_type(16), aligned(4)));
+KDL_MMA_GENERIC_SUMS(float)
+
 typedef uint32_t pairs __attribute__((ext_vector_type(16)));
 typedef uint32_t unaligned_pairs __attribute__((ext_vector_type(16), aligned(2)));
 typedef struct {
@@ -15,12 +15,6 @@ typedef struct {
   float even, odd;
 } words;
 
-static inline sums load_sums(const float *acc) {
-  return *(const unaligned_sums *)acc;
-}
-static inline void store_sums(float *acc, sums sum) {
-  *(unaligned_sums *)acc = sum;
-}
 static inline vectors load_vectors(const kdl_bf16 *rhs) {
   pairs both = *(const unaligned_pairs *)rhs;
   return (vectors){__builtin_bit_cast(sums, both << 16),

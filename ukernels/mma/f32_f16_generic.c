@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* f16 for any CPU. */
-#include "loop.h"
+#include "generic.h"
 
 enum { parts = 1, lhs_values = 1, rhs_values = 1 };
-typedef float sums __attribute__((ext_vector_type(16)));
-typedef float unaligned_sums __attribute__((ext_vector_type(16), aligned(4)));
+KDL_MMA_GENERIC_SINGLE
+
 typedef uint32_t bits __attribute__((ext_vector_type(16)));
 typedef uint16_t halves __attribute__((ext_vector_type(16), aligned(2)));
-typedef sums vectors;
-typedef float words;
-
-static inline sums load_sums(const float *acc) {
-  return *(const unaligned_sums *)acc;
-}
-static inline void store_sums(float *acc, sums sum) {
-  *(unaligned_sums *)acc = sum;
-}
 /* Exponent and mantissa are moved to where f32 has them and scaled by the difference of the biases,
  * which also makes f16's subnormal numbers right; infinity and NaN keep their exponent of ones. */
 static inline vectors load_vectors(const kdl_f16 *rhs) {
@@ -25,12 +16,6 @@ static inline vectors load_vectors(const kdl_f16 *rhs) {
   sums value = __builtin_bit_cast(sums, magnitude) * 0x1p112f;
   return __builtin_bit_cast(sums,
                             __builtin_bit_cast(bits, value) | special | (half & 0x8000) << 16);
-}
-static inline words splat(const float *lhs) {
-  return *lhs;
-}
-static inline sums multiply(sums sum, words word, vectors vector) {
-  return sum + word * vector;
 }
 
 KDL_MMA_LOOP(kdl_uk_mma_f32_f16, float, kdl_f16, float)

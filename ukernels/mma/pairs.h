@@ -19,7 +19,25 @@
 #ifndef KDL_UKERNELS_MMA_PAIRS_H
 #define KDL_UKERNELS_MMA_PAIRS_H
 
+#include <arm_neon.h>
+
 #include <kdl/mma.h>
+
+/* Defines quad and what is done with it; `suffix` is that of its instructions. */
+#define KDL_MMA_QUADS(type, element, suffix)                                                       \
+  typedef type quad;                                                                               \
+  static inline quad load_quad(const element *acc) {                                               \
+    return vld1q_##suffix(acc);                                                                    \
+  }                                                                                                \
+  static inline void store_quad(element *acc, quad sum) {                                          \
+    vst1q_##suffix(acc, sum);                                                                      \
+  }                                                                                                \
+  static inline quad low_halves(quad a, quad b) {                                                  \
+    return vcombine_##suffix(vget_low_##suffix(a), vget_low_##suffix(b));                          \
+  }                                                                                                \
+  static inline quad high_halves(quad a, quad b) {                                                 \
+    return vcombine_##suffix(vget_high_##suffix(a), vget_high_##suffix(b));                        \
+  }
 
 #define KDL_MMA_PAIRS(name, lhs_type, rhs_type, acc_type)                                          \
   static inline void name##_in_pairs(KDL_MMA_PARAMETERS(lhs_type, rhs_type, acc_type)) {           \

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bytes for any CPU. */
 #include "block.h"
-#include "loop.h"
+#include "generic.h"
 
 enum { parts = 1, lhs_values = 4, rhs_values = 4 };
-typedef int32_t sums __attribute__((ext_vector_type(16)));
-typedef int32_t unaligned_sums __attribute__((ext_vector_type(16), aligned(4)));
+KDL_MMA_GENERIC_SUMS(int32_t)
+
 typedef int32_t unaligned_words __attribute__((ext_vector_type(16), aligned(1)));
 typedef sums vectors;
 typedef const uint8_t *words;
 
-static inline sums load_sums(const int32_t *acc) {
-  return *(const unaligned_sums *)acc;
-}
-static inline void store_sums(int32_t *acc, sums sum) {
-  *(unaligned_sums *)acc = sum;
-}
 static inline vectors load_vectors(const int8_t *rhs) {
   return *(const unaligned_words *)rhs;
 }

@@ -2,24 +2,10 @@
 /* Bytes with I8MM of AArch64, which multiplies unsigned by signed bytes. */
 #include "pairs.h"
 
-#include <arm_neon.h>
-
 enum { values = 4 };
-typedef int32x4_t quad;
+KDL_MMA_QUADS(int32x4_t, int32_t, s32)
 typedef int8x16_t word_pairs; /* of rows, the bytes are unsigned */
 
-static inline quad load_quad(const int32_t *acc) {
-  return vld1q_s32(acc);
-}
-static inline void store_quad(int32_t *acc, quad sum) {
-  vst1q_s32(acc, sum);
-}
-static inline quad low_halves(quad a, quad b) {
-  return vcombine_s32(vget_low_s32(a), vget_low_s32(b));
-}
-static inline quad high_halves(quad a, quad b) {
-  return vcombine_s32(vget_high_s32(a), vget_high_s32(b));
-}
 static inline word_pairs load_rows(const uint8_t *first, const uint8_t *second) {
   return vreinterpretq_s8_u8(vcombine_u8(vld1_u8(first), vld1_u8(second)));
 }

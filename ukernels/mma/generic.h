@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sums for any CPU, of loop.h: vectors of 16 lanes, which the compiler divides among the registers
+ * there are. */
+#ifndef KDL_UKERNELS_MMA_GENERIC_H
+#define KDL_UKERNELS_MMA_GENERIC_H
+
+#include "loop.h"
+
+#define KDL_MMA_GENERIC_SUMS(type)                                                                 \
+  typedef type sums __attribute__((ext_vector_type(16)));                                          \
+  typedef type unaligned_sums __attribute__((ext_vector_type(16), aligned(4)));                    \
+  static inline sums load_sums(const type *acc) {                                                  \
+    return *(const unaligned_sums *)acc;                                                           \
+  }                                                                                                \
+  static inline void store_sums(type *acc, sums sum) {                                             \
+    *(unaligned_sums *)acc = sum;                                                                  \
+  }
+
+/* Words are one f32, and vectors of them. */
+#define KDL_MMA_GENERIC_SINGLE                                                                     \
+  KDL_MMA_GENERIC_SUMS(float)                                                                      \
+  typedef sums vectors;                                                                            \
+  typedef float words;                                                                             \
+  static inline words splat(const float *lhs) {                                                    \
+    return *lhs;                                                                                   \
+  }                                                                                                \
+  static inline sums multiply(sums sum, words word, vectors vector) {                              \
+    return sum + word * vector;                                                                    \
+  }
+
+#endif

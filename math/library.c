@@ -9,42 +9,28 @@
 #define CLC extern __attribute__((overloadable))
 #define OURS __attribute__((always_inline))
 
-#define DEFINE_1(name)                                                                             \
-  CLC float name(float);                                                                           \
-  CLC double name(double);                                                                         \
-  OURS float kdl_math_##name##f(float x) {                                                         \
-    return name(x);                                                                                \
+/* For float and double; parameters and arguments in parentheses, given the type of its values. */
+#define DEFINE(name, types, parameters, arguments)                                                 \
+  CLC float name types(float);                                                                     \
+  CLC double name types(double);                                                                   \
+  OURS float kdl_math_##name##f parameters(float) {                                                \
+    return name arguments;                                                                         \
   }                                                                                                \
-  OURS double kdl_math_##name(double x) {                                                          \
-    return name(x);                                                                                \
+  OURS double kdl_math_##name parameters(double) {                                                 \
+    return name arguments;                                                                         \
   }
-#define DEFINE_2(name)                                                                             \
-  CLC float name(float, float);                                                                    \
-  CLC double name(double, double);                                                                 \
-  OURS float kdl_math_##name##f(float x, float y) {                                                \
-    return name(x, y);                                                                             \
-  }                                                                                                \
-  OURS double kdl_math_##name(double x, double y) {                                                \
-    return name(x, y);                                                                             \
-  }
-#define DEFINE_3(name)                                                                             \
-  CLC float name(float, float, float);                                                             \
-  CLC double name(double, double, double);                                                         \
-  OURS float kdl_math_##name##f(float x, float y, float z) {                                       \
-    return name(x, y, z);                                                                          \
-  }                                                                                                \
-  OURS double kdl_math_##name(double x, double y, double z) {                                      \
-    return name(x, y, z);                                                                          \
-  }
-#define DEFINE_INT(name)                                                                           \
-  CLC float name(float, int);                                                                      \
-  CLC double name(double, int);                                                                    \
-  OURS float kdl_math_##name##f(float x, int n) {                                                  \
-    return name(x, n);                                                                             \
-  }                                                                                                \
-  OURS double kdl_math_##name(double x, int n) {                                                   \
-    return name(x, n);                                                                             \
-  }
+#define TYPES_1(real) (real)
+#define TYPES_2(real) (real, real)
+#define TYPES_3(real) (real, real, real)
+#define TYPES_INT(real) (real, int)
+#define PARAMETERS_1(real) (real x)
+#define PARAMETERS_2(real) (real x, real y)
+#define PARAMETERS_3(real) (real x, real y, real z)
+#define PARAMETERS_INT(real) (real x, int n)
+#define DEFINE_1(name) DEFINE(name, TYPES_1, PARAMETERS_1, (x))
+#define DEFINE_2(name) DEFINE(name, TYPES_2, PARAMETERS_2, (x, y))
+#define DEFINE_3(name) DEFINE(name, TYPES_3, PARAMETERS_3, (x, y, z))
+#define DEFINE_INT(name) DEFINE(name, TYPES_INT, PARAMETERS_INT, (x, n))
 #define DEFINE_OTHERS(real, suffix)                                                                \
   CLC int ilogb(real);                                                                             \
   CLC real frexp(real, int *);                                                                     \

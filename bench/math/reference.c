@@ -20,25 +20,16 @@ static int of_rint(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
   return mpfr_rint_roundeven(out, x, how);
 }
 
-static int of_round(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
-  (void)how;
-  return mpfr_round(out, x);
-}
-
-static int of_ceil(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
-  (void)how;
-  return mpfr_ceil(out, x);
-}
-
-static int of_floor(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
-  (void)how;
-  return mpfr_floor(out, x);
-}
-
-static int of_trunc(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
-  (void)how;
-  return mpfr_trunc(out, x);
-}
+/* Those that MPFR gives no rounding. */
+#define EXACT(name)                                                                                \
+  static int of_##name(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {                              \
+    (void)how;                                                                                     \
+    return mpfr_##name(out, x);                                                                    \
+  }
+EXACT(round)
+EXACT(ceil)
+EXACT(floor)
+EXACT(trunc)
 
 static int of_fabs(mpfr_ptr out, mpfr_srcptr x, mpfr_rnd_t how) {
   return mpfr_abs(out, x, how);

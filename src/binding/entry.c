@@ -38,24 +38,26 @@ kdl_status kdl_entry_prepare(kdl_kernel *kernel, void *queue) {
   return status == KDL_OK ? kdl_kernel_bind(kernel) : status;
 }
 
-kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
-                             const kdl_args *args, void *queue) {
+/* Binds, and launches by what the kernel's entry, or the one that counts, is from then on. */
+static kdl_status resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                          const kdl_args *args, void *queue, bool counts) {
   kdl_kernel *kernel = kdl_kernel_of(head);
   kdl_status status = kdl_entry_prepare(kernel, queue);
   if (status != KDL_OK)
     return status;
-  kdl_launch_entry *entry = __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
+  kdl_launch_entry *entry = counts ? atomic_load_explicit(&kernel->counted, memory_order_acquire)
+                                   : __atomic_load_n(&head->entry, __ATOMIC_ACQUIRE);
   return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);
+}
+
+kdl_status kdl_entry_resolve(const kdl_kernel_head *head, const kdl_launch_desc *desc,
+                             const kdl_args *args, void *queue) {
+  return resolve(head, desc, args, queue, false);
 }
 
 kdl_status kdl_entry_resolve_counted(const kdl_kernel_head *head, const kdl_launch_desc *desc,
                                      const kdl_args *args, void *queue) {
-  kdl_kernel *kernel = kdl_kernel_of(head);
-  kdl_status status = kdl_entry_prepare(kernel, queue);
-  if (status != KDL_OK)
-    return status;
-  kdl_launch_entry *entry = atomic_load_explicit(&kernel->counted, memory_order_acquire);
-  return entry(head, desc, args, queue ? queue : kernel->runtime->queue.head.queue);
+  return resolve(head, desc, args, queue, true);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -215,10 +215,12 @@ kdl_status kdl_launch_items_call(kdl_kernel *kernel, kdl_queue *queue, const kdl
 /* ------------------------------------------------------------------------------------------ */
 /* Packed arguments                                                                             */
 
-static kdl_status unpack(kdl_kernel *kernel, const kdl_queue *queue, const void *packed,
-                         size_t size, const void *out_pointers[KDL_LIMIT_ARGS],
+static kdl_status unpack(const char *call, kdl_kernel *kernel, const kdl_queue *queue,
+                         const void *packed, size_t size, const void *out_pointers[KDL_LIMIT_ARGS],
                          kdl_args *out_args) {
   uint64_t begin;
+  if (size && !packed)
+    return kdl_fail_null(call, "packed");
   if (is_untraced(kernel))
     return kdl_arguments_unpack(kernel, packed, size, out_pointers, out_args);
   kdl_status status = begin_arguments(kernel, queue, &begin);
@@ -234,10 +236,8 @@ kdl_status kdl_launch_packed(kdl_kernel *kernel, kdl_queue *queue, const kdl_lau
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
   kdl_status status = KDL_GIVEN(kernel, desc);
-  if (status == KDL_OK && size)
-    status = KDL_GIVEN(packed);
   if (status == KDL_OK)
-    status = unpack(kernel, queue, packed, size, pointers, &args);
+    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? launch(kernel, queue, desc, &args) : status;
 }
 
@@ -246,9 +246,7 @@ kdl_status kdl_launch_items_packed(kdl_kernel *kernel, kdl_queue *queue, const k
   const void *pointers[KDL_LIMIT_ARGS];
   kdl_args args;
   kdl_status status = KDL_GIVEN(kernel, items);
-  if (status == KDL_OK && size)
-    status = KDL_GIVEN(packed);
   if (status == KDL_OK)
-    status = unpack(kernel, queue, packed, size, pointers, &args);
+    status = unpack(__func__, kernel, queue, packed, size, pointers, &args);
   return status == KDL_OK ? kdl_launch_items_call(kernel, queue, items, &args) : status;
 }

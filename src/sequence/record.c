@@ -257,9 +257,7 @@ static kdl_status record_copy(kdl_recording *recording, const kdl_operand *to,
 kdl_status kdl_sequence_copy(kdl_sequence *sequence, kdl_operand to, kdl_operand from,
                              uint64_t size) {
   kdl_recording *recording;
-  kdl_status status = KDL_GIVEN(sequence);
-  if (status == KDL_OK)
-    status = kdl_sequence_recording(sequence, __func__, &recording);
+  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
   if (status != KDL_OK)
     return status;
   status = record_copy(recording, &to, &from, size);
@@ -343,18 +341,15 @@ static kdl_status mark(kdl_sequence *sequence, const char *call,
 }
 
 kdl_status kdl_sequence_fork(kdl_sequence *sequence) {
-  kdl_status status = KDL_GIVEN(sequence);
-  return status == KDL_OK ? mark(sequence, __func__, kdl_recording_fork) : status;
+  return mark(sequence, __func__, kdl_recording_fork);
 }
 
 kdl_status kdl_sequence_branch(kdl_sequence *sequence) {
-  kdl_status status = KDL_GIVEN(sequence);
-  return status == KDL_OK ? mark(sequence, __func__, kdl_recording_branch) : status;
+  return mark(sequence, __func__, kdl_recording_branch);
 }
 
 kdl_status kdl_sequence_join(kdl_sequence *sequence) {
-  kdl_status status = KDL_GIVEN(sequence);
-  return status == KDL_OK ? mark(sequence, __func__, kdl_recording_join) : status;
+  return mark(sequence, __func__, kdl_recording_join);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -374,9 +369,7 @@ static kdl_status record_while(kdl_recording *recording, const kdl_operand *cond
 
 kdl_status kdl_sequence_while(kdl_sequence *sequence, kdl_operand condition) {
   kdl_recording *recording;
-  kdl_status status = KDL_GIVEN(sequence);
-  if (status == KDL_OK)
-    status = kdl_sequence_recording(sequence, __func__, &recording);
+  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
   if (status != KDL_OK)
     return status;
   status = record_while(recording, &condition);
@@ -386,6 +379,5 @@ kdl_status kdl_sequence_while(kdl_sequence *sequence, kdl_operand condition) {
 }
 
 kdl_status kdl_sequence_end_while(kdl_sequence *sequence) {
-  kdl_status status = KDL_GIVEN(sequence);
-  return status == KDL_OK ? mark(sequence, __func__, kdl_recording_end_while) : status;
+  return mark(sequence, __func__, kdl_recording_end_while);
 }

@@ -67,6 +67,8 @@ void kdl_sequence_destroy(kdl_sequence *sequence) {
 
 kdl_status kdl_sequence_recording(kdl_sequence *sequence, const char *call,
                                   kdl_recording **out_recording) {
+  if (!sequence)
+    return kdl_fail_null(call, "sequence");
   if (sequence->is_finished)
     return kdl_fail(KDL_BAD_CALL, "%s: found a sequence that is finished", call);
   *out_recording = &sequence->recording;
@@ -222,9 +224,7 @@ static kdl_status finish(kdl_sequence *sequence) {
 
 kdl_status kdl_sequence_finish(kdl_sequence *sequence) {
   kdl_recording *recording;
-  kdl_status status = KDL_GIVEN(sequence);
-  if (status == KDL_OK)
-    status = kdl_sequence_recording(sequence, __func__, &recording);
+  kdl_status status = kdl_sequence_recording(sequence, __func__, &recording);
   if (status != KDL_OK)
     return status;
   if (recording->fork_count)

@@ -167,9 +167,8 @@ static cc_place place_of(kdl_string ir, kdl_string number) {
   return place;
 }
 
-cc_place cc_examine_use(kdl_string ir, kdl_string function) {
-  char mark[512];
-  snprintf(mark, sizeof mark, "@%.*s", (int)function.length, function.data);
+/* Of the first line with `mark` in it, and `behind` next to it, that has a place. */
+static cc_place place_of_mark(kdl_string ir, const char *mark, const char *behind) {
   for (kdl_string rest = ir;;) {
     const char *found = memmem(rest.data, rest.length, mark, strlen(mark));
     if (!found)
@@ -177,9 +176,15 @@ cc_place cc_examine_use(kdl_string ir, kdl_string function) {
     rest = kdl_text_from(rest, (size_t)(found - rest.data) + strlen(mark));
     kdl_string line = {rest.data, kdl_text_find(rest, 0, "\n")};
     cc_place place = place_of(ir, field_of(line, "!dbg ", ", "));
-    if (place.line && kdl_text_find(rest, 0, "(,) ") == 0)
+    if (place.line && (!behind || kdl_text_find(rest, 0, behind) == 0))
       return place;
   }
+}
+
+cc_place cc_examine_use(kdl_string ir, kdl_string function) {
+  char mark[512];
+  snprintf(mark, sizeof mark, "@%.*s", (int)function.length, function.data);
+  return place_of_mark(ir, mark, "(,) ");
 }
 
 cc_place cc_examine_line(kdl_string ir, kdl_string line) {
@@ -187,16 +192,7 @@ cc_place cc_examine_line(kdl_string ir, kdl_string line) {
 }
 
 cc_place cc_examine_type(kdl_string ir, const char *type) {
-  for (kdl_string rest = ir;;) {
-    const char *found = memmem(rest.data, rest.length, type, strlen(type));
-    if (!found)
-      return (cc_place){.line = 0};
-    rest = kdl_text_from(rest, (size_t)(found - rest.data) + strlen(type));
-    kdl_string line = {rest.data, kdl_text_find(rest, 0, "\n")};
-    cc_place place = place_of(ir, field_of(line, "!dbg ", ", "));
-    if (place.line)
-      return place;
-  }
+  return place_of_mark(ir, type, NULL);
 }
 
 /* define internal i32 @index_of(i32 %0) #0 !dbg !12 { */

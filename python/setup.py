@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds libkdl by its own CMake files, then the extension against the static library. One wheel serves Python 3.9 and later.
 
-KDL_BUILD names a build folder of libkdl's to take what is built from instead, as CMake does for its tests."""
+KDL_BUILD names a build folder of libkdl's to take what is built from instead, as CMake does for its tests.
+KDL_WITH_LD=1 puts kdl-ld into the wheel, which then needs the LLVM that it was built with.
+The library kdl-matmul is put into the wheel, linked for the CPUs of KDL_WHEEL_CPUS or those below, where kdl-ld is built, or KDL_LINKER
+names a build folder that has it."""
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -19,6 +23,12 @@ here = os.path.dirname(os.path.abspath(__file__))
 # In the project this folder is beside the sources; in a source distribution they are below it.
 root = next(folder for folder in (os.path.join(here, "libkdl"), os.path.dirname(here))
             if os.path.exists(os.path.join(folder, "include", "kdl", "kdl.h")))
+cpus = {
+    "x86_64": ["x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+avx512_vnni", "x86-64-v4+avx512_vnni+avx512_bf16",
+               "x86-64-v4+avx512_vnni+avx512_bf16+amx_tile+amx_int8+amx_bf16"],
+    "aarch64": ["armv8-a", "armv8.2-a+dotprod", "armv8.2-a+dotprod+bf16+i8mm"],
+}
+with_ld = os.environ.get("KDL_WITH_LD") == "1"
 warnings = ["-std=c17", "-O2", "-g1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
 
 
@@ -38,8 +48,25 @@ def built():
                    "-DKDL_BUILD_BENCH=OFF", "-DKDL_WERROR=OFF"]
         subprocess.check_call(["cmake", "-S", root, "-B", folder, *options])
         jobs = str(len(os.sched_getaffinity(0)))
-        subprocess.check_call(["cmake", "--build", folder, "--parallel", jobs, "--target", "kdl"])
+        targets = ["kdl", "kdl-ld", "kdl_matmul", "kdl_builtin_ukernels"] if with_ld else ["kdl"]
+        subprocess.check_call(["cmake", "--build", folder, "--parallel", jobs, "--target", *targets])
     return folder
+
+
+def matmul(folder):
+    """The library kdl-matmul, linked for CPUs so that it needs no linker, as a file; None where nothing is there to link it."""
+    folder = os.environ.get("KDL_LINKER") or folder
+    bitcode = os.path.join(folder, "lib", "kdl", "kdl-matmul.offload")
+    command, linker = (os.path.join(folder, "bin", name) for name in ("kdl", "kdl-ld"))
+    if not all(os.path.exists(path) for path in (bitcode, command, linker)):
+        print("kdl-matmul is left out of the wheel: kdl-ld is not built")
+        return None
+    wanted = os.environ.get("KDL_WHEEL_CPUS")
+    devices = wanted.split(",") if wanted else [f"host:{cpu}" for cpu in cpus.get(platform.machine(), ["generic"])]
+    made = os.path.join(here, "build", "kdl-matmul.offload")
+    os.makedirs(os.path.dirname(made), exist_ok=True)
+    subprocess.check_call([command, "link", bitcode, *(f"--for={one}" for one in devices), "-o", made], env={**os.environ, "KDL_LD": linker})
+    return made
 
 
 class Build(build_ext):
@@ -54,11 +81,13 @@ class Build(build_ext):
             return
         os.makedirs(os.path.join(package, "bin"), exist_ok=True)
         shutil.copytree(os.path.join(root, "include"), os.path.join(package, "include"), dirs_exist_ok=True)  # for kdl cc
-        for program in ("kdl", "kdl-ld"):
-            source = os.path.join(folder, "bin", program)
-            if os.path.exists(source) and (program == "kdl" or os.environ.get("KDL_WITH_LD")):
-                shutil.copy2(source, os.path.join(package, "bin", program))
-                subprocess.check_call(["strip", os.path.join(package, "bin", program)])
+        for program in ("kdl", "kdl-ld") if with_ld else ("kdl",):
+            shutil.copy2(os.path.join(folder, "bin", program), os.path.join(package, "bin", program))
+            subprocess.check_call(["strip", os.path.join(package, "bin", program)])
+        library = matmul(folder)
+        if library:
+            os.makedirs(os.path.join(package, "lib"), exist_ok=True)
+            shutil.copyfile(library, os.path.join(package, "lib", "kdl-matmul.offload"))
 
 
 class Wheel(bdist_wheel):
@@ -71,6 +100,7 @@ class Wheel(bdist_wheel):
 
 setup(
     version=version(),
+    entry_points={"console_scripts": ["kdl = kdl._command:main", *(["kdl-ld = kdl._command:main_linker"] if with_ld else [])]},
     cmdclass={"build_ext": Build, "bdist_wheel": Wheel},
     ext_modules=[
         Extension("kdl._kdl", sorted(os.path.join("csrc", name) for name in os.listdir(os.path.join(here, "csrc"))

@@ -3,7 +3,8 @@
 # wheel.sh [FOLDER]: the Python package libkdl as a wheel and a source distribution in FOLDER, by default build/dist. Nothing is
 # downloaded. One wheel serves Python 3.9 and later. Without KDL_BUILD, which names a build folder to take the library and the command
 # from, libkdl is built for it. With GLIBC=2.28 in the environment it is built by Zig's C compiler for that version of glibc and
-# later (python3 -m ziglang: `pip install ziglang`), and named manylinux accordingly.
+# later (python3 -m ziglang: `pip install ziglang`), and named manylinux accordingly; the matrix multiplication is then linked by the
+# kdl-ld of KDL_BUILD, or of build/. python/setup.py has the other variables.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 output=${1:-$source/build/dist}
@@ -32,6 +33,7 @@ if [ -n "${GLIBC:-}" ]; then
     "$staging/headers" >"$staging/cc"
   chmod +x "$staging/cc"
   export CC=$staging/cc LDSHARED="$staging/cc -shared"
+  export KDL_LINKER=${KDL_BUILD:-$source/build}
   unset KDL_BUILD
   platform=(--plat-name "manylinux_${GLIBC/./_}_$machine")
 fi

@@ -12,7 +12,8 @@
  *                    m, n, k, KDL_MATMUL_SET);
  *
  * Packed weights suit the device they were packed on; they are not to be stored. Weights that are
- * used once need not be packed: kdl_matmul_run_plain.
+ * used once need not be packed: kdl_matmul_run_plain. Languages other than C and C++ call the
+ * functions at the end, which are not inline.
  */
 #ifndef KDL_MATMUL_H
 #define KDL_MATMUL_H
@@ -161,5 +162,38 @@ static inline kdl_status kdl_matmul_run_plain(const kdl_matmul *matmul, kdl_queu
   kdl_args args = {13, pointers, NULL};
   return kdl_launch_call(matmul->plain, queue, &desc, &args);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* The same as functions of libkdl's, for bindings and for pointers to functions                */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What they are given is checked: KDL_BAD_CALL for NULL, for a type or a mode that there is none
+ * of, and for a struct that kdl_matmul_find did not fill. Matrices are passed by pointers. */
+KDL_API kdl_status kdl_matmul_find_call(kdl_library *lib, kdl_device *host, kdl_matmul_type type,
+                                        uint32_t threads, kdl_matmul *out_matmul);
+
+/* 0 for a type that there is none of, and for more bytes than there are addresses. */
+KDL_API size_t kdl_matmul_packed_size_call(kdl_matmul_type type, uint32_t n, uint32_t k);
+
+KDL_API kdl_status kdl_matmul_pack_call(const kdl_matmul *matmul, kdl_queue *queue,
+                                        const kdl_matmul_matrix *b, void *packed, uint32_t n,
+                                        uint32_t k);
+
+KDL_API kdl_status kdl_matmul_run_call(const kdl_matmul *matmul, kdl_queue *queue,
+                                       const kdl_matmul_matrix *a, const void *packed,
+                                       const kdl_matmul_matrix *c, uint32_t m, uint32_t n,
+                                       uint32_t k, kdl_matmul_mode mode);
+
+KDL_API kdl_status kdl_matmul_run_plain_call(const kdl_matmul *matmul, kdl_queue *queue,
+                                             const kdl_matmul_matrix *a, const kdl_matmul_matrix *b,
+                                             void *scratch, const kdl_matmul_matrix *c, uint32_t m,
+                                             uint32_t n, uint32_t k, kdl_matmul_mode mode);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -23,17 +23,18 @@ typedef struct py_loan {
   PyObject *capsule; /* of DLPack, or NULL */
 } py_loan;
 
+/* What every launch touches comes first, close together. */
 typedef struct py_arguments {
   size_t count;
-  const void *pointers[py_most_params];
-  size_t sizes[py_most_params];
-  py_value values[py_most_params];
-  py_loan loans[py_most_params]; /* the first `loan_count` of them; an argument takes one at most */
   size_t loan_count;
+  size_t late_count;
   bool has_stream; /* an array names the stream that it is worked on, or none is asked any more */
   void *stream;
-  uint8_t late[py_most_params]; /* arguments that are told the queue: see py_arguments_late */
-  size_t late_count;
+  const void *pointers[py_most_params];
+  py_value values[py_most_params];
+  size_t sizes[py_most_params];
+  uint8_t late[py_most_params];  /* arguments that are told the queue: see py_arguments_late */
+  py_loan loans[py_most_params]; /* the first `loan_count` of them; an argument takes one at most */
 } py_arguments;
 
 /* The kernel's side of it. */

@@ -102,6 +102,7 @@ int py_queue_init(PyObject *module);
 int py_buffer_init(PyObject *module);
 int py_sequence_init(PyObject *module);
 int py_writer_init(PyObject *module);
+int py_matmul_init(PyObject *module);
 int py_error_init(PyObject *module);
 
 /* A type from its spec, as an attribute of the module; NULL with the exception set. */

@@ -59,9 +59,10 @@ PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *devic
   bool is_cuda = strcmp(info.backend, "cuda") == 0, is_hip = strcmp(info.backend, "hip") == 0;
   self->target = (py_target){.device = device,
                              .kernel = self->name,
-                             .dl_type = is_cuda  ? dl_cuda
-                                        : is_hip ? dl_rocm
-                                                 : 0,
+                             .dl_type = is_cuda        ? dl_cuda
+                                        : is_hip       ? dl_rocm
+                                        : info.is_host ? dl_cpu
+                                                       : 0,
                              .ordinal = info.ordinal,
                              .is_host = info.is_host};
   self->is_loaded = false;

@@ -62,7 +62,7 @@ static int execute(PyObject *module) {
   }
   if (py_error_init(module) < 0 || py_device_init(module) < 0 || py_library_init(module) < 0 ||
       py_queue_init(module) < 0 || py_buffer_init(module) < 0 || py_kernel_init(module) < 0 ||
-      py_sequence_init(module) < 0 || py_writer_init(module) < 0)
+      py_sequence_init(module) < 0 || py_writer_init(module) < 0 || py_matmul_init(module) < 0)
     return -1;
   first = interpreter;
   return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "signature.h"
 
+#include "dlpack.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,9 @@ static bool read_number(const char **at, const char *end, uint32_t *out_number) 
 
 static bool read_type(const char **at, const char *end, int depth, py_param *out_param);
 
+static const uint8_t dl_codes[] = {
+    [PY_SIGNED] = dl_int, [PY_UNSIGNED] = dl_uint, [PY_FLOAT] = dl_float, [PY_BFLOAT] = dl_bfloat};
+
 static bool read_pointer(const char **at, const char *end, int depth, py_param *out_param) {
   py_param element = {.kind = PY_ANY};
   if (!has_prefix(at, end, "void") && (depth == 4 || !read_type(at, end, depth + 1, &element)))
@@ -32,7 +37,9 @@ static bool read_pointer(const char **at, const char *end, int depth, py_param *
   *out_param = (py_param){.kind = PY_POINTER,
                           .element_kind = is_number ? element.kind : (uint8_t)PY_ANY,
                           .element_size = is_number ? (uint16_t)element.size : 0,
-                          .size = sizeof(void *)};
+                          .size = sizeof(void *),
+                          .dl_code = dl_codes[is_number ? element.kind : PY_ANY],
+                          .dl_bits = is_number ? (uint8_t)(element.size * 8) : 0};
   return has_prefix(at, end, ">");
 }
 

@@ -22,6 +22,8 @@ typedef struct py_param {
   uint8_t element_kind; /* of what a pointer points to; PY_ANY for void and for more pointers */
   uint16_t element_size;
   uint32_t size;
+  uint8_t dl_code, dl_bits; /* the element as DLPack has it; of what is no pointer, and of pointers
+                               to what is not said, bits that no array has */
 } py_param;
 
 enum { py_most_params = 128 };

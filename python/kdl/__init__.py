@@ -23,6 +23,8 @@ another: a kdl.Queue, an object with __cuda_stream__, or a driver's handle. A la
 queue, which kernel.sync() waits for. An array with __dlpack__ is told the queue, so that work on it is done before. What a launch
 uses must live until it is done.
 
+MATRICES. kdl.matmul(a, b) multiplies NumPy's on the CPU, and kdl.PackedMatrix(b) is packed once and multiplied with often.
+
 ERRORS are exceptions, all of them kdl.Error: their text says all of it, status is libkdl's and code the driver's own number.
 """
 
@@ -33,12 +35,13 @@ from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Erro
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
 from ._command import CommandError, check, compile, run_command
+from ._matmul import PackedMatrix, matmul, matmul_library
 
 __version__ = version()
 __all__ = [
     "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
-    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "Queue", "Reason", "Sequence", "UnsupportedError",
-    "Verdict", "Writer", "check", "compile", "device", "devices", "open", "refresh", "run_command", "version",
+    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason", "Sequence", "UnsupportedError",
+    "Verdict", "Writer", "check", "compile", "device", "devices", "matmul", "matmul_library", "open", "refresh", "run_command", "version",
 ]
 
 

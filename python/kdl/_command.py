@@ -20,10 +20,21 @@ class CommandError(_kdl.Error):
     """The command failed; its text is what it said."""
 
 
+def _own(name: str) -> str | None:
+    """A program of the package's, where it has it."""
+    path = os.path.join(os.path.dirname(__file__), "bin", name)
+    return path if os.access(path, os.X_OK) else None
+
+
+# libkdl looks for its linker where KDL_LD says.
+_linker = _own("kdl-ld")
+if _linker:
+    os.environ.setdefault("KDL_LD", _linker)
+
+
 def command_path() -> str:
     """The command's file: the package's own, else the one on PATH."""
-    own = os.path.join(os.path.dirname(__file__), "bin", "kdl")
-    found = own if os.access(own, os.X_OK) else shutil.which("kdl")
+    found = _own("kdl") or shutil.which("kdl")
     if not found:
         raise _kdl.UnsupportedError("the command kdl is neither in this package nor on PATH")
     return found
@@ -68,4 +79,10 @@ def compile(source: str | os.PathLike[str], *, targets: str | Iterable[str] = "n
 def main() -> None:
     """The console script `kdl`."""
     path = command_path()
+    os.execv(path, [path, *sys.argv[1:]])
+
+
+def main_linker() -> None:
+    """The console script `kdl-ld`, of packages that were built with KDL_WITH_LD=1."""
+    path = os.path.join(os.path.dirname(__file__), "bin", "kdl-ld")
     os.execv(path, [path, *sys.argv[1:]])

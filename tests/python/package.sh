@@ -17,7 +17,7 @@ done
 unset PYTHONPATH
 rm -rf "$work"
 mkdir -p "$work"
-KDL_BUILD=$build PYTHON=$python "$source/scripts/wheel.sh" "$work/dist"
+KDL_BUILD=$build KDL_WHEEL_CPUS=host PYTHON=$python "$source/scripts/wheel.sh" "$work/dist"
 "$python" -m venv --system-site-packages "$work/venv"
 "$work/venv/bin/pip" install --quiet --no-index --no-deps "$work"/dist/*.whl
 cd "$work"

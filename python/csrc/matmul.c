@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Matrix multiplication on the CPU: kdl.matmul and packed matrices, over <kdl/matmul.h>. The
+ * package chooses the type and makes the result; shapes and elements are checked here. */
+#include "kdl_python.h"
+
+#include <kdl/matmul.h>
+#include <stdlib.h>
+
+static PyTypeObject *matmul_type, *packed_type;
+
+typedef struct py_matmul {
+  PyObject head;
+  kdl_matmul matmul;
+  PyObject *library; /* whose kernels they are */
+} py_matmul;
+
+typedef struct py_packed {
+  PyObject head;
+  py_matmul *matmul;
+  void *data;
+  uint32_t n, k;
+} py_packed;
+
+/* The letters of the buffer protocol that an operand and a result may have. */
+static const struct {
+  const char *operand, *result, *name;
+} elements[] = {
+    [KDL_MATMUL_F32_BF16] = {"H", "f", "bf16 as uint16"},
+    [KDL_MATMUL_S32_S8] = {"b", "il", "int8"},
+    [KDL_MATMUL_F32_F32] = {"f", "f", "float32"},
+    [KDL_MATMUL_F32_F16] = {"e", "f", "float16"},
+};
+
+/* A matrix of the caller's, whose memory the view holds. */
+typedef struct operand {
+  Py_buffer view; /* .obj is NULL where there is none */
+  kdl_matmul_matrix matrix;
+  uint32_t rows, columns;
+} operand;
+
+static void operand_end(operand *operand) {
+  if (operand->view.obj)
+    PyBuffer_Release(&operand->view);
+}
+
+static bool refuse(const char *name, const char *what) {
+  PyErr_Format(PyExc_ValueError, "matmul: %s: %s", name, what);
+  return false;
+}
+
+static bool is_element(const Py_buffer *view, const char *letters) {
+  const char *format = view->format ? view->format : "B";
+  if (*format == '@' || *format == '=' || *format == '<')
+    ++format;
+  if (!format[0] || format[1])
+    return false;
+  const char *letter = strchr(letters, format[0]);
+  return letter && (*letter != 'l' || view->itemsize == 4);
+}
+
+static bool shape_of(const char *name, operand *out) {
+  const Py_buffer *view = &out->view;
+  Py_ssize_t size = view->itemsize;
+  if (view->ndim != 2)
+    return refuse(name, "found another number of dimensions, expected 2");
+  if ((uint64_t)view->shape[0] > UINT32_MAX || (uint64_t)view->shape[1] > UINT32_MAX)
+    return refuse(name, "more than 4294967295 rows or columns");
+  if (view->strides[0] % size || view->strides[1] % size)
+    return refuse(name, "strides that are no multiples of an element");
+  out->rows = (uint32_t)view->shape[0];
+  out->columns = (uint32_t)view->shape[1];
+  out->matrix = (kdl_matmul_matrix){view->buf, view->strides[0] / size, view->strides[1] / size};
+  return true;
+}
+
+static bool operand_from(PyObject *object, const char *name, const char *letters, int flags,
+                         operand *out) {
+  if (PyObject_GetBuffer(object, &out->view, PyBUF_STRIDES | PyBUF_FORMAT | flags) < 0) {
+    out->view.obj = NULL;
+    return false;
+  }
+  if (!is_element(&out->view, letters)) {
+    PyErr_Format(PyExc_TypeError, "matmul: %s: found elements '%s', expected one of '%s'", name,
+                 out->view.format ? out->view.format : "B", letters);
+    return false;
+  }
+  return shape_of(name, out);
+}
+
+/* Room for a packed matrix; NULL with the exception set. */
+static void *room_for(kdl_matmul_type type, uint32_t n, uint32_t k) {
+  size_t size = kdl_matmul_packed_size_call(type, n, k);
+  bool is_lost = !size && n && k;
+  void *data = is_lost ? NULL : aligned_alloc(64, (size + 64) / 64 * 64);
+  if (!data)
+    PyErr_NoMemory();
+  return data;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Multiplying                                                                                  */
+
+static kdl_status by_packed(const py_matmul *self, const operand *a, const py_packed *b,
+                            const operand *c) {
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_matmul_run_call(
+      &self->matmul, NULL, &a->matrix, b->data, &c->matrix, a->rows, b->n, b->k, KDL_MATMUL_SET);
+  Py_END_ALLOW_THREADS return status;
+}
+
+static kdl_status by_plain(const py_matmul *self, const operand *a, const operand *b, void *scratch,
+                           const operand *c) {
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      kdl_matmul_run_plain_call(&self->matmul, NULL, &a->matrix, &b->matrix, scratch, &c->matrix,
+                                a->rows, b->columns, a->columns, KDL_MATMUL_SET);
+  Py_END_ALLOW_THREADS return status;
+}
+
+static bool fit(const operand *a, uint32_t n, uint32_t k, const operand *c) {
+  if (a->columns != k) {
+    PyErr_Format(PyExc_ValueError, "matmul: a has %lu columns, b has %lu rows",
+                 (unsigned long)a->columns, (unsigned long)k);
+    return false;
+  }
+  if (c->rows == a->rows && c->columns == n)
+    return true;
+  PyErr_Format(PyExc_ValueError, "matmul: out is %lu by %lu, expected %lu by %lu",
+               (unsigned long)c->rows, (unsigned long)c->columns, (unsigned long)a->rows,
+               (unsigned long)n);
+  return false;
+}
+
+/* Nothing is launched for a result without elements, nor for sums of nothing, which the package has
+ * cleared. */
+static bool multiply(const py_matmul *self, const operand *a, PyObject *right, const operand *b,
+                     const operand *c) {
+  const py_packed *packed = b->view.obj ? NULL : (const py_packed *)right;
+  uint32_t n = packed ? packed->n : b->columns, k = packed ? packed->k : b->rows;
+  if (!fit(a, n, k, c))
+    return false;
+  if (!a->rows || !n || !k)
+    return true;
+  kdl_status status;
+  if (packed) {
+    status = by_packed(self, a, packed, c);
+  } else {
+    void *scratch = room_for(self->matmul.type, n, k);
+    if (!scratch)
+      return false;
+    status = by_plain(self, a, b, scratch, c);
+    free(scratch);
+  }
+  if (status != KDL_OK)
+    py_raise_for(status, "matmul");
+  return status == KDL_OK;
+}
+
+static PyObject *matmul_run(PyObject *object, PyObject *args) {
+  py_matmul *self = (py_matmul *)object;
+  PyObject *left, *right, *result;
+  if (!PyArg_ParseTuple(args, "OOO:run", &left, &right, &result))
+    return NULL;
+  const char *letters = elements[self->matmul.type].operand;
+  operand a = {.view.obj = NULL}, b = {.view.obj = NULL}, c = {.view.obj = NULL};
+  bool is_packed = Py_TYPE(right) == packed_type;
+  bool ok = true;
+  if (is_packed && ((py_packed *)right)->matmul->matmul.type != self->matmul.type) {
+    PyErr_Format(PyExc_TypeError, "matmul: b was packed from %s, a is %s",
+                 elements[((py_packed *)right)->matmul->matmul.type].name,
+                 elements[self->matmul.type].name);
+    ok = false;
+  }
+  ok = ok && operand_from(left, "a", letters, 0, &a) &&
+       (is_packed || operand_from(right, "b", letters, 0, &b)) &&
+       operand_from(result, "out", elements[self->matmul.type].result, PyBUF_WRITABLE, &c) &&
+       multiply(self, &a, right, &b, &c);
+  operand_end(&a);
+  operand_end(&b);
+  operand_end(&c);
+  if (!ok)
+    return NULL;
+  Py_RETURN_NONE;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Packing                                                                                      */
+
+static bool pack_into(py_packed *self, const operand *b) {
+  self->n = b->columns;
+  self->k = b->rows;
+  self->data = room_for(self->matmul->matmul.type, self->n, self->k);
+  if (!self->data)
+    return false;
+  if (!self->n || !self->k)
+    return true;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      kdl_matmul_pack_call(&self->matmul->matmul, NULL, &b->matrix, self->data, self->n, self->k);
+  Py_END_ALLOW_THREADS if (status != KDL_OK) py_raise_for(status, "matmul");
+  return status == KDL_OK;
+}
+
+static PyObject *matmul_pack(PyObject *object, PyObject *right) {
+  py_matmul *self = (py_matmul *)object;
+  operand b = {.view.obj = NULL};
+  py_packed *packed = NULL;
+  bool ok = operand_from(right, "b", elements[self->matmul.type].operand, 0, &b);
+  if (ok)
+    packed = PyObject_New(py_packed, packed_type);
+  if (packed) {
+    packed->data = NULL;
+    packed->matmul = self;
+    Py_INCREF(self);
+    if (!pack_into(packed, &b))
+      Py_CLEAR(packed);
+  }
+  operand_end(&b);
+  return (PyObject *)packed;
+}
+
+static void packed_destroy(PyObject *object) {
+  py_packed *self = (py_packed *)object;
+  free(self->data);
+  Py_DECREF(self->matmul);
+  py_object_free(object);
+}
+
+static PyObject *packed_shape(PyObject *object, void *closure) {
+  (void)closure;
+  const py_packed *self = (py_packed *)object;
+  return Py_BuildValue("(II)", self->k, self->n);
+}
+
+static PyGetSetDef packed_properties[] = {
+    {"shape", packed_shape, NULL, "rows and columns", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot packed_slots[] = {
+    {Py_tp_doc, "A matrix, packed for the right side of products on this CPU."},
+    {Py_tp_new, py_no_new},
+    {Py_tp_dealloc, packed_destroy},
+    {Py_tp_getset, packed_properties},
+    {0, NULL},
+};
+
+static PyType_Spec packed_spec = {"kdl._kdl.Packed", sizeof(py_packed), 0, Py_TPFLAGS_DEFAULT,
+                                  packed_slots};
+
+/* ------------------------------------------------------------------------------------------ */
+/* The kernels of a type                                                                        */
+
+static PyObject *matmul_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"library", "type", "threads", NULL};
+  PyObject *library;
+  int kind;
+  unsigned threads;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!iI:Matmul", names, py_library_type, &library,
+                                   &kind, &threads))
+    return NULL;
+  kdl_device *host;
+  kdl_matmul matmul;
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status = kdl_device_find("host", &host);
+  if (status == KDL_OK)
+    status = kdl_matmul_find_call(((py_library *)library)->library, host, (kdl_matmul_type)kind,
+                                  threads, &matmul);
+  Py_END_ALLOW_THREADS if (status != KDL_OK) return py_raise_for(status, "matmul");
+  py_matmul *self = PyObject_New(py_matmul, type);
+  if (!self)
+    return NULL;
+  self->matmul = matmul;
+  self->library = library;
+  Py_INCREF(library);
+  return (PyObject *)self;
+}
+
+static void matmul_destroy(PyObject *object) {
+  Py_DECREF(((py_matmul *)object)->library);
+  py_object_free(object);
+}
+
+static PyMethodDef matmul_methods[] = {
+    {"run", matmul_run, METH_VARARGS,
+     "run($self, a, b, out, /)\n--\n\nout = a b; b is a matrix, or one that pack() gave."},
+    {"pack", matmul_pack, METH_O, "pack($self, b, /)\n--\n\nThe matrix b, packed."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot matmul_slots[] = {
+    {Py_tp_doc, "Matmul(library, type, threads)\n--\n\nThe kernels for a type of elements."},
+    {Py_tp_new, matmul_new},
+    {Py_tp_dealloc, matmul_destroy},
+    {Py_tp_methods, matmul_methods},
+    {0, NULL},
+};
+
+static PyType_Spec matmul_spec = {"kdl._kdl.Matmul", sizeof(py_matmul), 0, Py_TPFLAGS_DEFAULT,
+                                  matmul_slots};
+
+int py_matmul_init(PyObject *module) {
+  matmul_type = py_add_type(module, &matmul_spec);
+  packed_type = matmul_type ? py_add_type(module, &packed_spec) : NULL;
+  return packed_type ? 0 : -1;
+}

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of NumPy's matrices on the CPU, by the library kdl-matmul."""
+from __future__ import annotations
+
+import functools
+import math
+import os
+from typing import Any
+
+from . import _kdl
+from ._library import Library
+from ._library import open as open_library
+
+# By the type of the elements: libkdl's number, and the type of the result.
+TYPES = {"bfloat16": (0, "float32"), "int8": (1, "int32"), "float32": (2, "float32"), "float16": (3, "float32")}
+LETTERS = {"f": "float32", "e": "float16", "b": "int8"}  # of NumPy's own types
+
+
+@functools.lru_cache(maxsize=None)
+def matmul_library() -> Library:
+    """The library of kernels that kdl.matmul launches: the package's own, linked for several CPUs, else the one that is installed with
+    libkdl."""
+    own = os.path.join(os.path.dirname(__file__), "lib", "kdl-matmul.offload")
+    return open_library(own) if os.path.exists(own) else open_library("kdl-matmul")
+
+
+@functools.lru_cache(maxsize=None)
+def _kernels(name: str, threads: int) -> _kdl.Matmul:
+    return _kdl.Matmul(matmul_library()._handle, TYPES[name][0], threads)
+
+
+@functools.lru_cache(maxsize=None)
+def _numpy() -> Any:
+    import numpy
+    return numpy
+
+
+@functools.lru_cache(maxsize=None)
+def _units() -> int:
+    return _kdl.device("host").units
+
+
+def _name_of(array: Any, bits: str | None) -> str:
+    """The type of an array's elements; `bits` is what integers of 16 bits stand for."""
+    name: str = array.dtype.name
+    if bits is not None and name == "uint16":
+        name = bits
+    if name not in TYPES or not array.dtype.isnative:
+        raise TypeError(f"matmul: found elements of {array.dtype}, expected {', '.join(TYPES)}, of this machine's byte order")
+    return name
+
+
+def _plain(np: Any, array: Any, name: str) -> Any:
+    """The array as a matrix of elements that the buffer protocol knows."""
+    if any(stride % array.itemsize for stride in array.strides):
+        array = np.ascontiguousarray(array)
+    return array.view(np.uint16) if name == "bfloat16" and array.dtype != np.uint16 else array
+
+
+class PackedMatrix:
+    """A matrix that is packed once and multiplied with often, from the right: kdl.matmul(a, packed), or a @ packed.
+
+    matrix: of NumPy's, K by N, of float32, float16, int8, or bfloat16 (the package ml_dtypes). bits="bfloat16": of uint16, which are the
+    bits of bfloat16. It is copied: later changes of it are not seen. What is packed suits this CPU, and cannot be stored."""
+
+    __array_ufunc__ = None  # so that NumPy leaves `array @ packed` to __rmatmul__
+
+    def __init__(self, matrix: Any, *, bits: str | None = None) -> None:
+        np = _numpy()
+        matrix = np.asarray(matrix)
+        self._name = _name_of(matrix, bits)
+        if matrix.ndim != 2:
+            raise ValueError(f"matmul: b: found {matrix.ndim} dimensions, expected 2")
+        self._packed = _kernels(self._name, _units()).pack(_plain(np, matrix, self._name))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self._packed.shape
+
+    @property
+    def dtype(self) -> str:
+        """The name of the type of its elements."""
+        return self._name
+
+    def __rmatmul__(self, a: Any) -> Any:
+        return matmul(a, self)
+
+    def __repr__(self) -> str:
+        return f"<kdl.PackedMatrix {self.shape[0]} by {self.shape[1]} of {self._name}>"
+
+
+def _check_out(np: Any, out: Any, name: str, shape: tuple[int, ...]) -> None:
+    """Whether the result can be put where the caller wants it."""
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray) or out.dtype != np.dtype(name) or out.shape != shape:
+        found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out)
+        raise ValueError(f"matmul: out: found {found}, expected an array of {name} {shape}")
+    if not out.flags.writeable:
+        raise ValueError("matmul: out: found an array that is read-only")
+
+
+def _at_once(np: Any, a: Any, b: Any, out: Any, threads: int) -> Any:
+    """The product of two matrices that need no preparation, which the compiled module checks; None where it takes more than that."""
+    name = LETTERS.get(a.dtype.char) if type(a) is np.ndarray and a.ndim == 2 and a.dtype.isnative else None
+    if name is None or a.shape[1] == 0:
+        return None
+    if type(b) is PackedMatrix:
+        right, columns, fits = b._packed, b._packed.shape[1], b._name == name
+    else:
+        right, columns, fits = b, b.shape[-1] if type(b) is np.ndarray and b.ndim == 2 else 0, getattr(b, "dtype", None) == a.dtype
+    if not fits or columns == 0:
+        return None
+    if out is None:
+        out = np.empty((a.shape[0], columns), TYPES[name][1])
+    elif type(out) is not np.ndarray or np.may_share_memory(out, a) or (right is b and np.may_share_memory(out, b)):
+        return None
+    try:
+        _kernels(name, threads).run(a, right, out)
+    except (TypeError, ValueError):
+        return None  # so that it is done, or refused, at length
+    return out
+
+
+def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads: int | None = None) -> Any:
+    """The matrix product of NumPy's arrays on the CPU; b may be a kdl.PackedMatrix.
+
+    Of float32, float16 and bfloat16 (the package ml_dtypes) the result is float32, of int8 it is int32. a may have any number of
+    dimensions, b one or two. bits="bfloat16": arrays of uint16 are the bits of bfloat16. out: where the result goes. threads: how many
+    at most; by default as many as the CPU runs. Other threads of Python's run meanwhile."""
+    np = _numpy()
+    threads = threads or _units()
+    result = _at_once(np, a, b, out, threads)
+    return result if result is not None else _at_length(np, a, b, out, bits, threads)
+
+
+def _at_length(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
+    a = np.asarray(a)
+    packed = b if isinstance(b, PackedMatrix) else None
+    b = b if packed else np.asarray(b)
+    if packed and packed.dtype == "bfloat16":
+        bits = bits or "bfloat16"
+    name, other = _name_of(a, bits), packed.dtype if packed else _name_of(b, bits)
+    if name != other:
+        raise TypeError(f"matmul: found {name} and {other}, expected the same type twice")
+    if a.ndim == 0 or len(b.shape) not in (1, 2):
+        raise ValueError(f"matmul: found {a.ndim} and {len(b.shape)} dimensions, expected at least 1, and 1 or 2")
+    k, n = b.shape if len(b.shape) == 2 else (b.shape[0], 1)
+    if a.shape[-1] != k:
+        raise ValueError(f"matmul: a has {a.shape[-1]} columns, b has {k} rows")
+    rows, shape = math.prod(a.shape[:-1]), a.shape[:-1] + b.shape[1:]
+    _check_out(np, out, TYPES[name][1], shape)
+    made = np.zeros((rows, n), TYPES[name][1])
+    right = packed._packed if packed else _plain(np, b.reshape(k, n), name)
+    _kernels(name, threads).run(_plain(np, a.reshape(rows, k), name), right, made)
+    if out is not None:
+        out[...] = made.reshape(shape)
+        return out
+    return made.reshape(shape) if shape else made[0, 0]

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The functions of <kdl/matmul.h> that other languages call: what they refuse, and that they say
+ * the same as the inline ones. What they compute is tested from Python:
+ * python/tests/test_matmul.py. */
+#include "launch_support.h"
+
+#include <kdl/matmul.h>
+
+static kdl_matmul nothing(void) {
+  kdl_matmul matmul = {KDL_MATMUL_F32_F32, 1, NULL, NULL, NULL};
+  return matmul;
+}
+
+static void null_is_refused(void **state) {
+  (void)state;
+  kdl_matmul matmul = nothing();
+  kdl_matmul_matrix matrix = kdl_matmul_rows(&matmul, 1);
+  assert_fails(kdl_matmul_find_call(NULL, NULL, KDL_MATMUL_F32_F32, 1, &matmul), KDL_BAD_CALL,
+               "kdl_matmul_find_call: found NULL for lib, expected a pointer");
+  assert_fails(kdl_matmul_pack_call(&matmul, NULL, NULL, &matrix, 1, 1), KDL_BAD_CALL,
+               "kdl_matmul_pack_call: found NULL for b, expected a pointer");
+  assert_fails(kdl_matmul_run_call(&matmul, NULL, &matrix, NULL, &matrix, 1, 1, 1, KDL_MATMUL_SET),
+               KDL_BAD_CALL, "kdl_matmul_run_call: found NULL for packed, expected a pointer");
+  assert_fails(kdl_matmul_run_plain_call(&matmul, NULL, &matrix, &matrix, &matrix, NULL, 1, 1, 1,
+                                         KDL_MATMUL_SET),
+               KDL_BAD_CALL, "kdl_matmul_run_plain_call: found NULL for c, expected a pointer");
+}
+
+static void what_was_not_found_is_refused(void **state) {
+  (void)state;
+  kdl_matmul matmul = nothing();
+  kdl_matmul_matrix matrix = kdl_matmul_rows(&matmul, 1);
+  const char *expected = "matmul: found no kernels, expected what kdl_matmul_find_call gave";
+  assert_fails(kdl_matmul_pack_call(&matmul, NULL, &matrix, &matrix, 1, 1), KDL_BAD_CALL, expected);
+  assert_fails(
+      kdl_matmul_run_call(&matmul, NULL, &matrix, &matrix, &matrix, 1, 1, 1, KDL_MATMUL_SET),
+      KDL_BAD_CALL, expected);
+  matmul.type = (kdl_matmul_type)4;
+  assert_fails(kdl_matmul_pack_call(&matmul, NULL, &matrix, &matrix, 1, 1), KDL_BAD_CALL,
+               "matmul: found type 4, expected KDL_MATMUL_F32_BF16 (0) to F32_F16 (3)");
+}
+
+static void sizes_are_those_of_the_inline_function(void **state) {
+  (void)state;
+  for (int type = 0; type <= KDL_MATMUL_F32_F16; ++type)
+    for (uint32_t n = 0; n < 40; n += 3)
+      for (uint32_t k = 0; k < 200; k += 7)
+        assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)type, n, k),
+                         kdl_matmul_packed_size((kdl_matmul_type)type, n, k));
+  assert_int_equal(kdl_matmul_packed_size_call((kdl_matmul_type)4, 16, 16), 0);
+  assert_int_equal(kdl_matmul_packed_size_call(KDL_MATMUL_F32_F32, UINT32_MAX, UINT32_MAX), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(null_is_refused),
+      cmocka_unit_test(what_was_not_found_is_refused),
+      cmocka_unit_test(sizes_are_those_of_the_inline_function),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

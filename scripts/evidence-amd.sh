@@ -3,8 +3,9 @@
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
 # folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt:
 # conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, xnack, cooperative
-# launches, amdgcnspirv, AddressSanitizer, and which of HIP's functions were called. Needs root, for chroot and mounts in a namespace of
-# its own; clang-22, ld.lld and python3; and a build with the targets of `needed` below.
+# launches, amdgcnspirv, a thinned program, the Python package, AddressSanitizer, and which of HIP's functions were called. Needs root, for
+# chroot and mounts in a namespace of its own; clang-22, ld.lld, gcc and python3; a build with the targets of `needed` below; and for the Python
+# package a wheel of this machine's /usr/bin/python3 in build/dist (KDL_BUILD=build PYTHON=/usr/bin/python3 scripts/wheel.sh).
 #
 # No package has the emulator, so this is evidence and no part of `make test`. FOLDER holds
 #   forky/     a Debian with libamdhip64-6 and libhsa-runtime64-1 (6.4 or newer):
@@ -13,10 +14,10 @@
 #   build/     the emulator, built by CMake from src/emulation/rocjitsu: the targets rocjitsu_shared, rocjitsu_hooks and rocjitsu_bin,
 #              with the changes of docs/upstream-bugs.md
 # GPUS in the environment, as "gfx942 gfx1100", keeps to some GPUs; PARTS, as "conformance examples", to some of what is run; POINTS is the number of
-# arguments of each function of math, by default 10000; VERSIONS is added to what is written of the emulator, as its commit and patches.
+# arguments of each function of math, by default 10000; LIMIT is the most seconds of a run of the conformance suite, by default 900; VERSIONS is added to what is written of the emulator, as its commit and patches.
 set -euo pipefail
 [ $# -ge 1 ] || {
-  sed -n '3,19s/^# \?//p' "$0"
+  sed -n '3,20s/^# \?//p' "$0"
   exit 2
 }
 # Mounts go when this process goes, whatever ends it, and nothing below the chroot is ever deleted.
@@ -28,7 +29,7 @@ folder=$(cd "$1" && pwd)
 output=${2:-$source/docs/results/amd-emulated-$(date -u +%F).txt}
 emulator=$folder/build/tools/rocjitsu/rocjitsu
 configs=$folder/src/emulation/rocjitsu/configs
-needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so")
+needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so" "$build/lib/libhsa_sleeps.so")
 for program in kdl kdl-ld conformance several example_table language_launcher language_suites; do
   needed+=("$build/bin/$program")
 done
@@ -45,6 +46,8 @@ for shared in /proc /sys /dev "$folder" "$source"; do
   mount --rbind "$shared" "$folder/forky$shared"
 done
 mkdir -p "$work/lib"
+# HIP's threads wait without a pause, and the emulator is a thread of the same process: tests/emulated/hsa_sleeps.c.
+sleeps=$folder/build/librocjitsu.so:$build/lib/libhsa_sleeps.so
 
 runs_part() {
   [ -z "${PARTS:-}" ] || [[ " $PARTS " == *" $1 "* ]]
@@ -66,6 +69,7 @@ emulated() {
   timeout -k 10 "$seconds" chroot "$folder/forky" env LD_LIBRARY_PATH="${libraries:-$build/lib}:$work/lib" "$emulator" --config "$config" -- \
     env "$@" >"$work/log" 2>&1 || code=$?
   took=$((SECONDS - begin))
+  case $code in 124 | 137) code="$code (stopped after $seconds s)" ;; esac
 }
 
 # What was printed, without this machine's paths, at most $1 lines of it that match $2.
@@ -119,9 +123,14 @@ conformance() {
   shift 2
   pack_conformance "$target" "$work/$target.offload"
   echo "== conformance, $target${*:+, $*}"
-  emulated "$config" 900 "$@" "${conformance:-$build/bin/conformance}" "$work/$target.offload" hip
+  emulated "$config" "${LIMIT:-900}" LD_PRELOAD="$sleeps" "$@" "${conformance:-$build/bin/conformance}" "$work/$target.offload" hip
   excerpt 30 '^(on|FAIL|unsup|STALE|xfail|skipped)|Memory access fault|AddressSanitizer|LeakSanitizer|runtime error'
   echo "$(grep -ac '^ok ' "$work/log" || true) passed, exit code $code, $took s"
+}
+
+# As programs have it, with HIP's own waits.
+waits() {
+  conformance "$work/gfx942_cdna3_kmd.json" gfx942 LD_PRELOAD="$folder/build/librocjitsu.so"
 }
 
 # --------------------------------------------------------------------------------------------------
@@ -191,7 +200,7 @@ language() {
     emulated "$config" 1200 "$build/bin/language_launcher" "$work/language.$target/cases.txt" hip "$first"
     all=$((all + took))
     excerpt 60 '^[a-z]+/|^aborted|cases, |what\(\):|fault|skipped'
-    [ "$code" -ge 128 ] || break
+    [ "${code%% *}" -ge 128 ] || break
     first=$(sed -n 's/^aborted in case \([0-9]*\),.*/\1/p' "$work/log" | tail -1)
     [ -n "$first" ] || break
     first=$((first + 1))
@@ -355,6 +364,53 @@ spirv() {
   fi
 }
 
+# A program that the runtime registers by itself, with and without the images of other GPUs, on a GPU that it still serves and on one that it does not.
+thinned() {
+  local target targets=host-x86_64-unknown-linux-gnu- inputs=(--input=/dev/null) program config
+  for target in gfx906 gfx908 gfx90a gfx942 gfx1030 gfx1100 gfx1151 gfx1201; do
+    pack_conformance $target "$work/$target.offload"
+    targets+=,hipv4-amdgcn-amd-amdhsa--$target
+    inputs+=("--input=$work/$target.hsaco")
+  done
+  "$(command -v clang-offload-bundler-22 || echo "${LLVM:-/usr/lib/llvm-22}/bin/clang-offload-bundler")" --type=o --bundle-align=4096 \
+    --targets=$targets "${inputs[@]}" --output="$work/bundle.hipfb"
+  gcc -O2 -DBUNDLE="\"$work/bundle.hipfb\"" "$source/tests/emulated/registered.c" -o "$work/registered" \
+    "$folder"/forky/usr/lib/x86_64-linux-gnu/libamdhip64.so.6 -Wl,--unresolved-symbols=ignore-all
+  echo "== a program that HIP's runtime registers, thinned for gfx942"
+  "$build/bin/kdl" thin "$work/registered" --for=hip:gfx942 -o "$work/thinned" --verbose 2>&1 | sed "s,$work/,,g"
+  echo "$(stat -c %s "$work/registered") bytes before, $(stat -c %s "$work/thinned") after"
+  for config in gfx942_cdna3_kmd gfx1100_w7900; do
+    for program in registered thinned; do
+      emulated "$work/$config.json" 300 "$work/$program"
+      echo "$program, $config: $(excerpt 3 "^HIP's error|fault"), exit code $code, $took s"
+    done
+  done
+  echo "98 is hipErrorInvalidDeviceFunction: the image for gfx1100 went"
+}
+
+# This machine's Python, since the other Debian may have none.
+python() {
+  local wheel interpreter=/usr/bin/python3 home=$work/python version library
+  wheel=$(find "$build/dist" -name 'libkdl-*.whl' 2>/dev/null | head -1)
+  echo "== the Python package, gfx942"
+  if [ -z "$wheel" ]; then
+    echo "not run: found no $build/dist/libkdl-*.whl"
+    return
+  fi
+  version=$($interpreter -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+  mkdir -p "$home/lib" "$home/bin" "$home/site"
+  cp -r "/usr/lib/$version" "$home/lib/"
+  cp -L $interpreter "$home/bin/python3"
+  ldd $interpreter | awk '/lib(z|expat)/{print $3}' | while read -r library; do
+    cp -L "$library" "$work/lib/"
+  done
+  $interpreter -m zipfile -e "$wheel" "$home/site"
+  pack_conformance gfx942 "$work/gfx942.offload"
+  emulated "$work/gfx942_cdna3_kmd.json" 300 PYTHONHOME="$home" PYTHONPATH="$home/site" "$home/bin/python3" "$source/tests/emulated/package.py" "$work/gfx942.offload"
+  excerpt 12 .
+  echo "exit code $code, $took s"
+}
+
 sanitized() {
   local asan=${KDL_ASAN_BUILD:-$build/asan}
   if [ ! -e "$asan/bin/conformance" ]; then
@@ -370,11 +426,11 @@ sanitized() {
 # Which of HIP's functions libkdl called on the real runtime: docs/driver-functions.md.
 functions() {
   local target=gfx942 calls=$work/calls both record=$source/docs/results/functions/hip-emulated.txt
-  both=LD_PRELOAD=$folder/build/librocjitsu.so:$build/lib/librecorder.so
+  both=LD_PRELOAD=$sleeps:$build/lib/librecorder.so
   mkdir -p "$calls"
   pack_conformance "$target" "$work/$target.offload"
   echo "== functions of libamdhip64 that libkdl calls"
-  emulated "$work/gfx942_cdna3_kmd.json" 900 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/conformance" "$work/$target.offload" hip
+  emulated "$work/gfx942_cdna3_kmd.json" "${LIMIT:-900}" "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/conformance" "$work/$target.offload" hip
   emulated "$work/gfx942_two.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/several" "$work/$target.offload" hip 2
   echo "two GPUs: exit code $code, $took s"
   # Without metadata, so that the runtime is asked for a block.
@@ -387,7 +443,7 @@ functions() {
     "commands: conformance suite, several GPUs, kdl run without metadata" >"$work/functions"
   cp "$work/functions" "$record"
   "$source/scripts/driver-functions.py"
-  echo "$(grep -vc '^#' "$record") functions were called: docs/driver-functions.md"
+  echo "$(grep -vc '^#' "$record") functions were called: docs/driver-functions.md; of graphs $(grep -c '^hipGraph' "$record")"
 }
 
 # --------------------------------------------------------------------------------------------------
@@ -421,7 +477,7 @@ gfx90a gfx90a.json
 EOF
   echo
   echo "==== the runtime, on gfx942"
-  for part in several xnack cooperative spirv sanitized functions; do
+  for part in waits several xnack cooperative spirv thinned python sanitized functions; do
     ! runs_part $part || $part
   done
 } | sed -u "s,$source/,,g; s,$folder/,FOLDER/,g" | tee "$output"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* conformance LIBRARY BACKEND [NAME]: runs the suite on the first device of a backend, with the
  * expectations for NAME where it is not the backend's own. KDL_CONFORMANCE_LARGEST is the most
- * work-items in a launch, a million by default. Returns 77 where this machine has no such device.
+ * work-items in a launch, a million by default; KDL_CONFORMANCE_ONLY names the one test to run.
+ * Returns 77 where this machine has no such device.
  */
 #include "suite.h"
 
@@ -76,11 +77,13 @@ static bool check_expectations(void) {
 
 int main(int argc, char **argv) {
   const char *largest = getenv("KDL_CONFORMANCE_LARGEST");
+  const char *only = getenv("KDL_CONFORMANCE_ONLY");
   suite at = {.largest = largest ? (uint32_t)strtoul(largest, NULL, 10) : 1000000};
   if (argc != 3 && argc != 4) {
     fprintf(stderr, "usage: conformance LIBRARY BACKEND [NAME]\n");
     return 2;
   }
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what passed is told where a later test does not end */
   if (kdl_device_find(argv[2], &at.device) != KDL_OK) {
     printf("skipped: %s\n", kdl_error_message());
     return 77;
@@ -96,8 +99,17 @@ int main(int argc, char **argv) {
   }
   printf("on %s\n", kdl_device_spec_text(at.device));
   bool fine = check_expectations();
-  for (size_t i = 0; i < suite_test_count; ++i)
+  bool found = !only;
+  for (size_t i = 0; i < suite_test_count; ++i) {
+    if (only && strcmp(suite_tests[i].name, only) != 0)
+      continue;
+    found = true;
     fine &= run_test(&at, argv[argc - 1], &suite_tests[i]);
+  }
+  if (!found) {
+    printf("FAIL: there is no test %s\n", only);
+    fine = false;
+  }
   kdl_queue_destroy(at.queue);
   kdl_close(at.lib);
   return fine ? 0 : 1;

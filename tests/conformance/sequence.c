@@ -31,6 +31,8 @@ static const char *record_chain(const suite *at, uint32_t count, chain *out) {
   return NULL;
 }
 
+/* Memory that a kernel alone writes is written first too: Oclgrind 21.10 knows of memory what it
+ * knew of memory that was freed there (docs/upstream-bugs.md). */
 static const char *write_ramp(kdl_queue *queue, const kdl_buffer *buffer) {
   float host[n];
   for (int i = 0; i < n; ++i)
@@ -73,7 +75,8 @@ const char *sequence_runs_as_bound(const suite *at) {
   OK(kdl_alloc(at->device, bytes, &x));
   OK(kdl_alloc(at->device, bytes, &y));
   OK(kdl_alloc(at->device, bytes, &z));
-  if ((wrong = run_chain(&of, at->queue, 2, &x, &y, 32)) || /* everything is new */
+  if ((wrong = write_ramp(at->queue, &y)) || (wrong = write_ramp(at->queue, &z)) ||
+      (wrong = run_chain(&of, at->queue, 2, &x, &y, 32)) || /* everything is new */
       (wrong = run_chain(&of, at->queue, 2, &x, &y, 32)) || /* nothing is */
       (wrong = run_chain(&of, at->queue, 3, &x, &y, 243)) ||
       (wrong = run_chain(&of, at->queue, 3, &x, &z, 243)) ||
@@ -439,6 +442,8 @@ const char *sequence_is_captured(const suite *at) {
   OK(kdl_alloc(at->device, bytes, &y));
   OK(kdl_alloc(at->device, bytes, &z));
   OK(kdl_alloc(at->device, sizeof host_cells, &cells));
+  if ((wrong = write_ramp(at->queue, &y)) || (wrong = write_ramp(at->queue, &z)))
+    return wrong;
   OK(kdl_fill(at->queue, &cells, 0, sizeof host_cells, &word, sizeof word));
   OK(kdl_sync(at->queue));
   HOLDS(kdl_capture_end(queue, &sequence) == KDL_BAD_CALL);

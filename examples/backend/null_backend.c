@@ -134,7 +134,7 @@ static const kdl_backend_table table = {
     .kernel_native = kdl_in_process_native,
 };
 
-EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host) {
-  libkdl = host;
+EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *services) {
+  libkdl = services;
   return &table;
 }

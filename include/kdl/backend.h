@@ -2,14 +2,14 @@
 /*
  * For those who write backends: what libkdl asks of a driver, as one table of functions.
  *
- * The host and the vendors' drivers in libkdl are such tables. A shared object that
+ * The CPU and the vendors' drivers in libkdl are such tables. A shared object that
  * KDL_BACKEND_PATH names (a colon-separated list of files) can bring another: it exports
  *
- *     const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host);
+ *     const kdl_backend_table *kdl_backend_open(const kdl_backend_services *services);
  *
- * which is called once and returns its table, or NULL after host->fail(). The table serves every
- * device whose spec begins with its name ("cuda:sm_90 ...") in place of a built-in one, and may
- * bring devices of its own. It is never closed.
+ * which is called once and returns its table, or NULL after services->fail(). The table serves
+ * every device whose spec begins with its name ("cuda:sm_90 ...") in place of a built-in one, and
+ * may bring devices of its own. It is never closed.
  *
  * Threads. libkdl calls any function from any thread at any time, with these exceptions: a device
  * is opened once; a module is loaded once and unloaded when it can no longer be reached; an object
@@ -20,7 +20,7 @@
  * itself. Modules, queues and events belong to the device they were made with. A device stays open
  * as long as the process.
  *
- * Failure. A function that returns kdl_status returns KDL_OK, or calls host->fail() with the
+ * Failure. A function that returns kdl_status returns KDL_OK, or calls services->fail() with the
  * driver's own code and words and returns what that returns. A function that fails leaves no trace:
  * it has undone what it had done, its out-parameters are not read, and it may be called again.
  * After a fork without exec no function is called in the child, except in backends that declare
@@ -288,7 +288,7 @@ typedef struct kdl_backend_table {
 
 /* The name and the type of what a shared object exports. */
 #define KDL_BACKEND_SYMBOL "kdl_backend_open"
-typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_services *host);
+typedef const kdl_backend_table *kdl_backend_open_function(const kdl_backend_services *services);
 kdl_backend_open_function kdl_backend_open; /* defined by the backend, not by libkdl */
 
 #ifdef __cplusplus

@@ -244,9 +244,9 @@ static kdl_status lone_alloc_host(void *device, uint64_t size, void **out_data) 
 
 /* ------------------------------------------------------------------------------------------ */
 
-EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *host) {
+EXPORT const kdl_backend_table *kdl_backend_open(const kdl_backend_services *services) {
   static kdl_backend_table faulty;
-  null_table = null_open(host);
+  null_table = null_open(services);
   faulty = *null_table;
 #define WRAP(name) faulty.name = faulty_##name
   WRAP(device_open), WRAP(module_load), WRAP(module_unload), WRAP(kernel_find), WRAP(global_find);

@@ -53,8 +53,8 @@ static kdl_status note_failure(kdl_status status, int64_t code, const char *form
   return status;
 }
 
-static const kdl_backend_services host = {.size = sizeof host, .fail = note_failure};
-static const kdl_argument_setter setter = {"counting", &host, give_value, give_memory, refused};
+static const kdl_backend_services services = {.size = sizeof services, .fail = note_failure};
+static const kdl_argument_setter setter = {"counting", &services, give_value, give_memory, refused};
 
 static void assert_given(unsigned values, unsigned memories) {
   assert_int_equal(driver.values, values);

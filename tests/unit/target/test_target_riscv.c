@@ -16,7 +16,7 @@ static const char *print(const char *text) {
   return buffer;
 }
 
-static void test_names(void **state) {
+static void architecture_names(void **state) {
   (void)state;
   static const char *const rows[][2] = {
       {"rv64gc", "rv64gc"},
@@ -38,7 +38,7 @@ static void test_names(void **state) {
   }
 }
 
-static void test_bad_names(void **state) {
+static void names_that_are_refused(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -55,7 +55,7 @@ static void test_bad_names(void **state) {
 }
 
 /* Letters of the auxiliary vector, and bits of riscv_hwprobe. */
-static void test_what_a_cpu_tells(void **state) {
+static void what_a_cpu_tells(void **state) {
   (void)state;
   enum { imafdc = 0x112d, v = 1 << 21 };
   static const struct {
@@ -76,9 +76,9 @@ static void test_what_a_cpu_tells(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names),
-      cmocka_unit_test(test_bad_names),
-      cmocka_unit_test(test_what_a_cpu_tells),
+      cmocka_unit_test(architecture_names),
+      cmocka_unit_test(names_that_are_refused),
+      cmocka_unit_test(what_a_cpu_tells),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

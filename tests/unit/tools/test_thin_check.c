@@ -237,7 +237,7 @@ static const struct {
     {"lib2-0a", change_byte_of_memory, "other bytes"},
 };
 
-static void test_right_outputs_pass(void **state) {
+static void right_outputs_pass(void **state) {
   (void)state;
   static const char *const libraries[] = {"lib0-0a", "lib1-0a", "lib2-0a", "lib3-0a"};
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; ++i) {
@@ -248,7 +248,7 @@ static void test_right_outputs_pass(void **state) {
   }
 }
 
-static void test_wrong_outputs_are_refused(void **state) {
+static void wrong_outputs_are_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; ++i) {
     thinned *t = make(mistakes[i].library);
@@ -318,7 +318,7 @@ static const struct {
     {"lib2-0a", end_no_name, "section names: found 0xaf bytes, expected a zero as the last"},
 };
 
-static void test_contradictions_are_refused(void **state) {
+static void contradictions_are_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof contradictions / sizeof *contradictions; ++i) {
     thinned *t = calloc(1, sizeof *t);
@@ -337,9 +337,9 @@ static void test_contradictions_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_right_outputs_pass),
-      cmocka_unit_test(test_wrong_outputs_are_refused),
-      cmocka_unit_test(test_contradictions_are_refused),
+      cmocka_unit_test(right_outputs_pass),
+      cmocka_unit_test(wrong_outputs_are_refused),
+      cmocka_unit_test(contradictions_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

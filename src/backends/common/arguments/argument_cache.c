@@ -169,7 +169,7 @@ static kdl_status give_other(const giving *g, size_t index) {
   const kdl_argument *argument = &list->arguments[index];
   const kdl_args *args = g->args;
   if (!argument->size && !args->sizes)
-    return list->setter->host->fail(
+    return list->setter->services->fail(
         KDL_BAD_CALL, 0,
         "%s:%u: argument %zu of \"%s\": its size is not known; give the sizes, or a "
         "signature",
@@ -199,7 +199,7 @@ static kdl_status give_group_memory(const giving *g, uint32_t size) {
   const kdl_argument_list *list = g->list;
   if (list->group_index == KDL_NO_GROUP_MEMORY)
     return size == 0 ? KDL_OK
-                     : list->setter->host->fail(
+                     : list->setter->services->fail(
                            KDL_UNSUPPORTED, 0,
                            "%s:%u: found %u bytes of dynamic group memory, and \"%s\" has no "
                            "parameter for it",
@@ -220,8 +220,8 @@ kdl_status kdl_argument_cache_set(kdl_argument_cache *given, const kdl_argument_
   uint64_t serial = atomic_load_explicit(&list->ranges->serial, memory_order_relaxed);
   giving g = {given, list, handle, args, .is_settled = true};
   if (args->count != list->count)
-    return list->setter->host->fail(KDL_BAD_CALL, 0, "%s: found %zu arguments, expected %u",
-                                    list->name, args->count, list->count);
+    return list->setter->services->fail(KDL_BAD_CALL, 0, "%s: found %zu arguments, expected %u",
+                                        list->name, args->count, list->count);
   if (given->generation != generation)
     doubt_memory(&g);
   kdl_status status = give_group_memory(&g, group_memory);

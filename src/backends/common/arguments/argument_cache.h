@@ -26,7 +26,7 @@
 /* How a driver is given arguments: its errors are numbers, 0 is none. */
 typedef struct kdl_argument_setter {
   const char *backend;
-  const kdl_backend_services *host;
+  const kdl_backend_services *services;
   int (*value)(void *handle, uint32_t index, size_t size, const void *value);
   int (*memory)(const void *device, void *handle, uint32_t index, uint64_t word);
   /* Records that one of them failed. */

@@ -96,10 +96,10 @@
  *     KDL_LOCAL(float, rows[16][17]);     memory of the group, at the start of a kernel
  *     KDL_LOCAL_DYNAMIC(float, row);      likewise, in the kernel itself: as many bytes as
  *                                         the launch says, by kdl_launch_desc.shared
- *     kdl_atomic_add(p, v)                p points to a uint32_t of global or group memory; these
- *     kdl_atomic_min(p, v)                return what was there before, and order nothing else
- *     kdl_atomic_max(p, v)
- *     kdl_atomic_cas(p, expected, v)
+ *     kdl_atomic_add(p, v)                p points to an integer of 32 or 64 bits in global or
+ *     kdl_atomic_min(p, v)                group memory; these return what was there before, and
+ *     kdl_atomic_max(p, v)                order nothing else. Of 64 bits they need a device that
+ *     kdl_atomic_cas(p, expected, v)      has them, in OpenCL C and SPIR-V (int64_atomics)
  *     kdl_bits_f32(f), kdl_f32_bits(u)    the bits of a float, and the float of bits
  *     kdl_fma, kdl_sqrt, kdl_abs          of floats
  */

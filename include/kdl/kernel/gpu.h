@@ -117,7 +117,7 @@ extern "C"
 #define kdl_atomic_max(p, v) __scoped_atomic_fetch_max(p, v, KDL_RELAXED)
 #define kdl_atomic_cas(p, expected, v)                                                             \
   __extension__({                                                                                  \
-    uint32_t kdl_seen = (expected);                                                                \
+    __typeof__(*(p) + 0) kdl_seen = (expected);                                                    \
     __scoped_atomic_compare_exchange_n(p, &kdl_seen, v, 0, __ATOMIC_RELAXED, KDL_RELAXED);         \
     kdl_seen;                                                                                      \
   })

@@ -106,8 +106,8 @@ static inline void __gpu_thread_suspend(void) {}
 #define kdl_atomic_max(p, v) kdl_atomic_pick(p, v, >)
 #define kdl_atomic_pick(p, v, is_better)                                                           \
   __extension__({                                                                                  \
-    uint32_t *kdl_at = (p), kdl_new = (v);                                                         \
-    uint32_t kdl_seen = __atomic_load_n(kdl_at, __ATOMIC_RELAXED);                                 \
+    __typeof__(&*(p)) kdl_at = (p);                                                                \
+    __typeof__(*(p) + 0) kdl_new = (v), kdl_seen = __atomic_load_n(kdl_at, __ATOMIC_RELAXED);      \
     while (kdl_new is_better kdl_seen &&                                                           \
            !__atomic_compare_exchange_n(kdl_at, &kdl_seen, kdl_new, 1, __ATOMIC_RELAXED,           \
                                         __ATOMIC_RELAXED))                                         \
@@ -116,7 +116,7 @@ static inline void __gpu_thread_suspend(void) {}
   })
 #define kdl_atomic_cas(p, expected, v)                                                             \
   __extension__({                                                                                  \
-    uint32_t kdl_seen = (expected);                                                                \
+    __typeof__(*(p) + 0) kdl_seen = (expected);                                                    \
     __atomic_compare_exchange_n(p, &kdl_seen, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);           \
     kdl_seen;                                                                                      \
   })

@@ -67,10 +67,15 @@ __local uint8_t *kdl_local_dynamic(void);
 
 #include <kdl/kernel/lane.h>
 
+/* `kdl cc` says so where the source has atomics of 64 bits, which not every device has. */
+#ifdef KDL_OPENCL_INT64_ATOMICS
+#include <kdl/kernel/opencl_atomics.h>
+#else
 #define kdl_atomic_add(p, v) atomic_add(p, v)
 #define kdl_atomic_min(p, v) atomic_min(p, v)
 #define kdl_atomic_max(p, v) atomic_max(p, v)
 #define kdl_atomic_cas(p, expected, v) atomic_cmpxchg(p, expected, v)
+#endif
 
 #define kdl_bits_f32(value) as_uint((float)(value))
 #define kdl_f32_bits(bits) as_float((uint)(bits))

@@ -95,10 +95,11 @@ static kdl_string without_dump(kdl_string text) {
   return found ? (kdl_string){text.data, (size_t)(found - text.data)} : text;
 }
 
-/* What follows from an error that was said: the code generator met what Clang had refused, and
- * SPIR-V's calling convention a function that was not declared. */
+/* What follows from an error that was said: the code generator met what Clang had refused, or
+ * Clang's driver saw it fail, and SPIR-V's calling convention a function that was not declared. */
 static bool is_consequence(kdl_string piece) {
   return kdl_text_contains(piece, "fatal error: error in backend: ") ||
+         kdl_text_contains(piece, "error: clang frontend command failed ") ||
          kdl_text_contains(piece, "cannot use the spir_function calling convention");
 }
 

@@ -73,3 +73,15 @@ __gpu_kernel void atomic_add_float(__gpu_global float *out, uint32_t n) {
     kdl_atomic_add_f32(&out[1], i % 2 ? 3.0f : 1.0f);
   }
 }
+
+// Signed and unsigned are compared as such.
+// args: i32[3]=-5,-5,7
+// grid: 1
+// arg0: -9 6 5
+KDL_BLOCK(4)
+__gpu_kernel void atomic_signed(__gpu_global int32_t *v) {
+  int32_t i = (int32_t)__gpu_thread_id(0);
+  kdl_atomic_min(&v[0], -6 - i);
+  kdl_atomic_max(&v[1], 3 + i);
+  kdl_atomic_add(&v[2], i == 1 ? -2 : 0);
+}

@@ -124,6 +124,8 @@ static kdl_status read_signatures(cc_job *job) {
   job->calls_math = status == KDL_OK && cc_examine_math(ir, job->target, &job->calls_libm);
   job->has_bf16 = status == KDL_OK && cc_bf16_is_in(ir);
   job->has_group_atomics = status == KDL_OK && cc_atomic_places_may_be(ir);
+  job->has_int64_atomics = status == KDL_OK && (kdl_text_contains(ir, "@_Z8atom_add") ||
+                                                kdl_text_contains(ir, "@_Z12atom_cmpxchg"));
   job->has_half = status == KDL_OK && cc_examine_type(ir, " half").line != 0;
   job->has_double = status == KDL_OK && cc_examine_type(ir, " double").line != 0;
   return status == KDL_OK ? cc_signature_read(&job->arena, ir, &job->kernels) : status;
@@ -163,6 +165,7 @@ static void add_asked_features(cc_job *job) {
 
 void cc_job_run(cc_job *job) {
   kdl_status status = check_language(job);
+  job->has_int64_atomics = true;
   if (status == KDL_OK)
     status = hint(job, read_kernels(job));
   if (status == KDL_OK)

@@ -60,6 +60,7 @@ typedef struct cc_job {
   const char *names; /* CPUs: a file that renames the kernels (wrapper.h), once it is written */
   bool has_bf16, has_half, has_double; /* __bf16, _Float16, double are among its types */
   bool has_group_atomics;              /* SPIR-V: maybe (ir/atomic_places.h) */
+  bool has_int64_atomics;              /* OpenCL C: maybe, until the code is read */
   bool calls_math;                     /* of <kdl/math.h>, and needs its libraries */
   bool calls_libm;                     /* CPUs: what the machine that loads the image has */
   cc_place assembly;                   /* where there is some; line 0 where there is none */

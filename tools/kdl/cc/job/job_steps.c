@@ -234,6 +234,7 @@ static void add_standard(kdl_words *words, const cc_job *job) {
   }
   kdl_words_add(words, "-ffreestanding");
   kdl_words_add(words, "-fno-math-errno");
+  kdl_words_add(words, "-fcomplex-arithmetic=improved"); /* the full one calls a library */
 }
 
 /* -std=c++20 is not for C, and no -std= for OpenCL C, whose version is -cl-std=. */
@@ -271,6 +272,8 @@ static void add_language(kdl_words *words, const cc_job *job) {
     kdl_words_add(words, "-DKDL_OPENCL_HALF");
   if (is_opencl && job->has_double) /* <kdl/math/opencl.h> */
     kdl_words_add(words, "-DKDL_OPENCL_DOUBLE");
+  if (is_opencl && job->has_int64_atomics) /* <kdl/kernel/opencl.h> */
+    kdl_words_add(words, "-DKDL_OPENCL_INT64_ATOMICS");
   add_words(words, job);
   /* Where Clang has no <gpuintrin.h>, and OpenCL no <stdint.h>, <kdl/kernel.h> stands in. */
   if (is_opencl || job->target->family == CC_HOST)

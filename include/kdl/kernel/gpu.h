@@ -87,9 +87,9 @@ KDL_LANES(double, f64)
 #define __gpu_lane_sum_f64(mask, x) kdl_lane_sum_f64(mask, x)
 
 /* Group memory has no initial contents; without the attribute it would be zero, which AMD's and
- * NVIDIA's linkers refuse. */
+ * NVIDIA's linkers refuse. So aligned, neighbours can be loaded and stored as one. */
 #define KDL_LOCAL(type, declarator)                                                                \
-  static __attribute__((loader_uninitialized)) __gpu_local type declarator
+  static __attribute__((loader_uninitialized, aligned(16))) __gpu_local type declarator
 
 #ifdef __SPIRV__
 /* A parameter, which `kdl cc` adds to the kernel. */

@@ -10,7 +10,8 @@
 
 OPENING. kdl.open takes a path or bytes and gives a Library: its images (kind, triple, arch, metadata, bytes), the names of its
 kernels, and library.explain(kernel, device), a table and data. kdl.devices() lists this machine's devices; kdl.device("mi300x")
-describes one that need not be here. kdl.check says what of files, folders and wheels runs on a device. kdl.Writer packs images,
+describes one that need not be here. kdl.check says what of files, folders and wheels runs on a device, kdl.thin keeps of a file what
+devices need, kdl.trace runs a program and says what its launches took: each as data and as a table. kdl.Writer packs images,
 kdl.compile compiles C, and kdl.triton packs kernels of Triton's.
 
 LAUNCHING. kernel[items](arguments...) launches over work-items, kernel.launch(arguments..., grid=, block=) over groups. Arguments are
@@ -34,14 +35,16 @@ from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Erro
                    NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, version)
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
-from ._command import CommandError, check, compile, run_command
+from ._command import CommandError, compile, run_command
 from ._matmul import PackedMatrix, matmul, matmul_library
+from ._reports import Report, check, thin, trace, trace_report
 
 __version__ = version()
 __all__ = [
     "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
-    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason", "Sequence", "UnsupportedError",
-    "Verdict", "Writer", "check", "compile", "device", "devices", "matmul", "matmul_library", "open", "refresh", "run_command", "version",
+    "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
+    "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "matmul",
+    "matmul_library", "open", "refresh", "run_command", "thin", "trace", "trace_report", "version",
 ]
 
 

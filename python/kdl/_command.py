@@ -2,14 +2,12 @@
 """The command `kdl`, which the package brings: for what is a program and no function of the library."""
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from . import _kdl
 from ._library import Library
@@ -47,15 +45,6 @@ def run_command(*arguments: str | os.PathLike[str], codes: Sequence[int] = (0,))
     if done.returncode not in codes:
         raise CommandError(done.stderr.strip() or f"kdl {arguments[0]} ended with {done.returncode}")
     return done.stdout
-
-
-def check(*paths: str | os.PathLike[str], device: str | _kdl.Device | Iterable[str | _kdl.Device] | None = None) -> Any:
-    """What of the libraries in files, folders, wheels and packages runs on a device, kernel by kernel: `kdl check --json`, read.
-
-    device: one or several, as 'a100'; by default those of this machine."""
-    devices = [device] if isinstance(device, (str, _kdl.Device)) else device or []
-    options = [f"--device={one.spec if isinstance(one, _kdl.Device) else one}" for one in devices]
-    return json.loads(run_command("check", "--json", *options, "--", *paths, codes=(0, 3)))
 
 
 def compile(source: str | os.PathLike[str], *, targets: str | Iterable[str] = "native",  # pylint: disable=redefined-builtin

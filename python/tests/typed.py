@@ -27,6 +27,11 @@ total: int = kdl.devices()[0].memory_info()[1]
 packed: bytes = kdl.Writer("v1").bytes()
 kdl.Writer().add(packed, triple="t", arch=5)  # type: ignore[arg-type]
 library: kdl.Library = kdl.compile("saxpy.c", targets=["native", "sm_90"])
+report: kdl.Report = kdl.thin(pathlib.Path("a.so"), device=[kdl.device("h100"), "a100"], output="b.so")
+kdl.thin("a.so", devices="h100")  # type: ignore[call-arg]
+spans: list[dict[str, int]] = kdl.trace(["program", "argument"], gpu_time=True)["layers"]
+weights = kdl.PackedMatrix([[1.0]])
+kdl.matmul(weights)  # type: ignore[call-arg]
 try:
     kt.pack_cache("cache", names=["softmax"])
 except kdl.DeviceError as error:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `kdl check`, `kdl thin` and `kdl trace` find out, as data that also prints as a table."""
+from __future__ import annotations
+
+import html
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import Any, Dict, Union
+
+from . import _kdl
+from ._command import CommandError, command_path, run_command
+
+Path = Union[str, "os.PathLike[str]"]
+Devices = Union[str, _kdl.Device, Iterable[Union[str, _kdl.Device]]]
+
+
+class Report(Dict[str, Any]):
+    """What a command of kdl's found out, as its --json says it: a dict, which prints as a table, also in notebooks."""
+
+    def __init__(self, data: dict[str, Any], title: str, rows: Iterable[Sequence[Any]]) -> None:
+        super().__init__(data)
+        self._title = title
+        self._rows = [[str(cell) for cell in row] for row in rows]
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(*self._rows)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in self._rows]
+        return "\n".join([self._title, *lines])
+
+    def _repr_html_(self) -> str:
+        def line(row: list[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+        body = "".join(line(row, "td" if number else "th") for number, row in enumerate(self._rows))
+        return f"<table><caption>{html.escape(self._title)}</caption>{body}</table>"
+
+
+def _safe(path: Path) -> str:
+    """The path so that it is no option: `kdl check -- FILE` would run the file."""
+    text = os.fspath(path)
+    return os.path.join(".", text) if text.startswith("-") else text
+
+
+def _specs(devices: Devices | None, option: str) -> list[str]:
+    listed = [devices] if isinstance(devices, (str, _kdl.Device)) else devices or []
+    return [f"--{option}={one.spec if isinstance(one, _kdl.Device) else one}" for one in listed]
+
+
+def check(*paths: Path, device: Devices | None = None) -> Report:
+    """What of the libraries in files, folders, wheels and packages runs on a device, kernel by kernel: `kdl check`, as data.
+
+    device: one or several, as 'a100'; by default those of this machine. What cannot be read is in report["unreadable"], with the reason;
+    where a path does not exist at all, that is a FileNotFoundError."""
+    for path in paths:
+        os.stat(path)
+    found = json.loads(run_command("check", "--json", *_specs(device, "device"), *map(_safe, paths), codes=(0, 1, 3)))
+    rows: list[list[Any]] = [["LIBRARY", "DEVICE", "RUNS", "KERNELS", "MODULES"]]
+    for library in found["libraries"]:
+        name = library["file"] + (f":{library['member']}" if library["member"] else "")
+        for one in library["devices"]:
+            rows.append([name, one["device"].split()[0], one["runs"], f"{one['kernels_native'] + one['kernels_jit']} of {one['kernels']}",
+                         f"{one['modules_run']} of {one['modules']}"])
+    return Report(found, f"{len(found['libraries'])} libraries in {found['files']} files, {len(found['unreadable'])} not readable", rows)
+
+
+def thin(path: Path, *, device: Devices | None = None, output: Path | None = None, in_place: bool = False, keep: Iterable[str] = (),
+         strip_to: Iterable[str] = (), keep_ptx: bool = False, sparse: bool = False) -> Report:
+    """Keeps of a file's images what devices would choose, and says of each image whether it stays, and why: `kdl thin`, as data.
+
+    The file goes to output, or stays in its place with in_place=True; with neither, nothing is written. keep and strip_to are as the
+    command's options, as 'arch=sm_90'."""
+    if output is not None and in_place:
+        raise ValueError("thin: found both output and in_place, expected one of them")
+    where = ["--in-place"] if in_place else ["--dry-run"] if output is None else [f"--output={os.fspath(output)}"]
+    options = [*_specs(device, "for"), *(f"--keep={one}" for one in keep), *(f"--strip-to={one}" for one in strip_to),
+               *(["--keep-ptx"] if keep_ptx else []), *(["--sparse"] if sparse else [])]
+    found = json.loads(run_command("thin", "--json", *where, *options, _safe(path)))
+    return Report(found, os.fspath(path), _members(found) if "members" in found else _images(found))
+
+
+def _images(found: dict[str, Any]) -> Iterable[Sequence[Any]]:
+    yield "#", "KIND", "ARCH", "SIZE", "STAYS", "WHY"
+    for image in found["images"]:
+        arch = image["arch"] if len(image["arch"]) < 25 else image["arch"][:21] + "..."
+        yield image["index"], image["image_kind"], arch, image["size"], "yes" if image["kept"] else "no", image.get("why", "")
+
+
+def _members(found: dict[str, Any]) -> Iterable[Sequence[Any]]:
+    yield "MEMBER", "SIZE", "BECOMES", "IMAGES", "STAY"
+    for member in found["members"]:
+        if "left" in member:
+            yield member["member"], member["left"], "", "", ""
+        else:
+            kept = member["images_kept"]
+            yield member["member"], member["old_size"], member["new_size"], kept + member["images_gone"], kept
+
+
+def trace_report(path: Path) -> Report:
+    """What each layer, kernel and device took in a trace, in ns: `kdl trace report`, as data."""
+    with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
+        tables = os.path.join(folder, "report.json")
+        run_command("trace", "report", os.path.abspath(path), f"--json={tables}")
+        with open(tables, encoding="utf-8") as file:
+            found = json.load(file)
+    rows: list[list[Any]] = [["LAYER", "COUNT", "TOTAL NS", "MEDIAN", "P95", "FAILED"]]
+    rows += [[layer[key] for key in ("name", "count", "total", "median", "p95", "failed")] for layer in found["layers"]]
+    return Report(found, f"{found['command']}: {found['events']} events, {found['dropped']} dropped", rows)
+
+
+def trace(command: Sequence[Path], *, output: Path | None = None, gpu_time: bool = False) -> Report:
+    """Runs a program with every dispatch of its traced, and says what each layer, kernel and device took: `kdl trace`, as data.
+
+    command: the program and its arguments. output: where the trace is kept, for Perfetto. The program writes to this one's standard
+    output; report["returned"] is what it returned."""
+    with tempfile.TemporaryDirectory(prefix="kdl-") as folder:
+        path = os.fspath(output) if output is not None else os.path.join(folder, "trace.json")
+        if os.path.exists(path):
+            os.unlink(path)
+        line = [command_path(), "trace", f"--output={path}", *(["--gpu-time"] if gpu_time else []), "--", *map(os.fspath, command)]
+        done = subprocess.run(line, check=False)
+        if not os.path.exists(path):
+            raise CommandError(f"{line[-len(command)]}: no trace was written; the program returned {done.returncode}")
+        report = trace_report(path)
+    report["returned"] = done.returncode
+    return report

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kdl.check, kdl.thin and kdl.trace: what the commands find out, as data and as tables."""
+import json
+import sys
+import zipfile
+
+import pytest
+
+import kdl
+
+
+@pytest.fixture
+def path(library, tmp_path):
+    """The kernels as a file: images for this CPU, sm_80 and sm_90."""
+    writer = kdl.Writer()
+    for image in library:
+        writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind,
+                   metadata={key: value for key, value in image.metadata.items() if key.startswith("kdl.kernel.")})
+    writer.save(tmp_path / "kernels.offload")
+    return tmp_path / "kernels.offload"
+
+
+def test_check(path):
+    report = kdl.check(path, device=["a100", kdl.device("mi300x")])
+    devices = report["libraries"][0]["devices"]
+    assert [one["runs"] for one in devices] == ["native", "other"] and devices[0]["kernels"] == 6
+    text = str(report)
+    assert text.startswith("1 libraries in 1 files, 0 not readable") and "kernels.offload" in text and "6 of 6" in text and "0 of 6" in text
+    html = report._repr_html_()
+    assert html.count("<tr>") == 3 and "kernels.offload" in html
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_check_runs_nothing(tmp_path, monkeypatch):
+    program = tmp_path / "-program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/it-ran\n")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for path in (program, "-program"):
+        assert kdl.check(path, device="h100")["libraries"] == []
+    assert not (tmp_path / "it-ran").exists()
+
+
+def test_check_of_this_machine_and_of_what_is_no_library(path, tmp_path):
+    assert all(library["devices"] for library in kdl.check(path)["libraries"])
+    (tmp_path / "other.txt").write_text("text")
+    assert kdl.check(tmp_path)["libraries"][0]["file"].endswith("kernels.offload")
+    (tmp_path / "cut.offload").write_bytes(path.read_bytes()[:300])
+    assert kdl.check(tmp_path / "cut.offload")["unreadable"][0]["error"]
+    with pytest.raises(FileNotFoundError, match="no-such"):
+        kdl.check(tmp_path / "no-such")
+    with pytest.raises(kdl.CommandError, match="no-such-gpu"):
+        kdl.check(path, device="no-such-gpu")
+
+
+def test_thin_says_what_stays_and_why(path):
+    before = path.read_bytes()
+    report = kdl.thin(path, device="h100")
+    kept = [image["arch"] for image in report["images"] if image["kept"]]
+    assert kept == ["sm_90"] and all(image["why"] for image in report["images"])
+    assert path.read_bytes() == before and report["output"] is None
+    assert "h100 chooses it" in str(report) and "h100 chooses it" in report._repr_html_()
+
+
+def test_thin_writes(path, tmp_path):
+    kdl.thin(path, device=["h100", "a100"], output=tmp_path / "thin.offload")
+    assert sorted(image.arch for image in kdl.open(tmp_path / "thin.offload")) == ["sm_80", "sm_90"]
+    kdl.thin(path, device="h100", keep=["arch=sm_80"], in_place=True)
+    assert sorted(image.arch for image in kdl.open(path)) == ["sm_80", "sm_90"]
+    kdl.thin(path, device="h100", in_place=True)
+    with pytest.raises(ValueError, match="both output and in_place"):
+        kdl.thin(path, device="h100", output=path, in_place=True)
+    with pytest.raises(kdl.CommandError, match="none of 1 images fits"):
+        kdl.thin(path, device="mi300x")
+
+
+def test_thin_of_an_archive(path, tmp_path):
+    with zipfile.ZipFile(tmp_path / "p-1-py3-none-any.whl", "w") as archive:
+        archive.write(path, "p/kernels.offload")
+        archive.writestr("p/__init__.py", "")
+        archive.writestr("p-1.dist-info/RECORD", "p/kernels.offload,,\np/__init__.py,,\np-1.dist-info/RECORD,,\n")
+    report = kdl.thin(tmp_path / "p-1-py3-none-any.whl", device="h100")
+    assert "p/kernels.offload" in str(report) and report["members"]
+
+
+def test_trace(path, tmp_path):
+    program = f"import kdl; k = kdl.open({str(path)!r}).kernel('nothing', 'host'); [k[1]() for _ in range(5)]; raise SystemExit(3)"
+    report = kdl.trace([sys.executable, "-c", program], output=tmp_path / "trace.json")
+    assert report["returned"] == 3
+    launches = [layer for layer in report["layers"] if layer["name"] == "launch"]
+    assert launches[0]["count"] == 5 and [kernel["name"] for kernel in report["kernels"]] == ["nothing"]
+    assert "launch" in str(report) and "<td>launch</td>" in report._repr_html_()
+    assert kdl.trace_report(tmp_path / "trace.json")["kernels"] == report["kernels"]
+    with pytest.raises(kdl.CommandError, match="no trace was written; the program returned 0"):
+        kdl.trace([sys.executable, "-c", "pass"])
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(kdl.CommandError, match="bad.json"):
+        kdl.trace_report(tmp_path / "bad.json")

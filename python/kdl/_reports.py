@@ -118,7 +118,7 @@ def trace(command: Sequence[Path], *, output: Path | None = None, gpu_time: bool
         path = os.fspath(output) if output is not None else os.path.join(folder, "trace.json")
         if os.path.exists(path):
             os.unlink(path)
-        line = [command_path(), "trace", f"--output={path}", *(["--gpu-time"] if gpu_time else []), "--", *map(os.fspath, command)]
+        line = [command_path(), "trace", f"--output={path}", *(["--gpu-time"] if gpu_time else []), "--", *(os.fspath(part) for part in command)]
         done = subprocess.run(line, check=False)
         if not os.path.exists(path):
             raise CommandError(f"{line[-len(command)]}: no trace was written; the program returned {done.returncode}")

@@ -35,13 +35,14 @@ from ._kdl import (BadCallError, BadFileError, Buffer, Device, DeviceError, Erro
                    NoMemoryError, Queue, Sequence, UnsupportedError, device, devices, version)
 from ._kdl import devices_refresh as _devices_refresh
 from ._library import Explanation, Image, Library, Reason, Verdict, Writer, open
+from ._archive import Archive
 from ._command import CommandError, compile, run_command
 from ._matmul import PackedMatrix, matmul, matmul_library
 from ._reports import Report, check, thin, trace, trace_report
 
 __version__ = version()
 __all__ = [
-    "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
+    "Archive", "BadCallError", "BadFileError", "Buffer", "CommandError", "Device", "DeviceError", "Error", "Event", "Explanation",
     "FileAccessError", "Image", "Kernel", "Library", "NoMatchError", "NoMemoryError", "PackedMatrix", "Queue", "Reason",
     "Report", "Sequence", "UnsupportedError", "Verdict", "Writer", "check", "compile", "device", "devices", "matmul",
     "matmul_library", "open", "refresh", "run_command", "thin", "trace", "trace_report", "version",

@@ -171,13 +171,17 @@ class Library:
 
 def open(source: typing.Any, *, name: str | None = None, search: bool = True, shared: bool = False,  # pylint: disable=redefined-builtin
          host: bool = True) -> Library:
-    """Opens a library: a path, or bytes that hold one.
+    """Opens a library: a path, or bytes that hold one. A zip archive, as a .pt2 package of AOTInductor's or a wheel, is opened as one
+    library of all images in it: a kdl.Archive.
 
     A name without a '/' is searched for in KDL_LIBRARY_PATH and among the libraries that come with libkdl, unless search is False
     or the source is a pathlib.Path. shared lets kernels be found here without naming the library; without host, no code of the
     library runs in this process. name is what messages call it."""
     flags = (0 if search and isinstance(source, (str, bytes)) else FLAGS["file"]) | (FLAGS["global"] if shared else 0)
     flags |= 0 if host else FLAGS["no_host"]
+    from . import _archive  # which needs what is here
+    if _archive.is_archive(source):
+        return _archive.open_archive(source, name, flags)
     return Library(_kdl.open_library(source, name, flags))
 
 

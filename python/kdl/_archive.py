@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Zip archives with libraries in them: AOTInductor's .pt2 packages, wheels."""
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import typing
+import zipfile
+
+from . import _kdl
+from ._library import FLAGS, Library, Writer
+
+MOST = 1 << 30  # bytes of libraries in an archive
+STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+class Archive(Library):
+    """The images of every library in a zip archive, as one library: the key `member` of an image's metadata tells where it is from.
+
+    Shared objects are images of the CPU's, as kdl.open has them: in a .pt2 package that is the program which launches its kernels."""
+
+    def __init__(self, handle: _kdl.Library, path: typing.Any, members: dict[str, Library]) -> None:
+        super().__init__(handle)
+        self._path = path
+        self.members = members  #: the libraries by the names of their members
+
+    @property
+    def path(self) -> str | bytes | os.PathLike[str] | None:
+        """What was opened; None for bytes."""
+        return typing.cast("str | bytes | os.PathLike[str] | None", self._path)
+
+    def __repr__(self) -> str:
+        where = 'in memory' if self.path is None else os.fsdecode(self.path)
+        return f"<kdl.Archive {where}: {len(self)} images in {len(self.members)} members>"
+
+
+def is_archive(source: typing.Any) -> bool:
+    """Whether a path or bytes are those of a zip archive, by the first bytes."""
+    if isinstance(source, (str, os.PathLike)) or (isinstance(source, bytes) and not source.startswith(STARTS)):
+        try:
+            with builtins.open(source, "rb") as file:
+                return file.read(4) in STARTS
+        except (OSError, ValueError):
+            return False
+    try:
+        return bytes(memoryview(source).cast("B")[:4]) in STARTS
+    except TypeError:
+        return False
+
+
+def _bad(name: str, words: str) -> _kdl.Error:
+    return _kdl.BadFileError(f"{name}: {words}")
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Library | None:
+    """A member as a library, or None where it is none."""
+    with archive.open(info) as file:
+        data = file.read()
+    try:
+        return Library(_kdl.open_library(data, f"{name}:{info.filename}", 0))
+    except _kdl.BadFileError as error:
+        if "format:" in str(error):
+            return None
+        raise
+
+
+def _members(source: typing.Any, name: str) -> dict[str, Library]:
+    try:
+        with zipfile.ZipFile(source if isinstance(source, (str, os.PathLike)) else io.BytesIO(source)) as archive:
+            found = [info for info in archive.infolist() if not info.is_dir()]
+            total = sum(info.file_size for info in found)
+            if total > MOST:
+                raise _bad(name, f"found members of {total} bytes, expected at most {MOST}: kdl.check reads larger archives")
+            pairs = [(info.filename, _read(archive, info, name)) for info in found]
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        if isinstance(error, _kdl.Error):
+            raise
+        raise _bad(name, f"zip archive: {error}") from error
+    return {member: library for member, library in pairs if library is not None}
+
+
+def open_archive(source: typing.Any, name: str | None, flags: int) -> Archive:
+    """The libraries of a zip archive, as one."""
+    shown = name or (os.fspath(source) if isinstance(source, (str, os.PathLike)) else "<memory>")
+    members = _members(source, shown)
+    writer = Writer(digest=False)
+    for member, library in members.items():
+        for image in library:
+            if image.parent is None:
+                keys = {key: value for key, value in image.metadata.items() if key not in ("triple", "arch", "member")}
+                writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind,
+                           metadata={**keys, "member": member})
+    if not members:
+        raise _bad(shown, "found no library among the members of a zip archive, expected one at least")
+    handle = _kdl.open_library(writer.bytes(), shown, flags & ~FLAGS["file"])
+    return Archive(handle, source if isinstance(source, (str, os.PathLike)) else None, members)

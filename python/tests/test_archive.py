@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Zip archives that kdl.open opens: the members that are libraries, as one."""
+import io
+import os
+import zipfile
+
+import pytest
+
+import kdl
+
+FOLDER = "model/data/aotinductor/model/"
+
+
+def zipped(members, **options):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", **options) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+@pytest.fixture
+def package(library):
+    """A .pt2 package as AOTInductor writes it for a GPU: the program's code, and a cubin for each kernel."""
+    cubins = {image.arch: image.bytes() for image in library if image.kind == "cubin"}
+    with open(os.path.realpath("/proc/self/exe"), "rb") as file:
+        program = file.read()
+    return zipped({FOLDER + "cabc.wrapper.so": program, FOLDER + "cabc.wrapper.cpp": "int main() {}", FOLDER + "triton_poi_0.cubin": cubins["sm_80"],
+                   FOLDER + "triton_poi_1.cubin": cubins["sm_90"], "model/archive_format": "pt2", "model/byteorder": "little", "model/empty": ""})
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_package_is_one_library(package, library, tmp_path, compression):
+    with zipfile.ZipFile(io.BytesIO(package)) as archive:
+        package = zipped({info.filename: archive.read(info) for info in archive.infolist()}, compression=compression)
+    path = tmp_path / "model.pt2"
+    path.write_bytes(package)
+    for source in (path, str(path), package, bytearray(package)):
+        opened = kdl.open(source)
+        assert isinstance(opened, kdl.Archive) and isinstance(opened, kdl.Library)
+        assert list(opened.members) == [FOLDER + name for name in ("cabc.wrapper.so", "triton_poi_0.cubin", "triton_poi_1.cubin")]
+        assert [image.kind for image in opened] == ["object", "cubin", "cubin"]
+        assert [image.arch for image in opened][1:] == ["sm_80", "sm_90"]
+        assert [image.metadata["member"] for image in opened] == list(opened.members)
+        assert set(library.kernels()) <= set(opened.kernels())
+        assert opened.explain("saxpy", "h100").chosen.image.arch == "sm_90"
+        assert opened.explain("saxpy", "a100").chosen.image.arch == "sm_80"
+        assert len(opened.members[FOLDER + "triton_poi_0.cubin"]) == 1
+    assert repr(kdl.open(path)) == f"<kdl.Archive {path}: 3 images in 3 members>" and kdl.open(path).path == path
+
+
+def test_members_keep_their_metadata(library, tmp_path):
+    writer = kdl.Writer()
+    image = library.image(0)
+    writer.add(image.bytes(), triple=image.triple, arch=image.arch, metadata={"kdl.kernel.nothing": image.metadata["kdl.kernel.nothing"]})
+    opened = kdl.open(zipped({"a/k.offload": writer.bytes()}))
+    assert opened.image(0).metadata["kdl.kernel.nothing"] == image.metadata["kdl.kernel.nothing"]
+    opened.kernel("nothing", "host")[1]()
+
+
+@pytest.mark.parametrize("members", [{}, {"a.txt": "text"}])
+def test_archives_without_libraries(members):
+    with pytest.raises(kdl.BadFileError, match="<memory>: found no library among the members"):
+        kdl.open(zipped(members))
+
+
+def test_damaged_archives(package, tmp_path):
+    with pytest.raises(kdl.BadFileError, match="cut.pt2: zip archive: "):
+        (tmp_path / "cut.pt2").write_bytes(package[:-100])
+        kdl.open(tmp_path / "cut.pt2")
+    damaged = bytearray(package)
+    damaged[package.index(b"model/byteorder") + len(b"model/byteorder")] ^= 0xFF
+    with pytest.raises(kdl.BadFileError, match="here: zip archive: Bad CRC"):
+        kdl.open(bytes(damaged), name="here")
+    with pytest.raises(kdl.BadFileError, match="k.offload"):
+        kdl.open(zipped({"k.offload": b"\x10\xff\x10\xad" + bytes(100)}))
+
+
+def test_archives_that_are_too_large(monkeypatch, package):
+    from kdl import _archive
+    monkeypatch.setattr(_archive, "MOST", 1000)
+    with pytest.raises(kdl.BadFileError, match="expected at most 1000: kdl.check reads larger archives"):
+        kdl.open(package)

@@ -329,6 +329,10 @@ KDL_API kdl_status kdl_device_get(const kdl_device *device, kdl_device_info *out
 KDL_API kdl_status kdl_device_route_get(const kdl_device *device, size_t route,
                                         kdl_device_info *out_info);
 
+/* The NUMA node that its PCI slot is nearest to, as the system tells now; -1 where it does not, as
+ * on machines with one node. */
+KDL_API int kdl_device_numa_node(const kdl_device *device);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Choosing                                                                                     */
 
@@ -409,6 +413,15 @@ KDL_API kdl_status kdl_explain(kdl_library *lib, kdl_device *device, const char 
  * CUDA's and no other. */
 KDL_API kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
                                   kdl_device **out_device);
+
+/* The same for one of several processes of this machine, so that they share its devices: of those
+ * that are as good as kdl_device_for's, and of the same backend, process `rank` of `count` has one;
+ * neighbours share one where there are more processes. Rank -1: what the launcher has put into the
+ * environment (Open MPI, MPICH, Slurm, PALS, Flux); without one, the first of one. Where the
+ * launcher shows each process another device, that is the one. */
+KDL_API kdl_status kdl_device_local(kdl_library *lib, const char *kernel,
+                                    const kdl_select_opts *opts, int rank, int count,
+                                    kdl_device **out_device);
 
 /* Calls `visit` with the index of every image that holds the kernel, whatever it runs on, for
  * libraries with tables of their own; a non-zero return stops. */

@@ -8,6 +8,7 @@
 #include "registry/registry.h"
 #include "select/explain.h"
 #include "system/environment.h"
+#include "system/local_process.h"
 
 /* As their devices are preferred, this process's own CPU last. */
 static const kdl_backend preferred[] = {KDL_BACKEND_CUDA, KDL_BACKEND_HIP, KDL_BACKEND_LEVEL_ZERO,
@@ -70,6 +71,13 @@ static bool is_single(unsigned backends) {
   return !(backends & (backends - 1));
 }
 
+/* As good as another: the same way to launch, and the same sort of device. */
+static bool is_like(const kdl_device *device, const kdl_device *best) {
+  return device->routes[0]->spec.backend == best->routes[0]->spec.backend &&
+         kdl_device_spec_class(&device->routes[0]->spec) ==
+             kdl_device_spec_class(&best->routes[0]->spec);
+}
+
 static kdl_status nothing_fits(kdl_library *lib, const char *kernel, unsigned backends) {
   kdl_catalog *catalog;
   kdl_status status = kdl_library_catalog(lib, &catalog);
@@ -123,4 +131,50 @@ kdl_status kdl_device_for(kdl_library *lib, const char *kernel, const kdl_select
     return nothing_fits(lib, kernel, backends);
   *out_device = device;
   return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Several processes                                                                            */
+
+/* The number of devices like the best one that take the kernel, and the one at `index` of them. */
+static kdl_status count_like(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                             const kdl_device *best, size_t index, size_t *out_count,
+                             kdl_device **out_device) {
+  *out_count = 0;
+  for (kdl_device *device = kdl_registry_first(); device; device = kdl_device_next(device)) {
+    kdl_ranked ranked = {0};
+    if (kdl_device_is_gone(device) || !is_like(device, best))
+      continue;
+    kdl_status status = kdl_library_rank(lib, device, 0, kernel, opts, &ranked);
+    if (status != KDL_OK)
+      return status;
+    if (ranked.selection && (*out_count)++ == index)
+      *out_device = device;
+  }
+  return KDL_OK;
+}
+
+kdl_status kdl_device_local(kdl_library *lib, const char *kernel, const kdl_select_opts *opts,
+                            int rank, int count, kdl_device **out_device) {
+  kdl_device *best;
+  size_t like;
+  kdl_status status = KDL_GIVEN(lib, out_device);
+  if (status == KDL_OK && rank >= 0 && rank >= count)
+    status =
+        kdl_fail(KDL_BAD_CALL, "kdl_device_local: found rank %d of %d, expected less", rank, count);
+  if (status == KDL_OK)
+    status = kdl_device_for(lib, kernel, opts, &best);
+  if (status != KDL_OK)
+    return status;
+  *out_device = best;
+  if (kdl_environment("KDL_DEVICE"))
+    return KDL_OK;
+  kdl_local_process self =
+      rank < 0 ? kdl_local_process_here() : (kdl_local_process){(uint32_t)rank, (uint32_t)count};
+  status = count_like(lib, kernel, opts, best, SIZE_MAX, &like, out_device);
+  if (status != KDL_OK || like < 2)
+    return status;
+  /* Neighbours are near each other, and so are devices: in blocks, not in turns. */
+  size_t index = self.count > self.rank ? (size_t)self.rank * like / self.count : self.rank % like;
+  return count_like(lib, kernel, opts, best, index, &like, out_device);
 }

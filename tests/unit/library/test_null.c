@@ -185,6 +185,9 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_device_get, kdl_device_get(a[0], a[1]), "nn", device, &device_info)                        \
   X(kdl_device_route_get, kdl_device_route_get(a[0], 0, a[1]), "nn", device, &device_info)         \
   X(kdl_device_for, kdl_device_for(a[0], a[1], a[2], a[3]), "noon", lib, name, &select_opts, &out) \
+  X(kdl_device_numa_node, given(kdl_device_numa_node(a[0]) >= -1 && a[0]), "n", device)            \
+  X(kdl_device_local, kdl_device_local(a[0], a[1], a[2], 0, 1, a[3]), "noon", lib, name,           \
+    &select_opts, &out)                                                                            \
   X(kdl_select, kdl_select(a[0], a[1], a[2], a[3], a[4]), "nnoon", lib, device, name,              \
     &select_opts, &choice)                                                                         \
   X(kdl_explain, kdl_explain(a[0], a[1], a[2], a[3], VISIT(a[4], visit_verdict), a[5]), "nnoono",  \

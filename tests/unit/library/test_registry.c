@@ -15,6 +15,9 @@
 #define H200_CL "opencl:spirv64 il=1.2 name=h200 platform=nv " UUID ";"
 #define MI300 "hip:gfx942 driver=6.4.1 name=mi300;"
 #define BMG "level_zero:bmg name=bmg;"
+#define FOUR                                                                                       \
+  "cuda:sm_90 driver=13.0 name=a;cuda:sm_90 driver=13.0 name=b;"                                   \
+  "cuda:sm_90 driver=13.0 name=c;cuda:sm_90 driver=13.0 name=d;"
 #define ORIN "cuda:sm_87 driver=13.0 name=orin class=integrated;"
 #define POCL "opencl:spirv64 il=1.2 name=cpu platform=pocl class=cpu;"
 
@@ -184,6 +187,64 @@ static void a_device_without_a_backend_is_passed_over(void) {
 /* The integrated GPU could do it, but a discrete one might still come. */
 static void a_discrete_gpu_goes_before_an_integrated_one(void) {
   PICKED(for_all, serves(KDL_BACKEND_HIP) ? "hip:gfx942" : "cuda:sm_87");
+}
+
+/* The name of the device that process `rank` of `count` has; -1: as the environment says. */
+static const char *local_name(const image_row *rows, size_t row_count, int rank, int count) {
+  static char name[64];
+  built_library built = build_library(rows, row_count);
+  kdl_device *device = NULL;
+  kdl_device_info info = {.size = sizeof info};
+  assert_ok(kdl_device_local(built.lib, "k", NULL, rank, count, &device));
+  assert_ok(kdl_device_get(device, &info));
+  snprintf(name, sizeof name, "%s", info.name);
+  free_library(&built);
+  return name;
+}
+
+static void clear_launchers(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                      "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                      "MPI_LOCALRANKID",
+                                      "MPI_LOCALNRANKS",
+                                      "MV2_COMM_WORLD_LOCAL_RANK",
+                                      "PALS_LOCAL_RANKID",
+                                      "FLUX_TASK_LOCAL_ID",
+                                      "SLURM_LOCALID",
+                                      "SLURM_NTASKS_PER_NODE"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    unsetenv(names[i]);
+}
+
+/* Four like GPUs, and one that is integrated and one of another vendor, which are no part of it. */
+static void processes_share_the_devices(void) {
+  static const char *const of_four[] = {"a", "b", "c", "d"};
+  static const char *const of_eight[] = {"a", "a", "b", "b", "c", "c", "d", "d"};
+  static const char *const of_two[] = {"a", "c"};
+  clear_launchers();
+  for (int i = 0; i < 4; ++i)
+    assert_string_equal(local_name(for_all, 4, i, 4), of_four[i]);
+  for (int i = 0; i < 8; ++i)
+    assert_string_equal(local_name(for_all, 4, i, 8), of_eight[i]);
+  for (int i = 0; i < 2; ++i)
+    assert_string_equal(local_name(for_all, 4, i, 2), of_two[i]);
+  assert_string_equal(local_name(for_all, 4, -1, 0), "a"); /* no launcher */
+  setenv("SLURM_LOCALID", "6", 1);
+  assert_string_equal(local_name(for_all, 4, -1, 0), "c"); /* in turns: their number is unknown */
+  setenv("SLURM_NTASKS_PER_NODE", "8", 1);
+  assert_string_equal(local_name(for_all, 4, -1, 0), "d");
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+  assert_string_equal(local_name(for_all, 4, -1, 0), "b");
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1x", 1);
+  assert_string_equal(local_name(for_all, 4, -1, 0), "d");
+  setenv("KDL_DEVICE", "hip", 1);
+  assert_string_equal(local_name(for_all, 4, 0, 4), "mi300");
+  unsetenv("KDL_DEVICE");
+  built_library built = build_library(for_all, 4);
+  kdl_device *device;
+  assert_int_equal(kdl_device_local(built.lib, "k", NULL, 4, 4, &device), KDL_BAD_CALL);
+  free_library(&built);
 }
 
 static void nothing_fits(void) {
@@ -510,6 +571,7 @@ static const struct {
     CASE(threads_ask_once, H200 MI300 BMG H200_CL, NULL),
     CASE(a_device_without_a_backend_is_passed_over, BMG, NULL),
     CASE(a_discrete_gpu_goes_before_an_integrated_one, ORIN MI300, NULL),
+    CASE(processes_share_the_devices, FOUR ORIN MI300, NULL),
     CASE(nothing_fits, H200 MI300, NULL),
     CASE(host_images_may_be_forbidden, H200, NULL),
     CASE(the_vendors_driver_was_asked_first, H200 H200_CL POCL, NULL),

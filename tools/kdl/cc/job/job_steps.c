@@ -235,6 +235,7 @@ static void add_standard(kdl_words *words, const cc_job *job) {
   kdl_words_add(words, "-ffreestanding");
   kdl_words_add(words, "-fno-math-errno");
   kdl_words_add(words, "-fcomplex-arithmetic=improved"); /* the full one calls a library */
+  kdl_words_add(words, "-Wno-overriding-complex-range"); /* by -ffast-math */
   kdl_words_add(words, "-fsigned-char");                 /* as in OpenCL and on GPUs */
 }
 

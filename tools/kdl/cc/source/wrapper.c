@@ -11,14 +11,14 @@ kdl_status cc_source_copy(FILE *out, const char *path) {
   kdl_status status = cli_bytes_read(path, &bytes);
   if (status != KDL_OK)
     return status;
-  fputs("# 1 \"", out);
+  fputs("#line 1 \"", out);
   for (const char *c = path; *c; ++c)
     fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
   fputs("\"\n", out);
   /* A mark of UTF-8 is one at the start of a file alone. */
   size_t mark = bytes.size >= 3 && memcmp(bytes.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   fwrite((const char *)bytes.data + mark, 1, bytes.size - mark, out);
-  fputs("\n# 1 \"<kdl cc>\"\n", out);
+  fputs("\n#line 1 \"<kdl cc>\"\n", out);
   cli_bytes_free(&bytes);
   return KDL_OK;
 }

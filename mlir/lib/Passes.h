@@ -25,6 +25,9 @@ void registerPasses();
 /// The pipeline kdl-lower-to-binary.
 void registerPipelines();
 
+/// The pipeline kdl-lower-linalg.
+void registerLinalgPipeline();
+
 } // namespace mlir::kdl
 
 #endif

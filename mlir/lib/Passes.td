@@ -102,6 +102,66 @@ def KdlDeferWaits : Pass<"kdl-defer-waits", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+defvar ukernelOptions = [
+  Option<"library", "library", "std::string", "\"\"",
+         "a library of microkernels; default: libkdl's own">,
+  Option<"noSilentFallback", "no-silent-fallback", "bool", "false",
+         "an operation without a microkernel is an error">,
+  Option<"target", "target", "std::string", "\"\"",
+         "the CPU: host for this one, or a spec as host:x86-64-v4+avx512_bf16; default: the least "
+         "one that is built for">,
+];
+
+def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
+  let summary = "Turns products of matrices into pack, mmt4d and unpack";
+  let description = [{
+    `linalg.matmul`, `batch_matmul`, `matvec`, `vecmat`, their batched, transposed and quantised
+    forms, `linalg.contract` and every `linalg.generic` that multiplies and adds in one dimension of
+    rows, columns and K each, on tensors, become `linalg.pack` of both operands, `linalg.mmt4d` or
+    `linalg.batch_mmt4d`, and `linalg.unpack`. The tiles are those of the microkernel that
+    `kdl-lower-mmt4d-to-ukernels` with the same options will call: asked of it, not of a table. Rows
+    are divided evenly; a right operand of 8 columns or fewer is the left one of the transposed
+    product.
+
+    | operands | K0 | what is added |
+    |---|---|---|
+    | bf16, bf16 to f32 | 2 | |
+    | f32, f32 to f32 | 1 | |
+    | f16, f16 to f32 | 1 | the packed left operand becomes f32 |
+    | i8, i8 to i32, signed or not | 4 | the left operand becomes unsigned, the right one signed; what that and zero points add to the result is where the sums start |
+
+    The last two multiply operands that `linalg.mmt4d` has not, in a `linalg.generic` of its loops.
+    Constant operands are packed, and their columns added up, here. What does not fit stays as it is,
+    with a remark that says why, or is an error with `no-silent-fallback`.
+  }];
+  let options = ukernelOptions;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
+  let summary = "Makes loops over the tiles of mmt4d, with its neighbours inside";
+  let description = [{
+    An mmt4d whose result is only unpacked becomes an `scf.forall` over blocks of rows, or of columns
+    where there are few rows, and in it loops over panels and tiles. In these are, too,
+
+    - the pack of the left operand, a block that stays in L2 at a time, and what changes its elements,
+    - where the sums start: zeros, or a packed operand and corrections,
+    - the unpack, and elementwise operations that alone use its result: bias, activation, residual.
+
+    What is packed for all blocks, the right operand, stays outside. Elementwise operations that are
+    left are fused with each other. Everything stays on tensors.
+  }];
+  let options = [
+    Option<"library", "library", "std::string", "\"\"",
+           "a library of microkernels; default: libkdl's own">,
+    Option<"target", "target", "std::string", "\"\"", "the CPU, as for kdl-data-tile">,
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::ModuleOp"> {
   let summary = "Lowers linalg.mmt4d to loops around a microkernel";
   let description = [{
@@ -125,15 +185,7 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     system for permission when it starts. A function that the module brings is given operands like
     that where it has the attribute `kdl.tiles`.
   }];
-  let options = [
-    Option<"library", "library", "std::string", "\"\"",
-           "a library of microkernels; default: libkdl's own">,
-    Option<"noSilentFallback", "no-silent-fallback", "bool", "false",
-           "an operation without a microkernel is an error">,
-    Option<"target", "target", "std::string", "\"\"",
-           "the CPU: host for this one, or a spec as host:x86-64-v4+avx512_bf16; default: the least "
-           "one that is built for">,
-  ];
+  let options = ukernelOptions;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::kdl::KdlDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];

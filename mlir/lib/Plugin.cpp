@@ -3,6 +3,7 @@
 // passes are registered with either.
 #include "Dialect.h"
 #include "Passes.h"
+#include "ukernels/Relayout.h"
 
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -13,6 +14,7 @@ using namespace mlir;
 
 void kdl::registerDialect(DialectRegistry &registry) {
   registry.insert<KdlDialect>();
+  registerRelayoutBufferization(registry);
 }
 
 void kdl::registerPasses() {
@@ -20,6 +22,7 @@ void kdl::registerPasses() {
   std::call_once(once, [] {
     registerKdlPasses();
     registerPipelines();
+    registerLinalgPipeline();
   });
 }
 

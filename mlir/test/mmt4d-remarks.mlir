@@ -40,7 +40,7 @@ func.func @tile(%a: memref<2x3x?x1xbf16>, %b: memref<5x3x8x1xbf16>, %c: memref<2
 // CHECK: linalg.mmt4d
 func.func @tensors(%a: tensor<2x3x4x1xf32>, %b: tensor<5x3x16x1xf32>, %c: tensor<2x5x4x16xf32>)
     -> tensor<2x5x4x16xf32> {
-  // expected-remark@+1 {{stays linalg.mmt4d: found operands that are no memrefs without a layout: bufferize first}}
+  // expected-remark@+1 {{stays linalg.mmt4d: found operands that are no memrefs: bufferize first}}
   %0 = linalg.mmt4d ins(%a, %b : tensor<2x3x4x1xf32>, tensor<5x3x16x1xf32>)
                     outs(%c : tensor<2x5x4x16xf32>) -> tensor<2x5x4x16xf32>
   return %0 : tensor<2x5x4x16xf32>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Dialect.h"
 #include "Passes.h"
+#include "ukernels/Contraction.h"
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,13 +11,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-
-#include <kdl/kdl.h>
-
-#include <dlfcn.h>
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLLOWERMMT4DTOUKERNELS
@@ -28,138 +22,17 @@ using namespace mlir::kdl;
 
 namespace {
 
-constexpr int64_t columns = 16;                    // kdl_mma_columns of <kdl/mma.h>
-constexpr int64_t tileSteps = 16;                  // kdl_mma_steps
+constexpr int64_t columns = mmaColumns;
+constexpr int64_t tileSteps = mmaSteps;
 constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in the registers of AMX
 
-//===----------------------------------------------------------------------===//
-// Microkernels
-//===----------------------------------------------------------------------===//
-
-struct Variant {
-  std::string bitcode;
-  std::string tag;
-  bool takesTiles; // 16 steps along K at a time, as AMX has them
-};
-
-/// The library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir,
-/// lib/kdl/ukernels.offload.
-std::string findLibrary() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&findLibrary), &info) || !info.dli_fname)
-    return "";
-  SmallString<256> self;
-  if (llvm::sys::fs::real_path(info.dli_fname, self))
-    return "";
-  StringRef folder = llvm::sys::path::parent_path(self);
-  for (StringRef from : {"kdl", "../lib/kdl"}) {
-    SmallString<256> path(folder);
-    llvm::sys::path::append(path, from, "ukernels.offload");
-    if (llvm::sys::fs::exists(path))
-      return std::string(path);
-  }
-  return "";
-}
-
-/// The first image in rank order that may run on the device and has the microkernel.
-struct Search {
-  kdl_library *library;
-  std::string key;
-  bool mayTakeTiles;
-  std::optional<size_t> image;
-  bool takesTiles = false;
-};
-
-int visitImage(void *user, const kdl_verdict *verdict) {
-  auto *search = static_cast<Search *>(user);
-  // What is linked here does not need libkdl's linker.
-  bool wantsLinkerOnly =
-      verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";
-  bool isEligible = verdict->eligible || wantsLinkerOnly;
-  if (!isEligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
-    return 0;
-  const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
-  search->takesTiles = needs && StringRef(needs->data, needs->length).contains("amx_tile");
-  if (search->takesTiles && !search->mayTakeTiles)
-    return 0;
-  search->image = verdict->image;
-  return 1;
-}
-
-/// The best variant of the library for the target; otherwise what is wrong.
-FailureOr<Variant> findVariant(StringRef name, const std::string &path, const std::string &target,
-                               bool mayTakeTiles, std::string &why) {
-  kdl_library *library = nullptr;
-  kdl_device *device = nullptr;
-  if (path.empty()) {
-    why = "found no library of microkernels (library=FILE)";
-    return failure();
-  }
-  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
-  if (kdl_open(path.c_str(), &asItStands, &library) != KDL_OK ||
-      kdl_device_find(target.c_str(), &device) != KDL_OK) {
-    why = kdl_error_message();
-    kdl_close(library);
-    return failure();
-  }
-  llvm::scope_exit close([&] { kdl_close(library); });
-  Search search{library, ("kdl.ukernel." + name).str(), mayTakeTiles, std::nullopt};
-  const void *bytes = nullptr;
-  size_t size = 0;
-  if (kdl_explain(library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
-      !search.image) {
-    why = ("found no " + name + " for " + target + " in " + path).str();
-    return failure();
-  }
-  if (kdl_image_bytes(library, *search.image, &bytes, &size) != KDL_OK) {
-    why = kdl_error_message();
-    return failure();
-  }
-  StringRef bitcode(static_cast<const char *>(bytes), size);
-  if (failed(checkLayout(bitcode, name, why))) {
-    why = (path + ", image " + Twine(*search.image) + ": " + why).str();
-    return failure();
-  }
-  const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
-  return Variant{bitcode.str(), tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
-}
-
-//===----------------------------------------------------------------------===//
-// One mmt4d
-//===----------------------------------------------------------------------===//
-
-/// How the microkernel takes the left operand, where it is not as it stands.
-enum class Left {
-  AsItIs,
-  Unsigned, // bytes + 128: what that adds to the result is taken off
-  F32,
-};
-
-struct Kind {
-  StringLiteral ukernel;
-  int64_t k0;
-  Left left;
-};
-
-std::optional<Kind> kindOf(Type lhs, Type rhs, Type acc) {
-  if (lhs.isBF16() && rhs.isBF16() && acc.isF32())
-    return Kind{"kdl_uk_mma_f32_bf16", 2, Left::AsItIs};
-  if (lhs.isInteger(8) && rhs.isInteger(8) && acc.isInteger(32))
-    return Kind{"kdl_uk_mma_s32_u8s8", 4, Left::Unsigned};
-  if (lhs.isF32() && rhs.isF32() && acc.isF32())
-    return Kind{"kdl_uk_mma_f32_f32", 1, Left::AsItIs};
-  if (lhs.isF16() && rhs.isF16() && acc.isF32())
-    return Kind{"kdl_uk_mma_f32_f16", 1, Left::F32};
-  return std::nullopt;
-}
-
-/// Builds the loops in place of the operation.
+/// Builds the loops of one product of matrices, without a batch.
 class Lowering {
 public:
-  Lowering(linalg::Mmt4DOp op, Kind kind, func::FuncOp ukernel)
-      : op(op), kind(kind), ukernel(ukernel), builder(op), where(op.getLoc()),
-        lhs(op.getInputs()[0]), rhs(op.getInputs()[1]), acc(op.getOutputs()[0]), m0(shape(lhs, 2)),
-        n0(shape(rhs, 2)) {}
+  Lowering(OpBuilder &builder, Location where, ArrayRef<Value> operands, Kind kind,
+           func::FuncOp ukernel)
+      : kind(kind), ukernel(ukernel), builder(builder), where(where), lhs(operands[0]),
+        rhs(operands[1]), acc(operands[2]), m0(shape(lhs, 2)), n0(shape(rhs, 2)) {}
 
   void lower(bool withTiles);
 
@@ -176,6 +49,9 @@ private:
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, where, a, b); }
   void loop(Value end, function_ref<void(Value)> body);
   Value pointer(Value memref);
+  memref::ExtractStridedMetadataOp layout(Value memref) {
+    return memref::ExtractStridedMetadataOp::create(builder, where, memref);
+  }
   Value allocate(MemRefType type, ValueRange sizes);
   Value convert(Value value);
   Value convertLeft();
@@ -189,16 +65,15 @@ private:
   void multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
                 int64_t rows);
 
-  linalg::Mmt4DOp op;
   Kind kind;
   func::FuncOp ukernel;
-  OpBuilder builder;
+  OpBuilder &builder;
   Location where;
   Value lhs, rhs, acc;
   int64_t m0, n0;
   Value k1, n1;
-  Value right;                      // pointer to the right operand
-  Value wholeBlocks, rest, hasRest; // with tiles: blocks of 16 steps; what is left over, if any
+  Value right, rightBegin, rightPanel; // pointer to the right operand; where it begins, and panels
+  Value wholeBlocks, rest, hasRest;    // with tiles: blocks of 16 steps; what is left over, if any
   SmallVector<Value> temporaries;
 };
 
@@ -209,7 +84,7 @@ void Lowering::loop(Value end, function_ref<void(Value)> body) {
   body(made.getInductionVar());
 }
 
-/// To the first element; the layout is the identity.
+/// From which offsets count.
 Value Lowering::pointer(Value memref) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
   Value number = arith::IndexCastOp::create(builder, where, builder.getI64Type(), address);
@@ -236,16 +111,22 @@ Value Lowering::convert(Value value) {
 Value Lowering::convertLeft() {
   Type from = cast<MemRefType>(lhs.getType()).getElementType();
   Type to = kind.left == Left::F32 ? builder.getF32Type() : from;
-  Value count = mul(mul(dim(lhs, 0), k1), index(m0 * kind.k0));
+  Value rows = dim(lhs, 0), length = mul(k1, index(m0 * kind.k0));
   int64_t dynamic = ShapedType::kDynamic;
+  memref::ExtractStridedMetadataOp from4d = layout(lhs);
+  auto flatType = MemRefType::get(
+      {dynamic, dynamic}, from,
+      StridedLayoutAttr::get(builder.getContext(), dynamic, ArrayRef<int64_t>{dynamic, 1}));
   Value flat = memref::ReinterpretCastOp::create(
-      builder, where, MemRefType::get({dynamic}, from), lhs,
-      /*offset=*/OpFoldResult(builder.getIndexAttr(0)), /*sizes=*/ArrayRef<OpFoldResult>{count},
-      /*strides=*/ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-  Value made = allocate(MemRefType::get({dynamic}, to), count);
-  loop(count, [&](Value i) {
-    Value value = memref::LoadOp::create(builder, where, flat, i);
-    memref::StoreOp::create(builder, where, convert(value), made, i);
+      builder, where, flatType, lhs, OpFoldResult(from4d.getOffset()),
+      ArrayRef<OpFoldResult>{rows, length},
+      ArrayRef<OpFoldResult>{from4d.getStrides()[0], builder.getIndexAttr(1)});
+  Value made = allocate(MemRefType::get({dynamic, dynamic}, to), ValueRange{rows, length});
+  loop(rows, [&](Value m) {
+    loop(length, [&](Value i) {
+      Value value = memref::LoadOp::create(builder, where, flat, ValueRange{m, i});
+      memref::StoreOp::create(builder, where, convert(value), made, ValueRange{m, i});
+    });
   });
   return made;
 }
@@ -382,7 +263,7 @@ Value Lowering::packRest() {
 /// Adds to a tile of so many rows: what the left operand has there, times a panel of the right one.
 void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Value resultOffset,
                         int64_t rows) {
-  Value panel = mul(mul(n, k1), index(n0 * kind.k0));
+  Value panel = add(rightBegin, mul(n, rightPanel));
   if (!rest) {
     call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, /*intrinsicsK=*/1);
     return;
@@ -399,6 +280,9 @@ void Lowering::lower(bool withTiles) {
   k1 = dim(lhs, 1);
   n1 = dim(rhs, 0);
   right = pointer(rhs);
+  memref::ExtractStridedMetadataOp rightLayout = layout(rhs), result4d = layout(acc);
+  rightBegin = rightLayout.getOffset();
+  rightPanel = rightLayout.getStrides()[0];
   Value operand = lhs, steps = k1; // of the left operand, with what is added to it
   if (withTiles) {
     Value blocks = arith::CeilDivUIOp::create(builder, where, k1, index(tileSteps));
@@ -412,17 +296,19 @@ void Lowering::lower(bool withTiles) {
   }
   Value sums = kind.left == Left::Unsigned ? sumColumns(steps) : Value();
   Value left = pointer(operand), result = pointer(acc);
+  memref::ExtractStridedMetadataOp leftLayout = layout(operand);
   loop(dim(lhs, 0), [&](Value m) {
     loop(n1, [&](Value n) {
-      Value resultOffset = mul(add(mul(m, n1), n), index(m0 * n0));
+      Value resultOffset = add(result4d.getOffset(), add(mul(m, result4d.getStrides()[0]),
+                                                         mul(n, result4d.getStrides()[1])));
       if (sums)
         subtract(sums, n, result, resultOffset);
-      multiply(left, mul(mul(m, steps), index(m0 * kind.k0)), n, result, resultOffset, m0);
+      Value leftOffset = add(leftLayout.getOffset(), mul(m, leftLayout.getStrides()[0]));
+      multiply(left, leftOffset, n, result, resultOffset, m0);
     });
   });
   for (Value temporary : temporaries)
     memref::DeallocOp::create(builder, where, temporary);
-  op.erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -433,66 +319,119 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<linalg::Mmt4DOp> ops;
-    getOperation().walk([&](linalg::Mmt4DOp op) { ops.push_back(op); });
-    for (linalg::Mmt4DOp op : ops) {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (matchMmt4d(op) || isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation()))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops) {
       std::string why;
-      std::optional<Kind> kind = checkShapes(op, why);
-      func::FuncOp ukernel = kind ? getUkernel(*kind, fitsTiles(op, *kind), why) : nullptr;
+      std::optional<Mmt4d> found = checkShapes(op, why);
+      func::FuncOp ukernel = found ? getUkernel(found->kind, fitsTiles(op, *found), why) : nullptr;
       if (ukernel) {
-        Lowering(op, *kind, ukernel).lower(ukernel->hasAttr(tilesAttr));
+        lower(op, *found, ukernel);
       } else if (noSilentFallback) {
-        op.emitError("linalg.mmt4d has no microkernel: ") << why;
+        op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
         signalPassFailure();
       } else {
-        op.emitRemark("stays linalg.mmt4d: ") << why;
+        op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
       }
     }
   }
 
 private:
-  std::optional<Kind> checkShapes(linalg::Mmt4DOp op, std::string &why);
-  static bool fitsTiles(linalg::Mmt4DOp op, Kind kind);
+  static std::optional<Mmt4d> checkShapes(linalg::LinalgOp op, std::string &why);
+  static bool fitsTiles(linalg::LinalgOp op, const Mmt4d &found);
+  static void lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel);
   func::FuncOp getUkernel(Kind kind, bool mayTakeTiles, std::string &why);
   func::FuncOp declare(StringRef name, Kind kind, const Variant &variant);
 
   llvm::SmallPtrSet<Operation *, 4> declared;
 };
 
-std::optional<Kind> LowerMmt4d::checkShapes(linalg::Mmt4DOp op, std::string &why) {
+/// Whether the dimensions behind the first `outer` ones are one sequence in memory.
+bool innerLiesTogether(MemRefType type, size_t outer) {
+  SmallVector<int64_t> strides;
+  int64_t offset, wanted = 1;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  for (size_t dim = strides.size(); dim-- > outer; wanted *= type.getShape()[dim]) {
+    if (strides[dim] != wanted)
+      return false;
+  }
+  return true;
+}
+
+std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &why) {
   SmallVector<MemRefType> types;
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<MemRefType>(operand.getType());
-    if (!type || !type.getLayout().isIdentity()) {
-      why = "found operands that are no memrefs without a layout: bufferize first";
+    if (!type) {
+      why = "found operands that are no memrefs: bufferize first";
       return std::nullopt;
     }
     types.push_back(type);
   }
-  std::optional<Kind> kind =
-      kindOf(types[0].getElementType(), types[1].getElementType(), types[2].getElementType());
+  std::optional<Mmt4d> found = matchMmt4d(op);
   llvm::raw_string_ostream words(why);
-  if (!kind) {
+  if (!found) {
     words << "found " << types[0].getElementType() << " and " << types[1].getElementType() << " to "
           << types[2].getElementType() << ", expected bf16, f16 or f32 to f32, or i8 to i32";
     return std::nullopt;
   }
-  int64_t m0 = types[0].getDimSize(2), n0 = types[1].getDimSize(2), k0 = types[0].getDimSize(3);
-  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != kind->k0 ||
-      types[1].getDimSize(3) != k0 || n0 % columns != 0) {
+  ArrayRef<int64_t> left = types[0].getShape().take_back(2),
+                    right = types[1].getShape().take_back(2);
+  int64_t m0 = left[0], n0 = right[0], k0 = left[1];
+  if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != found->kind.k0 ||
+      right[1] != k0 || n0 % columns != 0) {
     auto size = [](int64_t n) { return ShapedType::isDynamic(n) ? "?" : std::to_string(n); };
     words << "found tiles of M0 = " << size(m0) << ", N0 = " << size(n0) << ", K0 = " << size(k0)
-          << ", expected them static, N0 a multiple of " << columns << " and K0 = " << kind->k0;
+          << ", expected them static, N0 a multiple of " << columns
+          << " and K0 = " << found->kind.k0;
     return std::nullopt;
   }
-  return kind;
+  size_t first = found->hasBatch ? 1 : 0;
+  if (!innerLiesTogether(types[0], first + 1) || !innerLiesTogether(types[1], first + 1) ||
+      !innerLiesTogether(types[2], first + 2)) {
+    why = "found operands whose tiles are not one behind the other in memory";
+    return std::nullopt;
+  }
+  return found;
 }
 
-bool LowerMmt4d::fitsTiles(linalg::Mmt4DOp op, Kind kind) {
+bool LowerMmt4d::fitsTiles(linalg::LinalgOp op, const Mmt4d &found) {
   auto size = [&](unsigned operand) {
-    return cast<MemRefType>(op.getInputs()[operand].getType()).getDimSize(2);
+    return cast<MemRefType>(op->getOperand(operand).getType()).getShape().take_back(2)[0];
   };
-  return kind.k0 > 1 && size(0) <= tileRows && size(1) <= tileColumns;
+  return found.kind.k0 > 1 && size(0) <= tileRows && size(1) <= tileColumns;
+}
+
+/// A batch is a loop around the product.
+void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel) {
+  OpBuilder builder(op);
+  Location where = op.getLoc();
+  SmallVector<Value> operands(op->getOperands());
+  if (found.hasBatch) {
+    auto index = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, where, value);
+    };
+    Value end = memref::DimOp::create(builder, where, operands[0], 0);
+    auto made = scf::ForOp::create(builder, where, index(0), end, index(1));
+    builder.setInsertionPointToStart(made.getBody());
+    for (Value &operand : operands) {
+      auto type = cast<MemRefType>(operand.getType());
+      SmallVector<OpFoldResult> offsets(type.getShape().size(), builder.getIndexAttr(0)),
+          sizes = memref::getMixedSizes(builder, where, operand),
+          ones(offsets.size(), builder.getIndexAttr(1));
+      offsets[0] = made.getInductionVar();
+      sizes[0] = builder.getIndexAttr(1);
+      auto reduced = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+          type.getShape().drop_front(), type, offsets, sizes, ones));
+      operand = memref::SubViewOp::create(builder, where, reduced, operand, offsets, sizes, ones);
+    }
+  }
+  Lowering(builder, where, operands, found.kind, ukernel).lower(ukernel->hasAttr(tilesAttr));
+  op->erase();
 }
 
 func::FuncOp LowerMmt4d::declare(StringRef name, Kind kind, const Variant &variant) {
@@ -524,10 +463,8 @@ func::FuncOp LowerMmt4d::getUkernel(Kind kind, bool mayTakeTiles, std::string &w
     why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
     return nullptr;
   }
-  std::string wanted = target.empty() ? std::string("host:") + getHostArch() : target.getValue();
   FailureOr<Variant> variant =
-      findVariant(kind.ukernel, library.empty() ? findLibrary() : library.getValue(), wanted,
-                  mayTakeTiles, why);
+      findVariant(kind.ukernel, {library.getValue(), target.getValue()}, mayTakeTiles, why);
   if (failed(variant))
     return nullptr;
   std::string name = variant->takesTiles ? (kind.ukernel + "_tiles").str() : kind.ukernel.str();

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ukernels/Choice.h"
+
+#include "Dialect.h"
+#include "ukernels/UkernelLink.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <kdl/kdl.h>
+
+#include <dlfcn.h>
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+std::optional<Kind> kdl::kindOf(Type lhs, Type rhs, Type acc) {
+  if (lhs.isBF16() && rhs.isBF16() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_bf16", 2, Left::AsItIs};
+  if (lhs.isInteger(8) && rhs.isInteger(8) && acc.isInteger(32))
+    return Kind{"kdl_uk_mma_s32_u8s8", 4, Left::Unsigned};
+  if (lhs.isF32() && rhs.isF32() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_f32", 1, Left::AsItIs};
+  if (lhs.isF16() && rhs.isF16() && acc.isF32())
+    return Kind{"kdl_uk_mma_f32_f16", 1, Left::F32};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+/// The library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir,
+/// lib/kdl/ukernels.offload.
+static std::string findLibrary() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&findLibrary), &info) || !info.dli_fname)
+    return "";
+  SmallString<256> self;
+  if (llvm::sys::fs::real_path(info.dli_fname, self))
+    return "";
+  StringRef folder = llvm::sys::path::parent_path(self);
+  for (StringRef from : {"kdl", "../lib/kdl"}) {
+    SmallString<256> path(folder);
+    llvm::sys::path::append(path, from, "ukernels.offload");
+    if (llvm::sys::fs::exists(path))
+      return std::string(path);
+  }
+  return "";
+}
+
+namespace {
+/// The first image in rank order that may run on the device and has the microkernel.
+struct Search {
+  kdl_library *library;
+  std::string key;
+  bool mayTakeTiles;
+  std::optional<size_t> image;
+  bool takesTiles = false;
+};
+} // namespace
+
+static int visitImage(void *user, const kdl_verdict *verdict) {
+  auto *search = static_cast<Search *>(user);
+  // What is linked here does not need libkdl's linker.
+  bool wantsLinkerOnly =
+      verdict->reason_count == 1 && StringRef(verdict->reasons[0].code) == "linker_missing";
+  bool isEligible = verdict->eligible || wantsLinkerOnly;
+  if (!isEligible || !kdl_image_value(search->library, verdict->image, search->key.c_str()))
+    return 0;
+  const kdl_string *needs = kdl_image_value(search->library, verdict->image, "requires_features");
+  search->takesTiles = needs && StringRef(needs->data, needs->length).contains("amx_tile");
+  if (search->takesTiles && !search->mayTakeTiles)
+    return 0;
+  search->image = verdict->image;
+  return 1;
+}
+
+FailureOr<Variant> kdl::findVariant(StringRef name, const Source &source, bool mayTakeTiles,
+                                    std::string &why) {
+  kdl_library *library = nullptr;
+  kdl_device *device = nullptr;
+  std::string path = source.library.empty() ? findLibrary() : source.library;
+  std::string target = source.target.empty() ? std::string("host:") + getHostArch() : source.target;
+  if (path.empty()) {
+    why = "found no library of microkernels (library=FILE)";
+    return failure();
+  }
+  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
+  if (kdl_open(path.c_str(), &asItStands, &library) != KDL_OK ||
+      kdl_device_find(target.c_str(), &device) != KDL_OK) {
+    why = kdl_error_message();
+    kdl_close(library);
+    return failure();
+  }
+  llvm::scope_exit close([&] { kdl_close(library); });
+  Search search{library, ("kdl.ukernel." + name).str(), mayTakeTiles, std::nullopt};
+  const void *bytes = nullptr;
+  size_t size = 0;
+  if (kdl_explain(library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
+      !search.image) {
+    why = ("found no " + name + " for " + target + " in " + path).str();
+    return failure();
+  }
+  if (kdl_image_bytes(library, *search.image, &bytes, &size) != KDL_OK) {
+    why = kdl_error_message();
+    return failure();
+  }
+  StringRef bitcode(static_cast<const char *>(bytes), size);
+  if (failed(checkLayout(bitcode, name, why))) {
+    why = (path + ", image " + Twine(*search.image) + ": " + why).str();
+    return failure();
+  }
+  const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
+  return Variant{bitcode.str(), tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// What a function without parameters returns, where it is a constant.
+static std::optional<uint64_t> constantOf(const llvm::Function *function) {
+  if (!function || function->isDeclaration() || function->size() != 1)
+    return std::nullopt;
+  auto *end = dyn_cast<llvm::ReturnInst>(function->front().getTerminator());
+  auto *value = end ? dyn_cast_or_null<llvm::ConstantInt>(end->getReturnValue()) : nullptr;
+  return value ? std::optional(value->getZExtValue()) : std::nullopt;
+}
+
+FailureOr<Tile> kdl::findTile(ModuleOp module, StringRef name, const Source &source,
+                              std::string &why) {
+  std::string bitcode;
+  auto own = module.lookupSymbol<func::FuncOp>(name);
+  auto ownBitcode = own ? own->getAttrOfType<StringAttr>(bitcodeAttr) : StringAttr();
+  if (ownBitcode) {
+    bitcode = ownBitcode.str();
+    if (failed(checkLayout(bitcode, name, why)))
+      return failure();
+  } else if (own) {
+    why = ("found a function " + name + " without " + bitcodeAttr).str();
+    return failure();
+  } else {
+    FailureOr<Variant> variant = findVariant(name, source, /*mayTakeTiles=*/true, why);
+    if (failed(variant))
+      return failure();
+    bitcode = std::move(variant->bitcode);
+  }
+  llvm::LLVMContext context;
+  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, name), context);
+  if (!parsed) {
+    why = llvm::toString(parsed.takeError());
+    return failure();
+  }
+  // KDL_MMA_TILE: rows, vectors, steps.
+  std::optional<uint64_t> tile = constantOf((*parsed)->getFunction((name + "_tile").str()));
+  auto rows = static_cast<int64_t>(tile.value_or(0) & 0xff);
+  auto vectors = static_cast<int64_t>(tile.value_or(0) >> 8 & 0xff);
+  if (rows == 0 || vectors == 0) {
+    why = ("found no constant tile of " + name + ", expected a function " + name +
+           "_tile that returns KDL_MMA_TILE(...) beside it")
+              .str();
+    return failure();
+  }
+  return Tile{rows, vectors * mmaColumns};
+}

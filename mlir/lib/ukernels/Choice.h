@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which microkernel a product of matrices calls, and what tiles it takes.
+#ifndef KDL_MLIR_UKERNEL_CHOICE_H
+#define KDL_MLIR_UKERNEL_CHOICE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Types.h"
+#include "mlir/Support/LLVM.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::kdl {
+
+inline constexpr int64_t mmaColumns = 16; // kdl_mma_columns of <kdl/mma.h>
+inline constexpr int64_t mmaSteps = 16;   // kdl_mma_steps
+
+/// How a microkernel takes the left operand, where it is not as it stands.
+enum class Left {
+  AsItIs,
+  Unsigned, // bytes + 128: what that adds to the result is taken off
+  F32,
+};
+
+struct Kind {
+  StringLiteral ukernel;
+  int64_t k0;
+  Left left;
+};
+
+/// For signed bytes, as the operations of linalg have them. None where no microkernel has these
+/// types.
+std::optional<Kind> kindOf(Type lhs, Type rhs, Type acc);
+
+/// The largest tile of the result that a microkernel keeps in registers.
+struct Tile {
+  int64_t rows, columns;
+};
+
+struct Variant {
+  std::string bitcode;
+  std::string tag;
+  bool takesTiles; // 16 steps along K at a time, as AMX has them
+};
+
+/// Where microkernels come from: the options of a pass. A module's own come first.
+struct Source {
+  std::string library; // empty: libkdl's own
+  std::string target;  // empty: the least CPU that is built for
+};
+
+/// The best variant of the library for the target; otherwise what is wrong. One that takes tiles
+/// only where it may.
+FailureOr<Variant> findVariant(StringRef name, const Source &source, bool mayTakeTiles,
+                               std::string &why);
+
+/// The tile of the microkernel that will be linked: the module's own, or what findVariant gives.
+FailureOr<Tile> findTile(ModuleOp module, StringRef name, const Source &source, std::string &why);
+
+} // namespace mlir::kdl
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ukernels/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+/// An argument of the body, itself or extended. `isUnsigned` tells of an extension without a sign.
+static BlockArgument argumentOf(Value value, bool &isUnsigned) {
+  Operation *cast = value.getDefiningOp();
+  isUnsigned = isa_and_nonnull<arith::ExtUIOp>(cast);
+  if (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(cast))
+    value = cast->getOperand(0);
+  return dyn_cast<BlockArgument>(value);
+}
+
+std::optional<ProductBody> kdl::matchProductBody(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  if (!body || body->getNumArguments() < 3)
+    return std::nullopt;
+  BlockArgument lhs = body->getArgument(0), rhs = body->getArgument(1),
+                acc = body->getArgument(body->getNumArguments() - 1);
+  Operation *yield = body->getTerminator();
+  if (yield->getNumOperands() != 1)
+    return std::nullopt;
+  Operation *add = yield->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(add))
+    return std::nullopt;
+  Value product = add->getOperand(0) == acc ? add->getOperand(1) : add->getOperand(0);
+  Operation *multiply = product.getDefiningOp();
+  if ((add->getOperand(0) != acc && add->getOperand(1) != acc) ||
+      !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply))
+    return std::nullopt;
+  ProductBody found;
+  BlockArgument first = argumentOf(multiply->getOperand(0), found.lhsUnsigned);
+  BlockArgument second = argumentOf(multiply->getOperand(1), found.rhsUnsigned);
+  if (first == rhs && second == lhs)
+    std::swap(found.lhsUnsigned, found.rhsUnsigned);
+  else if (first != lhs || second != rhs)
+    return std::nullopt;
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// mmt4d
+//===----------------------------------------------------------------------===//
+
+/// Loops: batch, m1, n1, k1, m0, n0, k0. Maps of lhs, rhs and acc.
+static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch) {
+  unsigned first = hasBatch ? 1 : 0;
+  auto map = [&](ArrayRef<unsigned> loops) {
+    SmallVector<AffineExpr> results;
+    if (hasBatch)
+      results.push_back(getAffineDimExpr(0, context));
+    for (unsigned loop : loops)
+      results.push_back(getAffineDimExpr(first + loop, context));
+    return AffineMap::get(first + 6, 0, results, context);
+  };
+  return {map({0, 2, 3, 5}), map({1, 2, 4, 5}), map({0, 1, 3, 4})};
+}
+
+static Type elementOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+    return std::nullopt;
+  Type lhs = elementOf(op->getOperand(0)), rhs = elementOf(op->getOperand(1)),
+       acc = elementOf(op->getOperand(2));
+  if (isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation())) {
+    std::optional<Kind> kind = kindOf(lhs, rhs, acc);
+    return kind ? std::optional(Mmt4d{*kind, isa<linalg::BatchMmt4DOp>(op.getOperation())})
+                : std::nullopt;
+  }
+  bool hasBatch = op.getNumLoops() == 7;
+  std::optional<ProductBody> body;
+  if (!isa<linalg::GenericOp>(op.getOperation()) ||
+      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch) ||
+      !(body = matchProductBody(op)))
+    return std::nullopt;
+  std::optional<Kind> kind;
+  if (lhs.isF32() && rhs.isF16() && acc.isF32())
+    kind = kindOf(rhs, rhs, acc);
+  else if (lhs.isInteger(8) && body->lhsUnsigned && !body->rhsUnsigned)
+    kind = kindOf(lhs, rhs, acc);
+  if (!kind)
+    return std::nullopt;
+  kind->left = Left::AsItIs;
+  return Mmt4d{*kind, hasBatch};
+}
+
+linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs,
+                                  Value acc) {
+  bool hasBatch = cast<ShapedType>(lhs.getType()).getRank() == 5;
+  Type type = acc.getType();
+  if (elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
+    if (hasBatch)
+      return cast<linalg::LinalgOp>(
+          linalg::BatchMmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc)
+              .getOperation());
+    return cast<linalg::LinalgOp>(
+        linalg::Mmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc).getOperation());
+  }
+  using utils::IteratorType;
+  SmallVector<IteratorType> loops(hasBatch ? 7 : 6, IteratorType::parallel);
+  loops[hasBatch ? 3 : 2] = loops.back() = IteratorType::reduction;
+  auto made = linalg::GenericOp::create(
+      builder, where, type, ValueRange{lhs, rhs}, acc, mmt4dMaps(builder.getContext(), hasBatch),
+      loops, [](OpBuilder &inner, Location at, ValueRange arguments) {
+        Value a = arguments[0], b = arguments[1], sum = arguments[2];
+        Type result = sum.getType();
+        if (isa<FloatType>(result)) {
+          Value wide = arith::ExtFOp::create(inner, at, result, b);
+          Value product = arith::MulFOp::create(inner, at, a, wide);
+          sum = arith::AddFOp::create(inner, at, sum, product);
+        } else {
+          Value left = arith::ExtUIOp::create(inner, at, result, a);
+          Value right = arith::ExtSIOp::create(inner, at, result, b);
+          Value product = arith::MulIOp::create(inner, at, left, right);
+          sum = arith::AddIOp::create(inner, at, sum, product);
+        }
+        linalg::YieldOp::create(inner, at, sum);
+      });
+  return cast<linalg::LinalgOp>(made.getOperation());
+}

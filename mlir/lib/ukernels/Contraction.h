@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of matrices in linalg, in any form: what their bodies multiply, and mmt4d with operands
+// that the named operation has not.
+#ifndef KDL_MLIR_UKERNEL_CONTRACTION_H
+#define KDL_MLIR_UKERNEL_CONTRACTION_H
+
+#include "ukernels/Choice.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::kdl {
+
+/// acc + lhs * rhs, with each of both as it is, extended, or extended without a sign.
+struct ProductBody {
+  bool lhsUnsigned = false, rhsUnsigned = false;
+};
+std::optional<ProductBody> matchProductBody(linalg::LinalgOp op);
+
+/// Of linalg.mmt4d, linalg.batch_mmt4d, and of a linalg.generic of the same loops whose operands
+/// are as a microkernel takes them: unsigned by signed bytes, f32 by f16.
+struct Mmt4d {
+  Kind kind;
+  bool hasBatch;
+};
+std::optional<Mmt4d> matchMmt4d(linalg::LinalgOp op);
+
+/// The operation that matchMmt4d takes, for operands as the microkernel takes them.
+linalg::LinalgOp createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs, Value acc);
+
+} // namespace mlir::kdl
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ukernels/FuseElementwise.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+static bool isPerElement(linalg::LinalgOp op) {
+  return op && op.hasPureTensorSemantics() && op.getNumLoops() == op.getNumParallelLoops() &&
+         op.getNumDpsInputs() > 0 && op->getNumResults() == 1 &&
+         !isa<linalg::FillOp, linalg::CopyOp>(op.getOperation());
+}
+
+/// Fuses one operand's producer; the operation that is there instead, or null.
+static linalg::GenericOp fuseOne(IRRewriter &rewriter, linalg::GenericOp consumer) {
+  for (OpOperand &operand : consumer->getOpOperands()) {
+    auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
+    if (!producer || !isPerElement(producer) || !operand.get().hasOneUse() ||
+        producer->getBlock() != consumer->getBlock() || !linalg::areElementwiseOpsFusable(&operand))
+      continue;
+    rewriter.setInsertionPoint(consumer);
+    FailureOr<linalg::ElementwiseOpFusionResult> fused =
+        linalg::fuseElementwiseOps(rewriter, &operand);
+    if (failed(fused))
+      continue;
+    for (auto [from, to] : fused->replacements)
+      rewriter.replaceUsesWithIf(from, to,
+                                 [&](OpOperand &use) { return use.getOwner() != producer; });
+    rewriter.eraseOp(consumer);
+    if (producer->use_empty())
+      rewriter.eraseOp(producer);
+    return cast<linalg::GenericOp>(fused->fusedOp);
+  }
+  return nullptr;
+}
+
+void kdl::fuseElementwise(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  SmallVector<linalg::LinalgOp> named;
+  root->walk([&](linalg::LinalgOp op) {
+    if (isPerElement(op) && !isa<linalg::GenericOp>(op.getOperation()))
+      named.push_back(op);
+  });
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    (void)linalg::generalizeNamedOp(rewriter, op);
+  }
+  // Consumers come behind their producers, so from the last one on each is complete when it is met.
+  SmallVector<Operation *> consumers;
+  root->walk([&](linalg::GenericOp op) {
+    if (isPerElement(op))
+      consumers.push_back(op);
+  });
+  llvm::SmallPtrSet<Operation *, 8> gone;
+  for (Operation *op : llvm::reverse(consumers)) {
+    if (gone.contains(op))
+      continue;
+    auto consumer = cast<linalg::GenericOp>(op);
+    while (consumer) {
+      SmallVector<Operation *> producers;
+      for (Value operand : consumer->getOperands())
+        producers.push_back(operand.getDefiningOp());
+      linalg::GenericOp fused = fuseOne(rewriter, consumer);
+      if (fused) { // whatever of them is left is an operand's producer still
+        for (Operation *producer : producers) {
+          if (producer && llvm::none_of(fused->getOperands(), [&](Value value) {
+                return value.getDefiningOp() == producer;
+              }))
+            gone.insert(producer);
+        }
+      }
+      consumer = fused;
+    }
+  }
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kdl-fuse-tiles: the loops over the tiles of a product, with what comes before and behind it
+// inside.
+#include "Dialect.h"
+#include "Passes.h"
+#include "ukernels/Contraction.h"
+#include "ukernels/FuseElementwise.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/TilingInterface.h"
+
+namespace mlir::kdl {
+#define GEN_PASS_DEF_KDLFUSETILES
+#include "KdlPasses.h.inc"
+} // namespace mlir::kdl
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+constexpr int64_t blockBytes = 448 << 10; // of the packed left operand: half of an L2 of 1 MiB
+constexpr int64_t wantedBlocks = 16;      // so that several threads have something to do
+
+using Sizes = SmallVector<OpFoldResult>;
+
+/// A product, the unpack of its result, and the elementwise operations that alone use that.
+struct Chain {
+  linalg::LinalgOp product;
+  bool hasBatch;
+  linalg::UnPackOp unpack;
+  SmallVector<linalg::LinalgOp> consumers;
+
+  Operation *last() { return consumers.empty() ? unpack.getOperation() : consumers.back(); }
+};
+
+//===----------------------------------------------------------------------===//
+// What belongs together
+//===----------------------------------------------------------------------===//
+
+/// The one operation that uses a value's elements; null where there are more. Its sizes may be
+/// asked for besides.
+Operation *onlyUser(Value value) {
+  Operation *found = nullptr;
+  for (Operation *user : value.getUsers()) {
+    if (isa<tensor::DimOp>(user))
+      continue;
+    if (found && found != user)
+      return nullptr;
+    found = user;
+  }
+  return found;
+}
+
+/// An operation without reductions that reads the value where it writes its result.
+bool isElementwiseOn(linalg::LinalgOp op, Value value) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      op.getNumLoops() != op.getNumParallelLoops() || op.getNumDpsInits() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input->get() == value && !op.getMatchingIndexingMap(input).isIdentity())
+      return false;
+  }
+  return op.getDpsInits()[0] != value;
+}
+
+std::optional<Chain> findChain(linalg::LinalgOp product) {
+  std::optional<Mmt4d> kind = matchMmt4d(product);
+  Value result = product->getResult(0);
+  if (!kind || !product.hasPureTensorSemantics())
+    return std::nullopt;
+  auto unpack = dyn_cast_or_null<linalg::UnPackOp>(onlyUser(result));
+  if (!unpack || unpack.getInnerDimsPos().size() != 2 ||
+      llvm::any_of(unpack.getStaticTiles(), ShapedType::isDynamic))
+    return std::nullopt;
+  Chain chain{product, kind->hasBatch, unpack, {}};
+  for (result = unpack->getResult(0);;) {
+    auto user = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(result));
+    if (!user || !isElementwiseOn(user, result) || user->getBlock() != product->getBlock())
+      break;
+    chain.consumers.push_back(user);
+    result = user->getResult(0);
+  }
+  return chain;
+}
+
+//===----------------------------------------------------------------------===//
+// The loops
+//===----------------------------------------------------------------------===//
+
+class Fusion {
+public:
+  Fusion(Chain chain, bool wholeBlocks)
+      : chain(chain), builder(chain.last()), where(chain.product.getLoc()),
+        wholeBlocks(wholeBlocks), tiles(chain.unpack.getStaticTiles()),
+        first(chain.hasBatch ? 1 : 0) {}
+
+  void build();
+
+private:
+  /// Some tiles of the result: where they begin and how many they are, in batch, m and n.
+  struct Part {
+    SmallVector<OpFoldResult, 3> at, count;
+  };
+
+  OpFoldResult number(int64_t value) { return builder.getIndexAttr(value); }
+  OpFoldResult compute(AffineExpr expression, ArrayRef<OpFoldResult> operands) {
+    return affine::makeComposedFoldedAffineApply(builder, where, expression, operands);
+  }
+  OpFoldResult least(ArrayRef<AffineExpr> expressions, ArrayRef<OpFoldResult> operands) {
+    auto symbols = static_cast<unsigned>(operands.size());
+    return affine::makeComposedFoldedAffineMin(
+        builder, where, AffineMap::get(0, symbols, expressions, builder.getContext()), operands);
+  }
+  AffineExpr constant(int64_t value) { return builder.getAffineConstantExpr(value); }
+  AffineExpr symbol(unsigned i) { return builder.getAffineSymbolExpr(i); }
+  Value value(OpFoldResult from) { return getValueOrCreateConstantIndexOp(builder, where, from); }
+  Sizes sizes(Value tensor) { return tensor::getMixedSizes(builder, where, tensor); }
+
+  void planBlocks();
+  Value loop(OpFoldResult count, Value state, function_ref<Value(Value, Value)> body);
+  Value slice(Value tensor, const Sizes &offsets, const Sizes &sizes);
+  Value packedLeft(const Part &block);
+  Value local(ArrayRef<int64_t> most, const Sizes &sizes, Type element);
+  Value tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &sizes,
+              function_ref<Value(OpOperand &)> replacement);
+  Value initialSums(const Sizes &offsets, const Sizes &sizes);
+  void region(const Part &part, Sizes &offsets, Sizes &sizes);
+  Value part(const Part &part, const Part &block, Value left, Value result);
+  Value block(const Part &block, Value result);
+
+  Chain chain;
+  OpBuilder builder;
+  Location where;
+  bool wholeBlocks;
+  SmallVector<int64_t> tiles;
+  size_t first; // dimension of m1 in packed tensors
+  Part all;
+  linalg::PackOp pack; // of the left operand, where it is made in the loops
+  linalg::GenericOp change;
+  int64_t rowTiles = 1, columnTiles = 1; // of a block; 0: all
+};
+
+Value Fusion::loop(OpFoldResult count, Value state, function_ref<Value(Value, Value)> body) {
+  if (isConstantIntValue(count, 1))
+    return body(value(number(0)), state);
+  auto made =
+      scf::ForOp::create(builder, where, value(number(0)), value(count), value(number(1)), state);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(made.getBody());
+  Value next = body(made.getInductionVar(), made.getRegionIterArg(0));
+  scf::YieldOp::create(builder, where, next);
+  return made.getResult(0);
+}
+
+Value Fusion::slice(Value tensor, const Sizes &offsets, const Sizes &sizes) {
+  Sizes ones(offsets.size(), number(1));
+  return tensor::ExtractSliceOp::create(builder, where, tensor, offsets, sizes, ones);
+}
+
+/// Rows in blocks whose packed form stays in L2; columns in blocks where there are few rows.
+void Fusion::planBlocks() {
+  Value lhs = chain.product->getOperand(0), rhs = chain.product->getOperand(1);
+  Sizes left = sizes(lhs), right = sizes(rhs);
+  if (chain.hasBatch) {
+    all.at.push_back(number(0));
+    all.count.push_back(left[0]);
+  }
+  all.at.append({number(0), number(0)});
+  all.count.append({left[first], right[first]});
+
+  // The left operand is packed in the loops where that is all there is to it.
+  change = lhs.getDefiningOp<linalg::GenericOp>();
+  Value source = lhs;
+  if (change && onlyUser(lhs) && change->getNumResults() == 1 && change.getNumDpsInputs() == 1 &&
+      change.getNumParallelLoops() == change.getNumLoops())
+    source = change.getInputs()[0];
+  else
+    change = nullptr;
+  pack = source.getDefiningOp<linalg::PackOp>();
+  if (pack && !onlyUser(source))
+    pack = nullptr;
+  if (!pack)
+    change = nullptr;
+
+  auto type = cast<RankedTensorType>(lhs.getType());
+  std::optional<int64_t> m1 = getConstantIntValue(left[first]);
+  std::optional<int64_t> n1 = getConstantIntValue(right[first]);
+  std::optional<int64_t> k1 = getConstantIntValue(left[first + 1]);
+  int64_t k = k1 ? *k1 * type.getShape().back() : 1024;
+  int64_t bytes = std::max<int64_t>(1, k * tiles[0] * type.getElementTypeBitWidth() / 8);
+  rowTiles = std::max<int64_t>(1, blockBytes / bytes);
+  if (m1) {
+    int64_t shares = llvm::divideCeilSigned(*m1, wantedBlocks);
+    rowTiles = std::max<int64_t>(1, std::min({rowTiles, shares, *m1}));
+  }
+  columnTiles = 0;
+  if (m1 && *m1 < wantedBlocks / 2) {
+    pack = nullptr; // few rows: packed once, for all columns
+    change = nullptr;
+    rowTiles = 0;
+    columnTiles = n1 ? llvm::divideCeilSigned(*n1, wantedBlocks) : 4;
+  }
+}
+
+/// The left operand of a block: packed here, or a part of what is packed.
+Value Fusion::packedLeft(const Part &block) {
+  Value lhs = chain.product->getOperand(0);
+  Sizes offsets(5 - (chain.hasBatch ? 0 : 1), number(0)), counts = sizes(lhs);
+  for (size_t i = 0; i <= first; ++i) {
+    offsets[i] = block.at[i];
+    counts[i] = block.count[i];
+  }
+  if (!pack)
+    return slice(lhs, offsets, counts);
+  // The rows of the matrix, and the same pack of these.
+  Value source = pack.getSource();
+  Sizes from(cast<RankedTensorType>(source.getType()).getShape().size(), number(0));
+  Sizes all = sizes(source), size(all);
+  ArrayRef<int64_t> outer = pack.getOuterDimsPerm();
+  auto rows = static_cast<size_t>(pack.getInnerDimsPos()[0]);
+  if (chain.hasBatch) {
+    auto batch = static_cast<size_t>(outer.empty() ? 0 : outer[0]);
+    from[batch] = block.at[0];
+    size[batch] = block.count[0];
+  }
+  from[rows] = compute(symbol(0) * tiles[0], {block.at[first]});
+  size[rows] = least({symbol(1) * tiles[0], symbol(0) - symbol(2)},
+                     {all[rows], block.count[first], from[rows]});
+  Value part = slice(source, from, size);
+  Value to = tensor::EmptyOp::create(builder, where, counts,
+                                     cast<RankedTensorType>(source.getType()).getElementType());
+  Value padding = pack.getPaddingValue();
+  Value packed =
+      linalg::PackOp::create(builder, where, part, to, pack.getInnerDimsPos(), pack.getMixedTiles(),
+                             padding ? std::optional(padding) : std::nullopt, outer)
+          ->getResult(0);
+  if (!change)
+    return packed;
+  // In place where the type stays the same.
+  Type element = cast<RankedTensorType>(lhs.getType()).getElementType();
+  Value into = packed;
+  if (element != cast<RankedTensorType>(packed.getType()).getElementType())
+    into = tensor::EmptyOp::create(builder, where, counts, element);
+  return mlir::clone(builder, change.getOperation(), into.getType(), {packed, into})->getResult(0);
+}
+
+/// A tensor of no more than so many elements, which will be on the stack.
+Value Fusion::local(ArrayRef<int64_t> most, const Sizes &wanted, Type element) {
+  if (llvm::any_of(most, ShapedType::isDynamic))
+    return tensor::EmptyOp::create(builder, where, wanted, element);
+  Value whole = tensor::EmptyOp::create(builder, where, most, element);
+  auto isAll = llvm::all_of(llvm::zip_equal(most, wanted), [](auto pair) {
+    return isConstantIntValue(std::get<1>(pair), std::get<0>(pair));
+  });
+  return isAll ? whole : slice(whole, Sizes(most.size(), number(0)), wanted);
+}
+
+/// A part of an operation without reductions; `replacement` may give another value for an operand.
+Value Fusion::tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &wanted,
+                    function_ref<Value(OpOperand &)> replacement) {
+  auto tiling = cast<TilingInterface>(op.getOperation());
+  FailureOr<TilingResult> result = tiling.getTiledImplementation(builder, offsets, wanted);
+  assert(succeeded(result) && "linalg's operations can be tiled");
+  Operation *made = result->tiledOps.front();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(made);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value other = replacement(operand);
+    if (!other)
+      continue;
+    Operation *sliced = made->getOperand(operand.getOperandNumber()).getDefiningOp();
+    made->setOperand(operand.getOperandNumber(), other);
+    if (sliced && sliced->use_empty())
+      sliced->erase();
+  }
+  auto tiledOp = cast<linalg::LinalgOp>(made);
+  made->getResult(0).setType(cast<RankedTensorType>(tiledOp.getDpsInits()[0].getType()));
+  return made->getResult(0);
+}
+
+/// Where the sums of some tiles start: made here where they are computed, else a part of them.
+Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
+  Value acc = chain.product.getDpsInits()[0];
+  auto type = cast<RankedTensorType>(acc.getType());
+  auto op = acc.getDefiningOp<linalg::LinalgOp>();
+  if (!op || !onlyUser(acc) || op.getNumLoops() != op.getNumParallelLoops() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return slice(acc, offsets, wanted);
+  SmallVector<int64_t> most;
+  for (OpFoldResult size : wanted)
+    most.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  return tiled(op, offsets, wanted, [&](OpOperand &operand) -> Value {
+    bool isInit = op.isDpsInit(&operand) && operand.get().getDefiningOp<tensor::EmptyOp>();
+    return isInit ? local(most, wanted, type.getElementType()) : nullptr;
+  });
+}
+
+/// Where tiles are in the result.
+void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
+  Value result = chain.unpack.getDest();
+  Sizes all = sizes(result);
+  offsets.assign(all.size(), number(0));
+  wanted = all;
+  ArrayRef<int64_t> inner = chain.unpack.getInnerDimsPos();
+  ArrayRef<int64_t> outer = chain.unpack.getOuterDimsPerm();
+  if (chain.hasBatch) {
+    auto batch = static_cast<size_t>(outer.empty() ? 0 : outer[0]);
+    offsets[batch] = part.at[0];
+    wanted[batch] = part.count[0];
+  }
+  for (size_t i : {size_t(0), size_t(1)}) {
+    auto dim = static_cast<size_t>(inner[i]);
+    offsets[dim] = compute(symbol(0) * tiles[i], {part.at[first + i]});
+    wanted[dim] = least({symbol(0) * tiles[i], symbol(1) - symbol(2)},
+                        {part.count[first + i], all[dim], offsets[dim]});
+  }
+}
+
+/// Some tiles of a block, from their first sum to the result.
+Value Fusion::part(const Part &part, const Part &block, Value left, Value result) {
+  Value rhs = chain.product->getOperand(1);
+  Sizes lhsAt(sizes(left).size(), number(0)), lhsCount = sizes(left);
+  Sizes rhsAt(lhsAt), rhsCount = sizes(rhs), at(lhsAt), count(lhsAt.size());
+  for (size_t i = 0; i <= first + 1; ++i) {
+    at[i] = part.at[i];
+    count[i] = part.count[i];
+  }
+  count[first + 2] = number(tiles[0]);
+  count[first + 3] = number(tiles[1]);
+  if (chain.hasBatch) {
+    rhsAt[0] = part.at[0];
+    lhsCount[0] = rhsCount[0] = part.count[0];
+  }
+  lhsAt[first] = compute(symbol(0) - symbol(1), {part.at[first], block.at[first]});
+  lhsCount[first] = part.count[first];
+  rhsAt[first] = part.at[first + 1];
+  rhsCount[first] = part.count[first + 1];
+  Value sums = initialSums(at, count);
+  Value sum = mlir::clone(builder, chain.product.getOperation(), sums.getType(),
+                          {slice(left, lhsAt, lhsCount), slice(rhs, rhsAt, rhsCount), sums})
+                  ->getResult(0);
+
+  Sizes offsets, wanted, blockAt, blockSize, to;
+  region(part, offsets, wanted);
+  region(block, blockAt, blockSize);
+  for (auto [a, b] : llvm::zip_equal(offsets, blockAt))
+    to.push_back(compute(symbol(0) - symbol(1), {a, b}));
+  Value place = slice(result, to, wanted);
+  SmallVector<int64_t> most(wanted.size(), 1);
+  for (size_t i : {size_t(0), size_t(1)}) {
+    std::optional<int64_t> tileCount = getConstantIntValue(part.count[first + i]);
+    most[static_cast<size_t>(chain.unpack.getInnerDimsPos()[i])] =
+        tileCount ? *tileCount * tiles[i] : ShapedType::kDynamic;
+  }
+  auto isLast = [&](Operation *op) { return op == chain.last(); };
+  auto destination = [&](Operation *op) {
+    Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+    return isLast(op) ? place : local(most, wanted, element);
+  };
+  linalg::UnPackOp unpack = chain.unpack;
+  Value made =
+      linalg::UnPackOp::create(builder, where, sum, destination(unpack), unpack.getInnerDimsPos(),
+                               unpack.getMixedTiles(), unpack.getOuterDimsPerm())
+          ->getResult(0);
+  Value before = unpack->getResult(0);
+  for (linalg::LinalgOp op : chain.consumers) {
+    bool readsInit = op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
+    made = tiled(op, offsets, wanted, [&](OpOperand &operand) -> Value {
+      if (operand.get() == before)
+        return made;
+      if (!op.isDpsInit(&operand) || (readsInit && !isLast(op)))
+        return nullptr;
+      return destination(op);
+    });
+    before = op->getResult(0);
+  }
+  Sizes ones(to.size(), number(1));
+  return tensor::InsertSliceOp::create(builder, where, made, result, to, wanted, ones);
+}
+
+/// Panels of the right operand, and for each of them the tiles of rows.
+Value Fusion::block(const Part &block, Value result) {
+  Value left = packedLeft(block);
+  if (wholeBlocks)
+    return part(block, block, left, result);
+  Part one(block);
+  one.count.assign(one.count.size(), number(1));
+  return loop(block.count[first + 1], result, [&](Value n, Value outer) {
+    return loop(block.count[first], outer, [&](Value m, Value state) {
+      one.at[first] = compute(symbol(0) + symbol(1), {block.at[first], m});
+      one.at[first + 1] = compute(symbol(0) + symbol(1), {block.at[first + 1], n});
+      return part(one, block, left, state);
+    });
+  });
+}
+
+void Fusion::build() {
+  planBlocks();
+  auto last = cast<DestinationStyleOpInterface>(chain.last());
+  Value to = last.getDpsInits()[0];
+  // How many blocks there are of which size; those at the end are smaller.
+  SmallVector<int64_t> size(chain.hasBatch ? 1 : 0, 1);
+  size.append({rowTiles, columnTiles});
+  Sizes counts;
+  for (auto [tilesOf, whole] : llvm::zip_equal(size, all.count))
+    counts.push_back(tilesOf == 0 ? number(1)
+                                  : compute(symbol(0).ceilDiv(constant(tilesOf)), {whole}));
+  auto forall = scf::ForallOp::create(builder, where, counts, ValueRange{to}, std::nullopt);
+  Value shared = forall.getRegionIterArgs()[0];
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(forall.getBody());
+    Part here;
+    for (unsigned i = 0; i < size.size(); ++i) {
+      if (size[i] == 0) {
+        here.at.push_back(number(0));
+        here.count.push_back(all.count[i]);
+        continue;
+      }
+      here.at.push_back(compute(symbol(0) * size[i], {forall.getInductionVar(i)}));
+      here.count.push_back(
+          least({constant(size[i]), symbol(0) - symbol(1)}, {all.count[i], here.at[i]}));
+    }
+    Sizes offsets, wanted;
+    region(here, offsets, wanted);
+    Value made = block(here, slice(shared, offsets, wanted));
+    Sizes ones(offsets.size(), number(1));
+    builder.setInsertionPointToStart(forall.getTerminator().getBody());
+    tensor::ParallelInsertSliceOp::create(builder, where, made, shared, offsets, wanted, ones);
+  }
+  Operation *end = chain.last();
+  end->getResult(0).replaceAllUsesWith(forall.getResult(0));
+  for (linalg::LinalgOp op : llvm::reverse(chain.consumers))
+    op->erase();
+  chain.unpack->erase();
+  chain.product->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> products;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (matchMmt4d(op))
+        products.push_back(op);
+    });
+    for (linalg::LinalgOp op : products) {
+      if (std::optional<Chain> chain = findChain(op))
+        Fusion(*chain, takesTiles(op)).build();
+    }
+    fuseElementwise(getOperation());
+  }
+
+private:
+  /// Microkernels that take 16 steps at a time want their left operand packed once more: for all
+  /// tiles of a block at once.
+  bool takesTiles(linalg::LinalgOp op) {
+    std::string why;
+    FailureOr<Variant> variant = findVariant(matchMmt4d(op)->kind.ukernel,
+                                             {library.getValue(), target.getValue()}, true, why);
+    return succeeded(variant) && variant->takesTiles;
+  }
+};
+
+} // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kdl-lower-linalg: from a module of linalg on tensors to one that kdl-mlir translates or runs.
+#include "Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+namespace {
+
+struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("the CPU, as for kdl-data-tile"),
+                             llvm::cl::init("")};
+  Option<std::string> library{*this, "library", llvm::cl::desc("a library of microkernels"),
+                              llvm::cl::init("")};
+  Option<bool> noSilentFallback{
+      *this, "no-silent-fallback",
+      llvm::cl::desc("a product of matrices without a microkernel is an error"),
+      llvm::cl::init(false)};
+};
+
+void addText(OpPassManager &passes, StringRef text) {
+  if (failed(parsePassPipeline(text, passes)))
+    llvm::report_fatal_error("kdl-lower-linalg: MLIR's own passes are not registered");
+}
+
+void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
+  addText(passes, "canonicalize,cse");
+  KdlDataTileOptions tile;
+  tile.target = options.target;
+  tile.library = options.library;
+  tile.noSilentFallback = options.noSilentFallback;
+  passes.addPass(createKdlDataTile(tile));
+  // Packs of what does not change leave loops.
+  addText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
+  KdlFuseTilesOptions fuse;
+  fuse.target = options.target;
+  fuse.library = options.library;
+  passes.addPass(createKdlFuseTiles(fuse));
+  // Sums of a tile are hoisted to where the stack is.
+  addText(passes, "canonicalize,cse,"
+                  "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
+                  "one-shot-bufferize{bufferize-function-boundaries=1 "
+                  "function-boundary-type-conversion=identity-layout-map},"
+                  "drop-equivalent-buffer-results,canonicalize,"
+                  "func.func(buffer-hoisting,buffer-loop-hoisting,"
+                  "promote-buffers-to-stack{max-alloc-size-in-bytes=16384}),"
+                  "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse");
+  KdlLowerMmt4dToUkernelsOptions lower;
+  lower.target = options.target;
+  lower.library = options.library;
+  lower.noSilentFallback = options.noSilentFallback;
+  passes.addPass(createKdlLowerMmt4dToUkernels(lower));
+  addText(passes, "func.func(convert-linalg-to-loops,scf-forall-to-for),convert-vector-to-scf,"
+                  "arith-expand,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+                  "convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
+                  "reconcile-unrealized-casts");
+}
+
+} // namespace
+
+void kdl::registerLinalgPipeline() {
+  PassPipelineRegistration<LowerLinalgOptions>(
+      "kdl-lower-linalg",
+      "Lowers linalg on tensors, with microkernels for products of matrices, to the LLVM dialect",
+      buildLowerLinalg);
+}

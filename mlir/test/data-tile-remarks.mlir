@@ -1,0 +1,59 @@
+// What is no product of two matrices, or has no microkernel, stays as it is. A product says why.
+// REQUIRES: ukernels
+// RUN: mlir-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4})' | FileCheck %s
+// RUN: not mlir-opt %s -split-input-file --pass-pipeline='builtin.module(kdl-data-tile{target=host:x86-64-v4 no-silent-fallback=true})' 2>&1 | FileCheck %s --check-prefix=ERROR
+// ERROR: error: linalg.matmul has no microkernel: found f64 and f64 to f64
+
+// CHECK-LABEL: func.func @type
+// CHECK: linalg.matmul
+func.func @type(%a: tensor<8x8xf64>, %b: tensor<8x8xf64>, %c: tensor<8x8xf64>) -> tensor<8x8xf64> {
+  // expected-remark@+1 {{stays linalg.matmul: found f64 and f64 to f64, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xf64>, tensor<8x8xf64>) outs(%c : tensor<8x8xf64>) -> tensor<8x8xf64>
+  return %r : tensor<8x8xf64>
+}
+
+// -----
+
+// Sums in bf16 would be other sums.
+// CHECK-LABEL: func.func @narrow_sums
+// CHECK: linalg.matmul
+func.func @narrow_sums(%a: tensor<8x8xbf16>, %b: tensor<8x8xbf16>, %c: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
+  // expected-remark@+1 {{stays linalg.matmul: found bf16 and bf16 to bf16, expected bf16, f16 or f32 to f32, or i8 to i32}}
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xbf16>, tensor<8x8xbf16>) outs(%c : tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  return %r : tensor<8x8xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dot
+// CHECK: linalg.dot
+func.func @dot(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<f32>) -> tensor<f32> {
+  // expected-remark@+1 {{stays linalg.dot: found more or fewer than one dimension of rows, columns and K}}
+  %r = linalg.dot ins(%a, %b : tensor<8xf32>, tensor<8xf32>) outs(%c : tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Memrefs, what adds and multiplies, and what is neither, without a word.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.matmul
+// CHECK: arith.maximumf
+// CHECK: linalg.conv_1d
+// CHECK: linalg.mmt4d
+func.func @others(%m: memref<8x8xf32>, %a: tensor<8x8xf32>, %v: tensor<8xf32>, %w: tensor<3xf32>, %o: tensor<6xf32>,
+                  %p: tensor<1x8x4x1xf32>, %q: tensor<1x8x16x1xf32>, %s: tensor<1x1x4x16xf32>)
+    -> (tensor<8x8xf32>, tensor<6xf32>, tensor<1x1x4x16xf32>) {
+  linalg.matmul ins(%m, %m : memref<8x8xf32>, memref<8x8xf32>) outs(%m : memref<8x8xf32>)
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%a : tensor<8x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.addf %x, %y : f32
+    %1 = arith.maximumf %0, %z : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %c = linalg.conv_1d ins(%v, %w : tensor<8xf32>, tensor<3xf32>) outs(%o : tensor<6xf32>) -> tensor<6xf32>
+  %t = linalg.mmt4d ins(%p, %q : tensor<1x8x4x1xf32>, tensor<1x8x16x1xf32>) outs(%s : tensor<1x1x4x16xf32>) -> tensor<1x1x4x16xf32>
+  return %r, %c, %t : tensor<8x8xf32>, tensor<6xf32>, tensor<1x1x4x16xf32>
+}

@@ -129,12 +129,12 @@ _kdl() {
       _kdl_compgen -c -P "$prefix" -- "$value"
       return
       ;;
-    --ukernels)
+    --ukernels | --sequence | --library)
       compopt -o filenames
       _kdl_compgen -f -P "$prefix" -- "$value"
       return
       ;;
-    --remove | --variant-tag | --const) return ;;
+    --remove | --variant-tag | --const | --slot) return ;;
   esac
 
   case $command in
@@ -152,12 +152,12 @@ _kdl() {
     verify) options='--verbose --json' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all --runs --device=' ;;
-    explain) options='--device= --all --policy= --variant-tag= --matrix --long --json' ;;
+    explain) options='--device= --all --policy= --variant-tag= --matrix --long --json --dot' ;;
     which) options='--device= --policy= --variant-tag= --json' ;;
     check) options='--device= --process= --strict --kernels --demangle --json --output=' ;;
     run)
       options='--items= --grid= --block= --shared= --arg= --const= --device= --dump= --check= --sanitize --repeat= --time'
-      options+=' --policy= --variant-tag='
+      options+=' --policy= --variant-tag= --sequence= --slot= --library='
       ;;
     cc)
       options='--targets= --output --variant= --language= --optimize= --define= --include= --warning= --flag='

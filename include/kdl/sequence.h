@@ -234,6 +234,9 @@ typedef struct kdl_sequence_info {
 
 KDL_API kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out_info);
 
+/* The device that it runs on: what kdl_sequence_open chose where it was given none. */
+KDL_API kdl_status kdl_sequence_device(const kdl_sequence *sequence, kdl_device **out_device);
+
 /* What a slot is: its name, "" where it has none, its kind, and how many bytes a binding has at
  * least. The name lives as long as the sequence. */
 KDL_API kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,

@@ -185,9 +185,12 @@ static kdl_status find_device(opening *job) {
     return kdl_device_find("host", &job->device);
   kdl_string name = job->saved.kernels[0].name;
   kdl_status status = find_library(job, name, &lib);
-  return status == KDL_OK
-             ? kdl_device_for(lib ? lib : job->lib, name.data, job->opts.select, &job->device)
-             : status;
+  if (status == KDL_OK && !lib)
+    status = kdl_fail(KDL_NO_MATCH,
+                      "kernel %.256s: found in none of %zu libraries, expected one that tells the "
+                      "device, or to be given a device",
+                      name.data, job->opts.library_count + 1);
+  return status == KDL_OK ? kdl_device_for(lib, name.data, job->opts.select, &job->device) : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */

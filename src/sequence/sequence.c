@@ -91,6 +91,13 @@ kdl_status kdl_sequence_get(const kdl_sequence *sequence, kdl_sequence_info *out
   return KDL_OK;
 }
 
+kdl_status kdl_sequence_device(const kdl_sequence *sequence, kdl_device **out_device) {
+  kdl_status status = KDL_GIVEN(sequence, out_device);
+  if (status == KDL_OK)
+    *out_device = sequence->recording.device;
+  return status;
+}
+
 kdl_status kdl_sequence_slot_get(const kdl_sequence *sequence, kdl_slot slot,
                                  kdl_slot_desc *out_desc) {
   kdl_status status = KDL_GIVEN(sequence, out_desc);

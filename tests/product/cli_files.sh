@@ -12,3 +12,4 @@ cp "$1/fatbin/lz4.fatbin" other.fatbin
 echo 'int main(void) { return 0; }' >main.c
 kdl pack -o saxpy.offload --image=file=saxpy.cubin,variant_tag=optimized --image=file=saxpy.s \
   --image=file=saxpy.hsaco --image=file=saxpy.spv --image=file=saxpy.so
+cp "$1/sequence/steps.offload" steps.offload

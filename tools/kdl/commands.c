@@ -316,14 +316,15 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "explain",
-        .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--matrix] [--long] [--json]",
+        .usage = "kdl explain FILE [KERNEL] [--device=DEVICE] [--matrix] [--long] [--json] [--dot]",
         .summary = "say which image a device would take, and why not the others",
         .details =
             "Lists every image in rank order: '*' is chosen, '+' would do, '.' is refused, with "
             "its reasons; where they are many, by architecture. With KERNEL, only images that "
             "hold it take part; without, the last lines say how many of the file's modules and "
             "kernels run. The exit code is 3 where something asked for does not run: on one of "
-            "the devices given, or with --all and --matrix on every one. KDL_DEVICE, KDL_POLICY "
+            "the devices given, or with --all and --matrix on every one. Of a recorded sequence, "
+            "slots, kernels and steps come first, where no KERNEL is given. KDL_DEVICE, KDL_POLICY "
             "and KDL_VARIANT_TAG stand for options not given.",
         .options =
             (const cli_option[]){
@@ -339,6 +340,7 @@ const cli_command cli_commands[] = {
                  "one table of images by devices, by default all with a name"},
                 {"long", 'l', CLI_FLAG, NULL, "every image, also where there are more than 32"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
+                {"dot", 0, CLI_FLAG, NULL, "print recorded sequences as graphs, for Graphviz"},
                 {.name = NULL},
             },
         .min_operands = 1,
@@ -397,15 +399,24 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "run",
-        .usage = "kdl run FILE KERNEL --items=N|--grid=N [--arg=ARG...] [OPTION...]",
-        .summary = "launch a kernel",
+        .usage = "kdl run FILE KERNEL --items=N|--grid=N [...] | kdl run --sequence=FILE [...]",
+        .summary = "launch a kernel, or replay a recorded sequence",
         .details =
             "TYPE is i8 to i64, u8 to u64, f16, bf16, f32 or f64. INIT is zero, iota, a value for "
             "all, or "
             "@FILE with the bytes. Arguments count from arg0. The first line of the output tells "
-            "which image ran. A host image is native code: run files that you trust.",
+            "which image ran. A host image is native code: run files that you trust. With "
+            "--sequence, NAME says which of the file's sequences is meant; 'kdl explain' shows its "
+            "slots. A slot is memory (buf:TYPE[COUNT]=INIT, or zero for as many zeros as it "
+            "needs), "
+            "a number (TYPE:VALUE) or a count of items (XxYxZ); #3 is the third, where it has no "
+            "name. --dump and --check take slots then.",
         .options =
             (const cli_option[]){
+                {"sequence", 0, CLI_ONCE, "FILE", "replay what was recorded in FILE"},
+                {"slot", 0, CLI_MANY, "NAME=ARG", "with --sequence: what a slot is bound to"},
+                {"library", 0, CLI_MANY, "FILE",
+                 "with --sequence: where kernels are that it does not carry"},
                 {"items", 0, CLI_ONCE, "XxYxZ",
                  "the size of the problem; groups follow from the image"},
                 {"grid", 0, CLI_ONCE, "XxYxZ", "the number of groups"},
@@ -428,7 +439,7 @@ const cli_command cli_commands[] = {
                 {"variant-tag", 0, CLI_ONCE, "TAG", "images with this variant_tag go first"},
                 {.name = NULL},
             },
-        .min_operands = 2,
+        .min_operands = 0,
         .max_operands = 2,
         .run = cli_run_run,
     },

@@ -261,6 +261,7 @@ static kdl_status elapsed(kdl_event *start, kdl_event *end, double *to) {
   X(kdl_sequence_end_while, kdl_sequence_end_while(a[0]), "n", recorded)                           \
   X(kdl_sequence_finish, finish(a[0]), "n", device)                                                \
   X(kdl_sequence_get, kdl_sequence_get(a[0], a[1]), "nn", finished, &sequence_info)                \
+  X(kdl_sequence_device, kdl_sequence_device(a[0], a[1]), "nn", finished, &out)                    \
   X(kdl_sequence_slot_get, kdl_sequence_slot_get(a[0], 1, a[1]), "nn", finished, &slot_told)       \
   X(kdl_sequence_slot_find, kdl_sequence_slot_find(a[0], a[1], a[2]), "nnn", finished, slot_name,  \
     &slot)                                                                                         \

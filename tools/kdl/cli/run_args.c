@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/text.h"
 
 #include <kdl/kernel/narrow.h>
 
@@ -197,8 +198,8 @@ size_t cli_run_arg_size(const cli_run_arg *arg) {
   return arg->count * arg->type->size;
 }
 
-void cli_run_arg_print(const cli_run_arg *arg, size_t index) {
-  printf("arg%zu =", index);
+void cli_run_arg_print(const cli_run_arg *arg, const char *name) {
+  cli_text_print((kdl_string){name, strlen(name)}, " =");
   for (size_t i = 0; i < arg->count; ++i) {
     putchar(' ');
     print_number(arg->type, (const char *)arg->host + i * arg->type->size);
@@ -206,7 +207,7 @@ void cli_run_arg_print(const cli_run_arg *arg, size_t index) {
   putchar('\n');
 }
 
-kdl_status cli_run_arg_check(const cli_run_arg *arg, size_t index, const char *path) {
+kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path) {
   cli_run_arg expected = *arg;
   expected.host = malloc(cli_run_arg_size(arg) + 1);
   if (!expected.host)
@@ -217,12 +218,13 @@ kdl_status cli_run_arg_check(const cli_run_arg *arg, size_t index, const char *p
          memcmp((char *)arg->host + at * size, (char *)expected.host + at * size, size) == 0)
     ++at;
   if (status == KDL_OK && at < arg->count) {
-    printf("arg%zu[%zu]: found ", index, at);
+    cli_text_print((kdl_string){name, strlen(name)}, "");
+    printf("[%zu]: found ", at);
     print_number(arg->type, (char *)arg->host + at * size);
     fputs(", expected ", stdout);
     print_number(arg->type, (char *)expected.host + at * size);
     putchar('\n');
-    status = kdl_fail(KDL_BAD_FILE, "arg%zu differs from %s from element %zu on", index, path, at);
+    status = kdl_fail(KDL_BAD_FILE, "%s differs from %s from element %zu on", name, path, at);
   }
   free(expected.host);
   return status;

@@ -23,10 +23,10 @@ void cli_run_arg_free(cli_run_arg *arg);
 
 size_t cli_run_arg_size(const cli_run_arg *arg);
 
-/* Prints every element on one line, "arg2 = 0 1 2". */
-void cli_run_arg_print(const cli_run_arg *arg, size_t index);
+/* Prints every element on one line, "arg2 = 0 1 2"; `name` is "arg2". */
+void cli_run_arg_print(const cli_run_arg *arg, const char *name);
 
 /* Whether the elements are those in a file, which holds them as they lie in memory. */
-kdl_status cli_run_arg_check(const cli_run_arg *arg, size_t index, const char *path);
+kdl_status cli_run_arg_check(const cli_run_arg *arg, const char *name, const char *path);
 
 #endif

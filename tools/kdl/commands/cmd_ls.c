@@ -10,6 +10,7 @@
 #include "container/digest.h"
 #include "images/kinds.h"
 #include "images/ls_json.h"
+#include "images/sequences.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -112,6 +113,21 @@ static int print_kernel(void *user, const kdl_string *name) {
   return printer->status != KDL_OK;
 }
 
+/* What a sequence launches, which it does not hold. */
+static kdl_status print_sequence(const detail_printer *printer, cli_table *table, size_t index) {
+  cli_sequence sequence;
+  kdl_status status = cli_sequence_read(printer->lib, index, &sequence);
+  if (status != KDL_OK)
+    return status == KDL_NO_MEMORY
+               ? status
+               : cli_table_say(table, "damaged:", kdl_text_of(kdl_error_message()));
+  for (uint32_t i = 0; i < sequence.saved.kernel_count && status == KDL_OK; ++i)
+    status = cli_table_say(table, "launches",
+                           cli_demangle(printer->demangler, sequence.saved.kernels[i].name));
+  cli_sequence_free(&sequence);
+  return status;
+}
+
 /* Lack of memory ends the listing: it says nothing of the file. */
 static kdl_status print_details(void *user, cli_table *table, size_t index) {
   detail_printer *printer = user;
@@ -122,6 +138,8 @@ static kdl_status print_details(void *user, cli_table *table, size_t index) {
     return cli_table_say(table, "damaged:", image.problem);
   if (!printer->kernels)
     return KDL_OK;
+  if (image.kind == KDL_IMAGE_SEQUENCE)
+    return print_sequence(printer, table, index);
   kdl_status status = kdl_image_kernels(printer->lib, index, print_kernel, printer);
   if (status == KDL_OK || status == KDL_NO_MEMORY)
     return status == KDL_OK ? printer->status : status;

@@ -7,9 +7,11 @@
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/run_args.h"
+#include "cli/run_times.h"
 #include "commands.h"
 #include "commands/run_check.h"
 #include "commands/run_sanitize.h"
+#include "commands/run_sequence.h"
 #include "images/choose_for.h"
 
 #include <stdio.h>
@@ -149,46 +151,8 @@ static kdl_status launch(job *asked) {
                          : kdl_launch_items_call(asked->kernel, asked->queue, &asked->items, &args);
 }
 
-static int compare_times(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-/* Each launch between two events of its own. */
-static kdl_status launch_timed(job *asked, double *out_ns) {
-  kdl_event *start = NULL, *end = NULL;
-  kdl_status status = kdl_event_create(asked->device, &start);
-  if (status == KDL_OK)
-    status = kdl_event_create(asked->device, &end);
-  for (size_t i = 0; i < asked->repeat && status == KDL_OK; ++i) {
-    status = kdl_event_record(start, asked->queue);
-    if (status == KDL_OK)
-      status = launch(asked);
-    if (status == KDL_OK)
-      status = kdl_event_record(end, asked->queue);
-    if (status == KDL_OK)
-      status = kdl_event_sync(end);
-    if (status == KDL_OK)
-      status = kdl_event_elapsed(start, end, &out_ns[i]);
-  }
-  kdl_event_destroy(start);
-  kdl_event_destroy(end);
-  return status;
-}
-
-static kdl_status run_timed(job *asked) {
-  double *ns = calloc(asked->repeat, sizeof *ns);
-  if (!ns)
-    return kdl_fail(KDL_NO_MEMORY, "--repeat: out of memory");
-  kdl_status status = launch_timed(asked, ns);
-  if (status == KDL_OK) {
-    qsort(ns, asked->repeat, sizeof *ns, compare_times);
-    printf("%zu launch%s: median %.3f us, fastest %.3f, slowest %.3f\n", asked->repeat,
-           asked->repeat == 1 ? "" : "es", ns[asked->repeat / 2] / 1000, ns[0] / 1000,
-           ns[asked->repeat - 1] / 1000);
-  }
-  free(ns);
-  return status;
+static kdl_status launch_one(void *user) {
+  return launch(user);
 }
 
 static kdl_status run_plain(job *asked) {
@@ -228,17 +192,19 @@ static kdl_status print_results(job *asked) {
        status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
     status = parse_which("dump", words, asked, &index, NULL);
     if (status == KDL_OK)
-      cli_run_arg_print(&asked->values[index], index);
+      cli_run_arg_print(&asked->values[index], words);
   }
   cursor = 0;
   for (const char *words;
        status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
     const char *path;
     status = parse_which("check", words, asked, &index, &path);
+    char name[32];
+    snprintf(name, sizeof name, "arg%zu", index);
     if (status == KDL_OK)
-      status = cli_run_arg_check(&asked->values[index], index, path);
+      status = cli_run_arg_check(&asked->values[index], name, path);
     if (status == KDL_OK)
-      printf("arg%zu is as in %s\n", index, path);
+      printf("%s is as in %s\n", name, path);
   }
   return status;
 }
@@ -311,7 +277,10 @@ static kdl_status run_job(job *asked, const cli_input *input, const kdl_select_o
   if (status == KDL_OK)
     status = send_buffers(asked);
   if (status == KDL_OK)
-    status = cli_args_has(asked->args, "time") ? run_timed(asked) : run_plain(asked);
+    status =
+        cli_args_has(asked->args, "time")
+            ? cli_run_timed(asked->device, asked->queue, asked->repeat, "launch", launch_one, asked)
+            : run_plain(asked);
   if (status == KDL_OK)
     status = fetch_buffers(asked);
   return status == KDL_OK ? print_results(asked) : status;
@@ -347,13 +316,35 @@ static kdl_status report(job *asked) {
   return status;
 }
 
+static kdl_status run_sequence(const cli_args *args) {
+  job asked = {.args = args};
+  kdl_status status = parse_repeat(args, &asked);
+  return status == KDL_OK ? cli_run_sequence(args, asked.repeat) : status;
+}
+
+/* Options of one form with the other one's operands. */
+static kdl_status check_operands(const cli_args *args) {
+  const char *stray = cli_args_has(args, "slot") ? "slot" : "library";
+  if (cli_args_has(args, stray))
+    return kdl_fail(KDL_BAD_CALL, "found --%s, expected --sequence=FILE with it", stray);
+  if (args->operand_count < 2)
+    return kdl_fail(KDL_BAD_CALL,
+                    "found %zu operands, expected FILE and KERNEL, or --sequence=FILE",
+                    args->operand_count);
+  return KDL_OK;
+}
+
 int cli_run_run(const cli_args *args) {
+  if (cli_args_has(args, "sequence"))
+    return cli_finish(run_sequence(args));
   job asked = {.args = args};
   kdl_select_opts opts;
   cli_input input = {.lib = NULL};
   kdl_arena arena = {0};
   bool sanitizes = cli_args_has(args, "sanitize");
-  kdl_status status = read_call(args, &arena, &asked, &opts);
+  kdl_status status = check_operands(args);
+  if (status == KDL_OK)
+    status = read_call(args, &arena, &asked, &opts);
   if (status == KDL_OK && sanitizes)
     status = cli_sanitizer_begin(&asked.sanitizer);
   bool launches = !sanitizes || asked.sanitizer.is_child;

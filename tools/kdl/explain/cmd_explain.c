@@ -4,6 +4,7 @@
 #include "cli/report.h"
 #include "commands.h"
 #include "explain/explain.h"
+#include "explain/explain_sequence.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -73,6 +74,41 @@ static kdl_status check_kernel(const cli_query *query) {
   return held;
 }
 
+/* Every sequence of the file; *out_count is how many it has. */
+static kdl_status show_sequences(const cli_args *args, const cli_input *input, size_t *out_count) {
+  kdl_status status = KDL_OK;
+  *out_count = 0;
+  for (size_t i = 0; status == KDL_OK && cli_sequence_next(input->lib, &i); ++i) {
+    cli_sequence sequence;
+    status = cli_sequence_read(input->lib, i, &sequence);
+    if (status != KDL_OK) {
+      kdl_error_prefix("%s", input->name);
+      return status;
+    }
+    if ((*out_count)++)
+      putchar('\n');
+    status = cli_args_has(args, "dot") ? cli_sequence_dot(&sequence)
+                                       : cli_sequence_print(input->name, &sequence);
+    cli_sequence_free(&sequence);
+  }
+  return status;
+}
+
+/* Whether that was all that was asked for. */
+static bool explain_sequences(const cli_args *args, const cli_query *query, int *out_code) {
+  bool draws = cli_args_has(args, "dot");
+  size_t count = 0;
+  if (!draws && (query->kernel || cli_args_has(args, "json") || cli_args_has(args, "matrix")))
+    return false;
+  kdl_status status = show_sequences(args, query->input, &count);
+  if (status == KDL_OK && draws && count == 0)
+    status = kdl_fail(KDL_NO_MATCH, "%s: found no recorded sequence to draw", query->input->name);
+  *out_code = cli_finish(status);
+  if (status == KDL_OK && !draws && count && count < kdl_image_count(query->input->lib))
+    putchar('\n');
+  return status != KDL_OK || draws || (count && count == kdl_image_count(query->input->lib));
+}
+
 static int answer(const cli_args *args, cli_query *query) {
   cli_devices devices = {.count = 0};
   kdl_status held = query->kernel ? check_kernel(query) : KDL_OK;
@@ -101,7 +137,9 @@ int cli_run_explain(const cli_args *args) {
     status = cli_input_open(args->operands[0], &input);
   if (status != KDL_OK)
     return cli_finish(status);
-  int code = answer(args, &query);
+  int code;
+  if (!explain_sequences(args, &query, &code))
+    code = answer(args, &query);
   cli_input_close(&input);
   return code;
 }

@@ -135,6 +135,8 @@ static void say_why(const keeper *k, size_t index, kdl_out *out) {
     kdl_out_format(out, "%s chooses it", entry->device);
   else if (entry->standing == fallback)
     kdl_out_format(out, "%s may fall back on it", entry->device);
+  else if (kdl_catalog_image(k->catalog, index)->kind == KDL_IMAGE_SEQUENCE)
+    kdl_out_format(out, "it is a recorded sequence, for any device");
   else if (k->kept[index])
     kdl_out_format(out, "--keep asks for it");
   else if (entry->standing == passed_over)
@@ -157,6 +159,12 @@ static kdl_status tell_all(keeper *k, const cli_devices *devices, cli_keep_tell 
     tell(user, i, why);
   }
   return status;
+}
+
+/* They are for every device. */
+static void keep_sequences(keeper *k) {
+  for (size_t i = 0; i < kdl_catalog_count(k->catalog); ++i)
+    k->kept[i] |= kdl_catalog_image(k->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -192,6 +200,8 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
     status = cli_devices_given(args, "for", ',', &devices);
   if (status == KDL_OK)
     status = collect_kernels(&k);
+  if (status == KDL_OK)
+    keep_sequences(&k);
   for (size_t i = 0; i < devices.count && status == KDL_OK; ++i) {
     k.device = &devices.items[i];
     status = keep_for_device(&k);

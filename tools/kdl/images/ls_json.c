@@ -82,7 +82,8 @@ static kdl_status put_kernels(cli_json *json, kdl_library *lib, const kdl_image_
     status = kdl_image_kernels(lib, image->index, put_plain, &(plain_names){json, demangler});
     cli_json_end_array(json);
   }
-  if (status != KDL_OK && !cli_image_kind_is_container(image->kind)) {
+  bool holds_some = !cli_image_kind_is_container(image->kind) && image->kind != KDL_IMAGE_SEQUENCE;
+  if (status != KDL_OK && holds_some) {
     cli_json_put_text(json, "kernels_error", kdl_error_message());
   }
   return status == KDL_NO_MEMORY ? status : KDL_OK;

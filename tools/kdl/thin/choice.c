@@ -192,6 +192,12 @@ static void keep_lone_kernels(chooser *c) {
   }
 }
 
+/* Recorded sequences are for every device. */
+static void keep_sequences(const chooser *c) {
+  for (size_t i = 0; i < c->choice->count; ++i)
+    c->choice->kept[i] |= kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE;
+}
+
 /* The newest PTX of each module, for devices to come. */
 static void keep_newest_ptx(chooser *c, size_t module_count) {
   memset(c->modules, 0, module_count * sizeof *c->modules);
@@ -239,6 +245,7 @@ static kdl_status by_devices(chooser *c) {
   if (status != KDL_OK)
     return status;
   keep_lone_kernels(c);
+  keep_sequences(c);
   if (c->rules->keep_ptx)
     keep_newest_ptx(c, module_count);
   return kdl_catalog_shortages(c->catalog)
@@ -248,6 +255,8 @@ static kdl_status by_devices(chooser *c) {
 
 static const char *say(chooser *c, size_t i) {
   kdl_arena *arena = &c->choice->arena;
+  if (kdl_catalog_image(c->catalog, i)->kind == KDL_IMAGE_SEQUENCE)
+    return "it is a recorded sequence, for any device";
   switch ((standing)c->standings[i]) {
   case chosen:
     return kdl_arena_format(arena, "%s chooses it", c->devices[i]);

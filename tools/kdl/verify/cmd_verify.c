@@ -168,7 +168,8 @@ static void check_pairs(cli_verification *verify, const cli_subject *image) {
     verify->is_short |= !cli_names_add(&keys, key->data, key->length);
   }
   cli_names_free(&keys);
-  if (cli_image_format(&image->info) && !image->info.triple.length)
+  if (cli_image_format(&image->info) && !image->info.triple.length &&
+      image->info.kind != KDL_IMAGE_SEQUENCE)
     cli_verify_report(verify, CLI_LEVEL_WARNING, image->info.index,
                       "it has no triple: no loader can tell its device");
 }
@@ -190,6 +191,10 @@ static void check_bytes(cli_verification *verify, cli_subject *image) {
     cli_verify_report(verify, CLI_LEVEL_NOTE, image->info.index,
                       "it is not aligned to 8 bytes; a loader that needs that copies it");
   check_digest(verify, image);
+  if (image->info.kind == KDL_IMAGE_SEQUENCE) {
+    cli_verify_sequence(verify, image);
+    return;
+  }
   check_kind(verify, image);
   check_target(verify, image);
   check_host(verify, image);
@@ -242,6 +247,8 @@ static kdl_status check_each(cli_verification *verify) {
   kdl_status status = cli_verify_rivals(verify);
   if (status == KDL_OK)
     status = cli_verify_variants(verify);
+  if (status == KDL_OK)
+    status = cli_verify_sequences(verify);
   return status == KDL_OK ? cli_verify_choices(verify) : status;
 }
 

@@ -52,6 +52,12 @@ void cli_verify_vocabulary(cli_verification *verify, const cli_subject *image);
 /* Of one image: a `sig` that contradicts what the image itself shows. */
 void cli_verify_signatures(cli_verification *verify, const cli_subject *image);
 
+/* Of a recorded sequence: whether it can be read. */
+void cli_verify_sequence(cli_verification *verify, const cli_subject *image);
+
+/* Of all sequences: kernels that the file does not hold, or holds with another signature. */
+kdl_status cli_verify_sequences(cli_verification *verify);
+
 /* Of all images: twins that hold the same kernel. */
 kdl_status cli_verify_rivals(cli_verification *verify);
 

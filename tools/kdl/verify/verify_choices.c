@@ -307,7 +307,8 @@ kdl_status cli_verify_choices(cli_verification *verify) {
   if (status == KDL_OK)
     list_natives(&e);
   for (size_t i = 0; i < verify->count && status == KDL_OK; ++i) {
-    if (cli_image_kind_is_container(verify->images[i].info.kind))
+    kdl_image_kind kind = verify->images[i].info.kind;
+    if (cli_image_kind_is_container(kind) || kind == KDL_IMAGE_SEQUENCE)
       continue;
     if (!check_possible(&e, i))
       continue;

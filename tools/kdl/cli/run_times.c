@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "cli/run_times.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_times(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+static kdl_status measure(kdl_device *device, kdl_queue *queue, size_t repeat,
+                          kdl_status (*give)(void *user), void *user, double *out_ns) {
+  kdl_event *start = NULL, *end = NULL;
+  kdl_status status = kdl_event_create(device, &start);
+  if (status == KDL_OK)
+    status = kdl_event_create(device, &end);
+  for (size_t i = 0; i < repeat && status == KDL_OK; ++i) {
+    status = kdl_event_record(start, queue);
+    if (status == KDL_OK)
+      status = give(user);
+    if (status == KDL_OK)
+      status = kdl_event_record(end, queue);
+    if (status == KDL_OK)
+      status = kdl_event_sync(end);
+    if (status == KDL_OK)
+      status = kdl_event_elapsed(start, end, &out_ns[i]);
+  }
+  kdl_event_destroy(start);
+  kdl_event_destroy(end);
+  return status;
+}
+
+kdl_status cli_run_timed(kdl_device *device, kdl_queue *queue, size_t repeat, const char *what,
+                         kdl_status (*give)(void *user), void *user) {
+  double *ns = calloc(repeat, sizeof *ns);
+  if (!ns)
+    return kdl_fail(KDL_NO_MEMORY, "--repeat: out of memory");
+  kdl_status status = measure(device, queue, repeat, give, user, ns);
+  if (status == KDL_OK) {
+    qsort(ns, repeat, sizeof *ns, compare_times);
+    printf("%zu %s%s: median %.3f us, fastest %.3f, slowest %.3f\n", repeat, what,
+           repeat == 1                   ? ""
+           : strcmp(what, "launch") == 0 ? "es"
+                                         : "s",
+           ns[repeat / 2] / 1000, ns[0] / 1000, ns[repeat - 1] / 1000);
+  }
+  free(ns);
+  return status;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "commands/run_sequence.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/extent.h"
+#include "cli/input.h"
+#include "cli/run_args.h"
+#include "cli/run_times.h"
+#include "images/choose_for.h"
+#include "images/sequences.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a slot is bound to; memory of the device in arg.buffer, of the host in arg.host. */
+typedef struct {
+  kdl_slot_desc desc;
+  bool is_given;
+  cli_run_arg arg;
+  kdl_extent items;
+} slot_value;
+
+typedef struct {
+  const cli_args *args;
+  cli_input input;
+  cli_input *libraries;
+  kdl_library **handles;
+  size_t library_count;
+  kdl_sequence *sequence;
+  kdl_device *device;
+  kdl_queue *queue;
+  slot_value *slots;
+  kdl_binding *bindings;
+  size_t slot_count;
+} job;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+static kdl_status open_libraries(job *asked) {
+  size_t cursor = 0, count = 0;
+  kdl_status status = KDL_OK;
+  while (cli_args_next(asked->args, "library", &cursor))
+    ++count;
+  asked->libraries = calloc(count + 1, sizeof *asked->libraries);
+  asked->handles = calloc(count + 1, sizeof *asked->handles);
+  if (!asked->libraries || !asked->handles)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu libraries", count);
+  cursor = 0;
+  for (const char *path;
+       status == KDL_OK && (path = cli_args_next(asked->args, "library", &cursor));) {
+    status = cli_input_open(path, &asked->libraries[asked->library_count]);
+    if (status == KDL_OK) {
+      asked->handles[asked->library_count] = asked->libraries[asked->library_count].lib;
+      ++asked->library_count;
+    }
+  }
+  return status;
+}
+
+static kdl_status read_slots(job *asked) {
+  kdl_sequence_info info = {.size = sizeof info};
+  kdl_status status = kdl_sequence_get(asked->sequence, &info);
+  if (status != KDL_OK)
+    return status;
+  asked->slots = calloc(info.slot_count + 1, sizeof *asked->slots);
+  asked->bindings = calloc(info.slot_count + 1, sizeof *asked->bindings);
+  if (!asked->slots || !asked->bindings)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu slots", info.slot_count);
+  asked->slot_count = info.slot_count;
+  for (size_t i = 0; i < info.slot_count && status == KDL_OK; ++i) {
+    asked->slots[i].desc.size = sizeof asked->slots[i].desc;
+    status = kdl_sequence_slot_get(asked->sequence, (kdl_slot)(i + 1), &asked->slots[i].desc);
+  }
+  return status;
+}
+
+static kdl_status open_sequence(job *asked, const kdl_select_opts *select) {
+  kdl_sequence_open_opts opts = {.size = sizeof opts,
+                                 .name =
+                                     asked->args->operand_count ? asked->args->operands[0] : NULL,
+                                 .select = select};
+  const char *device = cli_args_value(asked->args, "device");
+  kdl_status status = cli_input_open(cli_args_value(asked->args, "sequence"), &asked->input);
+  if (status == KDL_OK)
+    status = open_libraries(asked);
+  if (status == KDL_OK && device)
+    status = kdl_device_find(device, &asked->device);
+  opts.libraries = asked->handles;
+  opts.library_count = asked->library_count;
+  if (status == KDL_OK)
+    status = kdl_sequence_open(asked->input.lib, asked->device, &opts, &asked->sequence);
+  if (status == KDL_OK)
+    status = kdl_sequence_device(asked->sequence, &asked->device);
+  if (status == KDL_OK)
+    status = kdl_queue_create(asked->device, NULL, &asked->queue);
+  return status == KDL_OK ? read_slots(asked) : status;
+}
+
+static void close_job(job *asked) {
+  for (size_t i = 0; i < asked->slot_count; ++i)
+    cli_run_arg_free(&asked->slots[i].arg);
+  free(asked->slots);
+  free(asked->bindings);
+  kdl_queue_destroy(asked->queue);
+  kdl_sequence_destroy(asked->sequence);
+  for (size_t i = 0; i < asked->library_count; ++i)
+    cli_input_close(&asked->libraries[i]);
+  free(asked->libraries);
+  free(asked->handles);
+  cli_input_close(&asked->input);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Slots                                                                                        */
+
+/* The slot that words begin with, by name or as "#3", and what follows the separator behind it; of
+ * names that both would do, the longer. */
+static slot_value *find_slot(const job *asked, const char *words, const char *separator,
+                             const char **out_rest) {
+  slot_value *found = NULL;
+  size_t longest = 0;
+  for (size_t i = 0; i < asked->slot_count; ++i) {
+    char number[24];
+    const char *name = asked->slots[i].desc.name;
+    if (!*name) {
+      snprintf(number, sizeof number, "#%zu", i + 1);
+      name = number;
+    }
+    size_t length = strlen(name);
+    if (strncmp(words, name, length) != 0 || length < longest ||
+        (*separator ? !kdl_starts_with(words + length, separator) : words[length] != '\0'))
+      continue;
+    found = &asked->slots[i];
+    longest = length;
+    *out_rest = words + length + strlen(separator);
+  }
+  return found;
+}
+
+static kdl_status no_slot(const job *asked, const char *option, const char *words,
+                          const char *grammar) {
+  char names[512] = "";
+  kdl_out out = {names, sizeof names, 0};
+  for (size_t i = 0; i < asked->slot_count; ++i) {
+    const char *name = asked->slots[i].desc.name;
+    kdl_out_format(&out, i ? ", " : "");
+    if (*name)
+      kdl_out_format(&out, "%.64s", name);
+    else
+      kdl_out_format(&out, "#%zu", i + 1);
+  }
+  return kdl_fail(KDL_BAD_CALL, "--%s: found '%s', expected %s with one of the slots %s", option,
+                  words, grammar, names);
+}
+
+/* Memory of zeros, of the size that the slot needs. */
+static kdl_status give_zeros(slot_value *slot) {
+  char words[64];
+  snprintf(words, sizeof words, "buf:u8[%" PRIu64 "]", slot->desc.bytes);
+  return cli_run_arg_parse(words, &slot->arg);
+}
+
+static kdl_status give(slot_value *slot, const char *words) {
+  bool is_memory = slot->desc.kind == KDL_SLOT_BUFFER || slot->desc.kind == KDL_SLOT_HOST;
+  uint64_t extent[3];
+  kdl_status status;
+  slot->is_given = true;
+  if (slot->desc.kind == KDL_SLOT_ITEMS) {
+    status = cli_extent_parse("slot", words, extent);
+    if (status == KDL_OK)
+      slot->items = kdl_extent3(extent[0], extent[1], extent[2]);
+    return status;
+  }
+  status = is_memory && strcmp(words, "zero") == 0 ? give_zeros(slot)
+                                                   : cli_run_arg_parse(words, &slot->arg);
+  if (status == KDL_OK && slot->arg.is_buffer != is_memory)
+    return kdl_fail(KDL_BAD_CALL, "--slot: %s: found '%s', expected %s", slot->desc.name, words,
+                    is_memory ? "zero or buf:TYPE[COUNT]=INIT" : "TYPE:VALUE");
+  return status;
+}
+
+static kdl_status read_values(job *asked) {
+  size_t cursor = 0;
+  kdl_status status = KDL_OK;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "slot", &cursor));) {
+    const char *rest;
+    slot_value *slot = find_slot(asked, words, "=", &rest);
+    if (!slot)
+      return no_slot(asked, "slot", words, "NAME=VALUE");
+    if (slot->is_given)
+      return kdl_fail(KDL_BAD_CALL, "--slot: found '%s', expected each slot once", words);
+    status = give(slot, rest);
+  }
+  return status;
+}
+
+/* What to print and compare afterwards is checked first, and then done. */
+static kdl_status tell_results(const job *asked, bool is_done) {
+  size_t cursor = 0;
+  kdl_status status = KDL_OK;
+  const char *rest;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "dump", &cursor));) {
+    const slot_value *slot = find_slot(asked, words, "", &rest);
+    if (!slot || !slot->arg.is_buffer)
+      return no_slot(asked, "dump", words, "NAME of memory that is given,");
+    if (is_done)
+      cli_run_arg_print(&slot->arg, words);
+  }
+  cursor = 0;
+  for (const char *words;
+       status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
+    const slot_value *slot = find_slot(asked, words, ":@", &rest);
+    if (!slot || !slot->arg.is_buffer)
+      return no_slot(asked, "check", words, "NAME:@FILE of memory that is given,");
+    char name[CLI_SLOT_ROOM];
+    snprintf(name, sizeof name, "%.*s", (int)(rest - 2 - words), words);
+    if (is_done)
+      status = cli_run_arg_check(&slot->arg, name, rest);
+    if (is_done && status == KDL_OK)
+      printf("%s is as in %s\n", name, rest);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Running                                                                                      */
+
+static kdl_status bind_slot(const job *asked, size_t index, size_t *count) {
+  slot_value *value = &asked->slots[index];
+  kdl_slot slot = (kdl_slot)(index + 1);
+  kdl_binding *binding = &asked->bindings[*count];
+  kdl_status status = KDL_OK;
+  if (!value->is_given)
+    return KDL_OK; /* which the run tells */
+  ++*count;
+  size_t size = value->desc.kind == KDL_SLOT_ITEMS ? 0 : cli_run_arg_size(&value->arg);
+  switch (value->desc.kind) {
+  case KDL_SLOT_BUFFER:
+    status = kdl_alloc(asked->device, size, &value->arg.buffer);
+    if (status == KDL_OK)
+      status = kdl_write(asked->queue, &value->arg.buffer, 0, value->arg.host, size);
+    *binding = kdl_bind_buffer(slot, value->arg.buffer);
+    break;
+  case KDL_SLOT_SCALAR:
+    *binding = kdl_bind_scalar(slot, value->arg.host, size);
+    break;
+  case KDL_SLOT_ITEMS:
+    *binding = kdl_bind_items(slot, value->items);
+    break;
+  case KDL_SLOT_HOST:
+    *binding = kdl_bind_host(slot, value->arg.host, size);
+    break;
+  }
+  return status;
+}
+
+static kdl_status fetch(const job *asked) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < asked->slot_count && status == KDL_OK; ++i) {
+    cli_run_arg *arg = &asked->slots[i].arg;
+    if (asked->slots[i].is_given && asked->slots[i].desc.kind == KDL_SLOT_BUFFER)
+      status = kdl_read(asked->queue, arg->host, &arg->buffer, 0, cli_run_arg_size(arg));
+  }
+  return status == KDL_OK ? kdl_sync(asked->queue) : status;
+}
+
+typedef struct {
+  const job *asked;
+  size_t count; /* of bindings */
+} replay;
+
+static kdl_status run_once(void *user) {
+  const replay *what = user;
+  return kdl_sequence_run(what->asked->sequence, what->asked->queue, what->asked->bindings,
+                          what->count);
+}
+
+static kdl_status print_what_runs(const job *asked) {
+  kdl_sequence_info info = {.size = sizeof info};
+  kdl_device_info device = {.size = sizeof device};
+  kdl_status status = kdl_sequence_get(asked->sequence, &info);
+  if (status == KDL_OK)
+    status = kdl_device_get(asked->device, &device);
+  if (status == KDL_OK)
+    printf("%s: %zu launches, %zu nodes, on %s%s%s%s\n", asked->input.name, info.launch_count,
+           info.node_count, device.label, *device.name ? " (" : "", device.name,
+           *device.name ? ")" : "");
+  return status;
+}
+
+static kdl_status run(job *asked, size_t repeat) {
+  replay what = {asked, 0};
+  kdl_status status = read_values(asked);
+  if (status == KDL_OK)
+    status = tell_results(asked, false);
+  for (size_t i = 0; i < asked->slot_count && status == KDL_OK; ++i)
+    status = bind_slot(asked, i, &what.count);
+  if (status == KDL_OK)
+    status = print_what_runs(asked);
+  if (status == KDL_OK && cli_args_has(asked->args, "time"))
+    status = cli_run_timed(asked->device, asked->queue, repeat, "run", run_once, &what);
+  else
+    for (size_t i = 0; i < repeat && status == KDL_OK; ++i)
+      status = run_once(&what);
+  if (status == KDL_OK)
+    status = fetch(asked);
+  return status == KDL_OK ? tell_results(asked, true) : status;
+}
+
+static kdl_status check_options(const cli_args *args) {
+  static const char *const others[] = {"items", "grid",  "block",   "shared",
+                                       "arg",   "const", "sanitize"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+    if (cli_args_has(args, others[i]))
+      return kdl_fail(KDL_BAD_CALL, "found --%s with --sequence, whose slots are given by --slot",
+                      others[i]);
+  }
+  if (args->operand_count > 1)
+    return kdl_fail(KDL_BAD_CALL, "found '%s', expected no more than the name of a sequence",
+                    args->operands[1]);
+  return KDL_OK;
+}
+
+kdl_status cli_run_sequence(const cli_args *args, size_t repeat) {
+  job asked = {.args = args};
+  kdl_select_opts select;
+  kdl_status status = check_options(args);
+  if (status == KDL_OK)
+    status = cli_choose_opts(args, &select);
+  if (status == KDL_OK)
+    status = open_sequence(&asked, &select);
+  if (status == KDL_OK)
+    status = run(&asked, repeat);
+  close_job(&asked);
+  return status;
+}

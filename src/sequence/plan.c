@@ -13,12 +13,7 @@ static kdl_status no_memory(void) {
 
 void kdl_plan_free(kdl_plan *plan) {
   kdl_arena_free(&plan->memory);
-  free(plan->nodes);
-  free((void *)plan->pointers);
-  free(plan->uses);
-  free(plan->cells);
-  free(plan->slots);
-  free(plan->scalars);
+  free(plan->room);
 }
 
 kdl_status kdl_plan_address(const kdl_runtime *runtime, uint64_t address, uint64_t offset,
@@ -261,22 +256,33 @@ static void plan_slots(kdl_plan *plan) {
 /* ------------------------------------------------------------------------------------------ */
 /* All of it                                                                                    */
 
-static void *room(size_t count, size_t size) {
-  return calloc(count ? count : 1, size);
+/* A part of the plan's room, or where there is none yet, how much it takes. */
+static void *part(const kdl_plan *plan, size_t *used, size_t count, size_t size) {
+  enum { alignment = 16 };
+  void *found = plan->room ? (char *)plan->room + *used : NULL;
+  *used += (count * size + alignment - 1) & ~(size_t)(alignment - 1);
+  return found;
+}
+
+static size_t lay_out(kdl_plan *plan, const counts *total) {
+  const kdl_recording *recording = plan->recording;
+  size_t used = 0;
+  plan->nodes = part(plan, &used, recording->node_count, sizeof *plan->nodes);
+  plan->pointers = part(plan, &used, total->pointers, sizeof *plan->pointers);
+  plan->uses = part(plan, &used, total->uses, sizeof *plan->uses);
+  plan->cells = part(plan, &used, total->uses, sizeof *plan->cells);
+  plan->slots = part(plan, &used, recording->slot_count, sizeof *plan->slots);
+  plan->scalars = part(plan, &used, recording->slot_count, sizeof *plan->scalars);
+  return used;
 }
 
 static kdl_status plan_all(kdl_plan *plan) {
   const kdl_recording *recording = plan->recording;
   counts total = count(recording);
-  plan->nodes = room(recording->node_count, sizeof *plan->nodes);
-  plan->pointers = room(total.pointers, sizeof *plan->pointers);
-  plan->uses = room(total.uses, sizeof *plan->uses);
-  plan->cells = room(total.uses, sizeof *plan->cells);
-  plan->slots = room(recording->slot_count, sizeof *plan->slots);
-  plan->scalars = room(recording->slot_count, sizeof *plan->scalars);
-  if (!plan->nodes || !plan->pointers || !plan->uses || !plan->cells || !plan->slots ||
-      !plan->scalars)
+  plan->room = calloc(1, lay_out(plan, &total) + 1);
+  if (!plan->room)
     return no_memory();
+  (void)lay_out(plan, &total);
   plan->node_count = recording->node_count;
   plan->slot_count = recording->slot_count;
   for (size_t i = 0; i < plan->node_count; ++i) {

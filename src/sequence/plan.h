@@ -52,6 +52,7 @@ typedef struct kdl_scalar {
 typedef struct kdl_plan {
   const kdl_recording *recording;
   kdl_arena memory;
+  void *room;              /* for everything below */
   kdl_backend_node *nodes; /* args.pointers are those of `pointers` */
   size_t node_count;
   const void **pointers; /* of all nodes; NULL for slots */

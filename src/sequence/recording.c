@@ -17,6 +17,7 @@ void kdl_recording_free(kdl_recording *recording) {
   }
   for (size_t i = 0; i < recording->fork_count; ++i)
     free(recording->forks[i].ends);
+  free(recording->forks);
   free(recording->nodes);
   free(recording->marks);
   free(recording->slots);
@@ -52,7 +53,9 @@ kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_s
   if (!slots)
     return no_memory();
   recording->slots = slots;
-  kdl_string name = kdl_arena_string(&recording->memory, slot->name, strlen(slot->name));
+  kdl_string name = {"", 0};
+  if (*slot->name)
+    name = kdl_arena_string(&recording->memory, slot->name, strlen(slot->name));
   if (!name.data)
     return no_memory();
   slots[recording->slot_count] = *slot;
@@ -190,6 +193,11 @@ static kdl_status prepare(kdl_recording *recording, kdl_mark_kind kind) {
 kdl_status kdl_recording_fork(kdl_recording *recording) {
   if (recording->fork_count == KDL_LIMIT_FORKS)
     return kdl_fail(KDL_BAD_CALL, "found forks more than %d deep", KDL_LIMIT_FORKS);
+  kdl_recorded_fork *forks = kdl_array_grow(recording->forks, recording->fork_count,
+                                            &recording->fork_capacity, 4, sizeof *forks);
+  if (!forks)
+    return no_memory();
+  recording->forks = forks;
   kdl_status status = prepare(recording, KDL_MARK_FORK);
   if (status != KDL_OK)
     return status;

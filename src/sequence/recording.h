@@ -99,8 +99,8 @@ typedef struct kdl_recording {
   kdl_recorded_mark *marks;
   size_t mark_count, mark_capacity;
   uint32_t last; /* what the next node waits for */
-  kdl_recorded_fork forks[KDL_LIMIT_FORKS];
-  size_t fork_count;
+  kdl_recorded_fork *forks;
+  size_t fork_count, fork_capacity;
   struct {
     uint32_t begin;
     size_t fork_count;      /* that were open when it began */

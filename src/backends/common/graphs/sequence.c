@@ -11,28 +11,35 @@ static size_t most_joined(const kdl_backend_sequence *sequence) {
   return most;
 }
 
-static bool begin(kdl_graph *graph, const kdl_backend_sequence *sequence) {
+/* With room behind it for what each node has. */
+static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_sequence *sequence) {
+  size_t count = sequence->node_count, at = (driver->size + 15) & ~(size_t)15;
+  size_t after = at + count * sizeof(void *);
+  size_t enabled = after + most_joined(sequence) * sizeof(void *);
+  kdl_graph *graph = calloc(1, enabled + count + 1);
+  if (!graph)
+    return NULL;
+  char *room = (char *)graph;
+  graph->handles = (void **)(void *)(room + at);
+  graph->after = (void **)(void *)(room + after);
+  graph->is_enabled = (uint8_t *)room + enabled;
   graph->nodes = sequence->nodes;
-  graph->node_count = sequence->node_count;
-  for (size_t i = 0; i < graph->node_count; ++i)
+  graph->node_count = count;
+  for (size_t i = 0; i < count; ++i)
     graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
-  graph->handles = calloc(graph->node_count + 1, sizeof *graph->handles);
-  graph->is_enabled = malloc(graph->node_count + 1);
-  graph->after = malloc(most_joined(sequence) * sizeof *graph->after);
-  return graph->handles && graph->is_enabled && graph->after;
+  return graph;
 }
 
 /* Where a driver refuses a graph with loops, the sequence is replayed without one. */
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence) {
-  kdl_graph *graph = calloc(1, driver->size);
+  kdl_graph *graph = new_graph(driver, sequence);
   if (!graph)
     return kdl_driver_errors_no_memory(driver->errors, ordinal);
   graph->driver = driver;
   graph->device = device;
   graph->ordinal = ordinal;
-  kdl_status status = begin(graph, sequence) ? driver->build(graph)
-                                             : kdl_driver_errors_no_memory(driver->errors, ordinal);
+  kdl_status status = driver->build(graph);
   if (status != KDL_OK) {
     bool has_loops = graph->has_loops;
     kdl_graph_destroy(graph);
@@ -45,9 +52,6 @@ kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32
 
 void kdl_graph_destroy(kdl_graph *graph) {
   graph->driver->end(graph);
-  free(graph->handles);
-  free(graph->is_enabled);
-  free(graph->after);
   free(graph);
 }
 

@@ -32,9 +32,9 @@ typedef enum {
 
 typedef struct {
   step_kind kind;
-  bool is_line;        /* one launch in one direction, without group memory */
-  uint32_t unmeasured; /* runs that are left before it is measured */
-  kdl_host_function *run;
+  bool is_line;           /* one launch in one direction, without group memory */
+  uint32_t unmeasured;    /* runs that are left before it is measured */
+  kdl_host_function *run; /* of a call and of a line, with its arguments and shape */
   const void *const *args;
   const kdl_host_group *shape;
   const kdl_host_work *first; /* of those that are not skipped */
@@ -54,6 +54,8 @@ typedef struct {
   uint32_t *work_nodes; /* whose they are */
   step *steps;
   size_t step_count;
+  kdl_host_group *shapes; /* that steps have in common: what a run reads stays in the first cache */
+  size_t shape_count;
   place *places;     /* of each node */
   const char *error; /* of a group in the run under way */
 } host_sequence;
@@ -118,11 +120,21 @@ static void link_works(host_sequence *sequence, step *made) {
   made->kind = !first                                        ? STEP_NOTHING
                : total == 1 && first->shape.shared_size == 0 ? STEP_CALL
                                                              : STEP_LAUNCH;
-  if (made->kind == STEP_CALL) {
+  if (first) {
     made->run = first->run;
     made->args = first->args;
     made->shape = &first->shape;
   }
+}
+
+/* Steps that follow each other with one shape have it in common, until a binding changes one. */
+static void share_shape(host_sequence *sequence, step *made) {
+  size_t *count = &sequence->shape_count;
+  if (!made->first)
+    return;
+  if (*count == 0 || memcmp(&sequence->shapes[*count - 1], made->shape, sizeof *made->shape) != 0)
+    sequence->shapes[(*count)++] = *made->shape;
+  made->shape = &sequence->shapes[*count - 1];
 }
 
 static kdl_status compile_launch(host_sequence *sequence, uint32_t work) {
@@ -174,6 +186,7 @@ static kdl_status compile(host_sequence *sequence) {
         return status;
     }
     link_works(sequence, made);
+    share_shape(sequence, made);
   }
   return KDL_OK;
 }
@@ -186,8 +199,10 @@ static kdl_status make(host_sequence *sequence) {
   sequence->work_nodes = calloc(count, sizeof *sequence->work_nodes);
   sequence->steps = calloc(count, sizeof *sequence->steps);
   sequence->places = calloc(count, sizeof *sequence->places);
+  sequence->shapes = calloc(count, sizeof *sequence->shapes);
   bool has_memory = levels && sorted && sequence->works && sequence->work_nodes &&
-                    sequence->steps && sequence->places && sort_by_level(sequence, levels, sorted);
+                    sequence->steps && sequence->places && sequence->shapes &&
+                    sort_by_level(sequence, levels, sorted);
   if (has_memory)
     arrange(sequence, levels, sorted);
   free(levels);
@@ -204,6 +219,7 @@ void kdl_host_sequence_destroy(void *device, void *handle) {
   free(sequence->work_nodes);
   free(sequence->steps);
   free(sequence->places);
+  free(sequence->shapes);
   free(sequence);
 }
 
@@ -235,10 +251,10 @@ static int64_t now_ns(void) {
 }
 
 /* One launch in one direction, without group memory: as a program would call it. */
-static void run_line(const kdl_host_work *work) {
-  kdl_host_group group = work->shape;
-  kdl_host_function *const run = work->run;
-  const void *const *const args = work->args;
+static void run_line(const step *line) {
+  kdl_host_group group = *line->shape;
+  kdl_host_function *const run = line->run;
+  const void *const *const args = line->args;
   const uint32_t count = group.group_count[0];
   for (uint32_t i = 0; i < count; ++i) {
     group.group[0] = i;
@@ -250,7 +266,7 @@ static kdl_status run_launches(step *launches) {
   if (launches->unmeasured) {
     --launches->unmeasured;
     if (launches->is_line)
-      run_line(launches->first);
+      run_line(launches);
     return launches->is_line ? KDL_OK : kdl_host_run_here(launches->first, launches->total);
   }
   int64_t start = now_ns();

@@ -146,6 +146,36 @@ static void record_mark(kdl_sequence *sequence, uint32_t *out, uint32_t n) {
                                       kdl_items(kdl_extent1(n)), args, 2));
 }
 
+/* Launches that were recorded alike are not, once one of them is bound to other items. */
+static void a_launch_alone_has_its_items(void **state) {
+  (void)state;
+  static const uint64_t items[] = {4, 9, 4, 1, 0, 4};
+  enum { launches = 3, most = 16, runs = sizeof items / sizeof *items };
+  uint32_t counts[launches][most] = {{0}}, expected[most] = {0};
+  kdl_sequence *sequence = created();
+  kdl_slot slot;
+  assert_ok(kdl_sequence_items(sequence, "items", &slot));
+  for (int i = 0; i < launches; ++i) {
+    kdl_buffer out = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)counts[i], sizeof counts[i]);
+    const kdl_operand arg = kdl_at_buffer(out);
+    assert_ok(kdl_sequence_launch_items(sequence, kernel_named(made.lib, "count"),
+                                        i == 1 ? kdl_at_slot(slot) : kdl_items(kdl_extent1(4)),
+                                        &arg, 1));
+  }
+  assert_ok(kdl_sequence_finish(sequence));
+  for (uint32_t run = 0; run < runs; ++run) {
+    const kdl_binding binding = kdl_bind_items(slot, kdl_extent1(items[run]));
+    assert_ok(kdl_sequence_run(sequence, queue, &binding, 1));
+    for (uint32_t i = 0; i < most; ++i) {
+      expected[i] += i < items[run];
+      assert_int_equal(counts[0][i], i < 4 ? run + 1 : 0);
+      assert_int_equal(counts[1][i], expected[i]);
+      assert_int_equal(counts[2][i], i < 4 ? run + 1 : 0);
+    }
+  }
+  kdl_sequence_destroy(sequence);
+}
+
 static void marks_say_what_waits_for_what(void **state) {
   (void)state;
   uint32_t out[4];
@@ -392,6 +422,7 @@ int main(void) {
       cmocka_unit_test(slots_are_numbered_and_checked),
       cmocka_unit_test(wrong_operands_are_told_when_they_are_recorded),
       cmocka_unit_test(forks_nest_to_a_limit),
+      cmocka_unit_test(a_launch_alone_has_its_items),
       cmocka_unit_test(marks_say_what_waits_for_what),
       cmocka_unit_test(independent_launches_run_all_their_groups),
       cmocka_unit_test(launches_share_what_is_bound),

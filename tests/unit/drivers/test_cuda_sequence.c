@@ -62,6 +62,11 @@ static void queues_do_not_undo_each_other(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+static void threads_run_it_at_once(void **state) {
+  (void)state;
+  run_in_threads();
+}
+
 static void each_call_fails_once(void **state) {
   (void)state;
   fail_each_call(2, KDL_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY (2)");
@@ -159,8 +164,11 @@ int main(int argc, char **argv) {
     return result;
   driver = kdl_built_in_cuda.table;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_changed_is_set),   cmocka_unit_test(queues_do_not_undo_each_other),
-      cmocka_unit_test(each_call_fails_once),  cmocka_unit_test(each_call_of_a_loop_fails_once),
+      cmocka_unit_test(what_changed_is_set),
+      cmocka_unit_test(queues_do_not_undo_each_other),
+      cmocka_unit_test(threads_run_it_at_once),
+      cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(each_call_of_a_loop_fails_once),
       cmocka_unit_test(a_lost_device_is_told),
   };
   return cmocka_run_group_tests(tests, open_it, close_sequences);

@@ -161,6 +161,11 @@ static void freed_memory_is_recorded_again(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+static void threads_run_it_at_once(void **state) {
+  (void)state;
+  run_in_threads();
+}
+
 static void each_call_fails_once(void **state) {
   (void)state;
   fail_each_call(KDL_CL_OUT_OF_HOST_MEMORY, KDL_NO_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)");
@@ -249,6 +254,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(copies_and_fills_are_recorded),
       cmocka_unit_test(queues_do_not_undo_each_other),
       cmocka_unit_test(freed_memory_is_recorded_again),
+      cmocka_unit_test(threads_run_it_at_once),
       cmocka_unit_test(each_call_fails_once),
       cmocka_unit_test(a_refused_queue_is_given_launches),
       cmocka_unit_test(a_lost_device_is_told),

@@ -8,6 +8,8 @@
 
 #include <kdl/kdl.h>
 
+#include <pthread.h>
+
 enum { n = 64, bytes = n * sizeof(float) };
 
 static kdl_library *lib;
@@ -150,6 +152,73 @@ static inline kdl_status run_launches(kdl_sequence *sequence, int x, int y, uint
   const kdl_binding bindings[] = {kdl_bind_buffer(1, buffers[x]), kdl_bind_buffer(2, buffers[y]),
                                   kdl_bind_items(3, kdl_extent1(items))};
   return kdl_sequence_run(sequence, queue, bindings, 3);
+}
+
+/* Runs one sequence from many threads, each on a queue of its own and bound to memory of its own in
+ * turns, and looks at what each of them computed. */
+typedef struct sequence_thread {
+  pthread_t thread;
+  kdl_sequence *sequence;
+  kdl_status status;
+  bool is_right;
+} sequence_thread;
+
+static inline kdl_status run_in_thread(kdl_sequence *sequence, bool *out_right) {
+  enum { runs = 12 };
+  kdl_queue *own;
+  kdl_buffer memory[4] = {{0}};
+  float host[n], factor = 0;
+  const float one = 1;
+  kdl_status status = kdl_queue_create(device, NULL, &own);
+  if (status != KDL_OK)
+    return status;
+  for (int i = 0; i < 4 && status == KDL_OK; ++i)
+    status = kdl_alloc(device, bytes, &memory[i]);
+  for (int i = 0; i < 2 && status == KDL_OK; ++i)
+    status = kdl_fill(own, &memory[i], 0, bytes, &one, sizeof one);
+  for (int i = 0; i < runs && status == KDL_OK && *out_right; ++i) {
+    int to = i / 3 % 2; /* the same three times */
+    factor = (float)(1 + to);
+    const kdl_binding bindings[] = {KDL_BIND_SCALAR(1, &factor), kdl_bind_buffer(2, memory[0]),
+                                    kdl_bind_buffer(3, memory[2 + to]),
+                                    kdl_bind_buffer(4, memory[1]),
+                                    kdl_bind_buffer(5, memory[3 - to])};
+    status = kdl_sequence_run(sequence, own, bindings, 5);
+    if (status == KDL_OK)
+      status = kdl_read(own, host, &memory[3 - to], 0, bytes);
+    if (status == KDL_OK)
+      status = kdl_sync(own);
+    for (int k = 0; k < n && status == KDL_OK; ++k)
+      *out_right &= host[k] == 2 * factor;
+  }
+  for (int i = 0; i < 4; ++i)
+    (void)kdl_free(&memory[i]);
+  kdl_queue_destroy(own);
+  return status;
+}
+
+static inline void *sequence_thread_main(void *context) {
+  sequence_thread *at = context;
+  at->is_right = true;
+  at->status = run_in_thread(at->sequence, &at->is_right);
+  return NULL;
+}
+
+static inline void run_in_threads(void) {
+  enum { threads = 16 };
+  sequence_thread all[threads];
+  kdl_sequence *sequence;
+  assert_ok(make(&sequence));
+  for (int i = 0; i < threads; ++i) {
+    all[i] = (sequence_thread){.sequence = sequence};
+    assert_int_equal(pthread_create(&all[i].thread, NULL, sequence_thread_main, &all[i]), 0);
+  }
+  for (int i = 0; i < threads; ++i) {
+    pthread_join(all[i].thread, NULL);
+    assert_int_equal(all[i].status, KDL_OK);
+    assert_true(all[i].is_right);
+  }
+  kdl_sequence_destroy(sequence);
 }
 
 /* Each call of the driver fails once: the run tells it, with the error's name and number, or did

@@ -194,6 +194,7 @@ static const elf_section *next_section(const elf_image *image, uint64_t offset) 
 typedef struct {
   uint64_t start, end;
   bool is_referenced;
+  bool is_fixed; /* the file is loaded where it was linked for */
 } watch;
 
 static void watch_pointer(void *user, const elf_pointer *pointer) {
@@ -216,11 +217,13 @@ static bool has_symbol_in(const uint8_t *symbols, uint64_t size, const watch *w)
   return false;
 }
 
-/* Whether a lea gives an address there. */
+/* Whether a lea gives an address there. Where files are loaded anywhere, it has the prefix for 64
+ * bits. */
 static bool has_lea_to(const uint8_t *code, uint64_t size, uint64_t address, const watch *w) {
   for (uint64_t at = 2; at + 5 <= size; ++at) {
     uint64_t next = address + at + 5;
     if (code[at - 1] == 0x8d && (code[at] & 0xc7) == 5 &&
+        (w->is_fixed || (code[at - 2] & 0xf8) == 0x48) &&
         next + (uint64_t)(int64_t)(int32_t)kdl_load_u32(code + at + 1) - w->start <
             w->end - w->start)
       return true;
@@ -229,7 +232,7 @@ static bool has_lea_to(const uint8_t *code, uint64_t size, uint64_t address, con
 }
 
 static bool is_referenced(const elf_image *image, uint64_t start, uint64_t end) {
-  watch w = {start, end, false};
+  watch w = {start, end, false, image->type == ELF_EXECUTABLE};
   size_t count;
   const uint8_t *table = elf_image_dynamic_table(image, &count);
   for (size_t i = 0; i < count; ++i) {

@@ -144,7 +144,7 @@ _kdl() {
     annotate) options='--image= --remove= --digest --force --output' ;;
     merge) options='--output --format= --partial' ;;
     split) options='--output --dry-run --json' ;;
-    thin) options='--keep= --for= --strip-to= --keep-ptx --in-place --dry-run --sparse --output --format= --verbose --json' ;;
+    thin) options='--keep= --for= --strip-to= --keep-ptx --in-place --dry-run --compress --sparse --output --format= --verbose --json' ;;
     link)
       options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'
       options+=' --format= --verbose'

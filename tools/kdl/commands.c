@@ -166,6 +166,8 @@ const cli_command cli_commands[] = {
                 {"output", 'o', CLI_ONCE, "OUT", "where to write"},
                 {"in-place", 'i', CLI_FLAG, NULL, "write to FILE itself, whole or not at all"},
                 {"dry-run", 'n', CLI_FLAG, NULL, "say what would go and stay, write nothing"},
+                {"compress", 0, CLI_FLAG, NULL,
+                 "store what stays compressed, as the devices' drivers read it"},
                 {"sparse", 0, CLI_FLAG, NULL,
                  "keep the file's length: what goes becomes zeros, in holes"},
                 {"format", 0, CLI_ONCE, "VERSION",

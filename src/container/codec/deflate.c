@@ -2,13 +2,14 @@
 #include "container/codec/deflate.h"
 
 #include "base/error.h"
+#include "container/codec/codec_abi.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { zstd_level = 5, zlib_level = 6 };
+enum { zstd_level = 5, zlib_level = 6, lz4_level = 9 };
 
 typedef size_t zstd_bound_fn(size_t size);
 typedef size_t zstd_compress_fn(void *out, size_t capacity, const void *data, size_t size,
@@ -17,6 +18,9 @@ typedef unsigned zstd_is_error_fn(size_t result);
 typedef unsigned long zlib_bound_fn(unsigned long size);
 typedef int zlib_compress_fn(void *out, unsigned long *out_size, const void *data,
                              unsigned long size, int level);
+
+typedef int lz4_bound_fn(int size);
+typedef int lz4_compress_fn(const void *data, void *out, int size, int capacity, int level);
 
 /* Fills the function pointer at `slot`. */
 static kdl_status find(void *library, const char *name, void *slot) {
@@ -71,16 +75,54 @@ static kdl_status pack_zlib(void *library, const void *data, size_t size, void *
   return KDL_OK;
 }
 
+static kdl_status pack_lz4(void *library, const void *data, size_t size, void **out_packed,
+                           size_t *out_size) {
+  lz4_bound_fn *bound;
+  lz4_compress_fn *compress;
+  kdl_status status = find(library, "LZ4_compressBound", &bound);
+  if (status == KDL_OK)
+    status = find(library, "LZ4_compress_HC", &compress);
+  if (status != KDL_OK)
+    return status;
+  if (size > KDL_LZ4_MAX_INPUT_SIZE)
+    return kdl_fail(KDL_UNSUPPORTED, "lz4: found %zu bytes to compress, expected at most %d", size,
+                    KDL_LZ4_MAX_INPUT_SIZE);
+  int capacity = bound((int)size);
+  void *packed = malloc((size_t)capacity);
+  int packed_size = packed ? compress(data, packed, (int)size, capacity, lz4_level) : 0;
+  if (packed_size <= 0) {
+    free(packed);
+    return kdl_fail(KDL_NO_MEMORY, "lz4: out of memory to compress %zu bytes", size);
+  }
+  *out_packed = packed;
+  *out_size = (size_t)packed_size;
+  return KDL_OK;
+}
+
+typedef kdl_status pack_fn(void *library, const void *data, size_t size, void **out_packed,
+                           size_t *out_size);
+
+static const struct {
+  const char *library;
+  pack_fn *pack;
+} packers[] = {
+    [KDL_CODEC_ZSTD] = {"libzstd.so.1", pack_zstd},
+    [KDL_CODEC_ZLIB] = {"libz.so.1", pack_zlib},
+    [KDL_CODEC_LZ4] = {"liblz4.so.1", pack_lz4},
+};
+
 kdl_status kdl_deflate(kdl_codec codec, const void *data, size_t size, void **out_packed,
                        size_t *out_size) {
   kdl_status status = kdl_codec_check(codec);
   if (status != KDL_OK)
     return status;
-  bool is_zstd = codec == KDL_CODEC_ZSTD;
-  void *library = dlopen(is_zstd ? "libzstd.so.1" : "libz.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (codec >= sizeof packers / sizeof *packers || !packers[codec].pack)
+    return kdl_fail(KDL_BAD_CALL, "found codec %s, expected zstd, zlib or lz4",
+                    kdl_codec_name(codec));
+  void *library = dlopen(packers[codec].library, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return kdl_fail(KDL_UNSUPPORTED, "%s: its library is gone", kdl_codec_name(codec));
-  status = (is_zstd ? pack_zstd : pack_zlib)(library, data, size, out_packed, out_size);
+  status = packers[codec].pack(library, data, size, out_packed, out_size);
   dlclose(library);
   return status;
 }

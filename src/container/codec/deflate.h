@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Compression for the writer: one zstd frame or one zlib stream, at the levels that LLVM uses. */
+/* Compression: one zstd frame or one zlib stream, at the levels that LLVM uses, or one block of
+ * LZ4. */
 #ifndef KDL_CONTAINER_CODEC_DEFLATE_H
 #define KDL_CONTAINER_CODEC_DEFLATE_H
 

@@ -8,6 +8,7 @@
 #include "registry/device.h"
 #include "select/explain.h"
 #include "target/families/x86.h"
+#include "thin/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -339,7 +340,9 @@ kdl_status thin_choose(const thin_rules *rules, kdl_library *lib, const char *na
   *out_choice = (thin_choice){.lib = lib,
                               .count = count,
                               .kept = calloc(count + 1, sizeof *out_choice->kept),
-                              .why = calloc(count + 1, sizeof *out_choice->why)};
+                              .why = calloc(count + 1, sizeof *out_choice->why),
+                              .is_packed = rules->compress,
+                              .packing = thin_packing_for(rules->devices)};
   chooser c = {.rules = rules, .name = name, .choice = out_choice};
   kdl_status status = out_choice->kept && out_choice->why
                           ? KDL_OK

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "cli/options.h"
+#include "container/codec/codec.h"
 #include "images/choose_for.h"
 
 #include <kdl/kdl.h>
@@ -32,7 +33,14 @@ typedef struct thin_rules {
   const cli_args *args;       /* --keep=SELECT adds images, --strip-to=SELECT takes all others */
   bool keep_ptx;              /* also behind machine code, and the newest for devices to come */
   bool explain;               /* say why of each image */
+  bool compress;              /* store what stays compressed */
 } thin_rules;
+
+/* How it is stored: by what the drivers of all devices read. */
+typedef struct thin_packing {
+  kdl_codec fatbins;
+  kdl_codec bundles; /* KDL_CODEC_NONE: not known */
+} thin_packing;
 
 typedef struct thin_choice {
   kdl_library *lib;
@@ -43,6 +51,8 @@ typedef struct thin_choice {
   uint64_t gone_bytes;
   size_t kept_count;
   size_t gone_count;
+  bool is_packed; /* what stays is stored compressed: */
+  thin_packing packing;
   kdl_arena arena;
 } thin_choice;
 

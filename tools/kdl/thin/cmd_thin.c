@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Options of files that stay what they are. */
-static const char *const own_options[] = {"keep-ptx", "strip-to", "sparse"};
+static const char *const own_options[] = {"keep-ptx", "strip-to", "sparse", "compress"};
 
 /* Where to write; NULL for a dry run. */
 static kdl_status read_output(const cli_args *args, const char **out_output) {

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "library/library.h"
+#include "thin/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,24 +50,24 @@ static bool measure_fatbin(const thin_input *input, const kdl_image *images, siz
   return true;
 }
 
-static kdl_status rewrite_fatbin(const thin_input *input, const bool *kept, const kdl_image *images,
-                                 size_t count, const thin_container *container, thin_output *out) {
-  uint64_t body = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (kept[i])
-      body += entry_size(input->data + images[i].header_offset);
-  }
+static kdl_status rewrite_fatbin(const thin_input *input, const thin_choice *choice,
+                                 const bool *kept, const kdl_image *images,
+                                 const thin_container *container, thin_output *out) {
   uint8_t *header = thin_output_add_room(out, fatbin_header);
   if (!header)
     return kdl_error_status();
-  memcpy(header, input->data + container->offset, fatbin_header);
-  kdl_store_u64(header + 8, body);
+  uint64_t start = out->size;
   kdl_status status = KDL_OK;
-  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < container->count && status == KDL_OK; ++i) {
     const uint8_t *entry = input->data + images[i].header_offset;
-    if (kept[i])
-      status = thin_output_add(out, entry, entry_size(entry));
+    if (!kept[i])
+      continue;
+    status = thin_entry_packs(choice, container, entry)
+                 ? thin_entry_pack(input, choice, entry, out)
+                 : thin_output_add(out, entry, entry_size(entry));
   }
+  memcpy(header, input->data + container->offset, fatbin_header);
+  kdl_store_u64(header + 8, out->size - start);
   return status;
 }
 
@@ -213,6 +214,9 @@ kdl_status thin_containers_find(const thin_input *input, const thin_choice *choi
                              : thin_packed_measure(input, &images[i], end - i, &found);
     if (!is_found)
       continue;
+    kdl_status status = thin_packs(input, choice, &found, &found.packs);
+    if (status != KDL_OK)
+      return status;
     thin_container *items =
         kdl_array_grow(out_list->items, out_list->count, &out_list->capacity, 64, sizeof *items);
     if (!items)
@@ -248,6 +252,23 @@ void thin_container_keeps(const thin_input *input, const thin_choice *choice,
     out_kept[find_smallest(images, container->count)] = true;
 }
 
+bool thin_container_changes(const thin_container *container) {
+  return container->kept != container->count || container->packs;
+}
+
+static kdl_status rewrite_bundle(const thin_input *input, const thin_choice *choice,
+                                 const bool *kept, const kdl_image *images,
+                                 const thin_container *container, thin_output *out) {
+  if (!container->packs)
+    return thin_bundle_rewrite(input, kept, images, container->count, container, out);
+  thin_output plain = {.count = 0};
+  kdl_status status = thin_bundle_rewrite(input, kept, images, container->count, container, &plain);
+  if (status == KDL_OK)
+    status = thin_bundle_pack(input, choice, container, &plain, out);
+  thin_output_free(&plain);
+  return status;
+}
+
 kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *choice,
                                   const thin_container *container, thin_output *out) {
   const kdl_image *images = input->lib->container->images + container->first;
@@ -256,11 +277,10 @@ kdl_status thin_container_rewrite(const thin_input *input, const thin_choice *ch
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   thin_container_keeps(input, choice, container, kept);
   kdl_status status =
-      container->kind == THIN_BUNDLE
-          ? thin_bundle_rewrite(input, kept, images, container->count, container, out)
+      container->kind == THIN_BUNDLE ? rewrite_bundle(input, choice, kept, images, container, out)
       : container->kind == THIN_PACKED_BUNDLE
           ? thin_packed_rewrite(input, kept, images, container->count, container, out)
-          : rewrite_fatbin(input, kept, images, container->count, container, out);
+          : rewrite_fatbin(input, choice, kept, images, container, out);
   free(kept);
   return status;
 }

@@ -24,6 +24,7 @@ typedef struct thin_container {
   size_t first; /* its images, by index */
   size_t count;
   size_t kept;
+  bool packs; /* what stays of it is stored compressed */
 } thin_container;
 
 typedef struct thin_container_list {
@@ -45,6 +46,9 @@ typedef struct thin_input {
 kdl_status thin_containers_find(const thin_input *input, const thin_choice *choice,
                                 thin_container_list *out_list);
 void thin_containers_free(thin_container_list *list);
+
+/* Whether it is written again. */
+bool thin_container_changes(const thin_container *container);
 
 /* Which of its images stay: those that were chosen; of a bundle for which none was, the smallest,
  * since AMD's runtime must find one. CUDA's takes an empty fatbin for one without the device.

@@ -23,6 +23,7 @@ typedef struct {
   const thin_report *report;
   const char *path;
   bool is_sparse;
+  bool is_packed;
 } writing;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -63,8 +64,8 @@ static void copy_mode(int from, int to, const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
-static bool is_like(const kdl_image *left, const kdl_image *right) {
-  return left->kind == right->kind && left->stored_size == right->stored_size &&
+static bool is_like(const writing *w, const kdl_image *left, const kdl_image *right) {
+  return left->kind == right->kind && (w->is_packed || left->stored_size == right->stored_size) &&
          left->size == right->size && left->arch.length == right->arch.length &&
          memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
 }
@@ -104,7 +105,8 @@ static kdl_status compare_images(const writing *w, const kdl_library *lib) {
   const kdl_image **old = list_images(w->input->lib, w->report->went, &old_count);
   const kdl_image **now = list_images(lib, NULL, &new_count);
   kdl_status status = old && now ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", w->path);
-  while (status == KDL_OK && same < old_count && same < new_count && is_like(old[same], now[same]))
+  while (status == KDL_OK && same < old_count && same < new_count &&
+         is_like(w, old[same], now[same]))
     ++same;
   if (status == KDL_OK && (same != old_count || same != new_count))
     status = kdl_fail(KDL_UNSUPPORTED,
@@ -162,7 +164,7 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
   kdl_status status = thin_file(input, choice, &shape, &report, &out);
   bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
   if (status == KDL_OK && output && is_needed) {
-    writing w = {input, &out, &report, output, shape.sparse};
+    writing w = {input, &out, &report, output, shape.sparse, choice->is_packed};
     note_links(args, input);
     status = cli_output_save_by(output, write_file, &w);
   }
@@ -207,6 +209,7 @@ kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const cha
   thin_rules rules = {.devices = &devices,
                       .args = args,
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
+                      .compress = cli_args_has(args, "compress"),
                       .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
   if (status == KDL_OK)
     status = has_device_code(&input) ? thin_choose(&rules, input.lib, path, &choice)

@@ -82,7 +82,7 @@ kdl_status thin_object(const thin_work *work, thin_range range, thin_output *out
 bool thin_is_archive(const uint8_t *data, uint64_t size);
 kdl_status thin_archive(const thin_work *work, thin_output *out);
 
-/* Whether an image whose bytes lie in the range goes. */
+/* Whether an image whose bytes lie in the range goes, or is stored otherwise. */
 bool thin_loses_any(const thin_work *work, thin_range range);
 
 /* Notes in the report what went out of a range that was written again. */

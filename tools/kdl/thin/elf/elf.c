@@ -158,7 +158,7 @@ static kdl_status make_contents(elf_plan *plan) {
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
     if (is_gone && unit->hold != ELF_FROZEN)
       continue;
-    if (unit->hold == ELF_FROZEN || unit->container.kept == unit->container.count)
+    if (unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container))
       status =
           thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
     else

@@ -62,6 +62,12 @@ const thin_place *thin_places_in(const thin_work *work, thin_range range, size_t
   return work->places + first;
 }
 
+/* The first container from `at` on. */
+static size_t first_container(const thin_work *work, uint64_t at) {
+  return kdl_array_first(work->containers.items, work->containers.count,
+                         sizeof *work->containers.items, offsetof(thin_container, offset), at);
+}
+
 bool thin_loses_any(const thin_work *work, thin_range range) {
   size_t count;
   const thin_place *places = thin_places_in(work, range, &count);
@@ -69,13 +75,13 @@ bool thin_loses_any(const thin_work *work, thin_range range) {
     if (!work->choice->kept[places[i].image])
       return true;
   }
+  for (size_t i = first_container(work, range.at);
+       i < work->containers.count && work->containers.items[i].offset - range.at < range.size;
+       ++i) {
+    if (work->containers.items[i].packs)
+      return true;
+  }
   return false;
-}
-
-/* The first container from `at` on. */
-static size_t first_container(const thin_work *work, uint64_t at) {
-  return kdl_array_first(work->containers.items, work->containers.count,
-                         sizeof *work->containers.items, offsetof(thin_container, offset), at);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -162,14 +168,14 @@ kdl_status thin_sequence(const thin_work *work, thin_range range, thin_moves *mo
     if (status == KDL_OK && padding)
       status = thin_output_add_zeros(out, padding);
     uint64_t before = out->size;
-    if (status == KDL_OK && container->kept == container->count)
+    if (status == KDL_OK && !thin_container_changes(container))
       status = thin_output_add(out, input->data + container->offset, container->size);
     else if (status == KDL_OK)
       status = thin_container_rewrite(input, work->choice, container, out);
     if (status == KDL_OK)
       status = note_move(moves, (thin_move){container->offset - range.at, container->size,
                                             before - start, out->size - before});
-    work->report->moved += container->kept != container->count;
+    work->report->moved += thin_container_changes(container);
     at = container->offset + container->size;
   }
   if (status == KDL_OK && !is_zero(input->data + at, end - at))

@@ -139,8 +139,10 @@ kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const
                     "%s: found --sparse with an archive, expected a shared object or executable",
                     path);
   kdl_status status = cli_devices_given(args, "for", ',', &devices);
-  thin_rules rules = {
-      .devices = &devices, .args = args, .keep_ptx = cli_args_has(args, "keep-ptx")};
+  thin_rules rules = {.devices = &devices,
+                      .args = args,
+                      .keep_ptx = cli_args_has(args, "keep-ptx"),
+                      .compress = cli_args_has(args, "compress")};
   if (status == KDL_OK) {
     input.fd = open(path, O_RDONLY | O_CLOEXEC);
     status = thin(args, &input, &rules, output);

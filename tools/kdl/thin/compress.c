@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * --compress: what stays is stored compressed where the runtime that will read it can.
+ *
+ *   NVIDIA   entries of fatbins: LZ4, which every driver reads, or zstd for those of CUDA 12.4 and
+ *            later. Only machine code that no linker takes.
+ *   AMD      bundles as a whole ("CCOB", version 2), for HIP 6.4 and later.
+ *
+ * What is compressed is inflated again and compared before it is used, and stays as it was where it
+ * would not become smaller.
+ */
+#include "thin/compress.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "container/codec/deflate.h"
+#include "library/library.h"
+#include "thin/digests/md5.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { zstd_in_cuda = 12 * 100 + 4, packed_in_hip = 6 * 100 + 4 };
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the devices read                                                                        */
+
+/* MAJOR.MINOR as a number; 0 where it is not known. */
+static unsigned version_of(const char *text) {
+  unsigned major, minor;
+  return text && sscanf(text, "%u.%u", &major, &minor) == 2 && minor < 100 ? major * 100 + minor
+                                                                           : 0;
+}
+
+thin_packing thin_packing_for(const cli_devices *devices) {
+  thin_packing packing = {.fatbins = KDL_CODEC_LZ4, .bundles = KDL_CODEC_NONE};
+  size_t cuda = 0, new_cuda = 0, hip = 0, new_hip = 0;
+  for (size_t i = 0; i < devices->count; ++i) {
+    kdl_device_info info = {.size = sizeof info};
+    if (kdl_device_get(devices->items[i].device, &info) != KDL_OK)
+      return packing;
+    unsigned version = version_of(info.driver);
+    if (strcmp(info.backend, "cuda") == 0) {
+      ++cuda;
+      new_cuda += version >= zstd_in_cuda;
+    }
+    if (strcmp(info.backend, "hip") == 0) {
+      ++hip;
+      new_hip += version >= packed_in_hip;
+    }
+  }
+  if (cuda && cuda == new_cuda)
+    packing.fatbins = KDL_CODEC_ZSTD;
+  if (hip && hip == new_hip)
+    packing.bundles = KDL_CODEC_ZSTD;
+  return packing;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Compressing                                                                                  */
+
+/* The caller frees *out_packed, which is NULL where it is no smaller. */
+static kdl_status pack(const thin_input *input, uint64_t offset, kdl_codec codec, const void *data,
+                       size_t size, void **out_packed, size_t *out_size) {
+  void *packed = NULL;
+  kdl_status status = kdl_deflate(codec, data, size, &packed, out_size);
+  uint8_t *again = status == KDL_OK ? malloc(size + 1) : NULL;
+  if (status == KDL_OK && !again)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status == KDL_OK)
+    status = kdl_inflate(codec, packed, *out_size, again, size);
+  if (status == KDL_OK && memcmp(again, data, size) != 0)
+    status = kdl_fail(KDL_UNSUPPORTED, "%s: what was compressed is not what it was",
+                      kdl_codec_name(codec));
+  free(again);
+  if (status != KDL_OK)
+    kdl_error_prefix("%s: offset 0x%" PRIx64, input->name, offset);
+  if (status != KDL_OK || *out_size >= size) {
+    free(packed);
+    packed = NULL;
+  }
+  *out_packed = packed;
+  return status;
+}
+
+bool thin_entry_packs(const thin_choice *choice, const thin_container *container,
+                      const uint8_t *entry) {
+  enum { machine_code = 2, any_codec = 0xf000 };
+  return choice->is_packed && container->kind == THIN_FATBIN &&
+         kdl_load_u16(entry) == machine_code && !(kdl_load_u64(entry + 40) & any_codec) &&
+         kdl_load_u64(entry + 56) == 0 && kdl_load_u64(entry + 8) <= UINT32_MAX;
+}
+
+kdl_status thin_entry_pack(const thin_input *input, const thin_choice *choice, const uint8_t *entry,
+                           thin_output *out) {
+  kdl_codec codec = choice->packing.fatbins;
+  uint32_t header = kdl_load_u32(entry + 4);
+  uint64_t size = kdl_load_u64(entry + 8);
+  void *packed;
+  size_t packed_size;
+  kdl_status status = pack(input, (uint64_t)(entry - input->data), codec, entry + header,
+                           (size_t)size, &packed, &packed_size);
+  uint64_t room = (packed_size + 7) & ~(uint64_t)7;
+  if (status != KDL_OK || !packed || room >= size) {
+    free(packed);
+    return status == KDL_OK ? thin_output_add(out, entry, header + size) : status;
+  }
+  uint8_t *made = thin_output_add_room(out, (size_t)(header + room));
+  if (made) {
+    memcpy(made, entry, header);
+    kdl_store_u64(made + 8, room);
+    kdl_store_u32(made + 16, (uint32_t)packed_size);
+    kdl_store_u64(made + 40,
+                  kdl_load_u64(entry + 40) | (codec == KDL_CODEC_ZSTD ? 0x8000 : 0x2000));
+    kdl_store_u64(made + 56, size);
+    memcpy(made + header, packed, packed_size);
+    memset(made + header + packed_size, 0, (size_t)room - packed_size);
+  }
+  free(packed);
+  return made ? KDL_OK : kdl_error_status();
+}
+
+kdl_status thin_bundle_pack(const thin_input *input, const thin_choice *choice,
+                            const thin_container *container, const thin_output *plain,
+                            thin_output *out) {
+  enum { header = 24, version = 2, zstd = 1 };
+  if (plain->size > UINT32_MAX)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: offset 0x%" PRIx64 ": found a bundle of %" PRIu64
+                    " bytes to compress, expected less than 4 GiB",
+                    input->name, container->offset, plain->size);
+  size_t size = (size_t)plain->size, packed_size;
+  uint8_t digest[MD5_SIZE], *bundle = malloc(size + 1);
+  if (!bundle)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  thin_output_read(plain, 0, bundle, size);
+  void *packed;
+  kdl_status status =
+      pack(input, container->offset, choice->packing.bundles, bundle, size, &packed, &packed_size);
+  bool is_packed = status == KDL_OK && packed && header + packed_size < size;
+  uint8_t *made = NULL;
+  if (status == KDL_OK)
+    made = thin_output_add_room(out, is_packed ? header + packed_size : size);
+  if (made && is_packed) {
+    md5(bundle, size, digest);
+    memcpy(made, "CCOB", 4);
+    kdl_store_u16(made + 4, version);
+    kdl_store_u16(made + 6, zstd);
+    kdl_store_u32(made + 8, (uint32_t)(header + packed_size));
+    kdl_store_u32(made + 12, (uint32_t)size);
+    memcpy(made + 16, digest, 8);
+    memcpy(made + header, packed, packed_size);
+  } else if (made) {
+    memcpy(made, bundle, size);
+  }
+  free(packed);
+  free(bundle);
+  return made || status != KDL_OK ? status : kdl_error_status();
+}
+
+kdl_status thin_packs(const thin_input *input, const thin_choice *choice,
+                      const thin_container *container, bool *out_packs) {
+  const kdl_image *images = input->lib->container->images + container->first;
+  *out_packs = false;
+  if (!choice->is_packed || container->kept == 0)
+    return KDL_OK;
+  if (container->kind == THIN_BUNDLE && choice->packing.bundles == KDL_CODEC_NONE)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: offset 0x%" PRIx64 ": found --compress, a bundle of HIP and no version of "
+                    "the runtime that will read it, expected 'driver=6.4' or later behind each AMD "
+                    "device in --for: older ones refuse compressed bundles",
+                    input->name, container->offset);
+  *out_packs = container->kind == THIN_BUNDLE;
+  for (size_t i = 0; i < container->count && container->kind == THIN_FATBIN; ++i)
+    *out_packs |= choice->kept[container->first + i] &&
+                  thin_entry_packs(choice, container, input->data + images[i].header_offset);
+  return KDL_OK;
+}

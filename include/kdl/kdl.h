@@ -73,7 +73,8 @@ KDL_API const char *kdl_status_name(kdl_status status);
 KDL_API const char *kdl_error_message(void);
 
 /* The driver's own number for that failure (a CUresult, an errno, ...), which the message names; 0
- * where no driver was involved. */
+ * where no driver was involved. ENODATA of KDL_BAD_FILE: a program of Windows, whole, that has no
+ * device code. */
 KDL_API int64_t kdl_error_code(void);
 
 /* Sends what KDL_DEBUG would print to `log` instead, one line without its newline per call, from

@@ -58,6 +58,10 @@ void kdl_error_prefix(const char *format, ...) {
   kdl_plain(last_message, sizeof last_message);
 }
 
+void kdl_error_set_code(int64_t code) {
+  last_code = code;
+}
+
 kdl_status(kdl_error_status)(void) {
   return last_status;
 }

@@ -23,6 +23,9 @@ kdl_status kdl_fail_code(kdl_status status, int64_t code, const char *format, ..
 /* Puts `context: ` before the recorded message. */
 void kdl_error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Gives the recorded failure a number, for callers that tell it from others. */
+void kdl_error_set_code(int64_t code);
+
 /* KDL_OK, or the failure that names the first of its arguments that is NULL: for the pointers that
  * a public function needs, in the function itself. */
 #define KDL_GIVEN(...) (KDL_EACH(KDL_GIVEN_ONE, _, __VA_ARGS__) KDL_OK)

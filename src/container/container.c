@@ -8,6 +8,7 @@
 #include "image/image.h"
 #include "system/lock.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -350,7 +351,8 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   kdl_status status = KDL_OK;
   bool is_kpack = look >= 4 && memcmp(head, "HIPK", 4) == 0;
   const char *known = look ? "unknown first bytes" : "an empty file";
-  if (kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look)) {
+  const bool is_coff = kind == KDL_IMAGE_UNKNOWN && kdl_coff_begins(head, look);
+  if (is_coff) {
     status = kdl_parse_coff(container, scope, region, what_if_unknown, &found);
     if (status != KDL_OK || found)
       return status;
@@ -372,11 +374,14 @@ kdl_status kdl_container_walk(kdl_container *container, const kdl_parse_context 
   case KDL_IMAGE_UNKNOWN:
     if (what_if_unknown == KDL_UNKNOWN_IS_IGNORED)
       return KDL_OK;
-    return kdl_malformed(
+    status = kdl_malformed(
         region, 0, "format",
         "found %s%s, expected an OffloadBinary, a Clang offload bundle, a CUDA "
         "fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V",
         known, is_kpack ? " (a marker of rocm-kpack: the code is in a .kpack file beside)" : "");
+    if (is_coff)
+      kdl_error_set_code(ENODATA);
+    return status;
   default:
     break;
   }

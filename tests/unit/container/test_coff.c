@@ -4,6 +4,8 @@
 
 #include "base/bytes.h"
 
+#include <errno.h>
+
 enum { x86_64 = 0x8664, initialised = 0x40, code = 0x20, removed = 0x800 };
 
 typedef enum { PLAIN, BIG, PROGRAM } layout;
@@ -176,6 +178,7 @@ static void refuses_what_is_damaged(void **state) {
   coff_image plain = build(PLAIN, sections, 1);
   refuse(&plain, 0, 0xffff0000 | x86_64,
          "t: offset 0x0: NumberOfSections: found 65535, expected at most 16");
+  assert_int_equal(kdl_error_code(), 0);
   refuse(&plain, plain.sections + 16, 0xffffffff,
          "t: offset 0x24: .llvm.offloading: found 0xffffffff bytes at 0x40, expected them to end "
          "within the file's 0x2a7");
@@ -183,6 +186,7 @@ static void refuses_what_is_damaged(void **state) {
       "t: offset 0x0: format: found a COFF file without device code, expected an OffloadBinary, a "
       "Clang offload bundle, a CUDA fatbin, an ELF file, an archive, bitcode, PTX or SPIR-V";
   refuse(&plain, 8, 0, nothing);                     /* no table of names */
+  assert_int_equal(kdl_error_code(), ENODATA);       /* for those who search programs */
   refuse(&plain, 8, 0xffffffff, nothing);            /* one beyond the file */
   refuse(&plain, plain.sections, 0x39392f, nothing); /* "/99", a name beyond it */
   free(plain.data);

@@ -146,7 +146,7 @@ static bool is_packed_tar(const check_file *file, const uint8_t *head, size_t si
 
 /* Programs of Windows are searched like others, and most have no device code. */
 bool check_has_none(kdl_status status) {
-  return status == KDL_BAD_FILE && strstr(kdl_error_message(), "a COFF file without device code");
+  return status == KDL_BAD_FILE && kdl_error_code() == ENODATA;
 }
 
 const char *check_open_path(const check_file *file, char room[CHECK_OPEN_PATH]) {

@@ -29,7 +29,7 @@ cpus = {
     "aarch64": ["armv8-a", "armv8.2-a+dotprod", "armv8.2-a+dotprod+bf16+i8mm"],
 }
 with_ld = os.environ.get("KDL_WITH_LD") == "1"
-warnings = ["-std=c17", "-O2", "-g1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
+warnings = ["-std=c17", "-O2", "-g1", "-fvisibility=hidden", "-fno-plt", "-Wall", "-Wextra", "-Wno-missing-field-initializers"]
 
 
 def version():

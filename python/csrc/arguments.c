@@ -37,8 +37,8 @@ void py_arguments_end(py_arguments *arguments) {
 /* ------------------------------------------------------------------------------------------ */
 /* Numbers                                                                                      */
 
-static bool out_of_range(const py_target *target, const py_param *param, size_t index,
-                         PyObject *object) {
+static PY_COLD bool out_of_range(const py_target *target, const py_param *param, size_t index,
+                                 PyObject *object) {
   char name[32];
   PyErr_Clear();
   PyErr_Format(PyExc_OverflowError, "%s: argument %zu: %R does not fit %s", target->kernel,

@@ -16,6 +16,6 @@ bool py_array_late(const py_target *target, const py_param *param, PyObject *obj
                    py_arguments *arguments, size_t index);
 
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..."; returns false. */
-bool py_argument_error(const py_target *target, size_t index, const char *format, ...);
+bool py_argument_error(const py_target *target, size_t index, const char *format, ...) PY_COLD;
 
 #endif

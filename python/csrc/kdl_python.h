@@ -148,11 +148,15 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 
+/* Not the way of a launch that succeeds: compilers put it elsewhere, so that the launch is short.
+ */
+#define PY_COLD __attribute__((cold))
+
 /* Raises what libkdl reports on this thread, as the exception of the status; returns NULL. */
-PyObject *py_raise(kdl_status status);
+PyObject *py_raise(kdl_status status) PY_COLD;
 
 /* The same with `prefix: ` in front of the message. */
-PyObject *py_raise_for(kdl_status status, const char *prefix);
+PyObject *py_raise_for(kdl_status status, const char *prefix) PY_COLD;
 
 /* Whether the options of a struct were given by keywords that exist: index of the keyword in the
  * NULL-terminated list; -1 with TypeError set. */

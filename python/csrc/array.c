@@ -411,6 +411,7 @@ typedef enum protocol {
   protocol_none,
   protocol_exchange,
   protocol_torch,
+  protocol_cupy,
   protocol_cuda_interface,
   protocol_numpy,
   protocol_buffer,
@@ -439,6 +440,16 @@ static const dl_exchange *exchange_of(PyTypeObject *type) {
   return api && api->major == 1 && api->describe && api->current_stream ? api : NULL;
 }
 
+static bool is_cupy(PyObject *type) {
+  PyObject *module = PyObject_GetAttrString(type, "__module__");
+  const char *name = module ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+  bool is = name && strncmp(name, "cupy", 4) == 0 && (name[4] == '.' || name[4] == '\0') &&
+            PyObject_HasAttrString(type, "data") && PyObject_HasAttrString(type, "dtype");
+  Py_XDECREF(module);
+  PyErr_Clear();
+  return is;
+}
+
 static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
   PyObject *type = (PyObject *)Py_TYPE(object);
   if (exchange)
@@ -446,7 +457,7 @@ static protocol protocol_of(PyObject *object, const dl_exchange *exchange) {
   if (PyObject_HasAttrString(type, "data_ptr") && PyObject_HasAttrString(type, "get_device"))
     return protocol_torch;
   if (PyObject_HasAttrString(type, "__cuda_array_interface__"))
-    return protocol_cuda_interface;
+    return is_cupy(type) ? protocol_cupy : protocol_cuda_interface;
   if (PyObject_CheckBuffer(object))
     return is_numpy(object) ? protocol_numpy : protocol_buffer;
   return PyObject_HasAttrString(type, "__dlpack__") ? protocol_dlpack : protocol_none;
@@ -491,6 +502,48 @@ static bool by_cuda_interface_or_other(const py_target *target, const py_param *
              : by_dlpack_at_last(target, param, object, arguments, index);
 }
 
+/* The address, the number of the device and the type of the elements of an array of CuPy's. */
+static bool cupy_parts(PyObject *object, uint64_t *out_address, int32_t *out_ordinal,
+                       const struct dtype **out_dtype) {
+  static PyObject *names[4];
+  static const char *const texts[4] = {"data", "ptr", "device_id", "dtype"};
+  for (int i = 0; i < 4; ++i)
+    if (!names[i] && !(names[i] = PyUnicode_InternFromString(texts[i])))
+      return false;
+  PyObject *data = PyObject_GetAttr(object, names[0]);
+  PyObject *address = data ? PyObject_GetAttr(data, names[1]) : NULL;
+  PyObject *ordinal = address ? PyObject_GetAttr(data, names[2]) : NULL;
+  PyObject *dtype = ordinal ? PyObject_GetAttr(object, names[3]) : NULL;
+  if (dtype) {
+    *out_address = PyLong_AsUnsignedLongLong(address);
+    *out_ordinal = (int32_t)PyLong_AsLong(ordinal);
+    *out_dtype = know_dtype(dtype);
+  }
+  Py_XDECREF(dtype);
+  Py_XDECREF(ordinal);
+  Py_XDECREF(address);
+  Py_XDECREF(data);
+  return dtype && *out_dtype && !PyErr_Occurred();
+}
+
+/* The description of an array of CuPy's costs as much as a launch. It is needed for the stream, and
+ * so from one array of a launch; of the others the parts are asked. */
+static bool by_cupy(const py_target *target, const py_param *param, PyObject *object,
+                    py_arguments *arguments, size_t index) {
+  if (!arguments->has_stream || target->dl_type != dl_cuda)
+    return by_cuda_interface_or_other(target, param, object, arguments, index);
+  int32_t ordinal;
+  const struct dtype *dtype;
+  if (!cupy_parts(object, &arguments->values[index].number, &ordinal, &dtype)) {
+    PyErr_Clear();
+    return by_cuda_interface_or_other(target, param, object, arguments, index);
+  }
+  if (dtype->is_swapped)
+    return py_argument_error(target, index, "found an array of the other byte order");
+  return check_element(target, param, index, dtype->kind, dtype->size) &&
+         check_place(target, index, dl_cuda, ordinal);
+}
+
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index) {
   if (Py_TYPE(object) == known[0].type && known[0].exchange) /* nearly always PyTorch's tensor */
@@ -501,6 +554,8 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
     return by_exchange(type.exchange, target, param, object, arguments, index);
   case protocol_torch:
     return by_torch(target, param, object, arguments, index);
+  case protocol_cupy:
+    return by_cupy(target, param, object, arguments, index);
   case protocol_cuda_interface:
     return by_cuda_interface_or_other(target, param, object, arguments, index);
   case protocol_numpy:

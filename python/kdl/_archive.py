@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import stat
 import typing
 import zipfile
 
@@ -35,14 +36,19 @@ class Archive(Library):
         return f"<kdl.Archive {where}: {len(self)} images in {len(self.members)} members>"
 
 
-def is_archive(source: typing.Any) -> bool:
-    """Whether a path or bytes are those of a zip archive, by the first bytes."""
-    if isinstance(source, (str, os.PathLike)) or (isinstance(source, bytes) and not source.startswith(STARTS)):
+def is_archive(source: typing.Any, flags: int) -> bool:
+    """Whether a file or bytes are a zip archive, by the first bytes. A name that is searched for is none."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if not flags & FLAGS["file"] and os.sep not in os.fsdecode(path):
+            return False
         try:
-            with builtins.open(source, "rb") as file:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return False
+            with builtins.open(path, "rb") as file:
                 return file.read(4) in STARTS
         except (OSError, ValueError):
-            return False
+            return False  # which opening it will tell
     try:
         return bytes(memoryview(source).cast("B")[:4]) in STARTS
     except TypeError:

@@ -129,6 +129,11 @@ class Library:
         where = 'in memory' if self.path is None else os.fsdecode(self.path)
         return f"<kdl.Library {where}: {len(self)} images>"
 
+    def _repr_html_(self) -> str:
+        rows = [("#", "kind", "triple", "arch", "bytes"), *((str(one.index), one.kind, one.triple, one.arch, str(one.size)) for one in self)]
+        lines = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for row, tag in zip(rows, ["th"] + ["td"] * len(self))]
+        return f"<table><caption>{html.escape(repr(self))}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
     def image(self, index: int) -> Image:
         """One image, by its number."""
         return Image(**self._handle.image(index), library=self)
@@ -180,7 +185,7 @@ def open(source: typing.Any, *, name: str | None = None, search: bool = True, sh
     flags = (0 if search and isinstance(source, (str, bytes)) else FLAGS["file"]) | (FLAGS["global"] if shared else 0)
     flags |= 0 if host else FLAGS["no_host"]
     from . import _archive  # which needs what is here
-    if _archive.is_archive(source):
+    if _archive.is_archive(source, flags):
         return _archive.open_archive(source, name, flags)
     return Library(_kdl.open_library(source, name, flags))
 

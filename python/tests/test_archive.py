@@ -58,6 +58,20 @@ def test_members_keep_their_metadata(library, tmp_path):
     opened.kernel("nothing", "host")[1]()
 
 
+def test_a_name_is_not_looked_for_in_the_current_folder(package, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.pt2").write_bytes(package)
+    with pytest.raises(kdl.Error, match="model.pt2"):
+        kdl.open("model.pt2")
+    assert len(kdl.open("./model.pt2")) == len(kdl.open("model.pt2", search=False)) == 3
+
+
+def test_pipes_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(kdl.Error, match="pipe"):
+        kdl.open(tmp_path / "pipe")
+
+
 @pytest.mark.parametrize("members", [{}, {"a.txt": "text"}])
 def test_archives_without_libraries(members):
     with pytest.raises(kdl.BadFileError, match="<memory>: found no library among the members"):

@@ -125,6 +125,40 @@ def test_cuda_array_interface(cuda, capture):
     assert cuda.values() == [3, 6, 9, 12]
 
 
+def cupy_array(base, address, dtype="float32", device=0, **changes):
+    np = pytest.importorskip("numpy")
+
+    class Array(dlpack.ByCudaInterface):
+        data, dtype = None, None
+    Array.__module__ = base
+    array = Array(address, **changes)
+    array.data, array.dtype = types.SimpleNamespace(ptr=address, device_id=device), np.dtype(dtype)
+    return array
+
+
+@pytest.mark.parametrize("base", ["cupy", "cupy._core.core", "cupyx", "mine"])
+def test_arrays_of_cupy(cuda, base):
+    queue = kdl.Queue(cuda.device)
+    x, y = (cupy_array(base, buffer.address, stream=queue.native) for buffer in (cuda.x, cuda.y))
+    cuda.kernel[4](1.0, x, y, 4)
+    cuda.kernel[4](1.0, x, y, 4, queue=queue)
+    queue.sync()
+    assert cuda.values() == [2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("changes, text", [
+    ({"dtype": "float64"}, "argument 3: found an array of f64, expected ptr<f32>"),
+    ({"dtype": ">f4"}, "argument 3: found an array of the other byte order"),
+    ({"device": 1}, "argument 3: the array is in memory of CUDA 1"),
+])
+def test_arrays_of_cupy_that_are_refused(cuda, changes, text):
+    x, y = cupy_array("cupy", cuda.x.address, stream=1), cupy_array("cupy", cuda.y.address, **changes)
+    with pytest.raises(TypeError, match=text):
+        cuda.kernel[4](1.0, x, y, 4)
+    y.data = None  # no longer what CuPy has: by its description
+    cuda.kernel[4](1.0, x, y, 4)
+
+
 @pytest.mark.parametrize("changes, text", [
     ({"typestr": "<f8"}, "argument 2: found an array of f64, expected ptr<f32>"),
     ({"typestr": ">f4"}, "argument 2: found an array of the other byte order"),

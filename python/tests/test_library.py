@@ -14,6 +14,8 @@ def test_images_and_kernels(library):
     assert {"saxpy", "types", "place"} <= set(library.kernels())
     assert library.image(1).metadata["kdl.kernel.saxpy"].startswith("sig=f32 ptr<f32> ptr<f32> u32")
     assert library.image(1).bytes()[:4] == b"\x7fELF"
+    table = library._repr_html_()
+    assert table.count("<tr>") == 4 and "<th>kind</th>" in table and "<td>sm_90</td>" in table
 
 
 def test_explains_for_devices_that_are_not_here(library):

@@ -65,7 +65,7 @@ def matmul(folder):
     devices = wanted.split(",") if wanted else [f"host:{cpu}" for cpu in cpus.get(platform.machine(), ["generic"])]
     made = os.path.join(here, "build", "kdl-matmul.offload")
     os.makedirs(os.path.dirname(made), exist_ok=True)
-    subprocess.check_call([command, "link", bitcode, *(f"--for={one}" for one in devices), "-o", made], env={**os.environ, "KDL_LD": linker})
+    subprocess.check_call([command, "link", bitcode, *(f"--for={one}" for one in devices), "-o", made], env={"KDL_LD_TIMEOUT": "600", **os.environ, "KDL_LD": linker})
     return made
 
 

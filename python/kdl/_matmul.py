@@ -101,12 +101,17 @@ def _check_out(np: Any, out: Any, name: str, shape: tuple[int, ...]) -> None:
         raise ValueError("matmul: out: found an array that is read-only")
 
 
-def _at_once(np: Any, a: Any, b: Any, out: Any, threads: int) -> Any:
+def _at_once(np: Any, a: Any, b: Any, out: Any, bits: str | None, threads: int) -> Any:
     """The product of two matrices that need no preparation, which the compiled module checks; None where it takes more than that."""
-    name = LETTERS.get(a.dtype.char) if type(a) is np.ndarray and a.ndim == 2 and a.dtype.isnative else None
-    if name is None or a.shape[1] == 0:
+    packed = type(b) is PackedMatrix
+    if type(a) is not np.ndarray or a.ndim != 2 or a.shape[1] == 0 or not a.dtype.isnative:
         return None
-    if type(b) is PackedMatrix:
+    name = LETTERS.get(a.dtype.char)
+    if name is None and a.dtype.char == "H" and (b._name if packed else bits) == "bfloat16":
+        name = "bfloat16"
+    if name is None:
+        return None
+    if packed:
         right, columns, fits = b._packed, b._packed.shape[1], b._name == name
     else:
         right, columns, fits = b, b.shape[-1] if type(b) is np.ndarray and b.ndim == 2 else 0, getattr(b, "dtype", None) == a.dtype
@@ -131,7 +136,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, bits: str | None = None, threads:
     at most; by default as many as the CPU runs. Other threads of Python's run meanwhile."""
     np = _numpy()
     threads = threads or _units()
-    result = _at_once(np, a, b, out, threads)
+    result = _at_once(np, a, b, out, bits, threads)
     return result if result is not None else _at_length(np, a, b, out, bits, threads)
 
 

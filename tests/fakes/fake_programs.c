@@ -14,7 +14,7 @@ typedef struct {
 
 struct fake_program {
   const char *name;
-  size_t sizes[5]; /* of the parameters; 0 behind the last */
+  size_t sizes[8]; /* of the parameters; 0 behind the last */
   bool (*run)(const call *at);
 };
 
@@ -95,6 +95,24 @@ static bool run_room(const call *at) {
   return out;
 }
 
+static uint64_t count_of(const call *at, size_t index) {
+  uint32_t count;
+  memcpy(&count, at->values[index], sizeof count);
+  return count;
+}
+
+/* (const float *a, const float *b, float *c, unsigned m, unsigned n, unsigned k): c += a b */
+static bool run_panel(const call *at) {
+  uint64_t m = count_of(at, 3), n = count_of(at, 4), k = count_of(at, 5);
+  const float *a = pointer(at, 0, m * k), *b = pointer(at, 1, k * n);
+  float *c = pointer(at, 2, m * n);
+  for (uint64_t i = 0; a && b && c && i < m * n; ++i) {
+    for (uint64_t step = 0; step < k; ++step)
+      c[i] += a[i / n * k + step] * b[step * n + i % n];
+  }
+  return a && b && c;
+}
+
 /* (uint64_t handle, const unsigned *number): of a loop in a graph, whether there is another pass */
 static bool run_condition(const call *at) {
   uint64_t handle;
@@ -114,6 +132,7 @@ static const fake_program programs[] = {
     {"place", {8, 0}, run_place},
     {"weigh", {8, 0}, run_weigh},
     {"room", {8, 0}, run_room},
+    {"panel", {8, 8, 8, 4, 4, 4, 0}, run_panel},
 };
 
 /* Parameters that are group memory, which come last, have no size. */

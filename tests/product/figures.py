@@ -28,11 +28,10 @@ QUOTED = ["3–6 ns for each dispatch", "takes 36 µs, 90% of the cold path", "t
 
 SELECT = "select-2026-11-15.txt"
 OPEN = "open-2026-11-15.txt"
-H200 = "layers-h200-2026-11-15.json"
+H200 = "layers-h200-2026-11-16.json"
 EPYC = "layers-epyc-2026-11-15.json"
 POCL = "layers-pocl-2026-11-15.json"
 MLIR = "mlir-2026-11-15.txt"
-LOAD = "h200-load-2026-11-15.txt"
 
 
 class Results:
@@ -110,10 +109,7 @@ def figures(r):
             ("libkdl's {} more in the third row: {#} choose among 13 images, {#} open the library, {#} go",
              [more("total"), warm("select") / 1e3, warm("open") / 1e3,
               (more("load") + more("resolve")) / 1e3]),
-            ("it takes {}, {#} times the driver's {}, of which {} open and {} choose",
-             [r.text(LOAD, r"of run 1: libkdl ([\d.]+) us") * 1e3, r.text(LOAD, r"kernel, warm +([\d.]+) \["),
-              r.text(LOAD, r"us, driver ([\d.]+) us") * 1e3, r.text(LOAD, r": open ([\d.]+) \(") * 1e3,
-              r.text(LOAD, r", select ([\d.]+) \(") * 1e3]),
+            ("That is {#} times the driver's", [r.ratio(H200, "load/kdl/total", "load/driver/total")["ratio"]]),
             ("a launch on the host | {} | {} (`dlsym` and a call), {} (LLVM",
              [r.layer(EPYC, f"hot/{peer}/total") for peer in ("kdl", "plain", "omp")]),
             ("result and end | {} | {}, {} |",

@@ -419,8 +419,9 @@ sanitized() {
   fi
   echo "== conformance under AddressSanitizer and UndefinedBehaviorSanitizer, leaks of the runtime's own left out (tests/drivers.supp)"
   local libraries=$asan/lib conformance=$asan/bin/conformance
+  # With whole stacks: those by frame pointers end in libstdc++, before the library that the leak is of.
   conformance "$work/gfx942_cdna3_kmd.json" gfx942 "LSAN_OPTIONS=suppressions=$source/tests/drivers.supp" \
-    ASAN_OPTIONS=verify_asan_link_order=0:protect_shadow_gap=0:detect_leaks=1
+    ASAN_OPTIONS=verify_asan_link_order=0:protect_shadow_gap=0:detect_leaks=1:fast_unwind_on_malloc=0
 }
 
 # Which of HIP's functions libkdl called on the real runtime: docs/driver-functions.md.

@@ -40,7 +40,7 @@ void sequence_launch(void *subject) {
   bench_must(kdl_sync(at->queue), "kdl_sync");
 }
 
-static kdl_sequence *record(const sequence_subject *at) {
+kdl_sequence *sequence_record(const sequence_subject *at) {
   kdl_sequence *sequence;
   const kdl_launch_desc desc = kdl_grid(1, 1, 1);
   bench_must(kdl_sequence_create(at->device, &sequence), "kdl_sequence_create");
@@ -57,7 +57,7 @@ static kdl_sequence *record(const sequence_subject *at) {
 /* A driver's graph is made by the first run. */
 void sequence_make(void *subject) {
   const sequence_subject *at = subject;
-  kdl_sequence *sequence = record(at);
+  kdl_sequence *sequence = sequence_record(at);
   bench_must(kdl_sequence_run(sequence, at->queue, at->bindings[0], at->count), "kdl_sequence_run");
   bench_must(kdl_sync(at->queue), "kdl_sync");
   kdl_sequence_destroy(sequence);
@@ -81,7 +81,7 @@ static bool bind(sequence_subject *at) {
 
 kdl_status sequence_begin(sequence_subject *at) {
   for (size_t i = 0; i < 3; ++i)
-    at->sequences[i] = record(at);
+    at->sequences[i] = sequence_record(at);
   if (!bind(at)) {
     sequence_end(at);
     return kdl_fail(KDL_NO_MEMORY, "out of memory");

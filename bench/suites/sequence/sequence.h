@@ -24,6 +24,9 @@ typedef struct sequence_subject {
 kdl_status sequence_begin(sequence_subject *subject);
 void sequence_end(sequence_subject *subject);
 
+/* A finished sequence of the subject's launches. */
+kdl_sequence *sequence_record(const sequence_subject *subject);
+
 /* Runs of the sequence, with a wait: bound as before, one slot bound anew, every slot. */
 void sequence_replay(void *subject);
 void sequence_replay_one(void *subject);

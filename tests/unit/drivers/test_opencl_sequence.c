@@ -14,7 +14,7 @@ static bool is_mutable(void) {
 
 /* Which command buffers the driver has for launches, and for copies and fills. */
 static bool has_launches(void) {
-  return strncmp(version(), "0.9.", 4) == 0;
+  return strncmp(version(), "0.9.", 4) == 0 && strcmp(version(), "0.9.0 unasked") != 0;
 }
 
 static bool has_moves(void) {
@@ -215,6 +215,8 @@ static void a_lost_device_is_told(void **state) {
 static bool run_for_each_version(char **argv, int *out_result) {
   static const char *const versions[][2] = {
       {"none", ""},
+      {"0.9.0 unasked", "opencl.commands=0.9.0"},
+      {"unwanted", "opencl.commands=0.9.6"},
       {"0.8.9", "opencl.commands=0.8.9"},
       {"0.9.0", "opencl.commands=0.9.0"},
       {"0.9.4", "opencl.commands=0.9.4;opencl.mutable=0.9.1"},
@@ -233,6 +235,8 @@ static bool run_for_each_version(char **argv, int *out_result) {
     if (child == 0) {
       setenv("KDL_TEST_COMMANDS", versions[i][0], 1);
       setenv("KDL_FAKE_SETTINGS", versions[i][1], 1);
+      if (strcmp(versions[i][0], "0.9.0") == 0 || strcmp(versions[i][0], "unwanted") == 0)
+        setenv("KDL_OPENCL_COMMANDS", strcmp(versions[i][0], "0.9.0") == 0 ? "1" : "0", 1);
       execv("/proc/self/exe", argv);
       _exit(127);
     }

@@ -187,7 +187,7 @@ kdl_status kdl_state_bind(const kdl_plan *plan, kdl_state *state, const kdl_bind
   if (plan->slot_count)
     memcpy(state->bound, bindings, plan->slot_count * sizeof *bindings);
   state->is_bound = true;
-  if (!state->is_told)
+  if (!state->is_told && state->instance)
     mark_all(plan, state);
   return KDL_OK;
 }

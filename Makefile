@@ -32,7 +32,7 @@ help:  ## show this list
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
 setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL and variantlib into build/
-	@scripts/setup.sh build test
+	@scripts/setup.sh build test cluster
 	@scripts/opencl-runtime.sh build/opencl-runtime
 	@scripts/variantlib.sh build/variantlib
 

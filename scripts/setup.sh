@@ -151,7 +151,7 @@ advise() {
   say "going on with what is there: parts that need more are left out, and their tests are reported as skipped"
 }
 
-[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test demo bench lint)"
+[ $# -gt 0 ] || die "usage: setup.sh GROUP... (groups: build test demo bench cluster lint)"
 identify
 
 missing=()

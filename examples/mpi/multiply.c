@@ -53,7 +53,7 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
   kdl_kernel_info info = {.size = sizeof info};
   must(kdl_prefetch(kernel)); /* not in the middle of the first product */
   must(kdl_kernel_get(kernel, &info));
-  snprintf(it->where, sizeof it->where, "%s, image %zu", device.label, info.image);
+  snprintf(it->where, sizeof it->where, "%s %s, image %zu", device.label, device.name, info.image);
 }
 
 void multiplier_add(multiplier *it, const float *a, const float *b, uint32_t k) {

@@ -127,7 +127,7 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     |---|---|---|
     | bf16, bf16 to f32 | 2 | |
     | f32, f32 to f32 | 1 | |
-    | f16, f16 to f32 | 1 | the packed left operand becomes f32 |
+    | f16, f16 to f32 | 1 | the left operand becomes f32 |
     | i8, i8 to i32, signed or not | 4 | the left operand becomes unsigned, the right one signed; what that and zero points add to the result is where the sums start |
 
     The last two multiply operands that `linalg.mmt4d` has not, in a `linalg.generic` of its loops.
@@ -145,12 +145,14 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
     An mmt4d whose result is only unpacked becomes an `scf.forall` over blocks of rows, or of columns
     where there are few rows, and in it loops over panels and tiles. In these are, too,
 
-    - the pack of the left operand, a block that stays in L2 at a time, and what changes its elements,
+    - the pack of the left operand, a block that stays in L2 at a time, and an elementwise operation
+      before it,
     - where the sums start: zeros, or a packed operand and corrections,
     - the unpack, and elementwise operations that alone use its result: bias, activation, residual.
 
-    What is packed for all blocks, the right operand, stays outside. Elementwise operations that are
-    left are fused with each other. Everything stays on tensors.
+    The right operand is packed before the loops, for all blocks; where there are few rows, a panel at
+    a time in them. Elementwise operations that are left are fused with each other. Everything stays
+    on tensors.
   }];
   let options = [
     Option<"library", "library", "std::string", "\"\"",

@@ -164,10 +164,10 @@ public:
 
 private:
   Value pack(const Matrix &matrix, int64_t first, int64_t second, uint8_t flip = 0);
-  Value changed(Value packed, Type element,
+  Value changed(Value matrix, Type element,
                 function_ref<Value(OpBuilder &, Location, Value)> change);
-  Value flip(Value packed);
-  Value widen(Value packed);
+  Value flip(Value matrix);
+  Value widen(Value matrix);
   Value zeros(Value like);
   Value columnSums(Value packed);
   Value rowSums();
@@ -212,50 +212,45 @@ Value Tiling::pack(const Matrix &matrix, int64_t first, int64_t second, uint8_t 
     if (DenseElementsAttr packed = packConstant(constant, dims, change))
       return arith::ConstantOp::create(builder, where, packed);
   }
+  Value source = change ? flip(matrix.value) : matrix.value;
   SmallVector<OpFoldResult> tiles{builder.getIndexAttr(first), builder.getIndexAttr(second)};
-  Value to =
-      linalg::PackOp::createDestinationTensor(builder, where, matrix.value, tiles, inner, outer);
+  Value to = linalg::PackOp::createDestinationTensor(builder, where, source, tiles, inner, outer);
   auto shape = cast<RankedTensorType>(to.getType()).getShape();
   std::optional<Value> padding;
-  // Changed like the other bytes, padding is zero.
   if (linalg::PackOp::requirePaddingValueStrict(type.getShape(), inner, shape, outer, tiles))
-    padding = change ? Value(arith::ConstantIntOp::create(builder, where, builder.getI8Type(),
-                                                          static_cast<int8_t>(change)))
-                     : Value(arith::ConstantOp::create(builder, where,
-                                                       builder.getZeroAttr(type.getElementType())));
-  Value packed =
-      linalg::PackOp::create(builder, where, matrix.value, to, inner, tiles, padding, outer)
-          ->getResult(0);
-  return change ? flip(packed) : packed;
+    padding = Value(
+        arith::ConstantOp::create(builder, where, builder.getZeroAttr(type.getElementType())));
+  return linalg::PackOp::create(builder, where, source, to, inner, tiles, padding, outer)
+      ->getResult(0);
 }
 
-/// Each element of a packed operand changed, in another one of that type.
-Value Tiling::changed(Value packed, Type element,
+/// Each element of an operand changed, in another one of that type.
+Value Tiling::changed(Value matrix, Type element,
                       function_ref<Value(OpBuilder &, Location, Value)> change) {
-  size_t rank = cast<RankedTensorType>(packed.getType()).getShape().size();
-  Value to = tensor::EmptyOp::create(builder, where, tensor::getMixedSizes(builder, where, packed),
+  size_t rank = cast<RankedTensorType>(matrix.getType()).getShape().size();
+  Value to = tensor::EmptyOp::create(builder, where, tensor::getMixedSizes(builder, where, matrix),
                                      element);
   AffineMap map = builder.getMultiDimIdentityMap(static_cast<unsigned>(rank));
   SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
   auto body = [&](OpBuilder &inner, Location at, ValueRange arguments) {
     linalg::YieldOp::create(inner, at, change(inner, at, arguments[0]));
   };
-  return linalg::GenericOp::create(builder, where, to.getType(), packed, to,
+  return linalg::GenericOp::create(builder, where, to.getType(), matrix, to,
                                    ArrayRef<AffineMap>{map, map}, loops, body)
       .getResult(0);
 }
 
 /// The highest bit of each byte: signed ones + 128, unsigned ones - 128.
-Value Tiling::flip(Value packed) {
-  return changed(packed, builder.getI8Type(), [](OpBuilder &inner, Location at, Value value) {
+Value Tiling::flip(Value matrix) {
+  return changed(matrix, builder.getI8Type(), [](OpBuilder &inner, Location at, Value value) {
     Value high = arith::ConstantIntOp::create(inner, at, inner.getI8Type(), -128);
     return Value(arith::XOrIOp::create(inner, at, value, high));
   });
 }
 
 /// f16 as f32.
-Value Tiling::widen(Value packed) {
-  return changed(packed, builder.getF32Type(), [](OpBuilder &inner, Location at, Value value) {
+Value Tiling::widen(Value matrix) {
+  return changed(matrix, builder.getF32Type(), [](OpBuilder &inner, Location at, Value value) {
     return Value(arith::ExtFOp::create(inner, at, inner.getF32Type(), value));
   });
 }
@@ -427,9 +422,9 @@ Value Tiling::start(Value packedRhs) {
 }
 
 Value Tiling::build() {
-  Value lhs = pack(product.lhs, m0, kind.k0, static_cast<uint8_t>(isInteger() ? lhsShift() : 0));
   if (kind.left == Left::F32)
-    lhs = widen(lhs);
+    product.lhs.value = widen(product.lhs.value);
+  Value lhs = pack(product.lhs, m0, kind.k0, static_cast<uint8_t>(isInteger() ? lhsShift() : 0));
   Value rhs = pack(product.rhs, n0, kind.k0, static_cast<uint8_t>(isInteger() ? rhsShift() : 0));
   Value sum = createMmt4d(builder, where, lhs, rhs, start(rhs))->getResult(0);
   const Matrix &out = product.out;

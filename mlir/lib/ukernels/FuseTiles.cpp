@@ -127,13 +127,14 @@ private:
   void planBlocks();
   Value loop(OpFoldResult count, Value state, function_ref<Value(Value, Value)> body);
   Value slice(Value tensor, const Sizes &offsets, const Sizes &sizes);
-  Value packedLeft(const Part &block);
+  Value packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt, OpFoldResult batchCount,
+                   OpFoldResult at, OpFoldResult count);
   Value local(ArrayRef<int64_t> most, const Sizes &sizes, Type element);
   Value tiled(linalg::LinalgOp op, const Sizes &offsets, const Sizes &sizes,
               function_ref<Value(OpOperand &)> replacement);
   Value initialSums(const Sizes &offsets, const Sizes &sizes);
   void region(const Part &part, Sizes &offsets, Sizes &sizes);
-  Value part(const Part &part, const Part &block, Value left, Value result);
+  Value part(const Part &part, const Part &block, Value left, Value right, Value result);
   Value block(const Part &block, Value result);
 
   Chain chain;
@@ -143,8 +144,7 @@ private:
   SmallVector<int64_t> tiles;
   size_t first; // dimension of m1 in packed tensors
   Part all;
-  linalg::PackOp pack; // of the left operand, where it is made in the loops
-  linalg::GenericOp change;
+  linalg::PackOp pack, rightPack;        // of an operand, where it is packed in the loops
   int64_t rowTiles = 1, columnTiles = 1; // of a block; 0: all
 };
 
@@ -176,19 +176,12 @@ void Fusion::planBlocks() {
   all.at.append({number(0), number(0)});
   all.count.append({left[first], right[first]});
 
-  // The left operand is packed in the loops where that is all there is to it.
-  change = lhs.getDefiningOp<linalg::GenericOp>();
-  Value source = lhs;
-  if (change && onlyUser(lhs) && change->getNumResults() == 1 && change.getNumDpsInputs() == 1 &&
-      change.getNumParallelLoops() == change.getNumLoops())
-    source = change.getInputs()[0];
-  else
-    change = nullptr;
-  pack = source.getDefiningOp<linalg::PackOp>();
-  if (pack && !onlyUser(source))
-    pack = nullptr;
-  if (!pack)
-    change = nullptr;
+  // Operands are packed in the loops where nothing else uses them packed.
+  auto packOf = [](Value operand) {
+    auto found = operand.getDefiningOp<linalg::PackOp>();
+    return found && onlyUser(operand) ? found : nullptr;
+  };
+  pack = packOf(lhs);
 
   auto type = cast<RankedTensorType>(lhs.getType());
   std::optional<int64_t> m1 = getConstantIntValue(left[first]);
@@ -204,52 +197,54 @@ void Fusion::planBlocks() {
   columnTiles = 0;
   if (m1 && *m1 < wantedBlocks / 2) {
     pack = nullptr; // few rows: packed once, for all columns
-    change = nullptr;
+    rightPack = packOf(rhs);
     rowTiles = 0;
     columnTiles = n1 ? llvm::divideCeilSigned(*n1, wantedBlocks) : 4;
   }
 }
 
-/// The left operand of a block: packed here, or a part of what is packed.
-Value Fusion::packedLeft(const Part &block) {
-  Value lhs = chain.product->getOperand(0);
-  Sizes offsets(5 - (chain.hasBatch ? 0 : 1), number(0)), counts = sizes(lhs);
-  for (size_t i = 0; i <= first; ++i) {
-    offsets[i] = block.at[i];
-    counts[i] = block.count[i];
+/// Some tiles of a packed operand: packed here, or a part of what is packed.
+Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt,
+                         OpFoldResult batchCount, OpFoldResult at, OpFoldResult count) {
+  Sizes offsets(4 + first, number(0)), counts = sizes(operand);
+  if (chain.hasBatch) {
+    offsets[0] = batchAt;
+    counts[0] = batchCount;
   }
-  if (!pack)
-    return slice(lhs, offsets, counts);
+  offsets[first] = at;
+  counts[first] = count;
+  if (!how)
+    return slice(operand, offsets, counts);
   // The rows of the matrix, and the same pack of these.
-  Value source = pack.getSource();
-  Sizes from(cast<RankedTensorType>(source.getType()).getShape().size(), number(0));
-  Sizes all = sizes(source), size(all);
-  ArrayRef<int64_t> outer = pack.getOuterDimsPerm();
-  auto rows = static_cast<size_t>(pack.getInnerDimsPos()[0]);
+  Value source = how.getSource();
+  auto type = cast<RankedTensorType>(source.getType());
+  Sizes from(type.getShape().size(), number(0)), whole = sizes(source), size(whole);
+  ArrayRef<int64_t> outer = how.getOuterDimsPerm();
+  auto rows = static_cast<size_t>(how.getInnerDimsPos()[0]);
+  int64_t tile = how.getStaticTiles()[0];
   if (chain.hasBatch) {
     auto batch = static_cast<size_t>(outer.empty() ? 0 : outer[0]);
-    from[batch] = block.at[0];
-    size[batch] = block.count[0];
+    from[batch] = batchAt;
+    size[batch] = batchCount;
   }
-  from[rows] = compute(symbol(0) * tiles[0], {block.at[first]});
-  size[rows] = least({symbol(1) * tiles[0], symbol(0) - symbol(2)},
-                     {all[rows], block.count[first], from[rows]});
-  Value part = slice(source, from, size);
-  Value to = tensor::EmptyOp::create(builder, where, counts,
-                                     cast<RankedTensorType>(source.getType()).getElementType());
-  Value padding = pack.getPaddingValue();
-  Value packed =
-      linalg::PackOp::create(builder, where, part, to, pack.getInnerDimsPos(), pack.getMixedTiles(),
-                             padding ? std::optional(padding) : std::nullopt, outer)
-          ->getResult(0);
-  if (!change)
-    return packed;
-  // In place where the type stays the same.
-  Type element = cast<RankedTensorType>(lhs.getType()).getElementType();
-  Value into = packed;
-  if (element != cast<RankedTensorType>(packed.getType()).getElementType())
-    into = tensor::EmptyOp::create(builder, where, counts, element);
-  return mlir::clone(builder, change.getOperation(), into.getType(), {packed, into})->getResult(0);
+  from[rows] = compute(symbol(0) * tile, {at});
+  size[rows] = least({symbol(1) * tile, symbol(0) - symbol(2)}, {whole[rows], count, from[rows]});
+  Value part;
+  auto producer = source.getDefiningOp<linalg::GenericOp>();
+  if (producer && onlyUser(source) && isElementwiseOn(producer, nullptr))
+    part = tiled(producer, from, size, [&](OpOperand &operandOf) -> Value {
+      if (!producer.isDpsInit(&operandOf) || producer.payloadUsesValueFromOperand(&operandOf))
+        return nullptr;
+      return tensor::EmptyOp::create(builder, where, size, type.getElementType());
+    });
+  else
+    part = slice(source, from, size);
+  Value to = tensor::EmptyOp::create(builder, where, counts, type.getElementType());
+  Value padding = how.getPaddingValue();
+  return linalg::PackOp::create(builder, where, part, to, how.getInnerDimsPos(),
+                                how.getMixedTiles(),
+                                padding ? std::optional(padding) : std::nullopt, outer)
+      ->getResult(0);
 }
 
 /// A tensor of no more than so many elements, which will be on the stack.
@@ -325,27 +320,22 @@ void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
 }
 
 /// Some tiles of a block, from their first sum to the result.
-Value Fusion::part(const Part &part, const Part &block, Value left, Value result) {
-  Value rhs = chain.product->getOperand(1);
+Value Fusion::part(const Part &part, const Part &block, Value left, Value right, Value result) {
   Sizes lhsAt(sizes(left).size(), number(0)), lhsCount = sizes(left);
-  Sizes rhsAt(lhsAt), rhsCount = sizes(rhs), at(lhsAt), count(lhsAt.size());
+  Sizes at(lhsAt), count(lhsAt.size());
   for (size_t i = 0; i <= first + 1; ++i) {
     at[i] = part.at[i];
     count[i] = part.count[i];
   }
   count[first + 2] = number(tiles[0]);
   count[first + 3] = number(tiles[1]);
-  if (chain.hasBatch) {
-    rhsAt[0] = part.at[0];
-    lhsCount[0] = rhsCount[0] = part.count[0];
-  }
+  if (chain.hasBatch)
+    lhsCount[0] = part.count[0];
   lhsAt[first] = compute(symbol(0) - symbol(1), {part.at[first], block.at[first]});
   lhsCount[first] = part.count[first];
-  rhsAt[first] = part.at[first + 1];
-  rhsCount[first] = part.count[first + 1];
   Value sums = initialSums(at, count);
   Value sum = mlir::clone(builder, chain.product.getOperation(), sums.getType(),
-                          {slice(left, lhsAt, lhsCount), slice(rhs, rhsAt, rhsCount), sums})
+                          {slice(left, lhsAt, lhsCount), right, sums})
                   ->getResult(0);
 
   Sizes offsets, wanted, blockAt, blockSize, to;
@@ -388,16 +378,22 @@ Value Fusion::part(const Part &part, const Part &block, Value left, Value result
 
 /// Panels of the right operand, and for each of them the tiles of rows.
 Value Fusion::block(const Part &block, Value result) {
-  Value left = packedLeft(block);
+  OpFoldResult batchAt = block.at[0], batchCount = block.count[0];
+  Value lhs = chain.product->getOperand(0), rhs = chain.product->getOperand(1);
+  Value left = packedPart(pack, lhs, batchAt, batchCount, block.at[first], block.count[first]);
+  auto panels = [&](const Part &of) {
+    return packedPart(rightPack, rhs, batchAt, batchCount, of.at[first + 1], of.count[first + 1]);
+  };
   if (wholeBlocks)
-    return part(block, block, left, result);
+    return part(block, block, left, panels(block), result);
   Part one(block);
   one.count.assign(one.count.size(), number(1));
   return loop(block.count[first + 1], result, [&](Value n, Value outer) {
+    one.at[first + 1] = compute(symbol(0) + symbol(1), {block.at[first + 1], n});
+    Value right = panels(one);
     return loop(block.count[first], outer, [&](Value m, Value state) {
       one.at[first] = compute(symbol(0) + symbol(1), {block.at[first], m});
-      one.at[first + 1] = compute(symbol(0) + symbol(1), {block.at[first + 1], n});
-      return part(one, block, left, state);
+      return part(one, block, left, right, state);
     });
   });
 }

@@ -37,7 +37,7 @@ DenseElementsAttr kdl::packConstant(ElementsAttr source, ArrayRef<PackedDim> dim
   for (const PackedDim &dim : dims)
     shape.push_back(dim.size);
   int64_t total = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
-  std::vector<char> packed(static_cast<size_t>(total) * size, static_cast<char>(flip));
+  std::vector<char> packed(static_cast<size_t>(total) * size, 0);
   SmallVector<int64_t> at(dims.size(), 0);
   for (int64_t i = 0; i < total; ++i) {
     int64_t offset = 0;

@@ -61,6 +61,7 @@ private:
   void packElements(ArrayRef<Value> outerIndices, Value padding);
   void unpackElements(ArrayRef<Value> outerIndices);
   void packRows(ArrayRef<Value> outerIndices);
+  void packPanels(Value padding);
   void packWords(ArrayRef<Value> rowIndices, Value firstStep);
   void eachPacked(function_ref<void(ArrayRef<Value>)> body);
   Value flat();
@@ -250,14 +251,33 @@ void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep) {
   }
 }
 
+/// Sixteen steps of all panels at a time, so that a matrix of long rows is read nearly as it lies.
+void Relayout::packPanels(Value padding) {
+  auto steps = static_cast<unsigned>(outer.size()) - 1;
+  Indices ends;
+  for (unsigned dim = 0; dim < steps; ++dim)
+    ends.push_back(memref::DimOp::create(builder, where, packed, dim));
+  Value all = memref::DimOp::create(builder, where, packed, steps);
+  Value lots = arith::CeilDivUIOp::create(builder, where, all, index(mmaSteps));
+  loop(index(0), lots, [&](Value lot) {
+    Value begin = mul(lot, index(mmaSteps));
+    Value end = arith::MinUIOp::create(builder, where, add(begin, index(mmaSteps)), all);
+    loops(ends, [&](ArrayRef<Value> panel) {
+      loop(begin, end, [&](Value step) {
+        Indices at(panel.begin(), panel.end());
+        at.push_back(step);
+        Value whole = arith::AndIOp::create(builder, where, isWhole(at, 0), isWhole(at, 1));
+        branch(whole, [&] { packRows(at); }, [&] { packElements(at, padding); });
+      });
+    });
+  });
+}
+
 void Relayout::pack(Value padding) {
   bool isMatrix = tiles.size() == 2 && outer.back() == inner[1] && tilesLieTogether() &&
                   (tiles[1] == 1 || tiles[1] == 2 || tiles[1] == 4);
   if (isMatrix && liesTogether(inner[0])) {
-    eachPacked([&](ArrayRef<Value> at) {
-      Value whole = arith::AndIOp::create(builder, where, isWhole(at, 0), isWhole(at, 1));
-      branch(whole, [&] { packRows(at); }, [&] { packElements(at, padding); });
-    });
+    packPanels(padding);
     return;
   }
   int64_t length = plainType.getShape()[isMatrix ? inner[1] : 0];

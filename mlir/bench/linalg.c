@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Products that kdl-lower-linalg compiled from linalg.matmul, beside kdl-matmul.offload, in
+ * interleaved blocks of one process. linalg.py makes the modules and runs this.
+ *
+ *     bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE TYPE_MxNxK...
+ *
+ * FILE is a shared object with a function of each name, of A, B and C as they lie. Both sides pack
+ * what they want packed in each run. Before it is measured, each result is compared with the
+ * library's: bytes exactly, the others within the error that their number of additions explains.
+ *
+ * With one thread, time is the processor's for this process, which others on the machine do not add
+ * to; with more, it is the clock's.
+ */
+#include "measure/must.h"
+
+#include <kdl/matmul.h>
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { limit_blocks = 1000 };
+
+typedef struct {
+  const char *name;
+  kdl_matmul_type type;
+  size_t size; /* of an operand's element */
+} kind;
+
+static const kind kinds[] = {
+    {"bf16", KDL_MATMUL_F32_BF16, 2},
+    {"i8", KDL_MATMUL_S32_S8, 1},
+    {"f32", KDL_MATMUL_F32_F32, 4},
+    {"f16", KDL_MATMUL_F32_F16, 2},
+};
+enum { kind_count = sizeof kinds / sizeof *kinds };
+
+/* What MLIR hands over for a memref of rank 2. */
+typedef struct {
+  void *allocated, *aligned;
+  int64_t offset, sizes[2], strides[2];
+} memref;
+
+typedef struct {
+  const char *name;
+  const kind *kind;
+  uint32_t m, n, k;
+  void (*function)(memref *a, memref *b, memref *c); /* NULL: the library */
+  kdl_matmul library;
+  char *a, *b, *c, *scratch;
+} way;
+
+static _Noreturn void fail(const char *what, const char *why) {
+  fprintf(stderr, "bench_mlir_linalg: %s: %s\n", what, why);
+  exit(1);
+}
+
+static void *allocate(size_t bytes) {
+  void *memory;
+  if (posix_memalign(&memory, 64, bytes))
+    fail("memory", "there is not enough");
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+/* Bytes have all their values; the others lie between 0.5 and 2, or -0.5 and -2. */
+static void fill(const kind *of, char *to, size_t elements, uint32_t seed) {
+  for (size_t i = 0; i < elements; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    uint32_t bits = (seed & 0x80ffffff) + (126u << 23);
+    if (of->type == KDL_MATMUL_S32_S8)
+      bits = seed >> 24;
+    else if (of->type == KDL_MATMUL_F32_BF16)
+      bits >>= 16;
+    else if (of->type == KDL_MATMUL_F32_F16)
+      bits = (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - (112u << 23)) >> 13;
+    memcpy(to + i * of->size, &bits, of->size);
+  }
+}
+
+static memref describe(void *data, int64_t rows, int64_t columns) {
+  return (memref){data, data, 0, {rows, columns}, {columns, 1}};
+}
+
+static void run(void *context) {
+  way *at = context;
+  if (!at->function) {
+    bench_must(kdl_matmul_run_plain(
+                   &at->library, NULL, kdl_matmul_rows(at->a, at->k), kdl_matmul_rows(at->b, at->n),
+                   at->scratch, kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k, KDL_MATMUL_SET),
+               at->name);
+    return;
+  }
+  memref a = describe(at->a, at->m, at->k), b = describe(at->b, at->k, at->n);
+  memref c = describe(at->c, at->m, at->n);
+  at->function(&a, &b, &c);
+}
+
+static void compare(const way *native, const way *other) {
+  run((void *)(uintptr_t)native);
+  run((void *)(uintptr_t)other);
+  for (size_t i = 0; i < (size_t)native->m * native->n; ++i) {
+    float a, b;
+    memcpy(&a, native->c + 4 * i, 4);
+    memcpy(&b, other->c + 4 * i, 4);
+    /* Products are below 4, and there are k of them. */
+    int same = native->kind->type == KDL_MATMUL_S32_S8
+                   ? !memcmp(native->c + 4 * i, other->c + 4 * i, 4)
+                   : fabs((double)a - b) <= 4.0 * native->k * native->k * 0x1p-24;
+    if (!same)
+      fail(other->name, "its result is not the library's");
+  }
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Time                                                                                         */
+
+static double seconds(uint32_t threads) {
+  struct timespec now;
+  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double time_of(way *at, uint32_t runs, uint32_t threads) {
+  double begin = seconds(threads);
+  for (uint32_t i = 0; i < runs; ++i)
+    run(at);
+  return (seconds(threads) - begin) / runs;
+}
+
+static int order(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+static double part_of(double *sorted, size_t count, double part) {
+  return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
+}
+
+static void measure(kdl_library *library, void *object, const char *name, uint32_t threads,
+                    size_t blocks) {
+  static double native[limit_blocks], linalg[limit_blocks], ratio[limit_blocks];
+  way at = {.name = name};
+  char type[8], symbol[128];
+  if (sscanf(name, "%7[a-z0-9]_%ux%ux%u", type, &at.m, &at.n, &at.k) != 4)
+    fail(name, "expected TYPE_MxNxK");
+  for (size_t i = 0; i < kind_count; ++i)
+    if (!strcmp(kinds[i].name, type))
+      at.kind = &kinds[i];
+  if (!at.kind)
+    fail(name, "expected bf16, f16, f32 or i8");
+  snprintf(symbol, sizeof symbol, "_mlir_ciface_%s", name);
+  at.a = allocate((size_t)at.m * at.k * at.kind->size);
+  at.b = allocate((size_t)at.k * at.n * at.kind->size);
+  at.c = allocate((size_t)at.m * at.n * 4);
+  at.scratch = allocate(kdl_matmul_packed_size(at.kind->type, at.n, at.k));
+  fill(at.kind, at.a, (size_t)at.m * at.k, 1);
+  fill(at.kind, at.b, (size_t)at.k * at.n, 2);
+  kdl_device *host;
+  bench_must(kdl_device_find("host", &host), "host");
+  bench_must(kdl_matmul_find(library, host, at.kind->type, threads, &at.library), type);
+  way other = at;
+  other.c = allocate((size_t)at.m * at.n * 4);
+  *(void **)&other.function = dlsym(object, symbol);
+  if (!other.function)
+    fail(name, dlerror());
+  compare(&at, &other);
+  double operations = 2.0 * at.m * at.n * at.k;
+  uint32_t runs = operations > 5e8 ? 1 : (uint32_t)(5e8 / operations);
+  for (size_t i = 0; i < blocks; ++i) {
+    native[i] = time_of(&at, runs, threads);
+    linalg[i] = time_of(&other, runs, threads);
+    ratio[i] = native[i] / linalg[i];
+  }
+  qsort(native, blocks, sizeof *native, order);
+  qsort(linalg, blocks, sizeof *linalg, order);
+  qsort(ratio, blocks, sizeof *ratio, order);
+  double a = part_of(native, blocks, 0.5), b = part_of(linalg, blocks, 0.5);
+  printf("%-20s %10.1f %10.1f %8.1f %8.1f   %.3f [%.3f, %.3f]\n", name, a * 1e6, b * 1e6,
+         operations / a / 1e9, operations / b / 1e9, part_of(ratio, blocks, 0.5),
+         part_of(ratio, blocks, 0.1), part_of(ratio, blocks, 0.9));
+  fflush(stdout);
+  char *memory[] = {at.a, at.b, at.c, at.scratch, other.c};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i)
+    free(memory[i]);
+}
+
+int main(int argc, char **argv) {
+  kdl_library *library;
+  size_t blocks = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+  uint32_t threads = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+  if (argc < 6 || !blocks || blocks > limit_blocks || !threads) {
+    fprintf(stderr,
+            "usage: bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE TYPE_MxNxK...\n");
+    return 2;
+  }
+  bench_must(kdl_open(argv[3], NULL, &library), argv[3]);
+  void *object = dlopen(argv[4], RTLD_NOW);
+  if (!object)
+    fail(argv[4], dlerror());
+  printf("%-20s %10s %10s %8s %8s   linalg's speed over native's [10%%, 90%%]\n", "C = A B",
+         "native us", "linalg us", "GOP/s", "GOP/s");
+  for (int i = 5; i < argc; ++i)
+    measure(library, object, argv[i], threads, blocks);
+  kdl_close(library);
+  return 0;
+}

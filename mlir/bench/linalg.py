@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""linalg.matmul compiled by kdl-lower-linalg, beside libkdl's matmul library and IREE.
+
+    linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1] [--types=f32,bf16,i8] [--shapes=MxNxK,...]
+
+BUILD is a build of libkdl or its installation; BIN the folder of iree-compile and iree-benchmark-module (from PyPI:
+iree-base-compiler, iree-base-runtime), which get the same modules, compiled for this CPU with microkernels."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SHAPES = ("512x512x512,1024x1024x1024,2048x2048x2048,1x4096x4096,4x4096x4096,16x4096x4096,1x1024x1024,4x1024x1024,"
+          "16x1024x1024,127x129x131,333x555x777,1000x1000x1000,64x3000x200")
+RESULT = {"f32": "f32", "bf16": "f32", "f16": "f32", "i8": "i32"}
+
+
+def body(element, m, n, k):
+    """The product on tensors %a and %b."""
+    acc = RESULT[element]
+    a, b, c = f"tensor<{m}x{k}x{element}>", f"tensor<{k}x{n}x{element}>", f"tensor<{m}x{n}x{acc}>"
+    return c, [f"  %zero = arith.constant {'0.0' if acc[0] == 'f' else '0'} : {acc}", f"  %empty = tensor.empty() : {c}",
+               f"  %start = linalg.fill ins(%zero : {acc}) outs(%empty : {c}) -> {c}",
+               f"  %sum = linalg.matmul ins(%a, %b : {a}, {b}) outs(%start : {c}) -> {c}"]
+
+
+def in_place(element, m, n, k):
+    """A function of A, B and C in memory."""
+    c, lines = body(element, m, n, k)
+    memref = {name: f"memref<{x}x{y}x{e}>" for name, x, y, e in
+              (("a", m, k, element), ("b", k, n, element), ("c", m, n, RESULT[element]))}
+    return "\n".join([
+        f"func.func @{element}_{m}x{n}x{k}({', '.join(f'%{v}m: {t}' for v, t in memref.items())}) attributes {{llvm.emit_c_interface}} {{",
+        *(f"  %{v} = bufferization.to_tensor %{v}m restrict : {memref[v]} to tensor{memref[v][6:]}" for v in "ab"), *lines,
+        f"  bufferization.materialize_in_destination %sum in restrict writable %cm : ({c}, {memref['c']}) -> ()", "  return", "}"])
+
+
+def on_tensors(element, m, n, k):
+    c, lines = body(element, m, n, k)
+    return "\n".join([f"func.func @main(%a: tensor<{m}x{k}x{element}>, %b: tensor<{k}x{n}x{element}>) -> {c} {{", *lines,
+                      f"  return %sum : {c}", "}"])
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], check=True, **options)
+
+
+def iree_time(tools, folder, shape, threads):
+    """Milliseconds of a run of the same product by IREE."""
+    element, m, n, k = shape
+    source, module = folder / "iree.mlir", folder / f"{element}_{m}x{n}x{k}.vmfb"
+    if not module.exists():
+        source.write_text(on_tensors(*shape))
+        run(tools / "iree-compile", source, "-o", module, "--iree-hal-target-backends=llvm-cpu",
+            "--iree-llvmcpu-target-cpu=host", "--iree-llvmcpu-enable-ukernels=all", "--iree-opt-data-tiling")
+    device = ["--device=local-sync"] if threads == 1 else ["--device=local-task", f"--task_topology_group_count={threads}"]
+    made = run(tools / "iree-benchmark-module", f"--module={module}", *device, "--function=main",
+               f"--input={m}x{k}x{element}=1", f"--input={k}x{n}x{element}=1", "--benchmark_min_time=0.2s",
+               "--benchmark_format=json", capture_output=True, text=True)
+    return min(b["real_time"] * {"ns": 1e-6, "us": 1e-3, "ms": 1}[b["time_unit"]]
+               for b in json.loads(made.stdout[made.stdout.index("{"):])["benchmarks"] if b["run_type"] == "iteration")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--iree", type=pathlib.Path)
+    parser.add_argument("--blocks", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--types", default="f32,bf16,i8")
+    parser.add_argument("--shapes", default=SHAPES)
+    options = parser.parse_args()
+    tool = {name: shutil.which(f"{name}-22") or shutil.which(name) for name in ("mlir-opt", "clang")}
+    for name, found in tool.items():
+        if not found:
+            print(f"skipped: {name} not found")
+            sys.exit(77)
+    shapes = [(element, *map(int, shape.split("x"))) for element in options.types.split(",")
+              for shape in options.shapes.split(",")]
+    os.environ["KDL_HOST_THREADS"] = str(options.threads)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "in.mlir").write_text("\n".join(in_place(*shape) for shape in shapes))
+        run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",
+            folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true})")
+        run(options.build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll")
+        run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so")
+        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}, {options.blocks} blocks", flush=True)
+        for shape in shapes:
+            label = "{}_{}x{}x{}".format(*shape)
+            lines = run(options.build / "bin" / "bench_mlir_linalg", options.blocks, options.threads,
+                        options.build / "lib" / "kdl" / "kdl-matmul.offload", folder / "linalg.so", label,
+                        capture_output=True, text=True).stdout.splitlines()
+            if shape == shapes[0]:
+                print(lines[0] + ("   IREE us, linalg's speed over it" if options.iree else ""))
+            beside = ""
+            if options.iree:
+                iree = 1e3 * iree_time(options.iree, folder, shape, options.threads)
+                beside = f"   {iree:10.1f} {iree / float(lines[1].split()[2]):6.2f}"
+            print(lines[1] + beside, flush=True)
+
+
+main()

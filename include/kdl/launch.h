@@ -195,6 +195,12 @@ KDL_API kdl_status kdl_launch_call(kdl_kernel *kernel, kdl_queue *queue,
 KDL_API kdl_status kdl_launch_checked(kdl_kernel *kernel, kdl_queue *queue,
                                       const kdl_launch_desc *desc, const kdl_args *args);
 
+/* Calls `run` for 0 to count - 1, on the threads that the host device runs groups on, and returns
+ * when all are done: for code that was compiled into the program, as kdl-mlir does. The caller begins
+ * alone, and others join where it takes longer than to wake them. */
+KDL_API kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
+                                     void *context);
+
 /* Launches with a grid of the caller's making. `queue` may be NULL: the device's own, which
  * kdl_device_queue gives. Refused where the images that may run disagree on block or tile: a
  * fallback would silently compute something else. Without checks this is the one function that does

@@ -87,9 +87,11 @@ def main():
         folder = pathlib.Path(name)
         (folder / "in.mlir").write_text("\n".join(in_place(*shape) for shape in shapes))
         run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",
-            folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true})")
+            folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true"
+            f" threads={int(options.threads > 1)}}})")
         run(options.build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll")
-        run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so")
+        run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so",
+            f"-L{options.build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{options.build.resolve()}/lib")
         print(f"{options.threads} thread{'s' if options.threads > 1 else ''}, {options.blocks} blocks", flush=True)
         for shape in shapes:
             label = "{}_{}x{}x{}".format(*shape)

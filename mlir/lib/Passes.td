@@ -164,6 +164,25 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def KdlOutlineParallel : Pass<"kdl-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "Makes a function of the body of each outermost scf.forall";
+  let description = [{
+    Of loops on memrefs: the iterations are numbered, and a call stands for all of them, which
+    `kdl-call-parallel` completes after the conversion to the LLVM dialect.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+}
+
+def KdlCallParallel : Pass<"kdl-call-parallel", "::mlir::ModuleOp"> {
+  let summary = "Lets libkdl's threads run what kdl-outline-parallel left";
+  let description = [{
+    `kdl_mlir_parallel` of libkdl_mlir_runtime gets the number of iterations, a function that runs one
+    of them, and the values that it needs. It divides them among the threads of the host device, as a
+    launch of so many groups is (`KDL_HOST_THREADS`); a short loop is run by its caller alone.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::ModuleOp"> {
   let summary = "Lowers linalg.mmt4d to loops around a microkernel";
   let description = [{

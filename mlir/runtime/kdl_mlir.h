@@ -70,6 +70,10 @@ KDL_API void kdl_mlir_launch_failed(const kdl_mlir_stub *stub, const kdl_launch_
 /* Waits for all launches that were made without a stream. */
 KDL_API void kdl_mlir_wait(void);
 
+/* What kdl-call-parallel calls: kdl_host_parallel, with failures told to the error handler. */
+KDL_API void kdl_mlir_parallel(uint64_t count, void (*run)(void *context, uint64_t index),
+                               void *context);
+
 /* Compiled code has no way to handle an error, so this is called with the whole message, from
  * whichever thread it was; by default it is printed and the process aborts, or goes on where
  * KDL_MLIR_ERRORS=report. A NULL handler goes back to that. A handler that returns lets the program

@@ -19,6 +19,10 @@ struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
       *this, "no-silent-fallback",
       llvm::cl::desc("a product of matrices without a microkernel is an error"),
       llvm::cl::init(false)};
+  Option<bool> threads{*this, "threads",
+                       llvm::cl::desc("products run on the threads of libkdl's host device; the "
+                                      "program is linked with libkdl_mlir_runtime"),
+                       llvm::cl::init(false)};
 };
 
 void addText(OpPassManager &passes, StringRef text) {
@@ -53,10 +57,14 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   lower.library = options.library;
   lower.noSilentFallback = options.noSilentFallback;
   passes.addPass(createKdlLowerMmt4dToUkernels(lower));
-  addText(passes, "func.func(convert-linalg-to-loops,scf-forall-to-for),convert-vector-to-scf,"
-                  "arith-expand,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
-                  "convert-math-to-llvm,convert-vector-to-llvm,convert-to-llvm,"
-                  "reconcile-unrealized-casts");
+  addText(passes, "func.func(convert-linalg-to-loops)");
+  if (options.threads)
+    passes.addPass(createKdlOutlineParallel());
+  addText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
+                  "convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
+                  "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts");
+  if (options.threads)
+    passes.addPass(createKdlCallParallel());
 }
 
 } // namespace

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "runtime.h"
+
+void kdl_mlir_parallel(uint64_t count, void (*run)(void *context, uint64_t index), void *context) {
+  if (kdl_host_parallel(count, run, context) != KDL_OK)
+    kdl_mlir_fail("a loop on the host's threads");
+}

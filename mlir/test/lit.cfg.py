@@ -17,12 +17,14 @@
 Features, for REQUIRES lines; each is true where it can be used here:
   PROGRAM   the program is on PATH: see `programs` below
   ukernels  libkdl's own microkernels were built
+  numpy     python3 has NumPy
   rocm      the device libraries that AMD code objects are linked with are installed
   intel     Intel's OpenCL for CPUs is there
   CPU flag  this CPU has it: see `flags` below
 """
 
 import glob
+import importlib.util
 import os
 import shutil
 
@@ -63,6 +65,8 @@ for program in "clang ld.lld mlir-runner mlir-translate ptxas spirv-dis spirv-va
         config.available_features.add(program)
 if os.path.exists(os.path.join(config.kdl_lib_dir, "kdl", "ukernels.offload")):
     config.available_features.add("ukernels")
+if importlib.util.find_spec("numpy"):
+    config.available_features.add("numpy")
 bitcode = ["/usr/lib/*/amdgcn/bitcode/ockl.bc", "/opt/rocm/amdgcn/bitcode/ockl.bc",
            "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode/ockl.bc"]
 found = [path for pattern in bitcode for path in glob.glob(pattern)]

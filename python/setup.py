@@ -59,7 +59,7 @@ def matmul(folder):
     bitcode = os.path.join(folder, "lib", "kdl", "kdl-matmul.offload")
     command, linker = (os.path.join(folder, "bin", name) for name in ("kdl", "kdl-ld"))
     if not all(os.path.exists(path) for path in (bitcode, command, linker)):
-        print("kdl-matmul is left out of the wheel: kdl-ld is not built")
+        print("kdl-matmul is left out of the wheel: no kdl-ld in", folder)
         return None
     wanted = os.environ.get("KDL_WHEEL_CPUS")
     devices = wanted.split(",") if wanted else [f"host:{cpu}" for cpu in cpus.get(platform.machine(), ["generic"])]

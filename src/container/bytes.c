@@ -28,6 +28,12 @@ enum { least_room = 64 * 1024 };
  * of memory stay for the images to come. */
 static void spare(kdl_container *container, uint8_t *memory, uint64_t room) {
   uint64_t total = room;
+  if (!container->spares)
+    container->spares = malloc((KDL_MOST_SPARES + 1) * sizeof *container->spares);
+  if (!container->spares) {
+    munmap(memory, room);
+    return;
+  }
   container->spares[container->spare_count++] = (kdl_spare){memory, room};
   for (size_t i = 0; i + 1 < container->spare_count; ++i)
     total += container->spares[i].room;
@@ -288,5 +294,7 @@ void kdl_container_forget(kdl_container *container) {
   }
   for (size_t i = 0; i < container->spare_count; ++i)
     munmap(container->spares[i].memory, container->spares[i].room);
+  free(container->spares);
+  container->spares = NULL;
   container->spare_count = 0;
 }

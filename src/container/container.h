@@ -110,9 +110,9 @@ typedef struct kdl_container {
   pthread_mutex_t lock; /* guards the arena and the loans once the container is open */
   kdl_loan *oldest;     /* of the loans that rest */
   kdl_loan *newest;
-  uint64_t resting; /* their bytes */
-  bool has_loans;   /* of single images */
-  kdl_spare spares[KDL_MOST_SPARES + 1];
+  uint64_t resting;  /* their bytes */
+  bool has_loans;    /* of single images */
+  kdl_spare *spares; /* KDL_MOST_SPARES and one; NULL before the first */
   size_t spare_count;
 } kdl_container;
 

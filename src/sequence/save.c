@@ -445,6 +445,19 @@ static kdl_status add_sequence(saving *job) {
   return kdl_writer_add_digested(job->writer, &image);
 }
 
+/* What a program recorded and no reader would take, as flags of a launch that are not known, is
+ * told now and not when it is opened. */
+static kdl_status check_again(const saving *job) {
+  kdl_saved again;
+  kdl_status status = kdl_saved_read(job->data, job->data_size, &again);
+  if (status == KDL_OK)
+    kdl_saved_free(&again);
+  if (status != KDL_BAD_FILE)
+    return status;
+  kdl_error_prefix("found what a file cannot carry");
+  return KDL_UNSUPPORTED;
+}
+
 static kdl_status prepare(saving *job) {
   kdl_status status = save_slots(job);
   if (status == KDL_OK)
@@ -453,6 +466,8 @@ static kdl_status prepare(saving *job) {
     status = save_steps(job);
   if (status == KDL_OK)
     status = kdl_saved_write(&job->saved, &job->data, &job->data_size);
+  if (status == KDL_OK)
+    status = check_again(job);
   if (status == KDL_OK && !(job->opts.flags & KDL_SEQUENCE_ALONE))
     status = choose_all(job);
   int format;

@@ -348,6 +348,16 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   assert_ok(kdl_sequence_while(sequence, kdl_at_buffer(buffer)));
   assert_ok(kdl_sequence_end_while(sequence));
   refuse_to_save(sequence, "node 0: loop: found a buffer");
+  const kdl_launch_desc grid = kdl_grid(1, 1, 1);
+  sequence = created();
+  assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
+  args[0] = kdl_at_slot(slot);
+  assert_ok(kdl_sequence_launch(sequence, mark, &grid, args, 2));
+  sequence->recording.nodes[0].of.launch.desc.flags = 8; /* of which no reader knows */
+  sequence->is_finished = true;
+  assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_UNSUPPORTED,
+                 "found what a file cannot carry: offset 0x");
+  kdl_sequence_destroy(sequence);
   kdl_event *event;
   assert_ok(kdl_event_create(the_host(), &event));
   sequence = created();

@@ -7,46 +7,22 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What the next node waits for: one step, or several behind a join that nothing has followed yet.
- */
-typedef struct {
-  uint32_t *steps;
-  size_t count, capacity;
-} ends;
+#define NOTHING UINT32_MAX
 
+/* A fork that is open: the step before it, and what its branches ended with. */
 typedef struct {
-  ends before; /* what each branch begins behind */
-  ends all;    /* what its branches ended with */
+  uint32_t before;
+  uint32_t *ends;
+  size_t count, capacity;
 } fork_mark;
 
 typedef struct {
   const kdl_saved *saved;
-  ends last;
+  uint32_t last; /* what the next step waits for */
   fork_mark forks[KDL_LIMIT_FORKS];
   size_t fork_count;
   int loops;
 } drawing;
-
-static kdl_status add(ends *to, uint32_t step) {
-  uint32_t *steps = kdl_array_grow(to->steps, to->count, &to->capacity, 4, sizeof *steps);
-  if (!steps)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a graph");
-  to->steps = steps;
-  steps[to->count++] = step;
-  return KDL_OK;
-}
-
-static kdl_status add_all(ends *to, const ends *from) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < from->count && status == KDL_OK; ++i)
-    status = add(to, from->steps[i]);
-  return status;
-}
-
-static kdl_status set(ends *to, const ends *from) {
-  to->count = 0;
-  return add_all(to, from);
-}
 
 static void put_name(kdl_string name) {
   for (size_t i = 0; i < name.length; ++i) {
@@ -80,40 +56,60 @@ static void put_node(const drawing *draw, uint32_t index, const kdl_saved_step *
   }
 }
 
-static kdl_status draw_node(drawing *draw, uint32_t index, const kdl_saved_step *step) {
+static void put_edge(const drawing *draw, uint32_t from, uint32_t to) {
+  if (from == NOTHING)
+    return;
+  indent(draw);
+  printf("s%" PRIu32 " -> s%" PRIu32 "\n", from, to);
+}
+
+static void draw_node(drawing *draw, uint32_t index, const kdl_saved_step *step) {
   put_node(draw, index, step);
-  for (size_t i = 0; i < draw->last.count; ++i) {
-    indent(draw);
-    printf("s%" PRIu32 " -> s%" PRIu32 "\n", draw->last.steps[i], index);
-  }
-  draw->last.count = 0;
-  return add(&draw->last, index);
+  put_edge(draw, draw->last, index);
+  draw->last = index;
 }
 
-/* A branch with nothing in it has ended where it began: it does not count, unless all are so. */
-static bool is_same(const ends *a, const ends *b) {
-  return a->count == b->count &&
-         (a->count == 0 || memcmp(a->steps, b->steps, a->count * sizeof *a->steps) == 0);
+/* A branch with nothing in it has no end of its own. */
+static kdl_status end_branch(const drawing *draw, fork_mark *fork) {
+  if (draw->last == fork->before)
+    return KDL_OK;
+  uint32_t *ends = kdl_array_grow(fork->ends, fork->count, &fork->capacity, 4, sizeof *ends);
+  if (!ends)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a graph");
+  fork->ends = ends;
+  ends[fork->count++] = draw->last;
+  return KDL_OK;
 }
 
-static kdl_status end_branch(drawing *draw, fork_mark *fork) {
-  return is_same(&draw->last, &fork->before) ? KDL_OK : add_all(&fork->all, &draw->last);
+/* Several ends meet in a point, so that there are no more edges than steps. */
+static void draw_join(drawing *draw, uint32_t index, const fork_mark *fork) {
+  draw->last = fork->count ? fork->ends[0] : fork->before;
+  if (fork->count < 2)
+    return;
+  indent(draw);
+  printf("s%" PRIu32 " [shape=point]\n", index);
+  for (size_t i = 0; i < fork->count; ++i)
+    put_edge(draw, fork->ends[i], index);
+  draw->last = index;
 }
 
-static kdl_status draw_mark(drawing *draw, kdl_step_kind kind) {
-  fork_mark *fork = &draw->forks[kind == KDL_STEP_FORK ? draw->fork_count : draw->fork_count - 1];
+static kdl_status draw_mark(drawing *draw, uint32_t index, kdl_step_kind kind) {
   if (kind == KDL_STEP_FORK) {
-    ++draw->fork_count;
-    fork->all.count = 0;
-    return set(&fork->before, &draw->last);
+    draw->forks[draw->fork_count].before = draw->last;
+    draw->forks[draw->fork_count++].count = 0;
+    return KDL_OK;
   }
+  fork_mark *fork = &draw->forks[draw->fork_count - 1];
   kdl_status status = end_branch(draw, fork);
   if (status != KDL_OK)
     return status;
-  if (kind == KDL_STEP_BRANCH)
-    return set(&draw->last, &fork->before);
+  if (kind == KDL_STEP_BRANCH) {
+    draw->last = fork->before;
+    return KDL_OK;
+  }
   --draw->fork_count;
-  return set(&draw->last, fork->all.count ? &fork->all : &fork->before);
+  draw_join(draw, index, fork);
+  return KDL_OK;
 }
 
 static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *condition) {
@@ -132,7 +128,8 @@ static kdl_status draw_step(drawing *draw, uint32_t index) {
   case KDL_STEP_LAUNCH:
   case KDL_STEP_COPY:
   case KDL_STEP_FILL:
-    return draw_node(draw, index, step);
+    draw_node(draw, index, step);
+    return KDL_OK;
   case KDL_STEP_WHILE:
     begin_loop(draw, index, step->of.condition);
     return KDL_OK;
@@ -142,12 +139,12 @@ static kdl_status draw_step(drawing *draw, uint32_t index) {
     puts("}");
     return KDL_OK;
   default:
-    return draw_mark(draw, step->kind);
+    return draw_mark(draw, index, step->kind);
   }
 }
 
 kdl_status cli_sequence_dot(const cli_sequence *sequence) {
-  drawing draw = {.saved = &sequence->saved};
+  drawing draw = {.saved = &sequence->saved, .last = NOTHING};
   kdl_status status = KDL_OK;
   fputs("digraph \"", stdout);
   put_name(sequence->name);
@@ -155,10 +152,7 @@ kdl_status cli_sequence_dot(const cli_sequence *sequence) {
   for (uint32_t i = 0; i < draw.saved->step_count && status == KDL_OK; ++i)
     status = draw_step(&draw, i);
   puts("}");
-  free(draw.last.steps);
-  for (size_t i = 0; i < KDL_LIMIT_FORKS; ++i) {
-    free(draw.forks[i].before.steps);
-    free(draw.forks[i].all.steps);
-  }
+  for (size_t i = 0; i < KDL_LIMIT_FORKS; ++i)
+    free(draw.forks[i].ends);
   return status;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Recorded sequences: whether they can be read, and whether the file has what they launch. */
+#include "base/error.h"
 #include "base/text.h"
 #include "images/names.h"
 #include "images/sequences.h"
 #include "target/kernel_key.h"
 #include "verify/verify.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void cli_verify_sequence(cli_verification *verify, const cli_subject *image) {
   kdl_saved saved;
@@ -23,73 +24,123 @@ void cli_verify_sequence(cli_verification *verify, const cli_subject *image) {
                       kdl_error_message());
 }
 
-/* Whether an image's key for the kernel is of what was recorded. */
+static int compare_kernels(const void *left, const void *right) {
+  const kdl_saved_kernel *const *a = left, *const *b = right;
+  return strcmp((*a)->name.data, (*b)->name.data);
+}
+
+/* The kernels of a sequence by name, so that each key of the file is looked up once. */
+typedef struct {
+  const kdl_saved_kernel **sorted;
+  size_t count;
+} kernel_list;
+
+static bool list_kernels(const kdl_saved *saved, kernel_list *out_list) {
+  out_list->count = saved->kernel_count;
+  out_list->sorted = malloc(((size_t)saved->kernel_count + 1) * sizeof(void *));
+  for (uint32_t i = 0; out_list->sorted && i < saved->kernel_count; ++i)
+    out_list->sorted[i] = &saved->kernels[i];
+  if (out_list->sorted)
+    qsort(out_list->sorted, out_list->count, sizeof(void *), compare_kernels);
+  return out_list->sorted != NULL;
+}
+
+/* The first of that name; the others of it follow. */
+static size_t find_kernel(const kernel_list *list, const char *name) {
+  size_t low = 0, high = list->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (strcmp(list->sorted[middle]->name.data, name) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Whether an image's key for a kernel is of what was recorded. */
 static void check_key(cli_verification *verify, size_t sequence, const kdl_saved_kernel *kernel,
-                      const cli_subject *image) {
+                      size_t image, kdl_string value) {
+  kdl_kernel_key key, recorded = {.sig = kernel->sig, .param_count = kernel->param_count};
+  recorded.present = (kernel->sig.length ? 1u << KDL_KERNEL_SIG : 0) |
+                     (kernel->rev != KDL_SAVED_UNKNOWN ? 1u << KDL_KERNEL_REV : 0);
+  recorded.rev = kernel->rev;
+  if (kdl_kernel_parse(value, &key, NULL) && !kdl_kernel_is_variant(&recorded, &key))
+    cli_verify_report(verify, CLI_LEVEL_ERROR, sequence,
+                      "it was recorded with another %.256s than image %zu has: sig=%.*s",
+                      kernel->name.data, image,
+                      (int)(kernel->sig.length < 512 ? kernel->sig.length : 512), kernel->sig.data);
+}
+
+/* A name may be there more than once, with other constants; one of them stands for all. */
+static void check_keys(cli_verification *verify, size_t sequence, const kernel_list *list) {
   static const char prefix[] = "kdl.kernel.";
-  for (size_t i = 0; i < image->info.pair_count; ++i) {
-    const kdl_pair *pair = &image->info.pairs[i];
-    kdl_kernel_key key, recorded = {.sig = kernel->sig, .param_count = kernel->param_count};
-    if (!kdl_text_starts(pair->key, prefix) ||
-        !kdl_text_equal(kdl_text_from(pair->key, sizeof prefix - 1), kernel->name) ||
-        !kdl_kernel_parse(pair->value, &key, NULL))
-      continue;
-    recorded.present = (kernel->sig.length ? 1u << KDL_KERNEL_SIG : 0) |
-                       (kernel->rev != KDL_SAVED_UNKNOWN ? 1u << KDL_KERNEL_REV : 0);
-    recorded.rev = kernel->rev;
-    if (!kdl_kernel_is_variant(&recorded, &key))
-      cli_verify_report(verify, CLI_LEVEL_ERROR, sequence,
-                        "it was recorded with another %s than image %zu has: sig=%.*s",
-                        kernel->name.data, image->info.index, (int)kernel->sig.length,
-                        kernel->sig.data);
-  }
-}
-
-static void check_kernel(cli_verification *verify, size_t sequence, bool has_code,
-                         const kdl_saved_kernel *kernel) {
-  bool is_held = false;
   for (size_t i = 0; i < verify->count; ++i) {
-    const cli_subject *image = &verify->images[i];
-    bool holds = image->kernels_known && cli_names_has(&image->kernels, kernel->name);
-    is_held |= holds;
-    if (holds)
-      check_key(verify, sequence, kernel, image);
+    const kdl_image_info *image = &verify->images[i].info;
+    for (size_t k = 0; k < image->pair_count; ++k) {
+      const kdl_pair *pair = &image->pairs[k];
+      if (!kdl_text_starts(pair->key, prefix))
+        continue;
+      const char *name = pair->key.data + sizeof prefix - 1;
+      size_t at = find_kernel(list, name);
+      if (at < list->count && strcmp(list->sorted[at]->name.data, name) == 0)
+        check_key(verify, sequence, list->sorted[at], image->index, pair->value);
+    }
   }
-  if (is_held)
-    return;
-  if (has_code || verify->verbose)
-    cli_verify_report(verify, has_code ? CLI_LEVEL_WARNING : CLI_LEVEL_NOTE, sequence,
-                      "no image of this file holds the kernel %.256s, which it launches",
-                      kernel->name.data);
 }
 
-static bool is_code(const cli_subject *image) {
-  return image->info.kind != KDL_IMAGE_SEQUENCE;
+static void check_held(cli_verification *verify, size_t sequence, const cli_names *held,
+                       const kernel_list *list) {
+  cli_level level = held->count ? CLI_LEVEL_WARNING : CLI_LEVEL_NOTE;
+  for (size_t i = 0; (held->count || verify->verbose) && i < list->count; ++i) {
+    if (!cli_names_has(held, list->sorted[i]->name))
+      cli_verify_report(verify, level, sequence,
+                        "no image of this file holds the kernel %.256s, which it launches",
+                        list->sorted[i]->name.data);
+  }
+}
+
+/* What all images hold. */
+static void collect_held(cli_verification *verify, cli_names *held) {
+  for (size_t i = 0; i < verify->count; ++i) {
+    const cli_names *kernels = &verify->images[i].kernels;
+    for (size_t k = 0; verify->images[i].kernels_known && k < kernels->count; ++k)
+      verify->is_short |= !cli_names_add(held, kernels->items[k].data, kernels->items[k].length);
+  }
+}
+
+static kdl_status check_one(cli_verification *verify, const cli_sequence *sequence,
+                            const cli_names *held, cli_names *names) {
+  kernel_list list;
+  if (!list_kernels(&sequence->saved, &list))
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", verify->input->name);
+  if (cli_names_has(names, sequence->name))
+    cli_verify_report(verify, CLI_LEVEL_WARNING, sequence->image,
+                      "another sequence of this file is called %.256s too", sequence->name.data);
+  verify->is_short |= !cli_names_add(names, sequence->name.data, sequence->name.length);
+  check_held(verify, sequence->image, held, &list);
+  check_keys(verify, sequence->image, &list);
+  free(list.sorted);
+  return KDL_OK;
 }
 
 kdl_status cli_verify_sequences(cli_verification *verify) {
-  cli_names names = {.count = 0};
-  bool has_code = false;
-  for (size_t i = 0; i < verify->count; ++i)
-    has_code |= is_code(&verify->images[i]);
+  cli_names names = {.count = 0}, held = {.count = 0};
   kdl_status status = KDL_OK;
-  for (size_t i = 0; status == KDL_OK && cli_sequence_next(verify->input->lib, &i); ++i) {
+  size_t i = 0;
+  if (cli_sequence_next(verify->input->lib, &i))
+    collect_held(verify, &held);
+  for (; status == KDL_OK && cli_sequence_next(verify->input->lib, &i); ++i) {
     cli_sequence sequence;
     status = cli_sequence_read(verify->input->lib, i, &sequence);
-    if (status == KDL_NO_MEMORY)
-      break;
-    bool is_read = status == KDL_OK; /* what is wrong with it was said */
-    status = KDL_OK;
-    if (!is_read)
-      continue;
-    if (cli_names_has(&names, sequence.name))
-      cli_verify_report(verify, CLI_LEVEL_WARNING, i,
-                        "another sequence of this file is called %.256s too", sequence.name.data);
-    verify->is_short |= !cli_names_add(&names, sequence.name.data, sequence.name.length);
-    for (uint32_t k = 0; k < sequence.saved.kernel_count; ++k)
-      check_kernel(verify, i, has_code, &sequence.saved.kernels[k]);
-    cli_sequence_free(&sequence);
+    if (status == KDL_OK) {
+      status = check_one(verify, &sequence, &held, &names);
+      cli_sequence_free(&sequence);
+    } else if (status != KDL_NO_MEMORY) {
+      status = KDL_OK; /* what is wrong with it was said */
+    }
   }
   cli_names_free(&names);
+  cli_names_free(&held);
   return status;
 }

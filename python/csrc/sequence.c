@@ -230,6 +230,100 @@ static PyObject *sequence_info(PyObject *object, PyObject *unused) {
                        (Py_ssize_t)info.launch_count, "replay", info.replay, "slots", self->names);
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* Files                                                                                        */
+
+static PyObject *sequence_save(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"", "name", "alone", NULL};
+  py_sequence *self = (py_sequence *)object;
+  PyObject *path = NULL;
+  kdl_sequence_save_opts opts = {.size = sizeof opts};
+  int alone = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|zp:save", names, PyUnicode_FSConverter,
+                                   &path, &opts.name, &alone))
+    return NULL;
+  kdl_status status = KDL_OK;
+  opts.flags = alone ? KDL_SEQUENCE_ALONE : 0;
+  if (is_ready(self))
+    status = kdl_sequence_save(self->sequence, PyBytes_AsString(path), &opts);
+  Py_DECREF(path);
+  if (PyErr_Occurred())
+    return NULL;
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
+}
+
+/* What was opened has slots and nothing that they are unless a run says so. */
+static bool take_opened(py_sequence *self) {
+  kdl_sequence_info info = {.size = sizeof info};
+  kdl_slot_desc desc = {.size = sizeof desc};
+  if (kdl_sequence_get(self->sequence, &info) != KDL_OK)
+    return py_raise(KDL_BAD_CALL) != NULL;
+  if (info.slot_count > most_slots) {
+    PyErr_Format(PyExc_ValueError, "open(): found %zu slots, expected at most %d", info.slot_count,
+                 most_slots);
+    return false;
+  }
+  self->names = PyTuple_New((Py_ssize_t)info.slot_count);
+  for (size_t i = 0; self->names && i < info.slot_count; ++i) {
+    kdl_status status = kdl_sequence_slot_get(self->sequence, (kdl_slot)(i + 1), &desc);
+    if (status != KDL_OK)
+      return py_raise(status) != NULL;
+    if (desc.kind != KDL_SLOT_BUFFER || !*desc.name) {
+      PyErr_Format(PyExc_ValueError, "open(): slot %zu (\"%s\"): expected a buffer with a name",
+                   i + 1, desc.name);
+      return false;
+    }
+    PyObject *name = PyUnicode_FromString(desc.name);
+    if (!name)
+      return false;
+    PyTuple_SetItem(self->names, (Py_ssize_t)i, name);
+    Py_INCREF(Py_None);
+    self->buffers[self->slot_count++] = Py_None;
+    self->slots[i] = (kdl_slot)(i + 1);
+  }
+  return self->names != NULL;
+}
+
+static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"", "device", "name", "kernels", NULL};
+  PyObject *library, *where = Py_None, *kernels = Py_None;
+  kdl_sequence_open_opts opts = {.size = sizeof opts};
+  kdl_library *more;
+  kdl_device *device = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|OzO:open", names, py_library_type, &library,
+                                   &where, &opts.name, &kernels) ||
+      (where != Py_None && !py_device_from(where, &device)))
+    return NULL;
+  if (kernels != Py_None && Py_TYPE(kernels) != py_library_type) {
+    PyErr_Format(PyExc_TypeError, "open(): kernels: found %R, expected a library",
+                 (PyObject *)Py_TYPE(kernels));
+    return NULL;
+  }
+  if (kernels != Py_None) {
+    more = ((py_library *)kernels)->library;
+    opts.libraries = &more;
+    opts.library_count = 1;
+  }
+  py_sequence *self = PyObject_New(py_sequence, (PyTypeObject *)type);
+  if (!self)
+    return NULL;
+  memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+  kdl_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      kdl_sequence_open(((py_library *)library)->library, device, &opts, &self->sequence);
+  Py_END_ALLOW_THREADS if (status == KDL_OK) status =
+      kdl_sequence_device(self->sequence, &self->device);
+  if (status != KDL_OK)
+    py_raise(status);
+  self->state = state_ready;
+  if (status == KDL_OK && take_opened(self))
+    return (PyObject *)self;
+  Py_DECREF(self);
+  return NULL;
+}
+
 static PyMethodDef methods[] = {
     {"__enter__", sequence_enter, METH_NOARGS, "__enter__($self)\n--\n\nBegins the recording."},
     {"__exit__", sequence_exit, METH_VARARGS,
@@ -237,6 +331,13 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))sequence_run, METH_VARARGS | METH_KEYWORDS,
      "run($self, queue=None, /, **buffers)\n--\n\nRuns what was recorded, on the queue it was "
      "recorded on or another one of the device, with other buffers for slots."},
+    {"save", (PyCFunction)(void (*)(void))sequence_save, METH_VARARGS | METH_KEYWORDS,
+     "save($self, path, /, name=None, alone=False)\n--\n\nWrites it as a file that any device can "
+     "open, with the images of its kernels unless alone. Buffers that it uses must be slots."},
+    {"open", (PyCFunction)(void (*)(void))sequence_open, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "open($type, library, /, device=None, name=None, kernels=None)\n--\n\nThe recorded sequence "
+     "in "
+     "a library: Library.sequence calls it."},
     {"info", sequence_info, METH_NOARGS,
      "info($self)\n--\n\nHow much was recorded and how it runs, as a dict."},
     {NULL, NULL, 0, NULL},

@@ -122,3 +122,39 @@ def test_what_is_refused(parts):
         sequence.run(y=freed)
     sequence.run()
     assert values(y) == [1, 2, 3, 4]
+
+
+def test_a_file_is_opened_for_a_device(parts, tmp_path):
+    kernel, x, y, z = parts
+    with kdl.Sequence(kernel.device, x=x, y=y) as sequence:
+        kernel[4](2.0, x, y, 4)
+        kernel[4](1.0, x, y, 4)
+    sequence.save(tmp_path / "steps.offload", name="steps")
+    library = kdl.open(tmp_path / "steps.offload")
+    assert library.image(0).kind == "sequence" and library.image(0).metadata["kdl.sequence"] == "steps"
+    again = library.sequence(kernel.device, name="steps")
+    assert again.info()["slots"] == ("x", "y") and again.info()["launches"] == 2
+    del library
+    again.run(x=x, y=z)
+    kernel.sync()
+    assert values(z) == [3, 6, 9, 12]
+    with pytest.raises(TypeError, match="y: found <class 'NoneType'>, expected a kdl.Buffer"):
+        again.run(x=x)
+
+
+def test_what_cannot_be_saved_or_opened(parts, tmp_path):
+    kernel, x, y, _ = parts
+    with kdl.Sequence(kernel.device, y=y) as sequence:
+        kernel[4](2.0, x, y, 4)
+    with pytest.raises(kdl.UnsupportedError, match="node 0: launch of saxpy: argument 1: found the address of memory"):
+        sequence.save(tmp_path / "steps.offload")
+    with pytest.raises(ValueError, match="not recorded yet"):
+        kdl.Sequence(kernel.device).save(tmp_path / "steps.offload")
+    with kdl.Sequence(kernel.device, x=x, y=y) as sequence:
+        kernel[4](2.0, x, y, 4)
+    sequence.save(tmp_path / "alone.offload", alone=True)
+    library = kdl.open(tmp_path / "alone.offload")
+    with pytest.raises(kdl.NoMatchError, match="kernel saxpy"):
+        library.sequence(kernel.device)
+    with pytest.raises(TypeError):
+        kdl.Sequence.open("text")

@@ -147,7 +147,7 @@ class Library:
                  kernels: "Library | None" = None) -> _kdl.Sequence:
         """The sequence that Sequence.save wrote, for a device, or the best one for its first kernel. Each of its slots is named in
         run(). kernels is where kernels are that the file does not carry; name says which, where there are several."""
-        return _kdl.Sequence.open(self._handle, device, name, kernels and kernels._handle)
+        return _kdl.Sequence.open(self._handle, device, name, None if kernels is None else kernels._handle)
 
     def kernels(self) -> list[str]:
         """The names of all kernels, of every image that tells them."""

@@ -78,6 +78,16 @@ devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
   each devices
   ;;
+sequence)
+  "$kdl" thin "$examples/saxpy.offload" --keep=0 -o one
+  "$kdl" merge -o lib "$golden/sequence/steps.offload" one
+  each ls --kernels lib
+  each verify --verbose lib
+  each explain "$golden/sequence/steps.offload"
+  each explain --dot lib
+  each run --sequence=lib --device=host --slot=x=zero '--slot=y=buf:f32[8]' --slot=a=f32:2 --slot=items=8 \
+    '--slot=from=buf:f32[8]=iota' '--slot=a copy=zero' '--slot=#7=buf:u32[1]=1' --dump=y
+  ;;
 host) # of one image, so that there is nothing to fall back to
   "$kdl" thin "$examples/saxpy.offload" --keep=0 -o lib
   run host ''

@@ -95,20 +95,24 @@ class Round:
         elif errors:
             self.wrong.append(f"said {errors.strip()[:200]}")
 
+    def kill_host(self, started, killed):
+        for host, process, _ in started:
+            if host == killed:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
     def run(self):
         begin = time.monotonic()
         started = []
         times = []
+        last = random.randrange(min(self.count, 4 * self.options.hosts)) if self.options.kill else -1
         for i in range(self.count):
             started.append((i % self.options.hosts, self.start(i % self.options.hosts), time.monotonic()))
-        if self.options.kill:
-            time.sleep(random.uniform(0.02, 0.3))
-            for host, process, _ in started:
-                if host == 0:
-                    try:
-                        os.killpg(process.pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
+            if i == last:  # some of a machine's processes are at work, others not yet started: these are another boot's
+                time.sleep(random.uniform(0, 0.1))
+                self.kill_host(started, 0)
         for host, process, since in started:
             self.check(process, self.options.kill and host == 0)
             times.append(time.monotonic() - since)

@@ -279,8 +279,7 @@ kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
   kdl_status status = kdl_container_bytes(container, index, out_data, out_size);
   if (status != KDL_OK || atomic_load_explicit(&image->is_checked, memory_order_relaxed))
     return status;
-  if (image->says & KDL_SAYS_DIGEST)
-    status = kdl_digest_check(kdl_image_pairs(image), image->pair_count, *out_data, *out_size);
+  status = kdl_container_check(container, index, *out_data, *out_size);
   atomic_store_explicit(&image->is_checked, status == KDL_OK, memory_order_relaxed);
   return status;
 }

@@ -155,8 +155,12 @@ static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
 kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
                                size_t *out_size);
 
-/* The same for those who run them: KDL_BAD_FILE where the image has another digest than its
- * metadata says. The first call for an image looks. */
+/* Before an image's bytes are run: KDL_BAD_FILE where its signature is not one that is trusted
+ * (trust/trust.h), or where it has another digest than its metadata says. */
+kdl_status kdl_container_check(kdl_container *container, uint32_t index, const void *data,
+                               size_t size);
+
+/* The same for those who run them, with that check. The first call for an image looks. */
 kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
                                       const void **out_data, size_t *out_size);
 

@@ -287,14 +287,12 @@ static kdl_status open_saved(opening *job) {
 
 static kdl_status open_image(opening *job, uint32_t index) {
   kdl_container *container = job->lib->container;
-  const kdl_image *image = &container->images[index];
-  const kdl_pair *pairs = kdl_image_pairs(image);
   const void *data;
   size_t size;
   kdl_status status = kdl_container_hold(container, index, &data, &size);
   if (status != KDL_OK)
     return status;
-  status = kdl_digest_check(pairs, pairs ? image->pair_count : 0, data, size);
+  status = kdl_container_check(container, index, data, size);
   if (status == KDL_OK)
     status = kdl_saved_read(data, size, &job->saved);
   if (status != KDL_OK)

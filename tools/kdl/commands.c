@@ -237,7 +237,7 @@ const cli_command cli_commands[] = {
     },
     {
         .name = "verify",
-        .usage = "kdl verify [--verbose] [--json] FILE...",
+        .usage = "kdl verify [--key=KEY [--signature=SIG]] [--verbose] [--json] FILE...",
         .summary = "check every image of a file against its metadata",
         .details =
             "Errors: a damaged image or stream, a kdl.digest that the image does not have, a "
@@ -251,6 +251,10 @@ const cli_command cli_commands[] = {
             "or contradict the image. Warnings leave the exit code at 0.",
         .options =
             (const cli_option[]){
+                {"key", 0, CLI_ONCE, "KEY",
+                 "every image must be signed by this public key of minisign's"},
+                {"signature", 0, CLI_ONCE, "SIG",
+                 "the signature of all images of a file, in place of their own"},
                 {"verbose", 'v', CLI_FLAG, NULL, "also print notes"},
                 {"json", 0, CLI_FLAG, NULL, "print JSON"},
                 {.name = NULL},
@@ -258,6 +262,30 @@ const cli_command cli_commands[] = {
         .min_operands = 1,
         .max_operands = CLI_ANY,
         .run = cli_run_verify,
+    },
+    {
+        .name = "sign",
+        .usage = "kdl sign FILE --key=SECRET [--image=N] [--detached] [-o OUT]",
+        .summary = "sign images, their metadata and their digests, as minisign does",
+        .details =
+            "Each image gets the keys kdl.digest and kdl.signature. --detached writes one "
+            "signature of all images to FILE.minisig; their digests must be there. KDL_TRUST says "
+            "whether libkdl asks for signatures, and /etc/kdl/keys.d has the keys it takes. "
+            "With --message what is signed is printed, which minisign can sign in kdl's place.",
+        .options =
+            (const cli_option[]){
+                {"key", 0, CLI_ONCE, "SECRET", "a secret key of minisign -G -W"},
+                {"image", 0, CLI_ONCE, "N", "sign image N alone"},
+                {"detached", 0, CLI_FLAG, NULL, "write the signature beside the file"},
+                {"comment", 0, CLI_ONCE, "TEXT", "the trusted comment; default: kdl"},
+                {"message", 0, CLI_FLAG, NULL, "print what is signed: of image N, or of all"},
+                {"attach", 0, CLI_ONCE, "SIG", "put minisign's signature of it into image N"},
+                {"output", 'o', CLI_ONCE, "OUT", "where to write; default: the file itself"},
+                {.name = NULL},
+            },
+        .min_operands = 1,
+        .max_operands = 1,
+        .run = cli_run_sign,
     },
     {
         .name = "embed",

@@ -13,6 +13,7 @@ extern const size_t cli_command_count;
 const cli_command *cli_command_find(const char *name);
 
 int cli_run_annotate(const cli_args *args);
+int cli_run_sign(const cli_args *args);
 int cli_run_cache(const cli_args *args);
 int cli_run_cc(const cli_args *args);
 int cli_run_check(const cli_args *args);

@@ -188,27 +188,6 @@ static kdl_status add_changed(const cli_input *input, const edit *change, size_t
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
-/* Only a bare OffloadBinary can be written again as it was. */
-static kdl_status check_container(const cli_input *input) {
-  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
-    kdl_image_info image = {.size = sizeof image};
-    kdl_image_get(input->lib, i, &image);
-    if (image.parent != KDL_NO_PARENT)
-      continue;
-    if (!cli_image_is_bare(&image))
-      return kdl_fail(KDL_BAD_CALL,
-                      "%s: image %zu is in a container that cannot be changed: found %s, expected "
-                      "an OffloadBinary file; make one with: kdl merge -o OUT %s",
-                      input->name, i, image.container.data, input->name);
-    if (cli_image_format(&image) > KDL_FORMAT_V2) {
-      cli_note("%s: found version %d, which is written as version 2, uncompressed", input->name,
-               cli_image_format(&image));
-      return KDL_OK;
-    }
-  }
-  return KDL_OK;
-}
-
 static kdl_status check_chosen(const cli_input *input, const bool *chosen) {
   size_t nested = KDL_NO_PARENT;
   for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
@@ -247,7 +226,7 @@ static kdl_status write_changed(const cli_input *input, const edit *change, cons
 }
 
 static kdl_status annotate(const cli_input *input, const edit *change, const char *output) {
-  kdl_status status = check_container(input);
+  kdl_status status = cli_library_check_rewritable(input);
   bool *chosen = NULL;
   if (status == KDL_OK)
     status = cli_select_images(change->args, "image", input->lib, input->name, &chosen);

@@ -2,6 +2,7 @@
 #include "images/rewrite.h"
 
 #include "base/error.h"
+#include "cli/report.h"
 #include "container/digest.h"
 #include "library/library.h"
 
@@ -124,4 +125,24 @@ kdl_status cli_image_copy_digested(const cli_input *input, size_t index, int for
   if (has_one)
     status = cli_image_check_digest(input, index, image.pairs, image.pair_count);
   return status == KDL_OK ? cli_image_add(input, index, &image, !has_one, writer) : status;
+}
+
+kdl_status cli_library_check_rewritable(const cli_input *input) {
+  for (size_t i = 0; i < kdl_image_count(input->lib); ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(input->lib, i, &image);
+    if (image.parent != KDL_NO_PARENT)
+      continue;
+    if (!cli_image_is_bare(&image))
+      return kdl_fail(KDL_BAD_CALL,
+                      "%s: image %zu is in a container that cannot be changed: found %s, expected "
+                      "an OffloadBinary file; make one with: kdl merge -o OUT %s",
+                      input->name, i, image.container.data, input->name);
+    if (cli_image_format(&image) > KDL_FORMAT_V2) {
+      cli_note("%s: found version %d, which is written as version 2, uncompressed", input->name,
+               cli_image_format(&image));
+      return KDL_OK;
+    }
+  }
+  return KDL_OK;
 }

@@ -23,6 +23,9 @@ bool cli_image_is_bare(const kdl_image_info *image);
  * or in another kind of container, else 2. */
 int cli_library_format(const kdl_library *lib);
 
+/* Whether the file can be written again as it was: a bare OffloadBinary can. */
+kdl_status cli_library_check_rewritable(const cli_input *input);
+
 /* What a writer of that format needs to hold image `index` unchanged, but for its bytes: the
  * library lends them when they are written. Pairs belong to the library. */
 kdl_status cli_image_describe(const cli_input *input, size_t index, int format,

@@ -15,6 +15,7 @@
 #include "images/names.h"
 #include "images/rewrite.h"
 #include "library/library.h"
+#include "sign/sign.h"
 #include "verify/verify.h"
 #include "verify/verify_target.h"
 
@@ -180,6 +181,13 @@ static void check_digest(cli_verification *verify, const cli_subject *image) {
     cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
 }
 
+/* An image in another is what that one's bytes are. */
+static void check_signer(cli_verification *verify, const cli_subject *image) {
+  if (verify->key && !verify->signature && image->info.parent == KDL_NO_PARENT &&
+      cli_sign_check(verify->input, image->info.index, verify->key) != KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, image->info.index, "%s", kdl_error_message());
+}
+
 static void check_bytes(cli_verification *verify, cli_subject *image) {
   bool metadata_only = cli_image_format(&image->info) > 1 && (image->info.flags & 1);
   if (image->size == 0) {
@@ -211,6 +219,7 @@ static kdl_status check_image(cli_verification *verify, cli_subject *image) {
     return KDL_OK;
   }
   check_pairs(verify, image);
+  check_signer(verify, image);
   cli_verify_vocabulary(verify, image);
   kdl_library *lib = verify->input->lib;
   kdl_status status = kdl_library_hold(lib, image->info.index, &image->data, &image->size);
@@ -231,6 +240,9 @@ static kdl_status check_image(cli_verification *verify, cli_subject *image) {
 /* The command                                                                                  */
 
 static kdl_status check_each(cli_verification *verify) {
+  if (verify->signature &&
+      cli_sign_check_beside(verify->input, verify->signature, verify->key) != KDL_OK)
+    cli_verify_report(verify, CLI_LEVEL_ERROR, 0, "%s", kdl_error_message());
   verify->count = kdl_image_count(verify->input->lib);
   verify->images = calloc(verify->count + 1, sizeof *verify->images);
   if (!verify->images)
@@ -292,14 +304,19 @@ static kdl_status check_text(cli_verification *verify) {
   return status;
 }
 
-static int verify_file(const char *path, bool verbose, cli_json *json) {
+static int verify_file(const char *path, const cli_args *args, const kdl_public_key *key,
+                       cli_json *json) {
   cli_input input;
   kdl_status status = cli_input_open(path, &input);
   if (status != KDL_OK && json)
     cli_ls_json_error(json, path, kdl_error_message());
   if (status != KDL_OK)
     return cli_finish(status);
-  cli_verification verify = {.input = &input, .verbose = verbose, .json = json};
+  cli_verification verify = {.input = &input,
+                             .verbose = cli_args_has(args, "verbose"),
+                             .key = key,
+                             .signature = cli_args_value(args, "signature"),
+                             .json = json};
   status = json ? check_json(&verify) : check_text(&verify);
   for (size_t i = 0; verify.images && i < verify.count; ++i)
     cli_names_free(&verify.images[i].kernels);
@@ -313,11 +330,22 @@ int cli_run_verify(const cli_args *args) {
   int worst = CLI_EXIT_FINE;
   cli_json json = {.file = stdout};
   bool as_json = cli_args_has(args, "json"), several = args->operand_count > 1;
+  const char *key_path = cli_args_value(args, "key");
+  kdl_public_key key;
+  kdl_status status =
+      key_path ? cli_public_key_open(key_path, &key)
+      : cli_args_has(args, "signature")
+          ? kdl_fail(KDL_BAD_CALL, "--signature: found no --key=KEY, expected whose "
+                                   "it should be")
+          : KDL_OK;
+  if (status == KDL_OK && key_path)
+    status = kdl_sodium_open();
+  if (status != KDL_OK)
+    return cli_finish(status);
   if (as_json && several)
     cli_json_begin_array(&json);
   for (size_t i = 0; i < args->operand_count; ++i) {
-    int code =
-        verify_file(args->operands[i], cli_args_has(args, "verbose"), as_json ? &json : NULL);
+    int code = verify_file(args->operands[i], args, key_path ? &key : NULL, as_json ? &json : NULL);
     worst = code > worst ? code : worst;
   }
   if (as_json && several)

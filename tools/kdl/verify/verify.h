@@ -6,6 +6,7 @@
 #include "cli/input.h"
 #include "cli/json.h"
 #include "images/names.h"
+#include "trust/minisign.h"
 
 #include <kdl/kdl.h>
 
@@ -28,8 +29,10 @@ typedef struct cli_verification {
   size_t errors;
   size_t warnings;
   bool verbose;
-  bool is_short;  /* of memory: findings may be missing */
-  cli_json *json; /* NULL: lines of text */
+  const kdl_public_key *key; /* NULL where signatures are not asked about */
+  const char *signature;     /* a file with one of all images; NULL where each has its own */
+  bool is_short;             /* of memory: findings may be missing */
+  cli_json *json;            /* NULL: lines of text */
 } cli_verification;
 
 typedef enum cli_level { CLI_LEVEL_ERROR, CLI_LEVEL_WARNING, CLI_LEVEL_NOTE } cli_level;

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "trust/trust.h"
+
+#include "base/blake2b.h"
+#include "base/error.h"
+#include "system/environment.h"
+#include "system/file.h"
+#include "system/lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { most_keys = 64, largest_file = 4096, remembered_count = 256 };
+
+static struct {
+  kdl_trust_policy policy;
+  bool is_bad; /* KDL_TRUST is no such word */
+  char bad[64];
+  char folder[PATH_MAX]; /* of the keys */
+  kdl_public_key keys[most_keys];
+  size_t key_count;
+} trust;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static kdl_digest remembered[remembered_count]; /* guarded by it, as the next two */
+static size_t remembered_used;
+static size_t remembered_next;
+
+/* ------------------------------------------------------------------------------------------ */
+/* What the system and the user say                                                             */
+
+static bool read_text(const char *path, char text[largest_file], kdl_string *out_text) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  size_t size = 0;
+  bool is_read = fd >= 0 && kdl_fd_read(fd, text, largest_file, &size) && size < largest_file;
+  if (fd >= 0)
+    close(fd);
+  *out_text = (kdl_string){text, size};
+  return is_read;
+}
+
+static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
+  static const char *const names[] = {"off", "warn", "require"};
+  while (word.length && strchr(" \t\r\n", word.data[word.length - 1]))
+    --word.length;
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (kdl_text_is(word, names[i])) {
+      *out_policy = (kdl_trust_policy)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void note_bad(kdl_string word) {
+  trust.is_bad = true;
+  snprintf(trust.bad, sizeof trust.bad, "%.*s", (int)(word.length < 60 ? word.length : 60),
+           word.data);
+  kdl_plain(trust.bad, sizeof trust.bad);
+}
+
+/* A folder in the place of /etc/kdl is for tests and for users' own keys. */
+static void read_system(char text[largest_file]) {
+  const char *folder = kdl_environment("KDL_TRUST_DIR");
+  char path[PATH_MAX];
+  kdl_string word;
+  if (!folder)
+    folder = "/etc/kdl";
+  snprintf(trust.folder, sizeof trust.folder, "%.*s/keys.d", PATH_MAX - 16, folder);
+  snprintf(path, sizeof path, "%.*s/trust", PATH_MAX - 16, folder);
+  if (read_text(path, text, &word) && !parse_policy(word, &trust.policy))
+    note_bad(word);
+}
+
+static void read_user(void) {
+  const char *text = getenv("KDL_TRUST");
+  kdl_trust_policy policy = KDL_TRUST_OFF;
+  if (!text || !*text)
+    return;
+  if (!parse_policy(kdl_text_of(text), &policy))
+    note_bad(kdl_text_of(text));
+  else if (!kdl_is_privileged() || policy > trust.policy)
+    trust.policy = policy;
+}
+
+/* A file that is no key is left out: of what others signed, none is then trusted more. */
+static void read_keys(char text[largest_file]) {
+  DIR *folder = opendir(trust.folder);
+  const struct dirent *entry;
+  while (folder && trust.key_count < most_keys && (entry = readdir(folder))) {
+    char path[PATH_MAX + 256];
+    kdl_string content;
+    size_t length = strlen(entry->d_name);
+    if (length < 5 || strcmp(entry->d_name + length - 4, ".pub") != 0)
+      continue;
+    snprintf(path, sizeof path, "%s/%s", trust.folder, entry->d_name);
+    if (read_text(path, text, &content) &&
+        kdl_public_key_read(path, content, &trust.keys[trust.key_count]) == KDL_OK)
+      ++trust.key_count;
+    else
+      fprintf(stderr, "kdl: warning: %s: found no public key of minisign's\n", path);
+  }
+  if (folder)
+    closedir(folder);
+}
+
+static void read_all(void) {
+  char text[largest_file];
+  read_system(text);
+  read_user();
+  if (trust.policy != KDL_TRUST_OFF)
+    read_keys(text);
+}
+
+kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_all);
+  *out_policy = trust.policy;
+  return trust.is_bad
+             ? kdl_fail(KDL_BAD_CALL, "KDL_TRUST: found \"%s\", expected require, warn or off",
+                        trust.bad)
+             : KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* What was found right                                                                         */
+
+static void hash_text(kdl_blake2b *hash, kdl_string text) {
+  kdl_blake2b_add(hash, &text.length, sizeof text.length);
+  kdl_blake2b_add(hash, text.data, text.length);
+}
+
+/* All that a signature depends on, and the signature that is in it. */
+static void hash_image(kdl_blake2b *hash, const kdl_signed_image *image) {
+  uint64_t fields[4] = {image->declared_kind, image->offload_kind, image->flags, image->pair_count};
+  kdl_blake2b_add(hash, fields, sizeof fields);
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    hash_text(hash, image->pairs[i].key);
+    hash_text(hash, image->pairs[i].value);
+  }
+}
+
+static bool is_remembered(const kdl_digest *identity) {
+  bool found = false;
+  kdl_lock(&lock);
+  for (size_t i = 0; i < remembered_used && !found; ++i)
+    found = memcmp(&remembered[i], identity, sizeof *identity) == 0;
+  kdl_unlock(&lock);
+  return found;
+}
+
+static void remember(const kdl_digest *identity) {
+  kdl_lock(&lock);
+  remembered[remembered_next] = *identity;
+  remembered_next = (remembered_next + 1) % remembered_count;
+  remembered_used += remembered_used < remembered_count;
+  kdl_unlock(&lock);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Checking                                                                                     */
+
+kdl_status kdl_trust_check_by(const kdl_signature *signature, kdl_string message,
+                              const kdl_public_key *keys, size_t count, const char *where) {
+  char id[KDL_KEY_ID_TEXT];
+  bool is_known = false;
+  for (size_t i = 0; i < count; ++i) {
+    bool fits = false;
+    if (memcmp(keys[i].id, signature->id, KDL_KEY_ID) != 0)
+      continue;
+    is_known = true;
+    kdl_status status = kdl_signature_check(signature, &keys[i], message, &fits);
+    if (status != KDL_OK || fits)
+      return status;
+  }
+  kdl_key_id_print(signature->id, id);
+  if (is_known)
+    return kdl_fail(KDL_BAD_FILE,
+                    "kdl.signature: is not what key %s signed: the image's metadata, its digest or "
+                    "the signature was changed",
+                    id);
+  return kdl_fail(KDL_BAD_FILE, "kdl.signature: found one of key %s, expected one of %zu key%s %s",
+                  id, count, count == 1 ? "" : "s", where);
+}
+
+static kdl_status check_message(const kdl_signature *signature, const kdl_signed_image *images,
+                                size_t count) {
+  kdl_string message = {"", 0};
+  char where[PATH_MAX + 8];
+  kdl_status status = kdl_signed_message(images, count, &message);
+  if (status != KDL_OK)
+    return status;
+  snprintf(where, sizeof where, "in %s", trust.folder);
+  status = kdl_trust_check_by(signature, message, trust.keys, trust.key_count, where);
+  free((char *)message.data);
+  return status;
+}
+
+static kdl_status check_signature(const kdl_signed_image *image) {
+  kdl_signature signature;
+  const kdl_string *line = NULL;
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    if (kdl_text_is(image->pairs[i].key, KDL_SIGNATURE_KEY))
+      line = &image->pairs[i].value;
+  }
+  kdl_status status = kdl_signature_read_line(line ? *line : (kdl_string){"", 0}, &signature);
+  return status == KDL_OK ? check_message(&signature, image, 1) : status;
+}
+
+static kdl_status judge(kdl_status status, kdl_trust_policy policy, const char *file,
+                        uint32_t index, const kdl_digest *identity) {
+  if (status == KDL_OK)
+    remember(identity);
+  if (status != KDL_OK && policy == KDL_TRUST_WARN) {
+    fprintf(stderr, "kdl: warning: %s: image %u: %s\n", file, index, kdl_error_message());
+    return KDL_OK;
+  }
+  return status;
+}
+
+kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image) {
+  kdl_trust_policy policy;
+  kdl_blake2b hash;
+  kdl_status status = kdl_trust_read_policy(&policy);
+  if (status != KDL_OK || policy == KDL_TRUST_OFF)
+    return status;
+  kdl_blake2b_start(&hash);
+  hash_image(&hash, image);
+  kdl_digest identity = kdl_blake2b_finish(&hash);
+  return is_remembered(&identity) ? KDL_OK
+                                  : judge(check_signature(image), policy, file, index, &identity);
+}
+
+kdl_status kdl_trust_check_beside(const char *file, uint32_t index, const kdl_signed_image *images,
+                                  size_t count) {
+  char path[PATH_MAX], content[largest_file];
+  kdl_string text;
+  kdl_trust_policy policy;
+  kdl_signature signature;
+  kdl_blake2b hash;
+  kdl_status status = kdl_trust_read_policy(&policy);
+  if (status != KDL_OK || policy == KDL_TRUST_OFF)
+    return status;
+  snprintf(path, sizeof path, "%.*s.minisig", PATH_MAX - 16, file);
+  bool is_there = read_text(path, content, &text);
+  kdl_blake2b_start(&hash);
+  hash_text(&hash, text);
+  for (size_t i = 0; i < count; ++i)
+    hash_image(&hash, &images[i]);
+  kdl_digest identity = kdl_blake2b_finish(&hash);
+  if (is_there && is_remembered(&identity))
+    return KDL_OK;
+  if (!is_there)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl sign "
+                      "%s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",
+                      path, trust.folder, file);
+  if (is_there)
+    status = kdl_signature_read_file(path, text, &signature);
+  if (is_there && status == KDL_OK)
+    status = check_message(&signature, images, count);
+  return judge(status, policy, file, index, &identity);
+}

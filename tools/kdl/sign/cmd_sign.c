@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl sign: signatures of images, in the file or beside it. */
+#include "base/blake2b.h"
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "container/digest.h"
+#include "images/rewrite.h"
+#include "library/library.h"
+#include "sign/sign.h"
+#include "system/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const cli_args *args;
+  const cli_input *input;
+  kdl_secret_key key;
+  kdl_string comment;
+  size_t index; /* of --image; SIZE_MAX without it */
+  int format;
+} signing;
+
+/* ------------------------------------------------------------------------------------------ */
+/* In the file                                                                                  */
+
+static kdl_status digest_of(const cli_input *input, size_t index,
+                            char out_value[KDL_DIGEST_VALUE]) {
+  const void *data;
+  size_t size;
+  kdl_status status = kdl_library_hold(input->lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  kdl_digest digest = kdl_digest_of(data, size);
+  memcpy(out_value, KDL_DIGEST_METHOD, sizeof KDL_DIGEST_METHOD - 1);
+  kdl_digest_print(&digest, out_value + sizeof KDL_DIGEST_METHOD - 1);
+  kdl_library_release(input->lib, index);
+  return KDL_OK;
+}
+
+/* All pairs but the signature, and a digest where there was none. */
+static size_t pairs_to_sign(const kdl_writer_image *image, const char *digest,
+                            kdl_pair *out_pairs) {
+  size_t count = 0;
+  bool has_digest = false;
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    has_digest |= kdl_text_is(image->pairs[i].key, KDL_DIGEST_KEY);
+    if (!kdl_text_is(image->pairs[i].key, KDL_SIGNATURE_KEY))
+      out_pairs[count++] = image->pairs[i];
+  }
+  if (!has_digest)
+    out_pairs[count++] = (kdl_pair){kdl_text_of(KDL_DIGEST_KEY), kdl_text_of(digest)};
+  return count;
+}
+
+static kdl_status make_line(const signing *job, const kdl_writer_image *image,
+                            char out_line[KDL_SIGNATURE_LINE]) {
+  const kdl_signed_image what = {image->declared_kind, image->offload_kind, image->flags,
+                                 image->pairs, image->pair_count};
+  kdl_signature signature;
+  kdl_string message = {"", 0};
+  kdl_status status = kdl_signed_message(&what, 1, &message);
+  if (status != KDL_OK)
+    return status;
+  kdl_signature_make(&job->key, message, job->comment, &signature);
+  kdl_signature_write_line(&signature, out_line);
+  free((char *)message.data);
+  return KDL_OK;
+}
+
+static kdl_status read_line(const char *path, char out_line[KDL_SIGNATURE_LINE]) {
+  cli_bytes bytes;
+  kdl_signature signature;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  status =
+      kdl_signature_read_file(path, (kdl_string){(const char *)bytes.data, bytes.size}, &signature);
+  if (status == KDL_OK)
+    kdl_signature_write_line(&signature, out_line);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+/* By the key, or with the signature that --attach names. */
+static kdl_status add_signed(const signing *job, size_t index, kdl_writer *writer) {
+  const char *attached = cli_args_value(job->args, "attach");
+  char digest[KDL_DIGEST_VALUE], line[KDL_SIGNATURE_LINE];
+  kdl_writer_image image;
+  kdl_status status = cli_image_describe(job->input, index, job->format, &image);
+  if (status == KDL_OK)
+    status = cli_image_check_digest(job->input, index, image.pairs, image.pair_count);
+  if (status == KDL_OK)
+    status = digest_of(job->input, index, digest);
+  kdl_pair *pairs = status == KDL_OK ? calloc(image.pair_count + 2, sizeof *pairs) : NULL;
+  if (!pairs)
+    return status == KDL_OK ? kdl_fail(KDL_NO_MEMORY, "%s: out of memory", job->input->name)
+                            : status;
+  image.pair_count = pairs_to_sign(&image, digest, pairs);
+  image.pairs = pairs;
+  status = attached ? read_line(attached, line) : make_line(job, &image, line);
+  if (status == KDL_OK) {
+    pairs[image.pair_count++] = (kdl_pair){kdl_text_of(KDL_SIGNATURE_KEY), kdl_text_of(line)};
+    status = cli_image_add(job->input, index, &image, false, writer);
+  }
+  free(pairs);
+  return status;
+}
+
+static kdl_status write_signed(signing *job, const char *output) {
+  kdl_writer *writer = NULL;
+  job->format = cli_library_format(job->input->lib);
+  kdl_status status = cli_library_check_rewritable(job->input);
+  if (status == KDL_OK)
+    status = kdl_writer_create(job->format, &writer);
+  for (size_t i = 0; i < kdl_image_count(job->input->lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(job->input->lib, i, &image);
+    if (image.parent != KDL_NO_PARENT)
+      continue;
+    status = job->index == SIZE_MAX || job->index == i
+                 ? add_signed(job, i, writer)
+                 : cli_image_copy(job->input, i, job->format, writer);
+  }
+  if (status == KDL_OK)
+    status = cli_output_save_writer(output, writer);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Beside it                                                                                    */
+
+static kdl_status print_message(const signing *job) {
+  kdl_string message = {"", 0};
+  kdl_status status = cli_sign_message(job->input, job->index, &message);
+  if (status != KDL_OK)
+    return status;
+  fwrite(message.data, 1, message.length, stdout);
+  free((char *)message.data);
+  return KDL_OK;
+}
+
+/* The line of metadata as minisign's file. */
+static kdl_status write_beside(const signing *job, const char *path) {
+  char line[KDL_SIGNATURE_LINE], text[KDL_SIGNATURE_LINE + 256];
+  kdl_signature signature;
+  kdl_string message = {"", 0};
+  kdl_status status = cli_sign_message(job->input, SIZE_MAX, &message);
+  if (status != KDL_OK)
+    return status;
+  kdl_signature_make(&job->key, message, job->comment, &signature);
+  kdl_signature_write_line(&signature, line);
+  free((char *)message.data);
+  char *second = strchr(line, ' ');
+  *second++ = '\0';
+  char *comment = strchr(second, ' ');
+  *comment++ = '\0';
+  int size = snprintf(text, sizeof text,
+                      "untrusted comment: signature of kernels by kdl sign\n%s\ntrusted comment: "
+                      "%s\n%s\n",
+                      line, comment, second);
+  return kdl_file_save(path, text, (size_t)size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The command                                                                                  */
+
+static kdl_status parse(const cli_args *args, signing *out) {
+  const char *key = cli_args_value(args, "key"), *image = cli_args_value(args, "image");
+  const char *comment = cli_args_value(args, "comment");
+  bool prints = cli_args_has(args, "message"), attaches = cli_args_has(args, "attach");
+  uint32_t number = 0;
+  size_t end = 0;
+  *out = (signing){.args = args, .index = SIZE_MAX};
+  out->comment = kdl_text_of(comment ? comment : "kdl");
+  if (prints + attaches + (key != NULL) != 1)
+    return kdl_fail(KDL_BAD_CALL, "expected one of --key=SECRET, --message and --attach=FILE");
+  if (image && (!kdl_text_number(kdl_text_of(image), &end, &number) || image[end]))
+    return kdl_fail(KDL_BAD_CALL, "--image: found '%s', expected an image's number", image);
+  if (attaches && !image)
+    return kdl_fail(KDL_BAD_CALL, "--attach: found no --image=N, expected which image was signed");
+  if (cli_args_has(args, "detached") && (image || !key))
+    return kdl_fail(KDL_BAD_CALL, "--detached: signs all images of a file, with --key");
+  if (strlen(out->comment.data) > KDL_SIGNATURE_COMMENT || strpbrk(out->comment.data, "\r\n"))
+    return kdl_fail(KDL_BAD_CALL, "--comment: expected one line of at most %d bytes",
+                    KDL_SIGNATURE_COMMENT);
+  if (image)
+    out->index = number;
+  kdl_status status = key ? kdl_sodium_open() : KDL_OK;
+  return status == KDL_OK && key ? cli_secret_key_open(key, &out->key) : status;
+}
+
+static kdl_status sign(signing *job, const char *path, const char *output) {
+  char beside[PATH_MAX];
+  if (job->index != SIZE_MAX && job->index >= kdl_image_count(job->input->lib))
+    return kdl_fail(KDL_NO_MATCH, "%s: --image: found %zu, expected a number below %zu", path,
+                    job->index, kdl_image_count(job->input->lib));
+  if (cli_args_has(job->args, "message"))
+    return print_message(job);
+  if (!cli_args_has(job->args, "detached"))
+    return write_signed(job, output ? output : path);
+  snprintf(beside, sizeof beside, "%.*s.minisig", PATH_MAX - 16, path);
+  return write_beside(job, output ? output : beside);
+}
+
+int cli_run_sign(const cli_args *args) {
+  signing job;
+  cli_input input;
+  const char *path = args->operands[0];
+  kdl_status status = parse(args, &job);
+  if (status == KDL_OK)
+    status = cli_input_open(path, &input);
+  if (status != KDL_OK)
+    return cli_finish(status);
+  job.input = &input;
+  int code = cli_finish(sign(&job, path, cli_args_value(args, "output")));
+  memset(&job.key, 0, sizeof job.key);
+  cli_input_close(&input);
+  return code;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sign/sign.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+kdl_status cli_public_key_open(const char *path, kdl_public_key *out_key) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_public_key_read(path, (kdl_string){(const char *)bytes.data, bytes.size}, out_key);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+kdl_status cli_secret_key_open(const char *path, kdl_secret_key *out_key) {
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_secret_key_read(path, (kdl_string){(const char *)bytes.data, bytes.size}, out_key);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *out_message) {
+  size_t all = kdl_image_count(input->lib), count = 0;
+  kdl_signed_image *images = calloc(all + 1, sizeof *images);
+  if (!images)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
+  for (size_t i = 0; i < all; ++i) {
+    kdl_image_info info = {.size = sizeof info};
+    kdl_image_get(input->lib, i, &info);
+    if (index == SIZE_MAX ? info.parent == KDL_NO_PARENT : i == index)
+      images[count++] = (kdl_signed_image){info.declared_kind, info.offload_kind, info.flags,
+                                           info.pairs, info.pair_count};
+  }
+  kdl_status status = kdl_signed_message(images, count, out_message);
+  free(images);
+  return status;
+}
+
+static kdl_status check(const cli_input *input, size_t index, const kdl_signature *signature,
+                        const kdl_public_key *key) {
+  kdl_string message = {"", 0};
+  kdl_status status = cli_sign_message(input, index, &message);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_trust_check_by(signature, message, key, 1, "that --key names");
+  free((char *)message.data);
+  return status;
+}
+
+kdl_status cli_sign_check(const cli_input *input, size_t index, const kdl_public_key *key) {
+  kdl_image_info info = {.size = sizeof info};
+  kdl_signature signature;
+  const kdl_string *line = NULL;
+  kdl_image_get(input->lib, index, &info);
+  for (size_t i = 0; i < info.pair_count; ++i) {
+    if (kdl_text_is(info.pairs[i].key, KDL_SIGNATURE_KEY))
+      line = &info.pairs[i].value;
+  }
+  if (!line)
+    return kdl_fail(KDL_BAD_FILE, "kdl.signature: found none, expected one of the key that --key "
+                                  "names: `kdl sign` signs a file");
+  kdl_status status = kdl_signature_read_line(*line, &signature);
+  return status == KDL_OK ? check(input, index, &signature, key) : status;
+}
+
+kdl_status cli_sign_check_beside(const cli_input *input, const char *path,
+                                 const kdl_public_key *key) {
+  cli_bytes bytes;
+  kdl_signature signature;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  status =
+      kdl_signature_read_file(path, (kdl_string){(const char *)bytes.data, bytes.size}, &signature);
+  if (status == KDL_OK)
+    status = check(input, SIZE_MAX, &signature, key);
+  cli_bytes_free(&bytes);
+  return status;
+}

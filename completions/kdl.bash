@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin split link verify embed devices doctor explain which check run cc cache trace bench help'
+  local commands='ls pack extract annotate merge thin split link verify sign embed devices doctor explain which check run cc cache trace bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -149,7 +149,8 @@ _kdl() {
       options='--for= --const= --ukernels= --no-builtin --image= --emit= --keep-bitcode --output'
       options+=' --format= --verbose'
       ;;
-    verify) options='--verbose --json' ;;
+    verify) options='--key= --signature= --verbose --json' ;;
+    sign) options='--key= --image= --detached --comment= --message --attach= --output' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all --runs --device=' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json --dot' ;;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "trust/trust.h"
 
-#include "base/blake2b.h"
 #include "base/error.h"
 #include "system/environment.h"
 #include "system/file.h"
-#include "system/lock.h"
+#include "trust/remembered.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { most_keys = 64, largest_file = 4096, remembered_count = 256 };
+enum { most_keys = 64, largest_file = 4096 };
 
 static struct {
   kdl_trust_policy policy;
@@ -26,11 +25,6 @@ static struct {
   kdl_public_key keys[most_keys];
   size_t key_count;
 } trust;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static kdl_digest remembered[remembered_count]; /* guarded by it, as the next two */
-static size_t remembered_used;
-static size_t remembered_next;
 
 /* ------------------------------------------------------------------------------------------ */
 /* What the system and the user say                                                             */
@@ -78,6 +72,11 @@ static void read_system(char text[largest_file]) {
     note_bad(word);
 }
 
+kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
+                                  bool is_privileged) {
+  return is_privileged && of_user < of_system ? of_system : of_user;
+}
+
 static void read_user(void) {
   const char *text = getenv("KDL_TRUST");
   kdl_trust_policy policy = KDL_TRUST_OFF;
@@ -85,8 +84,8 @@ static void read_user(void) {
     return;
   if (!parse_policy(kdl_text_of(text), &policy))
     note_bad(kdl_text_of(text));
-  else if (!kdl_is_privileged() || policy > trust.policy)
-    trust.policy = policy;
+  else
+    trust.policy = kdl_trust_decide(trust.policy, policy, kdl_is_privileged());
 }
 
 /* A file that is no key is left out: of what others signed, none is then trusted more. */
@@ -126,41 +125,6 @@ kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy) {
              ? kdl_fail(KDL_BAD_CALL, "KDL_TRUST: found \"%s\", expected require, warn or off",
                         trust.bad)
              : KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-/* What was found right                                                                         */
-
-static void hash_text(kdl_blake2b *hash, kdl_string text) {
-  kdl_blake2b_add(hash, &text.length, sizeof text.length);
-  kdl_blake2b_add(hash, text.data, text.length);
-}
-
-/* All that a signature depends on, and the signature that is in it. */
-static void hash_image(kdl_blake2b *hash, const kdl_signed_image *image) {
-  uint64_t fields[4] = {image->declared_kind, image->offload_kind, image->flags, image->pair_count};
-  kdl_blake2b_add(hash, fields, sizeof fields);
-  for (size_t i = 0; i < image->pair_count; ++i) {
-    hash_text(hash, image->pairs[i].key);
-    hash_text(hash, image->pairs[i].value);
-  }
-}
-
-static bool is_remembered(const kdl_digest *identity) {
-  bool found = false;
-  kdl_lock(&lock);
-  for (size_t i = 0; i < remembered_used && !found; ++i)
-    found = memcmp(&remembered[i], identity, sizeof *identity) == 0;
-  kdl_unlock(&lock);
-  return found;
-}
-
-static void remember(const kdl_digest *identity) {
-  kdl_lock(&lock);
-  remembered[remembered_next] = *identity;
-  remembered_next = (remembered_next + 1) % remembered_count;
-  remembered_used += remembered_used < remembered_count;
-  kdl_unlock(&lock);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -214,27 +178,37 @@ static kdl_status check_signature(const kdl_signed_image *image) {
 }
 
 static kdl_status judge(kdl_status status, kdl_trust_policy policy, const char *file,
-                        uint32_t index, const kdl_digest *identity) {
-  if (status == KDL_OK)
-    remember(identity);
-  if (status != KDL_OK && policy == KDL_TRUST_WARN) {
-    fprintf(stderr, "kdl: warning: %s: image %u: %s\n", file, index, kdl_error_message());
-    return KDL_OK;
-  }
-  return status;
+                        uint32_t index) {
+  if (status == KDL_OK || policy == KDL_TRUST_REQUIRE)
+    return status;
+  fprintf(stderr, "kdl: warning: %s: image %u: %s\n", file, index, kdl_error_message());
+  return KDL_OK;
 }
 
 kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image) {
+  const kdl_string none = {"", 0};
   kdl_trust_policy policy;
-  kdl_blake2b hash;
   kdl_status status = kdl_trust_read_policy(&policy);
-  if (status != KDL_OK || policy == KDL_TRUST_OFF)
+  if (status != KDL_OK || policy == KDL_TRUST_OFF || kdl_remembered_has(none, image, 1))
     return status;
-  kdl_blake2b_start(&hash);
-  hash_image(&hash, image);
-  kdl_digest identity = kdl_blake2b_finish(&hash);
-  return is_remembered(&identity) ? KDL_OK
-                                  : judge(check_signature(image), policy, file, index, &identity);
+  status = check_signature(image);
+  if (status == KDL_OK)
+    kdl_remembered_add(none, image, 1);
+  return judge(status, policy, file, index);
+}
+
+/* The file is read again each time: it may be another one by now. */
+static kdl_status check_beside(const char *path, kdl_string text, const kdl_signed_image *images,
+                               size_t count) {
+  kdl_signature signature;
+  if (kdl_remembered_has(text, images, count))
+    return KDL_OK;
+  kdl_status status = kdl_signature_read_file(path, text, &signature);
+  if (status == KDL_OK)
+    status = check_message(&signature, images, count);
+  if (status == KDL_OK)
+    kdl_remembered_add(text, images, count);
+  return status;
 }
 
 kdl_status kdl_trust_check_beside(const char *file, uint32_t index, const kdl_signed_image *images,
@@ -242,28 +216,15 @@ kdl_status kdl_trust_check_beside(const char *file, uint32_t index, const kdl_si
   char path[PATH_MAX], content[largest_file];
   kdl_string text;
   kdl_trust_policy policy;
-  kdl_signature signature;
-  kdl_blake2b hash;
   kdl_status status = kdl_trust_read_policy(&policy);
   if (status != KDL_OK || policy == KDL_TRUST_OFF)
     return status;
   snprintf(path, sizeof path, "%.*s.minisig", PATH_MAX - 16, file);
-  bool is_there = read_text(path, content, &text);
-  kdl_blake2b_start(&hash);
-  hash_text(&hash, text);
-  for (size_t i = 0; i < count; ++i)
-    hash_image(&hash, &images[i]);
-  kdl_digest identity = kdl_blake2b_finish(&hash);
-  if (is_there && is_remembered(&identity))
-    return KDL_OK;
-  if (!is_there)
-    status = kdl_fail(KDL_BAD_FILE,
-                      "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl sign "
-                      "%s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",
-                      path, trust.folder, file);
-  if (is_there)
-    status = kdl_signature_read_file(path, text, &signature);
-  if (is_there && status == KDL_OK)
-    status = check_message(&signature, images, count);
-  return judge(status, policy, file, index, &identity);
+  status = read_text(path, content, &text)
+               ? check_beside(path, text, images, count)
+               : kdl_fail(KDL_BAD_FILE,
+                          "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl "
+                          "sign %s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",
+                          path, trust.folder, file);
+  return judge(status, policy, file, index);
 }

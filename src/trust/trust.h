@@ -19,6 +19,11 @@ typedef enum kdl_trust_policy {
  * than its user, the stricter of the two. KDL_BAD_CALL where it is none of the words. */
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
 
+/* What counts of what the system and the user say: the user's, but where the program has more
+ * rights than its user it cannot be less strict than the system's. */
+kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
+                                  bool is_privileged);
+
 /* Whether an image may be loaded by its own signature; under `warn` what speaks against it goes to
  * standard error, and it may. `file` is named there. */
 kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # evidence-amd.sh FOLDER [OUTPUT]: runs libkdl on AMD's own HIP and HSA runtimes, over GPUs that AMD's emulator presents (rocjitsu, in the
 # folder `emulation` of ROCm/rocm-systems on GitHub), and writes what came out to OUTPUT, by default docs/results/amd-emulated-DATE.txt:
-# conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, xnack, cooperative
+# conformance, example kernels, races on group memory, microkernels, the language's suite, math, MLIR's ROCDL pipeline, traces, several GPUs, what a program made itself, xnack, cooperative
 # launches, amdgcnspirv, a thinned program, the Python package, AddressSanitizer, and which of HIP's functions were called. Needs root, for
 # chroot and mounts in a namespace of its own; clang-22, ld.lld, gcc and python3; a build with the targets of `needed` below; and for the Python
 # package a wheel of this machine's /usr/bin/python3 in build/dist (KDL_BUILD=build PYTHON=/usr/bin/python3 scripts/wheel.sh).
@@ -30,7 +30,7 @@ output=${2:-$source/docs/results/amd-emulated-$(date -u +%F).txt}
 emulator=$folder/build/tools/rocjitsu/rocjitsu
 configs=$folder/src/emulation/rocjitsu/configs
 needed=("$emulator" "$configs" "$folder/forky/usr" "$build/lib/libkdl.so" "$build/lib/libhsa_sleeps.so")
-for program in kdl kdl-ld conformance several example_table language_launcher language_suites; do
+for program in kdl kdl-ld conformance several adopt example_table language_launcher language_suites; do
   needed+=("$build/bin/$program")
 done
 for file in "${needed[@]}"; do
@@ -327,6 +327,16 @@ several() {
   done
 }
 
+# A stream and memory of the program's own, and a sequence in its own graph.
+adopted() {
+  local target=gfx942
+  pack_conformance "$target" "$work/$target.offload"
+  echo "== a stream, memory and a capture of the program's own, $target"
+  emulated "$work/gfx942_cdna3_kmd.json" 300 "$build/bin/adopt" "$work/$target.offload" hip
+  excerpt 5 '^(ok|FAIL|skipped)|fault'
+  echo "exit code $code, $took s"
+}
+
 xnack() {
   local mode
   pack_conformance "gfx942:xnack- gfx942:xnack+" "$work/xnack.offload"
@@ -434,6 +444,7 @@ functions() {
   emulated "$work/gfx942_cdna3_kmd.json" "${LIMIT:-900}" "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/conformance" "$work/$target.offload" hip
   emulated "$work/gfx942_two.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/several" "$work/$target.offload" hip 2
   echo "two GPUs: exit code $code, $took s"
+  emulated "$work/gfx942_cdna3_kmd.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/adopt" "$work/$target.offload" hip
   # Without metadata, so that the runtime is asked for a block.
   emulated "$work/gfx942_cdna3_kmd.json" 300 "$both" KDL_FUNCTIONS_RECORD="$calls" "$build/bin/kdl" run "$work/$target.hsaco" saxpy --device=hip \
     --items=5 --arg=f32:2 --arg='buf:f32[5]=iota' --arg='buf:f32[5]=1' --arg=u32:5 --dump=arg2
@@ -441,7 +452,7 @@ functions() {
   "$source/scripts/driver-functions.py" --gather "$calls" hip "column: ROCm, emulated GPU" \
     "library: $(packages '' libamdhip64-6)" \
     "machine: none: an MI300X that AMD's emulator presents, $(date -u +%F)" \
-    "commands: conformance suite, several GPUs, kdl run without metadata" >"$work/functions"
+    "commands: conformance suite, several GPUs, what is adopted, kdl run without metadata" >"$work/functions"
   cp "$work/functions" "$record"
   "$source/scripts/driver-functions.py"
   echo "$(grep -vc '^#' "$record") functions were called: docs/driver-functions.md; of graphs $(grep -c '^hipGraph' "$record")"
@@ -478,7 +489,7 @@ gfx90a gfx90a.json
 EOF
   echo
   echo "==== the runtime, on gfx942"
-  for part in waits several xnack cooperative spirv thinned python sanitized functions; do
+  for part in waits several adopted xnack cooperative spirv thinned python sanitized functions; do
     ! runs_part $part || $part
   done
 } | sed -u "s,$source/,,g; s,$folder/,FOLDER/,g" | tee "$output"

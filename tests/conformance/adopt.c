@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* adopt LIBRARY BACKEND: a program that has a context, a stream and memory of the driver's own lets
- * libkdl use them: cuda or opencl. Returns 77 where this machine has no such device. */
+ * libkdl use them: cuda, hip or opencl. Returns 77 where this machine has no such device. */
 #include <kdl/kdl.h>
 
 #include <dlfcn.h>
@@ -40,13 +40,21 @@ static void must(int error, const char *call) {
 /* ------------------------------------------------------------------------------------------ */
 /* What the program has of its own                                                              */
 
+/* The driver's functions by which a program captures a stream. */
+typedef struct {
+  const char *begin, *end, *launch, *destroy_instance, *destroy;
+} capture_names;
+
 typedef struct {
   void *context, *queue;
   uint64_t memory[2]; /* of `count` floats each */
+  const capture_names *capture;
 } own;
 
 static own make_cuda(void) {
-  own made = {0};
+  static const capture_names names = {"cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                                      "cuGraphLaunch", "cuGraphExecDestroy", "cuGraphDestroy"};
+  own made = {.capture = &names};
   int device = -1;
   library_name = "libcuda.so.1";
   MUST(ENTRY("cuInit", int (*)(unsigned))(0));
@@ -58,6 +66,27 @@ static own make_cuda(void) {
                                                              count * sizeof(float)));
   void *popped;
   MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+  return made;
+}
+
+/* HIP has no contexts. libkdl has opened the library, of whichever version. */
+static own make_hip(void) {
+  static const capture_names names = {"hipStreamBeginCapture", "hipStreamEndCapture",
+                                      "hipGraphLaunch", "hipGraphExecDestroy", "hipGraphDestroy"};
+  static const char *const versions[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                         "libamdhip64.so.5"};
+  own made = {.capture = &names};
+  for (size_t i = 0; i < sizeof versions / sizeof *versions && !library_name; ++i) {
+    if (dlopen(versions[i], RTLD_NOW | RTLD_NOLOAD))
+      library_name = versions[i];
+  }
+  must(!library_name, "dlopen of libamdhip64");
+  MUST(ENTRY("hipStreamCreateWithPriority", int (*)(void **, unsigned, int))(&made.queue, 1, 0));
+  for (int i = 0; i < 2; ++i) {
+    void *memory = NULL;
+    MUST(ENTRY("hipMalloc", int (*)(void **, size_t))(&memory, count * sizeof(float)));
+    made.memory[i] = (uint64_t)(uintptr_t)memory;
+  }
   return made;
 }
 
@@ -88,6 +117,26 @@ static own make_opencl(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* A sequence in the program's own capture                                                      */
 
+static void enter(const own *mine) {
+  if (mine->context)
+    MUST(ENTRY("cuCtxPushCurrent_v2", int (*)(void *))(mine->context));
+}
+
+static void leave(const own *mine) {
+  void *popped;
+  if (mine->context)
+    MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+}
+
+static void instantiate(const own *mine, void *graph, void **instance) {
+  if (mine->context)
+    MUST(ENTRY("cuGraphInstantiateWithFlags", int (*)(void **, void *, uint64_t))(instance, graph,
+                                                                                  0));
+  else
+    MUST(ENTRY("hipGraphInstantiate",
+               int (*)(void **, void *, void *, char *, size_t))(instance, graph, NULL, NULL, 0));
+}
+
 /* Becomes part of the program's graph, with what is bound when it is captured. */
 static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *kernel,
                            const own *mine, const kdl_buffer *in, const kdl_buffer *out) {
@@ -97,7 +146,7 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
   static float x[count], y[count];
   float a = 3;
   uint32_t n = count;
-  void *graph, *instance, *popped;
+  void *graph, *instance;
   OK(kdl_sequence_create(device, &sequence));
   OK(kdl_sequence_scalar(sequence, "a", sizeof a, &factor));
   OK(kdl_sequence_buffer(sequence, "in", sizeof x, &slots[0]));
@@ -110,24 +159,23 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
   OK(kdl_sequence_finish(sequence));
   const kdl_binding bindings[] = {KDL_BIND_SCALAR(factor, &a), kdl_bind_buffer(slots[0], *in),
                                   kdl_bind_buffer(slots[1], *out)};
-  MUST(ENTRY("cuCtxPushCurrent_v2", int (*)(void *))(mine->context));
-  MUST(ENTRY("cuStreamBeginCapture_v2", int (*)(void *, int))(mine->queue, relaxed));
+  enter(mine);
+  MUST(ENTRY(mine->capture->begin, int (*)(void *, int))(mine->queue, relaxed));
   OK(kdl_sequence_run(sequence, queue, bindings, 3));
-  MUST(ENTRY("cuStreamEndCapture", int (*)(void *, void **))(mine->queue, &graph));
-  MUST(ENTRY("cuGraphInstantiateWithFlags", int (*)(void **, void *, uint64_t))(&instance, graph,
-                                                                                0));
+  MUST(ENTRY(mine->capture->end, int (*)(void *, void **))(mine->queue, &graph));
+  instantiate(mine, graph, &instance);
   for (int pass = 0; pass < 2; ++pass) {
     for (int i = 0; i < count; ++i)
       x[i] = (float)(i + pass);
     OK(kdl_write(queue, in, 0, x, sizeof x));
-    MUST(ENTRY("cuGraphLaunch", int (*)(void *, void *))(instance, mine->queue));
+    MUST(ENTRY(mine->capture->launch, int (*)(void *, void *))(instance, mine->queue));
     OK(kdl_read(queue, y, out, 0, sizeof y));
     OK(kdl_sync(queue));
     for (int i = 0; i < count; ++i)
       must(y[i] != 27 * x[i], "the captured sequence");
   }
-  MUST(ENTRY("cuGraphExecDestroy", int (*)(void *))(instance));
-  MUST(ENTRY("cuGraphDestroy", int (*)(void *))(graph));
+  MUST(ENTRY(mine->capture->destroy_instance, int (*)(void *))(instance));
+  MUST(ENTRY(mine->capture->destroy, int (*)(void *))(graph));
   /* Behind the capture it is the sequence's own graph again. */
   OK(kdl_write(queue, in, 0, x, sizeof x));
   OK(kdl_sequence_run(sequence, queue, bindings, 3));
@@ -135,7 +183,7 @@ static void run_in_capture(kdl_device *device, kdl_queue *queue, kdl_kernel *ker
   OK(kdl_sync(queue));
   for (int i = 0; i < count; ++i)
     must(y[i] != 27 * x[i], "the sequence behind the capture");
-  MUST(ENTRY("cuCtxPopCurrent_v2", int (*)(void **))(&popped));
+  leave(mine);
   kdl_sequence_info info = {.size = sizeof info};
   OK(kdl_sequence_get(sequence, &info));
   kdl_sequence_destroy(sequence);
@@ -156,8 +204,11 @@ int main(int argc, char **argv) {
     printf("skipped: %s\n", kdl_error_message());
     return 77;
   }
-  own mine = strcmp(argv[2], "cuda") == 0 ? make_cuda() : make_opencl();
-  OK(kdl_device_adopt(device, mine.context));
+  own mine = strcmp(argv[2], "cuda") == 0  ? make_cuda()
+             : strcmp(argv[2], "hip") == 0 ? make_hip()
+                                           : make_opencl();
+  if (mine.context)
+    OK(kdl_device_adopt(device, mine.context));
   OK(kdl_open(argv[1], NULL, &lib));
   OK(kdl_queue_adopt(device, mine.queue, &queue));
   OK(kdl_sym(lib, device, "scale", NULL, &kernel));
@@ -177,7 +228,7 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-  if (strcmp(argv[2], "cuda") == 0)
+  if (mine.capture)
     run_in_capture(device, queue, kernel, &mine, &in, &out);
   void *context, *native;
   OK(kdl_device_native(device, KDL_NATIVE_CONTEXT, &context));
@@ -188,6 +239,7 @@ int main(int argc, char **argv) {
   }
   kdl_queue_destroy(queue);
   kdl_close(lib);
-  puts("ok: a context, a queue and memory of the program's own were used");
+  printf("ok: %sa queue and memory of the program's own were used\n",
+         mine.context ? "a context, " : "");
   return 0;
 }

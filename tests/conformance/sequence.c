@@ -282,34 +282,38 @@ const char *sequence_of_as_many_items_as_bound(const suite *at) {
   static const uint32_t counts[] = {1, 0, 65, 0, 0, 1000, 64, 1000};
   kdl_kernel *scale;
   kdl_sequence *sequence;
-  kdl_slot items, number;
-  kdl_buffer x, y;
+  kdl_slot items, number, to;
+  kdl_buffer x, y[2];
   float a = 3, host[n];
   OK(kdl_sym(at->lib, at->device, "scale", NULL, &scale));
   OK(kdl_alloc(at->device, bytes, &x));
-  OK(kdl_alloc(at->device, bytes, &y));
+  for (int i = 0; i < 2; ++i)
+    OK(kdl_alloc(at->device, bytes, &y[i]));
   OK(kdl_sequence_create(at->device, &sequence));
   OK(kdl_sequence_items(sequence, "items", &items));
   OK(kdl_sequence_scalar(sequence, "n", sizeof(uint32_t), &number));
+  OK(kdl_sequence_buffer(sequence, "to", bytes, &to));
   const uint32_t none = 0xffffffff; /* a NaN */
-  const kdl_operand args[] = {KDL_VALUE(&a), kdl_at_buffer(x), kdl_at_buffer(y),
+  const kdl_operand args[] = {KDL_VALUE(&a), kdl_at_buffer(x), kdl_at_slot(to),
                               kdl_at_slot(number)};
-  OK(kdl_sequence_fill(sequence, kdl_at_buffer(y), bytes, &none, sizeof none));
+  OK(kdl_sequence_fill(sequence, kdl_at_slot(to), bytes, &none, sizeof none));
   OK(kdl_sequence_launch_items(sequence, scale, kdl_at_slot(items), args, 4));
   OK(kdl_sequence_finish(sequence));
   const char *wrong = write_ramp(at->queue, &x);
   for (size_t i = 0; i < sizeof counts / sizeof *counts && !wrong; ++i) {
     const kdl_binding bindings[] = {kdl_bind_items(items, kdl_extent1(counts[i])),
-                                    KDL_BIND_SCALAR(number, &counts[i])};
-    OK(kdl_sequence_run(sequence, at->queue, bindings, 2));
-    OK(kdl_read(at->queue, host, &y, 0, bytes));
+                                    KDL_BIND_SCALAR(number, &counts[i]),
+                                    kdl_bind_buffer(to, y[i % 2])};
+    OK(kdl_sequence_run(sequence, at->queue, bindings, 3));
+    OK(kdl_read(at->queue, host, &y[i % 2], 0, bytes));
     OK(kdl_sync(at->queue));
     for (uint32_t k = 0; k < n; ++k)
       HOLDS(k < counts[i] ? host[k] == 3 * (float)k : host[k] != host[k]);
   }
   kdl_sequence_destroy(sequence);
   OK(kdl_free(&x));
-  OK(kdl_free(&y));
+  for (int i = 0; i < 2; ++i)
+    OK(kdl_free(&y[i]));
   return wrong;
 }
 

@@ -201,7 +201,7 @@ def compile_block(build, folder, threads):
     (folder / "block.mlir").write_text(block_text(destination=True))
     subprocess.run([opt, f"--load-dialect-plugin={build}/lib/KdlMLIR.so", folder / "block.mlir", "-o", folder / "llvm.mlir",
                     "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true "
-                    f"threads={int(threads > 1)}}})"], check=True)
+                    f"approximate-math=true threads={int(threads > 1)}}})"], check=True)
     subprocess.run([f"{build}/bin/kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "block.ll"], check=True)
     subprocess.run([clang, "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "block.ll", "-o", folder / "block.so", "-lm",
                     f"-L{build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{build.resolve()}/lib"], check=True)

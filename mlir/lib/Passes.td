@@ -164,6 +164,16 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
+  let summary = "Replaces exp, tanh and erf of f32 by MLIR's polynomials";
+  let description = [{
+    LLVM makes vectors of polynomials, and calls of the C library of the functions. Results differ
+    from the C library's in the last bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def KdlOutlineParallel : Pass<"kdl-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "Makes a function of the body of each outermost scf.forall";
   let description = [{

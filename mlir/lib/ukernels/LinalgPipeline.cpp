@@ -19,6 +19,10 @@ struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
       *this, "no-silent-fallback",
       llvm::cl::desc("a product of matrices without a microkernel is an error"),
       llvm::cl::init(false)};
+  Option<bool> approximateMath{
+      *this, "approximate-math",
+      llvm::cl::desc("exp, tanh and erf of f32 are polynomials, which LLVM makes vectors of"),
+      llvm::cl::init(false)};
   Option<bool> threads{*this, "threads",
                        llvm::cl::desc("products run on the threads of libkdl's host device; the "
                                       "program is linked with libkdl_mlir_runtime"),
@@ -57,6 +61,8 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   lower.library = options.library;
   lower.noSilentFallback = options.noSilentFallback;
   passes.addPass(createKdlLowerMmt4dToUkernels(lower));
+  if (options.approximateMath)
+    passes.addPass(createKdlApproximateMath());
   addText(passes, "func.func(convert-linalg-to-loops)");
   if (options.threads)
     passes.addPass(createKdlOutlineParallel());

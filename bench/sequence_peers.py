@@ -6,11 +6,10 @@
     peers/bin/python bench/sequence_peers.py --kdl=build/bin/kdl --device=cpu
 
 A case is N launches that wait for each other, replayed by one call, and a wait. libkdl's come from
-`kdl bench sequence`. Warp captures N launches of an empty kernel with one array; every slot bound
-anew is Graph.set_param of what it has for that, where it has. IREE compiles a function of N products
-of 4x4 matrices, each a dispatch of its own, whose command buffer is recorded once and reused; its
-module may be compiled beforehand (--compile-only) on a machine with the compiler. What is not
-installed, or does not run on the device, is left out and named.
+`kdl bench sequence`. Warp captures N launches of an empty kernel with one array. IREE compiles a
+function of N products of 4x4 matrices, each a dispatch of its own; its modules may be compiled
+beforehand (--compile-only) on a machine with the compiler. What is not installed, or does not run
+on the device, is left out and named.
 
 Times are nanoseconds per launch: the median of the rounds, and of their fifth and 95th percentile.
 """

@@ -192,14 +192,14 @@ kdl_status sequence_cuda_begin(sequence_subject *subject, sequence_cuda *out_cas
   return status;
 }
 
-void sequence_cuda_end(sequence_cuda *at) {
+void sequence_cuda_end(sequence_cuda *cases) {
   void *context;
-  sequence_end(at->subject);
+  sequence_end(cases->subject);
   for (size_t i = 0; i < SEQUENCE_RAWS; ++i)
-    destroy(&at->raw[i]);
-  MUST(stream_destroy(at->raw[0].stream));
+    destroy(&cases->raw[i]);
+  MUST(stream_destroy(cases->raw[0].stream));
   MUST(context_pop(&context));
-  free(at->nodes);
+  free(cases->nodes);
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -20,9 +20,10 @@ static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_se
   if (!graph)
     return NULL;
   char *room = (char *)graph;
-  graph->handles = (void **)(void *)(room + at);
-  graph->after = (void **)(void *)(room + after);
-  graph->is_enabled = (uint8_t *)room + enabled;
+  void *handles = room + at, *waited_for = room + after, *is_enabled = room + enabled;
+  graph->handles = handles;
+  graph->after = waited_for;
+  graph->is_enabled = is_enabled;
   graph->nodes = sequence->nodes;
   graph->node_count = count;
   for (size_t i = 0; i < count; ++i)

@@ -229,6 +229,9 @@ static bool run_for_each_version(char **argv, int *out_result) {
   if (version())
     return true;
   for (size_t i = 0; i < sizeof versions / sizeof *versions; ++i) {
+    /* With allocations that fail, one takes long enough: the one that allocates most. */
+    if (getenv("KDL_SHORT_OF_MEMORY") && strcmp(versions[i][0], "0.9.6 mutable") != 0)
+      continue;
     printf("command buffers: %s\n", versions[i][0]);
     fflush(stdout);
     pid_t child = fork();

@@ -73,6 +73,9 @@ thin)
   tail -c +2 "$golden/../fuzz/corpus/fuzz_thin/lib3-0a" >lib.so # its first byte is for the fuzzer
   each thin lib.so --for=h200,mi210 --verbose -o out
   each thin lib.so --for=h200 --keep-ptx --keep=0 --strip-to=kind=cuda --json -n
+  each thin "$golden/fatbin/stored.fatbin" --for=h200 --compress -o out
+  tail -c +2 "$golden/../fuzz/corpus/fuzz_thin/openmp-06" >omp.so
+  each thin omp.so --strip-to=1 -o out
   ;;
 devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'

@@ -13,15 +13,16 @@ def read(path):
 
 folder = "data/aotinductor/model/"
 members = {
-    "archive_format": b"pt2",
-    "byteorder": b"little",
-    folder + "cabc.wrapper.so": read(wrapper),
     folder + "cabc.wrapper.cpp": b"// made by inductor\n",
     folder + "cabc.wrapper_metadata.json": b'{"AOTI_DEVICE_KEY": "cuda"}',
     folder + "triton_poi_fused_relu_0.cubin": read(golden + "/images/sm_90a.cubin"),
     folder + "triton_poi_fused_add_1.cubin": read(golden + "/images/sm_75.cubin"),
+    folder + "cabc.wrapper.so": read(wrapper),
     "data/weights/weight_0": bytes(4096),
-    "version": b"3\n",
+    "archive_format": b"pt2",
+    "archive_version": b"0",
+    ".data/version": b"3\n",
+    "byteorder": b"little",
     ".data/serialization_id": b"0123456789",
 }
 with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:

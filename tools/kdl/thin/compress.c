@@ -18,7 +18,6 @@
 #include "thin/digests/md5.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +27,11 @@ enum { zstd_in_cuda = 12 * 100 + 4, packed_in_hip = 6 * 100 + 4 };
 /* What the devices read                                                                        */
 
 /* MAJOR.MINOR as a number; 0 where it is not known. */
-static unsigned version_of(const char *text) {
-  unsigned major, minor;
-  return text && sscanf(text, "%u.%u", &major, &minor) == 2 && minor < 100 ? major * 100 + minor
-                                                                           : 0;
+static unsigned long version_of(const char *text) {
+  char *end;
+  unsigned long major = strtoul(text ? text : "", &end, 10);
+  unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+  return major < 1000 && minor < 100 ? major * 100 + minor : 0;
 }
 
 thin_packing thin_packing_for(const cli_devices *devices) {
@@ -41,7 +41,7 @@ thin_packing thin_packing_for(const cli_devices *devices) {
     kdl_device_info info = {.size = sizeof info};
     if (kdl_device_get(devices->items[i].device, &info) != KDL_OK)
       return packing;
-    unsigned version = version_of(info.driver);
+    unsigned long version = version_of(info.driver);
     if (strcmp(info.backend, "cuda") == 0) {
       ++cuda;
       new_cuda += version >= zstd_in_cuda;

@@ -137,7 +137,7 @@ static kdl_status check_signature(const kdl_saved_kernel *saved, const kdl_kerne
 static kdl_status find_kernel(const opening *job, const kdl_saved_kernel *saved,
                               kdl_kernel **out_kernel) {
   kdl_library *lib = NULL;
-  kdl_kernel *kernel;
+  kdl_kernel *kernel = NULL;
   kdl_select_opts opts = {.size = sizeof opts};
   kdl_status status = kdl_select_opts_read(job->opts.select, &opts);
   opts.constants = saved->constants;

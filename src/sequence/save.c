@@ -400,7 +400,7 @@ static kdl_status describe(kdl_lender from, kdl_writer_image *out_image) {
 static kdl_status choose_format(const saving *job, int *out_format) {
   *out_format = KDL_FORMAT_V1;
   for (size_t i = 0; i < job->carried_count; ++i) {
-    kdl_writer_image image;
+    kdl_writer_image image = {.pair_count = 0};
     kdl_status status = describe(job->carried[i], &image);
     if (status != KDL_OK)
       return status;

@@ -65,13 +65,14 @@ static uint64_t take64(reader *from, const char *field) {
   return bytes ? kdl_load_u64(bytes) : 0;
 }
 
-/* From `least` to `most`. */
+/* From `least`, which it is after a failure, to `most`. */
 static uint32_t take_within(reader *from, const char *field, uint32_t least, uint32_t most) {
   uint32_t value = take32(from, field);
-  if (from->status == KDL_OK && (value < least || value > most))
-    malformed(from, from->at - 4, field, "found %" PRIu32 ", expected %" PRIu32 " to %" PRIu32,
-              value, least, most);
-  return from->status == KDL_OK ? value : 0;
+  if (value >= least && value <= most)
+    return value;
+  malformed(from, from->at - 4, field, "found %" PRIu32 ", expected %" PRIu32 " to %" PRIu32, value,
+            least, most);
+  return least;
 }
 
 /* How many follow, of which each has at least `size` bytes. */

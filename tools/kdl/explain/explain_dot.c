@@ -149,7 +149,7 @@ kdl_status cli_sequence_dot(const cli_sequence *sequence) {
   fputs("digraph \"", stdout);
   put_name(sequence->name);
   fputs("\" {\n  node [shape=box]\n", stdout);
-  for (uint32_t i = 0; i < draw.saved->step_count && status == KDL_OK; ++i)
+  for (uint32_t i = 0; i < sequence->saved.step_count && status == KDL_OK; ++i)
     status = draw_step(&draw, i);
   puts("}");
   for (size_t i = 0; i < KDL_LIMIT_FORKS; ++i)

@@ -40,12 +40,15 @@ static bool read_text(const char *path, char text[largest_file], kdl_string *out
 }
 
 static bool parse_policy(kdl_string word, kdl_trust_policy *out_policy) {
-  static const char *const names[] = {"off", "warn", "require"};
+  static const struct {
+    const char *name;
+    kdl_trust_policy policy;
+  } names[] = {{"off", KDL_TRUST_OFF}, {"warn", KDL_TRUST_WARN}, {"require", KDL_TRUST_REQUIRE}};
   while (word.length && strchr(" \t\r\n", word.data[word.length - 1]))
     --word.length;
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (kdl_text_is(word, names[i])) {
-      *out_policy = (kdl_trust_policy)i;
+    if (kdl_text_is(word, names[i].name)) {
+      *out_policy = names[i].policy;
       return true;
     }
   }

@@ -116,27 +116,27 @@ static size_t own_depth(size_t node) {
   return 2 * node + 1;
 }
 
-static bool has_place(rewriter *r, size_t node, size_t parent) {
-  if (node < r->nodes->count && r->nodes->items[node].end > r->nodes->items[node].begin)
+static bool has_place(rewriter *r, size_t operand, size_t within) {
+  if (operand < r->nodes->count && r->nodes->items[operand].end > r->nodes->items[operand].begin)
     return true;
-  refuse(r, r->nodes->items[parent].begin,
+  refuse(r, r->nodes->items[within].begin,
          "a macro of OpenCL's own is computed with as __bf16; expected a variable that has its "
          "value");
   return false;
 }
 
-static void wrap(rewriter *r, size_t node, size_t parent, const char *function) {
-  const cc_node *n = has_place(r, node, parent) ? &r->nodes->items[node] : NULL;
+static void wrap(rewriter *r, size_t operand, size_t within, const char *function) {
+  const cc_node *n = has_place(r, operand, within) ? &r->nodes->items[operand] : NULL;
   const char *before = n ? kdl_arena_format(r->edits.arena, "%s(", function) : NULL;
   r->edits.failed |= n && !before;
   if (before)
-    cc_edits_wrap(&r->edits, node == parent ? own_depth(node) : 2 * node, n->begin, n->end, before,
-                  ")");
+    cc_edits_wrap(&r->edits, operand == within ? own_depth(operand) : 2 * operand, n->begin, n->end,
+                  before, ")");
 }
 
-static void widen(rewriter *r, size_t node, size_t parent) {
-  if (node < r->nodes->count && is_bf16(r->nodes->items[node].type))
-    wrap(r, node, parent, "kdl_bf16_f");
+static void widen(rewriter *r, size_t operand, size_t within) {
+  if (operand < r->nodes->count && is_bf16(r->nodes->items[operand].type))
+    wrap(r, operand, within, "kdl_bf16_f");
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -162,8 +162,8 @@ static bool read_number(kdl_string text, double *out_value) {
 }
 
 /* What initialises a variable outside of functions calls none. */
-static void fold(rewriter *r, size_t node, size_t parent) {
-  const cc_node *n = has_place(r, node, parent) ? &r->nodes->items[node] : NULL;
+static void fold(rewriter *r, size_t operand, size_t within) {
+  const cc_node *n = has_place(r, operand, within) ? &r->nodes->items[operand] : NULL;
   double value = 0.0;
   if (!n)
     return;
@@ -180,7 +180,7 @@ static void fold(rewriter *r, size_t node, size_t parent) {
     cc_edits_add(&r->edits, (cc_edit){.at = n->begin,
                                       .removed = n->end - n->begin,
                                       .added = bits,
-                                      .depth = own_depth(node)});
+                                      .depth = own_depth(operand)});
 }
 
 /* ------------------------------------------------------------------------------------------ */

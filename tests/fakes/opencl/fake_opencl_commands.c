@@ -25,7 +25,8 @@ struct command {
 
 /* A command buffer is a graph whose `text` is its first command; `recorded`: it was finalized. */
 static command **commands_of(fake_object *buffer) {
-  return (command **)(void *)&buffer->text;
+  void *first = &buffer->text;
+  return first;
 }
 
 uint32_t fake_opencl_version(const char *setting) {

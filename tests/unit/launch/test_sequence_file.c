@@ -177,7 +177,7 @@ static void slots_are_found_by_name(void **state) {
   (void)state;
   kdl_sequence *sequence = recorded();
   kdl_slot slot;
-  kdl_slot_desc desc = {.size = sizeof desc};
+  kdl_slot_desc desc = {.size = sizeof desc, .kind = KDL_SLOT_BUFFER};
   assert_ok(kdl_sequence_slot_find(sequence, "n", &slot));
   assert_int_equal(slot, 4);
   assert_ok(kdl_sequence_slot_get(sequence, 1, &desc));

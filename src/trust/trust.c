@@ -77,7 +77,9 @@ static void read_system(char text[largest_file]) {
 
 kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
                                   bool is_privileged) {
-  return is_privileged && of_user < of_system ? of_system : of_user;
+  if (is_privileged && of_user < of_system)
+    return of_system;
+  return of_user;
 }
 
 static void read_user(void) {

@@ -57,3 +57,14 @@ func.func @others(%m: memref<8x8xf32>, %a: tensor<8x8xf32>, %v: tensor<8xf32>, %
   %t = linalg.mmt4d ins(%p, %q : tensor<1x8x4x1xf32>, tensor<1x8x16x1xf32>) outs(%s : tensor<1x1x4x16xf32>) -> tensor<1x1x4x16xf32>
   return %r, %c, %t : tensor<8x8xf32>, tensor<6xf32>, tensor<1x1x4x16xf32>
 }
+
+// -----
+
+// Nothing to compute.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.matmul
+func.func @empty(%a: tensor<3x0xf32>, %b: tensor<0x5xf32>, %c: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<3x0xf32>, tensor<0x5xf32>) outs(%c : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %r : tensor<3x5xf32>
+}

@@ -455,13 +455,21 @@ Value Tiling::build() {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Nothing is computed, and a tile of nothing is no tensor that could be sliced.
+bool isEmpty(linalg::LinalgOp op) {
+  return llvm::any_of(op->getOperandTypes(), [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && llvm::is_contained(shaped.getShape(), 0);
+  });
+}
+
 struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (op.hasPureTensorSemantics() && !matchMmt4d(op) &&
+      if (op.hasPureTensorSemantics() && !matchMmt4d(op) && !isEmpty(op) &&
           (isQuantized(op) || linalg::isaContractionOpInterface(op)))
         ops.push_back(op);
     });

@@ -19,7 +19,7 @@ kdl_link_layers *kdl_link_layers_open(const kdl_cache_settings *own, kdl_string 
   if (kdl_cache_layers_read(&layers->folders) != KDL_OK)
     layers->folders.count = 0;
   if (own->mode != KDL_CACHE_OFF || layers->folders.count) {
-    if (kdl_portable_text(link_key, &layers->key, &layers->key_length) == KDL_OK)
+    if (kdl_portable_key(link_key, &layers->key, &layers->key_length) == KDL_OK)
       return layers;
     kdl_debug(KDL_DEBUG_LINK, "cache: only entries of this machine are used: %s",
               kdl_error_message());
@@ -101,7 +101,7 @@ void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry 
   size_t length;
   if (!is_shared(layers))
     return;
-  kdl_status status = kdl_portable_text(entry->notes, &notes, &length);
+  kdl_status status = kdl_portable_notes(entry->notes, &notes, &length);
   portable.link_key = key_of(layers);
   portable.notes = (kdl_string){notes, length};
   for (size_t i = 0; status == KDL_OK && i < layers->folders.count; ++i) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const kdl_string mark = KDL_TEXT_ROW("portable\n");
 static const kdl_string depends = KDL_TEXT_ROW("depends ");
 static const kdl_string ukernels = KDL_TEXT_ROW("ukernels ");
 static const kdl_string linker = KDL_TEXT_ROW("kdl-ld ");
@@ -56,18 +57,32 @@ static bool print_portable(FILE *out, kdl_string line) {
   return true;
 }
 
-kdl_status kdl_portable_text(kdl_string text, char **out_text, size_t *out_length) {
+static kdl_status make_portable(kdl_string first, kdl_string text, char **out_text,
+                                size_t *out_length) {
   bool is_good = true;
   kdl_string line;
   *out_text = NULL;
   FILE *out = open_memstream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
+  fwrite(first.data, 1, first.length, out);
   while (is_good && next_line(&text, &line))
     is_good = print_portable(out, line);
   if (fclose(out) != 0)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   return is_good ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "found a path that cannot be shared");
+}
+
+kdl_status kdl_portable_key(kdl_string link_key, char **out_text, size_t *out_length) {
+  return make_portable(mark, link_key, out_text, out_length);
+}
+
+bool kdl_is_portable_key(kdl_string link_key) {
+  return kdl_text_begins(link_key, mark);
+}
+
+kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_length) {
+  return make_portable(KDL_TEXT(""), notes, out_text, out_length);
 }
 
 /* "depends CONTENTS PATH" in its parts; the path is malloc'ed. */

@@ -11,8 +11,13 @@
 
 #include <stdbool.h>
 
-/* The portable form of a link key's or a note's lines, malloc'ed and ended by a NUL. */
-kdl_status kdl_portable_text(kdl_string text, char **out_text, size_t *out_length);
+/* The portable form of a link key, malloc'ed and ended by a NUL. Its first line, "portable", tells
+ * it from those of machines. */
+kdl_status kdl_portable_key(kdl_string link_key, char **out_text, size_t *out_length);
+bool kdl_is_portable_key(kdl_string link_key);
+
+/* The portable form of notes, likewise. */
+kdl_status kdl_portable_notes(kdl_string notes, char **out_text, size_t *out_length);
 
 /* Whether the files that portable notes name are here as they say. */
 bool kdl_portable_holds(kdl_string notes);

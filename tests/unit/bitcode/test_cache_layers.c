@@ -105,7 +105,7 @@ static void depends_by_contents(void **state) {
   bool is_young;
   write_file(depended, "linker", 1000000);
   snprintf(notes, sizeof notes, "%s%s\n", text, depended);
-  assert_ok(kdl_portable_text(text_of(notes), &portable, &length));
+  assert_ok(kdl_portable_notes(text_of(notes), &portable, &length));
   assert_int_equal(length, strlen(portable));
   assert_non_null(strstr(portable, depended));
   assert_null(strstr(portable, "1.000000000"));

@@ -40,15 +40,6 @@ static kdl_status pass_over(move *moving, const kdl_cache_look *look, const char
   return KDL_OK;
 }
 
-static bool is_portable(const kdl_cache_entry *entry) {
-  char *key;
-  size_t length;
-  bool same = kdl_portable_text(entry->link_key, &key, &length) == KDL_OK &&
-              length == entry->link_key.length && memcmp(key, entry->link_key.data, length) == 0;
-  free(key);
-  return same;
-}
-
 static bool is_current(const kdl_cache_entry *entry) {
   kdl_string file;
   for (size_t i = 0; kdl_cache_field(entry->notes, "depends", i, &file); ++i) {
@@ -64,14 +55,19 @@ static kdl_status export_one(void *user, const kdl_cache_look *look) {
   move *moving = user;
   if (!look->entry)
     return pass_over(moving, look, look->trouble);
+  if (kdl_is_portable_key(look->entry->link_key)) { /* imported, and not used since */
+    kdl_status status = kdl_cache_store(moving->to, look->entry);
+    moving->moved += status == KDL_OK;
+    return status;
+  }
   if (!is_current(look->entry))
     return pass_over(moving, look, "what it was made with is another now");
   kdl_cache_entry portable = *look->entry;
   char *key = NULL, *notes = NULL;
   size_t key_length, notes_length;
-  kdl_status status = kdl_portable_text(portable.link_key, &key, &key_length);
+  kdl_status status = kdl_portable_key(portable.link_key, &key, &key_length);
   if (status == KDL_OK)
-    status = kdl_portable_text(portable.notes, &notes, &notes_length);
+    status = kdl_portable_notes(portable.notes, &notes, &notes_length);
   if (status == KDL_OK) {
     portable.link_key = (kdl_string){key, key_length};
     portable.notes = (kdl_string){notes, notes_length};
@@ -100,7 +96,7 @@ static kdl_status import_one(void *user, const kdl_cache_look *look) {
   move *moving = user;
   if (!look->entry)
     return pass_over(moving, look, look->trouble);
-  if (!is_portable(look->entry))
+  if (!kdl_is_portable_key(look->entry->link_key))
     return pass_over(moving, look, "it was not exported, and holds on its machine alone");
   kdl_status status = kdl_cache_store(moving->to, look->entry);
   moving->moved += status == KDL_OK;

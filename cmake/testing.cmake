@@ -36,12 +36,17 @@ if(KDL_SANITIZE)
   set(KDL_OCLGRIND_WHY "real drivers are left out of sanitized runs")
 endif()
 
-# What takes long under a sanitizer and is other programs' work: compilers, LLVM's linker, benchmarks. `make test` runs
-# these in the plain build alone, `make test-long` sanitized too. The few of them that show what kdl itself does with
-# wrong input stay.
-set(KDL_LONG_WHEN_SANITIZED
-    "^(examples|language|rfc)[.]|^tools[.](bench|cc-|embed-macro|ld-|link|nvcc|run-sanitize)|^unit[.](bitcode_cache|target_ptxas)|^interop[.]llvm")
-set(KDL_SHORT_WHEN_SANITIZED "^tools[.](cc-wrong|ld-(confined|damaged|errors))$")
+# What `make test`, which is to take ten minutes on two processors, leaves to `make test-long`: tests like one that stays, for
+# another type, level or driver; measuring; configuring several times.
+set(KDL_LONG
+    "^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
+    "|^tools[.]bench-(matmul|slowed)|^ukernels[.]matmul[.](watched|blocks)[.](f32_f16|f32_f32|s32_s8)$")
+string(CONCAT KDL_LONG ${KDL_LONG})
+# Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, and other
+# programs' work. The fuzzers run the commands sanitized on damaged files; what of the commands' tests is about such files stays.
+set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_cache|target_ptxas)|^interop[.]llvm")
+set(KDL_SHORT_WHEN_SANITIZED
+    "^tools[.](cc|check-hostile|compressed|damaged-nested|explain-bad-input|forged-lines|ld-errors|ls|run-refused|sign|split|thin-(elf|kinds)|verify)$")
 
 # kdl_add_test(NAME unit.x COMMAND program arg... [LABEL ci|long] [TIMEOUT seconds] [SERIAL]
 #              [SKIP_REGEX regex] [ENVIRONMENT NAME=value...])
@@ -53,6 +58,9 @@ function(kdl_add_test)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
+  endif()
+  if(arg_NAME MATCHES "${KDL_LONG}")
+    set(arg_LABEL long)
   endif()
   if(KDL_SANITIZE)
     if(arg_NAME MATCHES "${KDL_LONG_WHEN_SANITIZED}" AND NOT arg_NAME MATCHES "${KDL_SHORT_WHEN_SANITIZED}")

@@ -134,7 +134,7 @@ static void instantiate(const own *mine, void *graph, void **instance) {
                                                                                   0));
   else
     MUST(ENTRY("hipGraphInstantiate",
-               int (*)(void **, void *, void *, char *, size_t))(instance, graph, NULL, NULL, 0));
+               int (*)(void **, void *, void **, char *, size_t))(instance, graph, NULL, NULL, 0));
 }
 
 /* Becomes part of the program's graph, with what is bound when it is captured. */

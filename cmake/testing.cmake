@@ -44,7 +44,7 @@ set(KDL_LONG
 string(CONCAT KDL_LONG ${KDL_LONG})
 # Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, and other
 # programs' work. The fuzzers run the commands sanitized on damaged files; what of the commands' tests is about such files stays.
-set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_cache|target_ptxas)|^interop[.]llvm")
+set(KDL_LONG_WHEN_SANITIZED "^(examples|language|rfc|tools)[.]|^unit[.](bitcode_(cache|load)|fork|target_ptxas)|^interop[.]llvm")
 set(KDL_SHORT_WHEN_SANITIZED
     "^tools[.](cc|check-hostile|compressed|damaged-nested|explain-bad-input|forged-lines|ld-errors|ls|run-refused|sign|split|thin-(elf|kinds)|verify)$")
 

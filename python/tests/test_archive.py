@@ -23,6 +23,8 @@ def zipped(members, **options):
 def package(library):
     """A .pt2 package as AOTInductor writes it for a GPU: the program's code, and a cubin for each kernel."""
     cubins = {image.arch: image.bytes() for image in library if image.kind == "cubin"}
+    if not cubins:
+        pytest.skip("kdl cc found no ptxas to make cubins with")
     with open(os.path.realpath("/proc/self/exe"), "rb") as file:
         program = file.read()
     return zipped({FOLDER + "cabc.wrapper.so": program, FOLDER + "cabc.wrapper.cpp": "int main() {}", FOLDER + "triton_poi_0.cubin": cubins["sm_80"],

@@ -17,25 +17,25 @@ mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source
   "${peer[@]}" -Wl,-rpath,"$build/lib"
 "$build/bin/kdl" cc "$source/examples/mpi/panel.c" --targets=x86-64-v2,x86-64-v4,opencl-c,compute_75 -o panels.offload
 # As root, and with more processes than processors: this is one small machine. One thread each, also of BLAS.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OPENBLAS_NUM_THREADS=1 KDL_CACHE_DIR=$work/cache
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=^tcp OPENBLAS_NUM_THREADS=1 KDL_CACHE_DIR=$work/cache
 run() { mpirun --oversubscribe --bind-to none "$@"; }
 
 echo "== the same number of elements for all"
-for processes in 1 2 4; do run -n $processes -x KDL_DEVICE=host ./summa panels.offload "$n" 32 "$rounds"; done
+for processes in 1 2 4; do run -n $processes env KDL_DEVICE=host ./summa panels.offload "$n" 32 "$rounds"; done
 echo "== as many for each"
 for processes in 1 2 4; do
   side=$(awk -v n="$n" -v p=$processes 'BEGIN { print int(n * sqrt(p) / 64 + 0.5) * 64 }')
-  run -n $processes -x KDL_DEVICE=host ./summa panels.offload "$side" 32 "$rounds"
+  run -n $processes env KDL_DEVICE=host ./summa panels.offload "$side" 32 "$rounds"
 done
 
 # Each of its own device and image. Image 0 is for x86-64-v2: on a machine with more it is chosen by its place.
 echo "== unlike each other"
-third=(-x KDL_DEVICE=host)
-if "$build/bin/kdl" devices 2>/dev/null | grep -q opencl; then third=(-x KDL_DEVICE=opencl); fi
-run -n 1 -x KDL_DEVICE=host -x KDL_POLICY=first ./summa --panel panels.offload "$n" 32 : \
-  -n 1 -x KDL_DEVICE=host ./summa panels.offload "$n" 32 : \
-  -n 1 "${third[@]}" ./summa panels.offload "$n" 32 : \
-  -n 1 -x "LD_LIBRARY_PATH=$build/fakes/whole:${LD_LIBRARY_PATH:-}" -x 'KDL_FAKE_DEVICES=cuda:sm_90 driver=13.0 memory=1GiB' -x KDL_DEVICE=cuda \
+third=host
+if "$build/bin/kdl" devices 2>/dev/null | grep -q opencl; then third=opencl; fi
+run -n 1 env KDL_DEVICE=host KDL_POLICY=first ./summa --panel panels.offload "$n" 32 : \
+  -n 1 env KDL_DEVICE=host ./summa panels.offload "$n" 32 : \
+  -n 1 env KDL_DEVICE=$third ./summa panels.offload "$n" 32 : \
+  -n 1 env KDL_DEVICE=cuda "LD_LIBRARY_PATH=$build/fakes/whole" 'KDL_FAKE_DEVICES=cuda:sm_90 driver=13.0 memory=1GiB' \
   ./summa panels.offload "$n" 32 | tee mixed.txt
 grep -q 'on cuda:sm_90 .*, image 3' mixed.txt
 grep -q 'rank 0 (0, 0) on host:.*, image 0' mixed.txt

@@ -32,10 +32,16 @@ done
 echo "== unlike each other"
 third=host
 if "$build/bin/kdl" devices 2>/dev/null | grep -q opencl; then third=opencl; fi
-run -n 1 env KDL_DEVICE=host KDL_POLICY=first ./summa --panel panels.offload "$n" 32 : \
-  -n 1 env KDL_DEVICE=host ./summa panels.offload "$n" 32 : \
-  -n 1 env KDL_DEVICE=$third ./summa panels.offload "$n" 32 : \
-  -n 1 env KDL_DEVICE=cuda "LD_LIBRARY_PATH=$build/fakes/whole" 'KDL_FAKE_DEVICES=cuda:sm_90 driver=13.0 memory=1GiB' \
-  ./summa panels.offload "$n" 32 | tee mixed.txt
+cat >unlike.sh <<END
+#!/bin/sh
+case \$OMPI_COMM_WORLD_RANK in
+  0) exec env KDL_DEVICE=host KDL_POLICY=first ./summa --panel panels.offload $n 32 ;;
+  1) exec env KDL_DEVICE=host ./summa panels.offload $n 32 ;;
+  2) exec env KDL_DEVICE=$third ./summa panels.offload $n 32 ;;
+  *) exec env KDL_DEVICE=cuda LD_LIBRARY_PATH=$build/fakes/whole 'KDL_FAKE_DEVICES=cuda:sm_90 driver=13.0 memory=1GiB' ./summa panels.offload $n 32 ;;
+esac
+END
+chmod +x unlike.sh
+run -n 4 ./unlike.sh | tee mixed.txt
 grep -q 'on cuda:sm_90 .*, image 3' mixed.txt
 grep -q 'rank 0 (0, 0) on host:.*, image 0' mixed.txt

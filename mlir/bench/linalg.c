@@ -13,6 +13,7 @@
  * to; with more, it is the clock's.
  */
 #include "measure/must.h"
+#include "operands.h"
 
 #include <kdl/matmul.h>
 
@@ -53,34 +54,6 @@ typedef struct {
   kdl_matmul library;
   char *a, *b, *c, *scratch;
 } way;
-
-static _Noreturn void fail(const char *what, const char *why) {
-  fprintf(stderr, "bench_mlir_linalg: %s: %s\n", what, why);
-  exit(1);
-}
-
-static void *allocate(size_t bytes) {
-  void *memory;
-  if (posix_memalign(&memory, 64, bytes))
-    fail("memory", "there is not enough");
-  memset(memory, 0, bytes);
-  return memory;
-}
-
-/* Bytes have all their values; the others lie between 0.5 and 2, or -0.5 and -2. */
-static void fill(const kind *of, char *to, size_t elements, uint32_t seed) {
-  for (size_t i = 0; i < elements; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    uint32_t bits = (seed & 0x80ffffff) + (126u << 23);
-    if (of->type == KDL_MATMUL_S32_S8)
-      bits = seed >> 24;
-    else if (of->type == KDL_MATMUL_F32_BF16)
-      bits >>= 16;
-    else if (of->type == KDL_MATMUL_F32_F16)
-      bits = (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - (112u << 23)) >> 13;
-    memcpy(to + i * of->size, &bits, of->size);
-  }
-}
 
 static memref describe(void *data, int64_t rows, int64_t columns) {
   return (memref){data, data, 0, {rows, columns}, {columns, 1}};
@@ -158,8 +131,8 @@ static void measure(kdl_library *library, void *object, const char *name, uint32
   at.b = allocate((size_t)at.k * at.n * at.kind->size);
   at.c = allocate((size_t)at.m * at.n * 4);
   at.scratch = allocate(kdl_matmul_packed_size(at.kind->type, at.n, at.k));
-  fill(at.kind, at.a, (size_t)at.m * at.k, 1);
-  fill(at.kind, at.b, (size_t)at.k * at.n, 2);
+  operands_fill(at.kind->type, at.a, (size_t)at.m * at.k, 1);
+  operands_fill(at.kind->type, at.b, (size_t)at.k * at.n, 2);
   kdl_device *host;
   bench_must(kdl_device_find("host", &host), "host");
   bench_must(kdl_matmul_find(library, host, at.kind->type, threads, &at.library), type);

@@ -12,6 +12,7 @@
  */
 #include "measure/harness.h"
 #include "measure/must.h"
+#include "operands.h"
 
 #include <kdl/matmul.h>
 
@@ -54,19 +55,6 @@ typedef struct {
   char *a, *b, *c; /* b is packed */
 } way;
 
-static _Noreturn void fail(const char *what, const char *why) {
-  fprintf(stderr, "bench_mlir_mmt4d: %s: %s\n", what, why);
-  exit(1);
-}
-
-static void *allocate(size_t bytes) {
-  void *memory;
-  if (posix_memalign(&memory, 64, bytes))
-    fail("memory", "there is not enough");
-  memset(memory, 0, bytes);
-  return memory;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* Operands                                                                                     */
 
@@ -90,21 +78,6 @@ static double read_value(const kind *of, const char *from) {
     break;
   }
   return of_bits(bits);
-}
-
-/* Bytes have all their values; the others lie between 0.5 and 2, or -0.5 and -2. */
-static void fill(const kind *of, char *to, size_t elements, uint32_t seed) {
-  for (size_t i = 0; i < elements; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    uint32_t bits = (seed & 0x80ffffff) + (126u << 23);
-    if (of->type == KDL_MATMUL_S32_S8)
-      bits = seed >> 24;
-    else if (of->type == KDL_MATMUL_F32_BF16)
-      bits >>= 16;
-    else if (of->type == KDL_MATMUL_F32_F16)
-      bits = (bits >> 16 & 0x8000) | ((bits & 0x7fffffff) - (112u << 23)) >> 13;
-    memcpy(to + i * of->size, &bits, of->size);
-  }
 }
 
 /* [rows][k] to [rows / tile][k / k0][tile][k0]. */
@@ -207,8 +180,8 @@ static void measure_kind(const kind *of, kdl_library *library, char **files, siz
   kdl_device *host;
   bench_must(kdl_device_find("host", &host), "host");
   bench_must(kdl_matmul_find(library, host, of->type, 1, &ways[0].library), of->name);
-  fill(of, a, (size_t)m * k, 1);
-  fill(of, b, (size_t)n * k, 2);
+  operands_fill(of->type, a, (size_t)m * k, 1);
+  operands_fill(of->type, b, (size_t)n * k, 2);
   pack(of, packed_a, a, m, m0, k, 1);
   pack(of, packed_b, b, n, n0, 1, n);
   ways[0].b = allocate(kdl_matmul_packed_size(of->type, n, k));

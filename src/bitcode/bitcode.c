@@ -22,20 +22,6 @@ static kdl_string text_of(const kdl_link_key *key) {
   return (kdl_string){key->text, key->length};
 }
 
-/* Whether the files that the image was made with, and that are not in the link key, are the same.
- */
-static bool is_current(const kdl_linked *linked, const kdl_cache_entry *entry) {
-  kdl_string file;
-  for (size_t i = 0; kdl_cache_field(entry->notes, "depends", i, &file); ++i) {
-    if (!kdl_identity_holds(file)) {
-      kdl_debug(KDL_DEBUG_LINK, "%s: the cache's answer is out of date: %.*s is another now",
-                linked->name, (int)file.length, file.data);
-      return false;
-    }
-  }
-  return true;
-}
-
 static void take_entry(kdl_linked *linked, const kdl_cache_found *found) {
   linked->is_cached = true;
   linked->data = found->data;
@@ -54,7 +40,10 @@ static bool look_up(kdl_linked *linked) {
       kdl_debug(KDL_DEBUG_LINK, "cache: %s", kdl_error_message());
     return false;
   }
-  if (!is_current(linked, &found.entry)) {
+  kdl_string file;
+  if (kdl_identity_changed(found.entry.notes, &file)) {
+    kdl_debug(KDL_DEBUG_LINK, "%s: the cache's answer is out of date: %.*s is another now",
+              linked->name, (int)file.length, file.data);
     kdl_cache_found_free(&found);
     return false;
   }

@@ -3,6 +3,7 @@
 
 #include "base/blake2b.h"
 #include "base/bytes.h"
+#include "cache/entry.h"
 #include "system/file.h"
 
 #include <elf.h>
@@ -127,6 +128,14 @@ bool kdl_identity_holds(kdl_string text) {
   free(now);
   free(path);
   return holds;
+}
+
+bool kdl_identity_changed(kdl_string notes, kdl_string *out_file) {
+  for (size_t i = 0; kdl_cache_field(notes, "depends", i, out_file); ++i) {
+    if (!kdl_identity_holds(*out_file))
+      return true;
+  }
+  return false;
 }
 
 /* ------------------------------------------------------------------------------------------ */

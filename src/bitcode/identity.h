@@ -18,6 +18,9 @@ void kdl_identity_print(FILE *out, const char *path, bool *out_is_young);
 /* Whether the file that such a text is about is still as it says. */
 bool kdl_identity_holds(kdl_string text);
 
+/* The first of the notes' `depends` lines that does not hold; false where all do. */
+bool kdl_identity_changed(kdl_string notes, kdl_string *out_file);
+
 /* The path that such a text is about, malloc'ed; NULL where memory is out. */
 char *kdl_identity_path(kdl_string text);
 

@@ -20,7 +20,8 @@ typedef struct kdl_link_layers {
 kdl_link_layers *kdl_link_layers_open(const kdl_cache_settings *own, kdl_string link_key);
 void kdl_link_layers_close(kdl_link_layers *layers);
 
-/* The entry of the first folder, the own one included, that has one which holds here. The caller frees *out_found. */
+/* The entry of the first folder, the own one included, that has one which holds here. The caller
+ * frees *out_found. */
 bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_found);
 
 /* Where there is a folder that machines share: waits for the machine that is making the entry, and

@@ -22,20 +22,6 @@ static int close_it(void **state) {
   return 0;
 }
 
-/* A failure whose message has the words. */
-#define assert_refused(call, expected, words)                                                      \
-  do {                                                                                             \
-    assert_int_equal(call, expected);                                                              \
-    if (!strstr(kdl_error_message(), words))                                                       \
-      fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);                       \
-  } while (0)
-
-static kdl_sequence *created(void) {
-  kdl_sequence *sequence;
-  assert_ok(kdl_sequence_create(the_host(), &sequence));
-  return sequence;
-}
-
 static kdl_sequence_info told(const kdl_sequence *sequence) {
   kdl_sequence_info info = {.size = sizeof info};
   assert_ok(kdl_sequence_get(sequence, &info));
@@ -47,7 +33,7 @@ static kdl_sequence_info told(const kdl_sequence *sequence) {
 
 static void slots_are_numbered_and_checked(void **state) {
   (void)state;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot slot = 0;
   assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
   assert_int_equal(slot, 1);
@@ -71,7 +57,7 @@ static void slots_are_numbered_and_checked(void **state) {
 
 static void wrong_operands_are_told_when_they_are_recorded(void **state) {
   (void)state;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_kernel *mark = kernel_named(made.lib, "mark");
   uint32_t n = 1;
   uint64_t wide = 1;
@@ -128,7 +114,7 @@ static void wrong_operands_are_told_when_they_are_recorded(void **state) {
 
 static void forks_nest_to_a_limit(void **state) {
   (void)state;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   for (int i = 0; i < 64; ++i)
     assert_ok(kdl_sequence_fork(sequence));
   assert_refused(kdl_sequence_fork(sequence), KDL_BAD_CALL, "found forks more than 64 deep");
@@ -152,7 +138,7 @@ static void a_launch_alone_has_its_items(void **state) {
   static const uint64_t items[] = {4, 9, 4, 1, 0, 4};
   enum { launches = 3, most = 16, runs = sizeof items / sizeof *items };
   uint32_t counts[launches][most] = {{0}}, expected[most] = {0};
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
   assert_ok(kdl_sequence_items(sequence, "items", &slot));
   for (int i = 0; i < launches; ++i) {
@@ -179,7 +165,7 @@ static void a_launch_alone_has_its_items(void **state) {
 static void marks_say_what_waits_for_what(void **state) {
   (void)state;
   uint32_t out[4];
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   record_mark(sequence, out, 4); /* 0 */
   assert_ok(kdl_sequence_fork(sequence));
   record_mark(sequence, out, 4); /* 1 */
@@ -206,7 +192,7 @@ static void independent_launches_run_all_their_groups(void **state) {
   (void)state;
   enum { branches = 9, most = 40000 };
   static uint32_t out[branches][most];
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   assert_ok(kdl_sequence_fork(sequence));
   for (uint32_t i = 0; i < branches; ++i) {
     if (i)
@@ -236,7 +222,7 @@ static void independent_launches_run_all_their_groups(void **state) {
 static void launches_share_what_is_bound(void **state) {
   (void)state;
   enum { count = 100 };
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot out, number;
   assert_ok(kdl_sequence_buffer(sequence, "out", 0, &out));
   assert_ok(kdl_sequence_scalar(sequence, "n", 4, &number));
@@ -265,7 +251,7 @@ static void launches_share_what_is_bound(void **state) {
 static void slots_that_nothing_uses_are_bound_all_the_same(void **state) {
   (void)state;
   enum { count = 40 };
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_binding bindings[count];
   uint32_t n = 3;
   for (uint32_t i = 0; i < count; ++i) {
@@ -282,7 +268,7 @@ static void slots_that_nothing_uses_are_bound_all_the_same(void **state) {
 
 static void nesting_is_checked_and_adds_offsets(void **state) {
   (void)state;
-  kdl_sequence *inner = created(), *outer = created();
+  kdl_sequence *inner = created_sequence(), *outer = created_sequence();
   kdl_slot to, whole;
   const uint32_t word = 0x01010101;
   uint32_t memory[8] = {0};
@@ -321,7 +307,7 @@ static void nesting_is_checked_and_adds_offsets(void **state) {
 /* A state stays with its queue, and a repeated run changes nothing. */
 static void what_is_bound_again_is_not_written_again(void **state) {
   (void)state;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot items;
   uint32_t out[200];
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, sizeof out);
@@ -355,7 +341,7 @@ static void a_sequence_keeps_its_library(void **state) {
   uint32_t out[4] = {0}, n = 4;
   kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)out, sizeof out);
   const kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&n)};
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   assert_ok(kdl_sequence_launch_items(sequence, kernel_named(other.lib, "mark"),
                                       kdl_items(kdl_extent1(4)), args, 2));
   kdl_close(other.lib);
@@ -397,7 +383,7 @@ static void threads_run_it_at_once(void **state) {
   (void)state;
   pthread_t threads[thread_count];
   runner runners[thread_count];
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
   assert_ok(kdl_sequence_buffer(sequence, "out", 0, &slot));
   assert_ok(kdl_sequence_scalar(sequence, "n", 4, &slot));

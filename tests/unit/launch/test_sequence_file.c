@@ -27,20 +27,6 @@ static int close_it(void **state) {
   return 0;
 }
 
-/* A failure whose message has the words. */
-#define assert_refused(call, expected, words)                                                      \
-  do {                                                                                             \
-    assert_int_equal(call, expected);                                                              \
-    if (!strstr(kdl_error_message(), words))                                                       \
-      fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);                       \
-  } while (0)
-
-static kdl_sequence *created(void) {
-  kdl_sequence *sequence;
-  assert_ok(kdl_sequence_create(the_host(), &sequence));
-  return sequence;
-}
-
 typedef struct {
   void *data;
   size_t size;
@@ -76,7 +62,7 @@ enum { n = 1000 };
 /* Everything that is carried: both kinds of memory, a scalar, items, values, fills, copies, marks.
  */
 static kdl_sequence *recorded(void) {
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_kernel *mark = kernel_named(made.lib, "mark");
   const uint32_t count = n, pattern = 7;
   kdl_slot out, copy, from, scalar, items;
@@ -240,7 +226,7 @@ static void a_file_is_opened_by_its_path(void **state) {
 
 static void one_of_several_is_asked_for_by_name(void **state) {
   (void)state;
-  kdl_sequence *sequence = created(), *again;
+  kdl_sequence *sequence = created_sequence(), *again;
   kdl_sequence_save_opts opts = {.size = sizeof opts, .name = "a"};
   void *data[2], *both;
   size_t size[2];
@@ -274,7 +260,7 @@ static void one_of_several_is_asked_for_by_name(void **state) {
 
 static void nested_marks_and_loops_are_carried(void **state) {
   (void)state;
-  kdl_sequence *inner = recorded(), *outer = created(), *again;
+  kdl_sequence *inner = recorded(), *outer = created_sequence(), *again;
   kdl_slot slots[5];
   static const kdl_slot_kind kinds[] = {KDL_SLOT_BUFFER, KDL_SLOT_BUFFER, KDL_SLOT_HOST,
                                         KDL_SLOT_SCALAR, KDL_SLOT_ITEMS};
@@ -328,7 +314,7 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   kdl_slot slot;
   void *data;
   size_t size;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_operand args[] = {kdl_at_buffer(buffer), KDL_VALUE(&one)};
   assert_refused(kdl_sequence_save_memory(sequence, NULL, &data, &size), KDL_BAD_CALL,
                  "kdl_sequence_save_memory: found a sequence that is not finished");
@@ -336,20 +322,20 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   refuse_to_save(sequence,
                  "node 0: launch of mark: argument 0: found a buffer, which a file cannot "
                  "carry, expected a slot");
-  sequence = created();
+  sequence = created_sequence();
   assert_ok(kdl_sequence_buffer(sequence, "x", 16, &slot));
   assert_ok(kdl_sequence_fill(sequence, kdl_at_slot(slot), 4, &one, 4));
   assert_ok(kdl_sequence_copy(sequence, kdl_at_slot(slot), kdl_at_host(memory), 4));
   refuse_to_save(sequence, "node 1: copy: found memory of the host, which a file cannot carry");
-  sequence = created();
+  sequence = created_sequence();
   assert_ok(kdl_sequence_fill(sequence, kdl_at_buffer(buffer), 4, &one, 4));
   refuse_to_save(sequence, "node 0: fill: found a buffer");
-  sequence = created();
+  sequence = created_sequence();
   assert_ok(kdl_sequence_while(sequence, kdl_at_buffer(buffer)));
   assert_ok(kdl_sequence_end_while(sequence));
   refuse_to_save(sequence, "node 0: loop: found a buffer");
   const kdl_launch_desc grid = kdl_grid(1, 1, 1);
-  sequence = created();
+  sequence = created_sequence();
   assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
   args[0] = kdl_at_slot(slot);
   assert_ok(kdl_sequence_launch(sequence, mark, &grid, args, 2));
@@ -360,7 +346,7 @@ static void what_a_file_cannot_carry_is_named(void **state) {
   kdl_sequence_destroy(sequence);
   kdl_event *event;
   assert_ok(kdl_event_create(the_host(), &event));
-  sequence = created();
+  sequence = created_sequence();
   assert_ok(kdl_sequence_event_record(sequence, event));
   refuse_to_save(sequence, "node 0: found an event, which a file cannot carry");
   kdl_event_destroy(event);
@@ -368,7 +354,7 @@ static void what_a_file_cannot_carry_is_named(void **state) {
 
 static void a_name_of_two_libraries_is_refused_inside(void **state) {
   (void)state;
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_kernel *kernels[] = {kernel_named(made.lib, "mark"), kernel_named(other.lib, "mark")};
   const uint32_t one = 1;
   kdl_slot slot;
@@ -385,7 +371,7 @@ static void a_name_of_two_libraries_is_refused_inside(void **state) {
 
 /* A sequence of one launch, saved without its library. */
 static saved_file saved_of(kdl_library *lib) {
-  kdl_sequence *sequence = created();
+  kdl_sequence *sequence = created_sequence();
   kdl_slot slot;
   const uint32_t one = 1;
   assert_ok(kdl_sequence_buffer(sequence, "x", 4, &slot));
@@ -551,7 +537,7 @@ static void bindings_of_what_was_opened_are_checked(void **state) {
 static void many_launches_are_carried(void **state) {
   (void)state;
   enum { launches = 100000 };
-  kdl_sequence *sequence = created(), *again;
+  kdl_sequence *sequence = created_sequence(), *again;
   kdl_kernel *mark = kernel_named(made.lib, "mark");
   kdl_slot slot;
   assert_ok(kdl_sequence_buffer(sequence, "x", launches * 4, &slot));

@@ -5,13 +5,6 @@
 #include "launch_support.h"
 #include "sequence/file/saved.h"
 
-#define assert_refused(call, expected, words)                                                      \
-  do {                                                                                             \
-    assert_int_equal(call, expected);                                                              \
-    if (!strstr(kdl_error_message(), words))                                                       \
-      fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), words);                       \
-  } while (0)
-
 /* ------------------------------------------------------------------------------------------ */
 /* Files by hand                                                                                */
 

@@ -166,4 +166,11 @@ static inline size_t times_said(const char *words) {
       fail_msg("expected \"%s\" in:\n%s", words, said.text);                                       \
   } while (0)
 
+/* Of the host, empty. */
+static inline kdl_sequence *created_sequence(void) {
+  kdl_sequence *sequence;
+  assert_ok(kdl_sequence_create(the_host(), &sequence));
+  return sequence;
+}
+
 #endif

@@ -29,6 +29,14 @@
     assert_string_equal(kdl_error_message(), (expected_message));                                  \
   } while (0)
 
+/* A failure whose message has the words. */
+#define assert_refused(call, expected_status, words)                                               \
+  do {                                                                                             \
+    assert_int_equal((call), (expected_status));                                                   \
+    if (!strstr(kdl_error_message(), (words)))                                                     \
+      fail_msg("found \"%s\", expected \"%s\"", kdl_error_message(), (words));                     \
+  } while (0)
+
 /* A whole file, malloc'ed; fails the test where it cannot be read. */
 static inline uint8_t *read_file(const char *path, size_t *out_size) {
   FILE *file = fopen(path, "rb");

@@ -40,15 +40,6 @@ static kdl_status pass_over(move *moving, const kdl_cache_look *look, const char
   return KDL_OK;
 }
 
-static bool is_current(const kdl_cache_entry *entry) {
-  kdl_string file;
-  for (size_t i = 0; kdl_cache_field(entry->notes, "depends", i, &file); ++i) {
-    if (!kdl_identity_holds(file))
-      return false;
-  }
-  return true;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 
 static kdl_status export_one(void *user, const kdl_cache_look *look) {
@@ -60,7 +51,8 @@ static kdl_status export_one(void *user, const kdl_cache_look *look) {
     moving->moved += status == KDL_OK;
     return status;
   }
-  if (!is_current(look->entry))
+  kdl_string file;
+  if (kdl_identity_changed(look->entry->notes, &file))
     return pass_over(moving, look, "what it was made with is another now");
   kdl_cache_entry portable = *look->entry;
   char *key = NULL, *notes = NULL;

@@ -43,7 +43,7 @@ static kdl_status unknown_name(kdl_string name) {
   return kdl_fail(
       KDL_BAD_CALL,
       "device '%.*s': offset 0: found no device of that name%s%s%s, expected one of:%s, "
-      "a spec BACKEND:ARCH [KEY=VALUE]..., or @FILE",
+      "an architecture as sm_90, a spec BACKEND:ARCH [KEY=VALUE]..., or @FILE",
       (int)(name.length < 64 ? name.length : 64), name.data, nearest.best ? " (did you mean '" : "",
       nearest.best ? nearest.best : "", nearest.best ? "'?)" : "", known);
 }
@@ -117,11 +117,40 @@ static kdl_status resolve_file(const char *name, kdl_device_spec *out_spec) {
   return status;
 }
 
+/* Architectures that one backend alone has, so that they name a device without it. */
+static bool backend_of_arch(kdl_string arch, kdl_backend *out_backend) {
+  static const struct {
+    const char *start;
+    kdl_backend backend;
+  } starts[] = {{"sm_", KDL_BACKEND_CUDA},    {"gfx", KDL_BACKEND_HIP},
+                {"x86-64", KDL_BACKEND_HOST}, {"armv8", KDL_BACKEND_HOST},
+                {"armv9", KDL_BACKEND_HOST},  {"rv64", KDL_BACKEND_HOST}};
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; ++i) {
+    if (kdl_text_starts(arch, starts[i].start)) {
+      *out_backend = starts[i].backend;
+      return true;
+    }
+  }
+  return false;
+}
+
+static kdl_status resolve_arch(const char *text, kdl_backend backend, kdl_device_spec *out_spec) {
+  char line[KDL_SPEC_LINE];
+  int length = snprintf(line, sizeof line, "%s:%s", kdl_backend_name(backend), text);
+  if (length < 0 || (size_t)length >= sizeof line)
+    return kdl_fail(KDL_BAD_CALL, "device spec: found %zu bytes, expected less than %zu",
+                    strlen(text), sizeof line);
+  return kdl_device_spec_parse(line, out_spec);
+}
+
 kdl_status kdl_device_spec_resolve(const char *text, kdl_device_spec *out_spec) {
   text += strspn(text, " \t");
   if (*text == '@')
     return resolve_file(text + 1, out_spec);
   kdl_string name = {text, strcspn(text, " \t")};
+  kdl_backend backend;
+  if (backend_of_arch(name, &backend))
+    return resolve_arch(text, backend, out_spec);
   if (name.length == 0 || memchr(name.data, ':', name.length))
     return kdl_device_spec_parse(text, out_spec);
   return resolve_name(text, name, name.length, out_spec);

@@ -156,7 +156,8 @@ static void mistakes_in_what_a_user_wrote(void **state) {
                               "'h100'?), expected one of: p100 v100 t4 ";
   assert_memory_equal(kdl_error_message(), start, strlen(start));
   assert_non_null(
-      strstr(kdl_error_message(), " a64fx, a spec BACKEND:ARCH [KEY=VALUE]..., or @FILE"));
+      strstr(kdl_error_message(),
+             " a64fx, an architecture as sm_90, a spec BACKEND:ARCH [KEY=VALUE]..., or @FILE"));
   assert_int_equal(kdl_device_spec_resolve("h100 drivr=12.4", &spec), KDL_BAD_CALL);
   assert_non_null(
       strstr(kdl_error_message(), "device spec 'h100 drivr=12.4': offset 5: found 'drivr'"));
@@ -169,6 +170,28 @@ static void mistakes_in_what_a_user_wrote(void **state) {
   assert_int_equal(kdl_device_spec_resolve("@/nowhere/devices.json", &spec), KDL_IO);
   assert_string_equal(kdl_error_message(),
                       "/nowhere/devices.json: cannot open: No such file or directory");
+}
+
+static void an_architecture_of_one_backend_is_enough(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"sm_90", "cuda:sm_90"},         {"sm_120 driver=13.0", "cuda:sm_120 driver=13.0"},
+      {"gfx942", "hip:gfx942"},        {"gfx90a:sramecc+:xnack-", "hip:gfx90a:sramecc+:xnack-"},
+      {"x86-64-v3", "host:x86-64-v3"}, {"armv8-a", "host:armv8-a"},
+  };
+  kdl_device_spec spec;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    assert_ok(kdl_device_spec_resolve(rows[i][0], &spec));
+    assert_string_equal(line_of(&spec), rows[i][1]);
+  }
+  assert_int_equal(kdl_device_spec_resolve("sm_banana", &spec), KDL_BAD_CALL);
+  assert_non_null(strstr(kdl_error_message(), "device spec 'cuda:sm_banana': offset 8"));
+  assert_int_equal(kdl_device_spec_resolve("spirv64", &spec), KDL_BAD_CALL);
+  char line[KDL_SPEC_LINE + 8];
+  memset(line, '0', sizeof line - 1);
+  memcpy(line, "sm_", 3);
+  line[sizeof line - 1] = '\0';
+  assert_int_equal(kdl_device_spec_resolve(line, &spec), KDL_BAD_CALL);
 }
 
 static void files_are_read(void **state) {
@@ -208,6 +231,7 @@ int main(void) {
       cmocka_unit_test(limits_follow_from_the_architecture),
       cmocka_unit_test(names_take_keys),
       cmocka_unit_test(mistakes_in_what_a_user_wrote),
+      cmocka_unit_test(an_architecture_of_one_backend_is_enough),
       cmocka_unit_test(files_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,4 +15,7 @@ kdl_status cli_cache_import(const kdl_cache_settings *settings, const char *fold
 /* Links a file's bitcode for the devices of --for, into the cache or the folder of --into. */
 kdl_status cli_cache_warm(const cli_args *args, const char *file);
 
+/* Where the cache lies, the folders behind it, and what each holds. */
+kdl_status cli_cache_stat(const kdl_cache_settings *settings, const cli_args *args);
+
 #endif

@@ -120,51 +120,6 @@ static kdl_status run_ls(const kdl_cache_settings *settings, const cli_args *arg
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* stat                                                                                         */
-
-static const char *const mode_names[] = {
-    [KDL_CACHE_ON] = "on", [KDL_CACHE_READ_ONLY] = "ro", [KDL_CACHE_OFF] = "off"};
-
-static void print_totals(const kdl_cache_settings *settings, const kdl_cache_totals *totals) {
-  printf("folder   %s\n", settings->dir);
-  printf("mode     %s\n", mode_names[settings->mode]);
-  printf("entries  %zu\n", totals->entries);
-  printf("bytes    %" PRIu64 " of at most %" PRIu64 "\n", totals->bytes, settings->limit);
-  kdl_cache_layers layers;
-  if (kdl_cache_layers_read(&layers) != KDL_OK)
-    layers.count = 0;
-  for (size_t i = 0; i < layers.count; ++i)
-    printf("%s   %s\n", layers.items[i].sharing == KDL_CACHE_SHARED ? "shared" : "lower ",
-           layers.items[i].dir);
-  if (totals->other)
-    printf("other    %zu temporary file%s, %" PRIu64 " bytes\n", totals->other,
-           totals->other == 1 ? "" : "s", totals->other_bytes);
-}
-
-static void print_totals_json(const kdl_cache_settings *settings, const kdl_cache_totals *totals) {
-  cli_json json = {.file = stdout};
-  cli_json_begin_object(&json);
-  cli_json_put_bytes(&json, "folder", text(settings->dir));
-  cli_json_put_text(&json, "mode", mode_names[settings->mode]);
-  cli_json_put_number(&json, "entries", totals->entries);
-  cli_json_put_number(&json, "bytes", totals->bytes);
-  cli_json_put_number(&json, "limit", settings->limit);
-  cli_json_put_number(&json, "temporary_files", totals->other);
-  cli_json_put_number(&json, "temporary_bytes", totals->other_bytes);
-  cli_json_end_object(&json);
-}
-
-static kdl_status run_stat(const kdl_cache_settings *settings, const cli_args *args) {
-  kdl_cache_totals totals;
-  kdl_status status = kdl_cache_count(settings, &totals);
-  if (status == KDL_OK && cli_args_has(args, "json"))
-    print_totals_json(settings, &totals);
-  else if (status == KDL_OK)
-    print_totals(settings, &totals);
-  return status;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* clear and verify                                                                             */
 
 static kdl_status run_clear(const kdl_cache_settings *settings, const cli_args *args) {
@@ -236,7 +191,7 @@ typedef struct {
 
 static const action actions[] = {
     {"ls", run_ls, NULL},
-    {"stat", run_stat, NULL},
+    {"stat", cli_cache_stat, NULL},
     {"clear", run_clear, NULL},
     {"verify", run_verify, NULL},
     {"warm", run_warm, "a FILE to link"},

@@ -254,8 +254,8 @@ KDL_API kdl_device *kdl_device_at(size_t index);
  *   "1"                       kdl_device_at(1)
  *
  * For one that may be anywhere, and without any driver: a spec as "cuda:sm_90 driver=13.0", of
- * which "sm_90" is enough, a known name as "mi300x", or "@FILE" from `kdl devices --json`. KDL_BAD_CALL with
- * the grammar where it means none, KDL_NO_MATCH where nothing here fits.
+ * which "sm_90" is enough, a known name as "mi300x", or "@FILE" from `kdl devices --json`.
+ * KDL_BAD_CALL with the grammar where it means none, KDL_NO_MATCH where nothing here fits.
  *
  * Of a GPU that both CUDA and OpenCL show, "opencl:0" is not kdl_device_at(0) but a device of its
  * own, with its own memory and queues. */

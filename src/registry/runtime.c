@@ -87,10 +87,10 @@ static void close_at_exit(kdl_runtime *runtime) {
 /* Opening                                                                                      */
 
 /* From here on the device is used through a table that records what is done. */
-static void trace(kdl_runtime *runtime) {
+static void trace(kdl_runtime *runtime, bool is_host) {
   const kdl_backend_table *around = kdl_trace_table(runtime->table);
   const kdl_trace_device *traced =
-      around ? kdl_trace_device_add(runtime->table, runtime->handle, runtime->name) : NULL;
+      around ? kdl_trace_device_add(runtime->table, runtime->handle, runtime->name, is_host) : NULL;
   if (!traced)
     return;
   runtime->traced = traced;
@@ -125,7 +125,7 @@ static kdl_status open_route(kdl_device *device, size_t route, const kdl_backend
     return status;
   }
   if (kdl_trace_on)
-    trace(&made);
+    trace(&made, spec->backend == KDL_BACKEND_HOST);
   *out_runtime = made;
   out_runtime->queue.runtime = out_runtime;
   return KDL_OK;

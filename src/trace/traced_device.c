@@ -5,7 +5,6 @@
 #include "trace/trace.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a list grows */
 static _Atomic(kdl_trace_device *) devices;
@@ -169,15 +168,15 @@ const kdl_backend_table *kdl_trace_table(const kdl_backend_table *table) {
 }
 
 const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, void *handle,
-                                             const char *name) {
+                                             const char *name, bool works_here) {
   kdl_trace_device *made = calloc(1, sizeof *made);
   if (!made)
     return NULL;
   made->table = table;
   made->handle = handle;
   made->subject = kdl_trace_subject_of(&(kdl_layer_about){.device = name});
-  made->works_here = strcmp(table->name, "host") == 0;
-  if (kdl_trace_times_devices && !made->works_here)
+  made->works_here = works_here;
+  if (kdl_trace_times_devices && !works_here)
     made->timer = kdl_trace_timer_create(table, handle);
   kdl_lock(&lock);
   made->next = atomic_load_explicit(&devices, memory_order_relaxed);

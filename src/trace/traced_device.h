@@ -22,9 +22,10 @@ typedef struct kdl_trace_device {
 /* The table around `table`: one for each, made once. NULL when out of memory. */
 const kdl_backend_table *kdl_trace_table(const kdl_backend_table *table);
 
-/* A device that was opened with the backend's own table. NULL when out of memory. */
+/* A device that was opened with the backend's own table; `works_here` as above. NULL when out of
+ * memory. */
 const kdl_trace_device *kdl_trace_device_add(const kdl_backend_table *table, void *handle,
-                                             const char *name);
+                                             const char *name, bool works_here);
 
 /* Destroys the events of a device that is about to be closed. */
 void kdl_trace_device_close(const kdl_trace_device *device);

@@ -165,7 +165,7 @@ static int create_temporary(int folder, const char *key, char name[KDL_CACHE_NAM
 
 /* A request to rename that was done, and whose answer a network lost, is sent again and fails. */
 static bool is_in_place(const kdl_cache_settings *settings, int folder, const char *name) {
-  kdl_cache_found found;
+  kdl_cache_found found = {.data = NULL};
   if (settings->sharing != KDL_CACHE_SHARED ||
       kdl_cache_read(folder, settings->sharing, name, &found) != KDL_OK)
     return false;

@@ -21,11 +21,11 @@ typedef struct sequence_subject {
 } sequence_subject;
 
 /* Records the sequences and runs each once, which makes what a backend makes of them. */
-kdl_status sequence_begin(sequence_subject *subject);
-void sequence_end(sequence_subject *subject);
+kdl_status sequence_begin(sequence_subject *at);
+void sequence_end(sequence_subject *at);
 
 /* A finished sequence of the subject's launches. */
-kdl_sequence *sequence_record(const sequence_subject *subject);
+kdl_sequence *sequence_record(const sequence_subject *at);
 
 /* Runs of the sequence, with a wait: bound as before, one slot bound anew, every slot. */
 void sequence_replay(void *subject);

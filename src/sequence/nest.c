@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
   uint32_t base;            /* of its nodes in the outer one */
   uint32_t before;          /* what its first ones wait for */
   size_t mark_count;        /* of the outer one before */
+  uint64_t *slot_bytes;     /* what its slots needed before */
 } nesting;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -131,6 +133,21 @@ static kdl_status copy_join(const nesting *nest, const kdl_recorded_node *from) 
   return KDL_OK;
 }
 
+/* Offsets were added since what is aligned was checked. */
+static kdl_status check_alignment(const kdl_recorded_node *node) {
+  if (node->kind == KDL_NODE_FILL && node->of.copy.to.offset % node->of.copy.pattern_size)
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_sequence_nest: found a fill at offset %" PRIu64
+                    ", expected a multiple of its pattern's %zu bytes",
+                    node->of.copy.to.offset, node->of.copy.pattern_size);
+  if (node->kind == KDL_NODE_WHILE && node->of.loop.condition.offset % sizeof(uint32_t))
+    return kdl_fail(KDL_BAD_CALL,
+                    "kdl_sequence_nest: found a condition at offset %" PRIu64
+                    ", expected a multiple of 4",
+                    node->of.loop.condition.offset);
+  return KDL_OK;
+}
+
 static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) {
   kdl_recorded_node node = *from;
   nest->outer->last = from->after == KDL_NO_NODE ? nest->before : from->after + nest->base;
@@ -146,12 +163,18 @@ static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) 
     replace(nest, &node.of.copy.to);
     replace(nest, &node.of.copy.from);
   }
-  if (node.kind == KDL_NODE_FILL && node.of.copy.to.offset % node.of.copy.pattern_size)
-    return kdl_fail(KDL_BAD_CALL,
-                    "kdl_sequence_nest: found a fill at offset %" PRIu64
-                    ", expected a multiple of its pattern's %zu bytes",
-                    node.of.copy.to.offset, node.of.copy.pattern_size);
-  return kdl_recording_add(nest->outer, &node);
+  kdl_status status = check_alignment(&node);
+  return status == KDL_OK ? kdl_recording_add(nest->outer, &node) : status;
+}
+
+static kdl_status keep_slot_bytes(nesting *nest) {
+  const kdl_recording *outer = nest->outer;
+  nest->slot_bytes = malloc((outer->slot_count + 1) * sizeof *nest->slot_bytes);
+  if (!nest->slot_bytes)
+    return kdl_fail(KDL_NO_MEMORY, "kdl_sequence_nest: out of memory");
+  for (size_t i = 0; i < outer->slot_count; ++i)
+    nest->slot_bytes[i] = outer->slots[i].bytes;
+  return KDL_OK;
 }
 
 /* The outer one as it was. */
@@ -166,6 +189,8 @@ static void undo(const nesting *nest) {
   }
   outer->last = nest->before;
   outer->mark_count = nest->mark_count;
+  for (size_t i = 0; i < outer->slot_count; ++i)
+    outer->slots[i].bytes = nest->slot_bytes[i];
 }
 
 /* Memory that the inner one's slots declare is needed here. */
@@ -224,12 +249,16 @@ kdl_status kdl_sequence_nest(kdl_sequence *sequence, const kdl_sequence *inner,
   if (slot_count != inner->recording.slot_count)
     return kdl_fail(KDL_BAD_CALL, "%s: found %zu operands, expected one for each of %zu slots",
                     __func__, slot_count, inner->recording.slot_count);
-  const nesting nest = {recording,       &inner->recording,
-                        slots,           (uint32_t)recording->node_count,
-                        recording->last, recording->mark_count};
+  nesting nest = {recording,       &inner->recording,     slots, (uint32_t)recording->node_count,
+                  recording->last, recording->mark_count, NULL};
   status = check_slots(&nest);
   if (status == KDL_OK && recording->fork_count && has_loops(&inner->recording))
     status = kdl_fail(KDL_BAD_CALL, "%s: found a fork that is open: a loop cannot lie in a branch",
                       __func__);
-  return status == KDL_OK ? copy_nodes(&nest) : status;
+  if (status == KDL_OK)
+    status = keep_slot_bytes(&nest);
+  if (status == KDL_OK)
+    status = copy_nodes(&nest);
+  free(nest.slot_bytes);
+  return status;
 }

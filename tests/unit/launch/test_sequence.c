@@ -304,6 +304,38 @@ static void nesting_is_checked_and_adds_offsets(void **state) {
   kdl_sequence_destroy(outer);
 }
 
+/* What cannot be nested leaves the outer sequence as it was, also what its slots need. */
+static void a_refused_nesting_changes_nothing(void **state) {
+  (void)state;
+  kdl_sequence *inner = created_sequence(), *outer = created_sequence();
+  kdl_slot to, go, whole, flag;
+  const uint32_t word = 0;
+  uint32_t memory[8] = {1, 1};
+  assert_ok(kdl_sequence_buffer(inner, "to", 0, &to));
+  assert_ok(kdl_sequence_buffer(inner, "go", 0, &go));
+  assert_ok(kdl_sequence_fill(inner, kdl_at_slot_offset(to, 4096), 4, &word, 4));
+  assert_ok(kdl_sequence_while(inner, kdl_at_slot(go)));
+  assert_ok(kdl_sequence_fill(inner, kdl_at_slot(go), 4, &word, 4));
+  assert_ok(kdl_sequence_end_while(inner));
+  assert_ok(kdl_sequence_finish(inner));
+  assert_ok(kdl_sequence_buffer(outer, "whole", 0, &whole));
+  assert_ok(kdl_sequence_buffer(outer, "flag", 0, &flag));
+  const kdl_operand unaligned[] = {kdl_at_slot(whole), kdl_at_slot_offset(flag, 2)};
+  assert_refused(kdl_sequence_nest(outer, inner, unaligned, 2), KDL_BAD_CALL,
+                 "kdl_sequence_nest: found a condition at offset 2, expected a multiple of 4");
+  assert_int_equal(told(outer).node_count, 0);
+  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(whole), 4, &word, 4));
+  assert_ok(kdl_sequence_fill(outer, kdl_at_slot(flag), 4, &word, 4));
+  assert_ok(kdl_sequence_finish(outer));
+  kdl_buffer buffer = kdl_buffer_adopt(the_host(), (uint64_t)(uintptr_t)memory, 4);
+  kdl_binding bindings[] = {kdl_bind_buffer(whole, buffer), kdl_bind_buffer(flag, buffer)};
+  assert_ok(kdl_sequence_run(outer, NULL, bindings, 2));
+  assert_int_equal(memory[0], 0);
+  assert_int_equal(memory[1], 1);
+  kdl_sequence_destroy(inner);
+  kdl_sequence_destroy(outer);
+}
+
 /* A state stays with its queue, and a repeated run changes nothing. */
 static void what_is_bound_again_is_not_written_again(void **state) {
   (void)state;
@@ -414,6 +446,7 @@ int main(void) {
       cmocka_unit_test(launches_share_what_is_bound),
       cmocka_unit_test(slots_that_nothing_uses_are_bound_all_the_same),
       cmocka_unit_test(nesting_is_checked_and_adds_offsets),
+      cmocka_unit_test(a_refused_nesting_changes_nothing),
       cmocka_unit_test(what_is_bound_again_is_not_written_again),
       cmocka_unit_test(a_sequence_keeps_its_library),
       cmocka_unit_test(threads_run_it_at_once),

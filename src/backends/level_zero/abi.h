@@ -26,6 +26,7 @@ enum {
 #define KDL_ZE_HAS_HOST_SYNC KDL_ZE_VERSION(1, 6)
 #define KDL_ZE_HAS_IN_ORDER KDL_ZE_VERSION(1, 7)
 #define KDL_ZE_HAS_LIST_QUERIES KDL_ZE_VERSION(1, 9)
+#define KDL_ZE_HAS_LISTS_IN_LISTS KDL_ZE_VERSION(1, 9)
 #define KDL_ZE_HAS_LIST_FLAGS KDL_ZE_VERSION(1, 17)
 
 /* ze_structure_type_t */
@@ -38,6 +39,7 @@ enum {
   KDL_ZE_MEMORY_PROPERTIES = 0x7,
   KDL_ZE_CONTEXT_DESC = 0xd,
   KDL_ZE_COMMAND_QUEUE_DESC = 0xe,
+  KDL_ZE_COMMAND_LIST_DESC = 0xf,
   KDL_ZE_EVENT_POOL_DESC = 0x10,
   KDL_ZE_EVENT_DESC = 0x11,
   KDL_ZE_DEVICE_MEM_ALLOC_DESC = 0x15,
@@ -49,6 +51,12 @@ enum {
   KDL_ZE_IP_VERSION = 0x1000f,
   KDL_ZE_RELAXED_LIMITS_DESC = 0x20001,
   KDL_ZE_DEVICE_PROPERTIES_1_2 = 0x20006, /* the same struct, its timer in ticks per second */
+  KDL_ZE_MUTABLE_LIST_PROPERTIES = 0x20015,
+  KDL_ZE_MUTABLE_LIST_DESC = 0x20016,
+  KDL_ZE_MUTABLE_ID_DESC = 0x20017,
+  KDL_ZE_MUTABLE_COMMANDS_DESC = 0x20018,
+  KDL_ZE_MUTABLE_ARGUMENT_DESC = 0x20019,
+  KDL_ZE_MUTABLE_GROUPS_DESC = 0x2001a,
   KDL_ZE_INIT_DRIVER_TYPE = 0x20021,
 };
 
@@ -171,6 +179,7 @@ typedef struct kdl_ze_pci_properties {
 
 enum { KDL_ZE_FORMAT_SPIRV = 0, KDL_ZE_FORMAT_NATIVE = 1 }; /* ze_module_format_t */
 enum { KDL_ZE_QUEUE_IN_ORDER = 2 };                         /* ze_command_queue_flag_t */
+enum { KDL_ZE_LIST_IN_ORDER = 8 };                          /* ze_command_list_flag_t */
 enum { KDL_ZE_MODE_ASYNCHRONOUS = 2 };                      /* ze_command_queue_mode_t */
 enum { KDL_ZE_PRIORITY_LOW = 1, KDL_ZE_PRIORITY_HIGH = 2 }; /* ze_command_queue_priority_t */
 enum { KDL_ZE_POOL_HOST_VISIBLE = 1 };                      /* ze_event_pool_flag_t */
@@ -260,5 +269,57 @@ typedef struct kdl_ze_kernel_properties {
   uint32_t spill_memory;
   uint8_t uuid[32];
 } kdl_ze_kernel_properties;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Recorded lists                                                                               */
+
+#define KDL_ZE_LISTS_IN_LISTS "ZE_experimental_immediate_command_list_append"
+#define KDL_ZE_MUTABLE_LISTS "ZE_experimental_mutable_command_list"
+
+typedef struct kdl_ze_extension {
+  char name[256];
+  uint32_t version;
+} kdl_ze_extension;
+
+typedef struct kdl_ze_list_desc {
+  uint32_t type;
+  const void *next;
+  uint32_t ordinal;
+  uint32_t flags;
+} kdl_ze_list_desc;
+
+/* ze_mutable_command_exp_flag_t */
+enum { KDL_ZE_MUTABLE_ARGUMENTS = 1, KDL_ZE_MUTABLE_GROUPS = 2 };
+
+/* Chained to a kdl_ze_device_properties. */
+typedef struct kdl_ze_mutable_properties {
+  uint32_t type;
+  void *next;
+  uint32_t list_flags;
+  uint32_t command_flags;
+} kdl_ze_mutable_properties;
+
+/* Chained to a kdl_ze_list_desc; of a command's number; and of an update, before what it sets. */
+typedef struct kdl_ze_mutable_desc {
+  uint32_t type;
+  const void *next;
+  uint32_t flags;
+} kdl_ze_mutable_desc;
+
+typedef struct kdl_ze_mutable_argument {
+  uint32_t type;
+  const void *next;
+  uint64_t command;
+  uint32_t index;
+  size_t size;
+  const void *value;
+} kdl_ze_mutable_argument;
+
+typedef struct kdl_ze_mutable_groups {
+  uint32_t type;
+  const void *next;
+  uint64_t command;
+  const uint32_t *groups; /* three of them */
+} kdl_ze_mutable_groups;
 
 #endif

@@ -7,10 +7,13 @@
 static const kdl_backend_table table = {
     .size = sizeof table,
     .abi = KDL_BACKEND_ABI,
-    .flags = KDL_BACKEND_READS_NO_PAIRS,
+    .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "level_zero",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_ze_##slot,
 #include "backends/common/functions.def"
+    .sequence_create = kdl_ze_sequence_create,
+    .sequence_destroy = kdl_ze_sequence_destroy,
+    .sequence_run = kdl_ze_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_level_zero = {

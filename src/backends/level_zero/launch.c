@@ -68,21 +68,6 @@ static kdl_status check(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc
   return KDL_OK;
 }
 
-static kdl_status set_group(kdl_ze_instance *instance, const kdl_launch_desc *desc) {
-  const kdl_ze_kernel *kernel = instance->kernel;
-  const uint32_t *block = desc->block[0] ? desc->block : kernel->block;
-  if (memcmp(block, instance->group, sizeof instance->group) == 0)
-    return KDL_OK;
-  int error = kdl_ze.kernel_group(instance->handle, block[0], block[1], block[2]);
-  if (error != KDL_ZE_SUCCESS) {
-    memset(instance->group, 0, sizeof instance->group);
-    return kdl_ze_fail(kernel->device, error, "zeKernelSetGroupSize of \"%s\" to %ux%ux%u",
-                       kernel->name, block[0], block[1], block[2]);
-  }
-  memcpy(instance->group, block, sizeof instance->group);
-  return KDL_OK;
-}
-
 static kdl_status launch_now(kdl_ze_queue *queue, const kdl_ze_instance *instance,
                              const kdl_launch_desc *desc) {
   bool cooperative = desc->flags & KDL_LAUNCH_COOPERATIVE;
@@ -105,7 +90,7 @@ static kdl_status prepare(kdl_ze_queue *queue, const kdl_ze_kernel *kernel,
   if (status == KDL_OK && !is_alike)
     status = kdl_ze_queue_instance(queue, kernel, &instance);
   if (status == KDL_OK && !is_alike)
-    status = set_group(instance, desc);
+    status = kdl_ze_instance_set_group(instance, desc);
   if (status == KDL_OK)
     status = kdl_argument_cache_set(&instance->given, &kernel->list, instance->handle, args,
                                     desc->shared);

@@ -72,10 +72,11 @@ struct kdl_ze_device {
   double ns_per_tick;
   uint64_t tick_mask; /* the bits of a time that count */
   kdl_ze_stamps stamps;
-  pthread_mutex_t lock; /* of the two below */
+  pthread_mutex_t lock; /* of the queues and the numbers */
   kdl_ze_queue *queues;
   uint64_t *kernel_numbers; /* those that are in use, as bits */
   uint32_t kernel_words;
+  _Atomic uint32_t recording; /* KDL_ZE_RECORDS_, once that is known */
 };
 
 /* Whether KDL_LEVEL_ZERO_LARGE_BUFFERS asks for buffers that are larger than the driver allows
@@ -128,6 +129,12 @@ typedef struct kdl_ze_instance {
   uint64_t values[]; /* of that */
 } kdl_ze_instance;
 
+kdl_status kdl_ze_instance_create(const kdl_ze_kernel *kernel, kdl_ze_instance **out_instance);
+void kdl_ze_instance_free(kdl_ze_instance *instance);
+
+/* Sets the group size of a launch, unless it is that. */
+kdl_status kdl_ze_instance_set_group(kdl_ze_instance *instance, const kdl_launch_desc *desc);
+
 enum { KDL_ZE_MOST_WAITS = 64 };
 
 /* zeCommandListAppendLaunchKernel */
@@ -177,6 +184,11 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number);
 /* Waits for the work of all queues of a device, whose lock is held. */
 void kdl_ze_queues_drain(kdl_ze_device *device);
 
+/* Of a queue that may have been destroyed since: whether its work is done, where the driver can
+ * tell, and waiting for it. */
+bool kdl_ze_queue_is_done(kdl_ze_device *device, const kdl_ze_queue *queue);
+void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *queue);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Launching                                                                                    */
 
@@ -189,6 +201,14 @@ kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);
  * lock, the second has it. */
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_contended;
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_changed;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Sequences                                                                                    */
+
+kdl_status kdl_ze_sequence_create(void *device, kdl_backend_sequence *desc, void **out_sequence);
+void kdl_ze_sequence_destroy(void *device, void *sequence);
+kdl_status kdl_ze_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
+                               size_t changed_count);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -187,22 +187,6 @@ kdl_status kdl_ze_queue_lock_for_wait(kdl_ze_queue *queue) {
 /* ------------------------------------------------------------------------------------------ */
 /* Instances                                                                                    */
 
-static kdl_status create_instance(const kdl_ze_kernel *kernel, kdl_ze_instance **out_instance) {
-  size_t count = kdl_argument_cache_value_count(&kernel->list);
-  kdl_ze_instance *made = calloc(1, sizeof *made + count * sizeof *made->values);
-  if (!made)
-    return kdl_ze_no_memory(kernel->device);
-  kdl_status status = kdl_ze_kernel_create(kernel, &made->handle);
-  if (status != KDL_OK) {
-    free(made);
-    return status;
-  }
-  made->kernel = kernel;
-  kdl_argument_cache_begin(&made->given, &kernel->list, made->values);
-  *out_instance = made;
-  return KDL_OK;
-}
-
 static bool make_room(kdl_ze_queue *queue, uint32_t number) {
   uint32_t count = queue->instance_count;
   if (number < count)
@@ -222,7 +206,7 @@ kdl_status kdl_ze_queue_instance(kdl_ze_queue *queue, const kdl_ze_kernel *kerne
   if (!make_room(queue, kernel->number))
     return kdl_ze_no_memory(queue->device);
   kdl_ze_instance **place = &queue->instances[kernel->number];
-  kdl_status status = *place ? KDL_OK : create_instance(kernel, place);
+  kdl_status status = *place ? KDL_OK : kdl_ze_instance_create(kernel, place);
   *out_instance = *place;
   return status;
 }
@@ -235,8 +219,7 @@ void kdl_ze_queue_forget(kdl_ze_queue *queue, uint32_t kernel_number) {
   if (queue->kernel == instance->kernel)
     queue->kernel = NULL;
   queue->instances[kernel_number] = NULL;
-  kdl_ze_note(queue->device, kdl_ze.kernel_destroy(instance->handle), "zeKernelDestroy");
-  free(instance);
+  kdl_ze_instance_free(instance);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -255,6 +238,30 @@ static void delist(kdl_ze_device *device, kdl_ze_queue *queue) {
   while (*link != queue)
     link = &(*link)->next;
   *link = queue->next;
+  pthread_mutex_unlock(&device->lock);
+}
+
+/* One that was destroyed is done, and another at its place takes no harm from being asked. */
+static kdl_ze_queue *find_queue(const kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  kdl_ze_queue *queue = device->queues;
+  while (queue && queue != wanted)
+    queue = queue->next;
+  return queue;
+}
+
+bool kdl_ze_queue_is_done(kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queue *queue = find_queue(device, wanted);
+  bool is_done = !queue || kdl_ze.list_sync(queue->list, 0) == KDL_ZE_SUCCESS;
+  pthread_mutex_unlock(&device->lock);
+  return is_done;
+}
+
+void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
+  pthread_mutex_lock(&device->lock);
+  kdl_ze_queue *queue = find_queue(device, wanted);
+  if (queue && kdl_ze_queue_sync(device, queue) != KDL_OK)
+    kdl_own_services.log("%s", "while waiting for the queue of a sequence that is destroyed");
   pthread_mutex_unlock(&device->lock);
 }
 

@@ -9,6 +9,8 @@
  * A driver may keep the memory that an address or a handle stood for when it was recorded. So a
  * command buffer is used only while none of libkdl's was freed since.
  */
+#include "backends/common/built_in.h"
+#include "backends/common/replay.h"
 #include "backends/opencl/commands.h"
 
 #include <stdlib.h>
@@ -341,33 +343,6 @@ static void change(opencl_sequence *sequence, const uint32_t *changed, size_t co
 /* ------------------------------------------------------------------------------------------ */
 /* Running                                                                                      */
 
-static kdl_status launch_node(kdl_opencl_device *device, const kdl_backend_node *node,
-                              void *queue) {
-  switch (node->kind) {
-  case KDL_NODE_LAUNCH:
-    return node->is_skipped ? KDL_OK : node->launch(node->kernel, &node->desc, &node->args, queue);
-  case KDL_NODE_COPY:
-    return kdl_opencl_copy(device, queue, node->to, node->to_offset, node->from, node->from_offset,
-                           node->bytes);
-  case KDL_NODE_WRITE:
-    return kdl_opencl_write(device, queue, node->to, node->to_offset, node->host, node->bytes);
-  case KDL_NODE_READ:
-    return kdl_opencl_read(device, queue, node->host, node->from, node->from_offset, node->bytes);
-  case KDL_NODE_FILL:
-    return kdl_opencl_fill(device, queue, node->to, node->to_offset, node->bytes, node->pattern,
-                           node->pattern_size);
-  default:
-    return KDL_OK;
-  }
-}
-
-static kdl_status launch_all(const opencl_sequence *sequence, void *queue) {
-  kdl_status status = KDL_OK;
-  for (size_t i = 0; i < sequence->node_count && status == KDL_OK; ++i)
-    status = launch_node(sequence->device, sequence->nodes[i], queue);
-  return status;
-}
-
 /* The device's own queue is flushed as it is behind a launch. */
 static kdl_status enqueue(const opencl_sequence *sequence, const kdl_opencl_queue *queue) {
   uint32_t ordinal = sequence->device->ordinal;
@@ -392,7 +367,8 @@ kdl_status kdl_opencl_sequence_run(void *handle, void *sequence_handle, void *qu
   if (changed_count && !is_other)
     change(sequence, changed, changed_count);
   if (changed_count && !is_other && sequence->is_stale)
-    return launch_all(sequence, queue);
+    return kdl_replay_nodes(kdl_built_in_opencl.table, device, queue, sequence->nodes,
+                            sequence->node_count);
   if (is_other || sequence->is_stale) {
     kdl_status status = record(sequence, queue->queue);
     if (status != KDL_OK)

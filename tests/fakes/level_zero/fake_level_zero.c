@@ -189,6 +189,13 @@ int zeDeviceGet(void *which, uint32_t *count, void **devices) {
 }
 
 #ifndef FAKE_OLD
+static void write_mutability(void *chain) {
+  kdl_ze_mutable_properties *mutability = chain;
+  const char *wanted = fake_setting("mutable");
+  if (mutability && mutability->type == KDL_ZE_MUTABLE_LIST_PROPERTIES)
+    mutability->command_flags = wanted ? (uint32_t)atoi(wanted) : 0x7f;
+}
+
 static void write_ip_version(const kdl_device_spec *spec, void *chain) {
   kdl_ze_ip_version *ip = chain;
   kdl_intel_ip version;
@@ -219,6 +226,7 @@ int zeDeviceGetProperties(void *device, kdl_ze_device_properties *properties) {
   snprintf(properties->name, sizeof properties->name, "%s", spec->name);
 #ifndef FAKE_OLD
   write_ip_version(spec, properties->next);
+  write_mutability(properties->next);
 #endif
   return KDL_ZE_SUCCESS;
 }

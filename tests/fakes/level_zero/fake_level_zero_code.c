@@ -254,8 +254,8 @@ int zeKernelSetGroupSize(void *handle, uint32_t x, uint32_t y, uint32_t z) {
 
 /* Group memory has no size of its own in the image, and is passed as a size alone. A pointer is
  * looked up now, and what it points to is kept. */
-static int set_argument(fake_object *kernel, uint32_t index, size_t size, const void *value) {
-  fake_ze_arguments *arguments = kernel->state;
+int fake_ze_set_argument(const fake_object *kernel, fake_ze_arguments *arguments, uint32_t index,
+                         size_t size, const void *value) {
   if (index >= kernel->param_count)
     return invalid_argument_index;
   size_t expected = kernel->param_sizes[index];
@@ -284,5 +284,7 @@ static int set_argument(fake_object *kernel, uint32_t index, size_t size, const 
 int zeKernelSetArgumentValue(void *handle, uint32_t index, size_t size, const void *value) {
   ZE_ENTER_ALONE(handle);
   fake_object *kernel = fake_live(handle, FAKE_KERNEL);
-  return ze_leave_alone(handle, kernel ? set_argument(kernel, index, size, value) : invalid_handle);
+  int error =
+      kernel ? fake_ze_set_argument(kernel, kernel->state, index, size, value) : invalid_handle;
+  return ze_leave_alone(handle, error);
 }

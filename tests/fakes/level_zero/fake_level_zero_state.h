@@ -84,12 +84,80 @@ typedef struct fake_ze_arguments {
   bool has_access;
 } fake_ze_arguments;
 
+/* Sets one of a kernel; 0, or the error. */
+int fake_ze_set_argument(const fake_object *kernel, fake_ze_arguments *arguments, uint32_t index,
+                         size_t size, const void *value);
+
+/* ------------------------------------------------------------------------------------------ */
+/* Lists                                                                                        */
+
+typedef enum fake_ze_command_kind {
+  FAKE_ZE_LAUNCH,
+  FAKE_ZE_COPY,
+  FAKE_ZE_FILL,
+  FAKE_ZE_BARRIER,
+} fake_ze_command_kind;
+
+/* What a list was given, with everything that counts when it is appended. */
+typedef struct fake_ze_command {
+  fake_ze_command_kind kind;
+  uint64_t id; /* of one that may be changed; 0: not */
+  uint32_t flags;
+  fake_object *kernel;
+  fake_ze_arguments arguments;
+  uint32_t groups[3];
+  void *to;
+  const void *from;
+  uint64_t to_memory, from_memory; /* serials of allocations; 0: the host's */
+  size_t size;
+  unsigned char pattern[16];
+  size_t pattern_size;
+} fake_ze_command;
+
+typedef enum fake_ze_list_state {
+  FAKE_ZE_OPEN,
+  FAKE_ZE_CLOSED,
+  FAKE_ZE_UPDATED
+} fake_ze_list_state;
+
+/* The state of a FAKE_STREAM. The commands are its text. */
+typedef struct fake_ze_list {
+  bool is_immediate;
+  bool is_in_order;
+  bool is_mutable;
+  bool needs_barrier; /* a command was appended and nothing keeps the next one behind it */
+  bool is_behind;     /* it was given work that it has not been waited for, when it is lazy */
+  uint32_t flags;
+  void *device;
+  fake_ze_list_state state; /* of one that is not immediate */
+  fake_object *at;          /* the immediate list that it runs on, when that is lazy */
+  uint64_t last_id;
+  uint32_t next_flags; /* of a command that is about to be appended; 0: it has no number */
+  size_t count, capacity;
+} fake_ze_list;
+
+fake_ze_list *fake_ze_list_of(fake_object *list);
+bool fake_ze_is_lazy(void);
+
+/* For every command: the list, which must be open, and of a device that works. */
+int fake_ze_check_list(void *handle, fake_object **out_list);
+
+/* A command that is not a barrier was appended. */
+void fake_ze_note_command(fake_object *list);
+
+/* What an immediate list was given is done. */
+void fake_ze_lists_finish(const fake_object *immediate);
+
+/* Does a command now, or keeps it where the list is not immediate. */
+int fake_ze_give(fake_object *list, const fake_ze_command *command);
+int fake_ze_do(fake_object *list, const fake_ze_command *command);
+
 /* For tests that look inside: commands that were appended to a list without order before a barrier
  * followed the one before; and waits that nothing will ever end. */
 FAKE_EXPORT unsigned fake_ze_unordered(void);
 FAKE_EXPORT unsigned fake_ze_deadlocks(void);
 
-/* What tests need of the real interface beyond what libkdl uses. */
-FAKE_EXPORT int zeCommandListCreate(void *context, void *device, const void *desc, void **list);
+/* Arguments and grids of commands in lists that were set since the start. */
+FAKE_EXPORT unsigned fake_ze_changed(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Command lists, events, memory and launches of the fake Level Zero. Work is done by the call that
+/* Events, memory and launches of the fake Level Zero. Work is done by the call that
  * gives it; an error of the device shows at the next call that waits. With level_zero.lazy=1 events
  * are signalled no sooner than they or their list are waited for. */
 #include "fake_level_zero_state.h"
@@ -7,129 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static unsigned unordered_commands, deadlocks;
-
-unsigned fake_ze_unordered(void) {
-  return unordered_commands;
-}
+static unsigned deadlocks;
 
 unsigned fake_ze_deadlocks(void) {
   return deadlocks;
 }
-
-/* ------------------------------------------------------------------------------------------ */
-/* Lists                                                                                        */
-
-typedef struct {
-  bool is_immediate;
-  bool is_in_order;
-  bool needs_barrier; /* a command was appended and nothing keeps the next one behind it */
-  uint32_t flags;
-  void *device;
-} list_state;
-
-static list_state *state_of(fake_object *list) {
-  return list->state;
-}
-
-static int make_list(void *context_handle, void *device, bool is_immediate, uint32_t flags,
-                     void **list) {
-  fake_object *context = fake_live(context_handle, FAKE_CONTEXT);
-  if (!context || !fake_ze_spec(device))
-    return invalid_handle;
-  int sticky = fake_ze_lost(fake_ze_ordinal(device));
-  if (sticky)
-    return sticky;
-  fake_object *made = fake_new(FAKE_STREAM, context);
-  list_state *state = calloc(1, sizeof *state);
-  if (!state)
-    abort();
-  *state = (list_state){.is_immediate = is_immediate,
-                        .is_in_order = flags & KDL_ZE_QUEUE_IN_ORDER,
-                        .flags = flags,
-                        .device = device};
-  made->state = state;
-  made->device = fake_ze_ordinal(device);
-  *list = made;
-  return KDL_ZE_SUCCESS;
-}
-
-int zeCommandListCreateImmediate(void *context, void *device, const kdl_ze_queue_desc *desc,
-                                 void **list) {
-  ZE_ENTER();
-  uint32_t known = fake_ze_version() >= KDL_ZE_HAS_IN_ORDER ? 7 : 1;
-  if (desc->type != KDL_ZE_COMMAND_QUEUE_DESC || desc->flags > known || desc->mode > 2 ||
-      desc->priority > 2)
-    return fake_leave(invalid_enumeration);
-  if (desc->ordinal != 1 || desc->index != 0) /* see zeDeviceGetCommandQueueGroupProperties */
-    return fake_leave(invalid_argument);
-  return fake_leave(make_list(context, device, true, desc->flags, list));
-}
-
-int zeCommandListCreate(void *context, void *device, const void *desc, void **list) {
-  (void)desc;
-  ZE_ENTER();
-  return fake_leave(make_list(context, device, false, 0, list));
-}
-
-int zeCommandListDestroy(void *handle) {
-  int fault = fake_enter(__func__);
-  pthread_mutex_lock(&fake_lock);
-  fake_object *list = fake_live(handle, FAKE_STREAM);
-  if (!list)
-    return fake_leave(invalid_handle);
-  fake_delete(list);
-  return fake_leave(fault);
-}
-
-/* For every command: the list, which must be an immediate one, and of a device that works. */
-static int check_list(void *handle, fake_object **out_list) {
-  *out_list = fake_live(handle, FAKE_STREAM);
-  if (!*out_list)
-    return invalid_handle;
-  return state_of(*out_list)->is_immediate ? fake_ze_lost((*out_list)->device) : invalid_argument;
-}
-
-/* One that is not a barrier. */
-static void note_command(fake_object *list) {
-  list_state *state = state_of(list);
-  if (state->is_in_order)
-    return;
-  unordered_commands += state->needs_barrier;
-  state->needs_barrier = true;
-}
-
-#ifndef FAKE_OLD
-int zeCommandListGetDeviceHandle(void *handle, void **device) {
-  ZE_ENTER();
-  fake_object *list = fake_live(handle, FAKE_STREAM);
-  *device = list ? state_of(list)->device : NULL;
-  return fake_leave(list ? KDL_ZE_SUCCESS : invalid_handle);
-}
-
-int zeCommandListGetContextHandle(void *handle, void **context) {
-  ZE_ENTER();
-  fake_object *list = fake_live(handle, FAKE_STREAM);
-  *context = list ? list->context : NULL;
-  return fake_leave(list ? KDL_ZE_SUCCESS : invalid_handle);
-}
-
-int zeCommandListIsImmediate(void *handle, uint8_t *is_immediate) {
-  ZE_ENTER();
-  fake_object *list = fake_live(handle, FAKE_STREAM);
-  *is_immediate = list && state_of(list)->is_immediate;
-  return fake_leave(list ? KDL_ZE_SUCCESS : invalid_handle);
-}
-
-int zeCommandListImmediateGetFlags(void *handle, uint32_t *flags) {
-  ZE_ENTER();
-  if (fake_ze_version() < KDL_ZE_HAS_LIST_FLAGS)
-    return fake_leave(unsupported_feature);
-  fake_object *list = fake_live(handle, FAKE_STREAM);
-  *flags = list ? state_of(list)->flags : 0;
-  return fake_leave(list ? KDL_ZE_SUCCESS : invalid_handle);
-}
-#endif
 
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
@@ -142,10 +24,6 @@ typedef struct {
 
 static event_state *event_of(fake_object *event) {
   return event->state;
-}
-
-static bool is_lazy(void) {
-  return fake_setting_number("lazy") != 0;
 }
 
 int zeEventPoolCreate(void *context_handle, const kdl_ze_event_pool_desc *desc,
@@ -208,9 +86,9 @@ static int signal_event(fake_object *list, void *handle) {
   fake_object *event = handle ? fake_live(handle, FAKE_POOLED) : NULL;
   if (!handle)
     return KDL_ZE_SUCCESS;
-  if (!event || event->context != list->context)
+  if (!event || event->context != list->context || !fake_ze_list_of(list)->is_immediate)
     return invalid_synchronization;
-  if (is_lazy())
+  if (fake_ze_is_lazy())
     event_of(event)->pending = list;
   else
     event_of(event)->is_signalled = true;
@@ -230,6 +108,7 @@ static void finish(fake_object *list) {
     if (event_of(e)->waiter == list)
       event_of(e)->waiter = NULL;
   }
+  fake_ze_lists_finish(list);
 }
 
 int zeEventHostSynchronize(void *handle, uint64_t timeout) {
@@ -268,16 +147,16 @@ int zeEventHostReset(void *handle) {
 int zeCommandListAppendWaitOnEvents(void *handle, uint32_t count, void **events) {
   ZE_ENTER_ALONE(handle);
   fake_object *list;
-  int error = check_list(handle, &list);
+  int error = fake_ze_check_list(handle, &list);
   for (uint32_t i = 0; i < count && !error; ++i) {
     fake_object *event = fake_live(events[i], FAKE_POOLED);
-    if (!event || event->context != list->context)
+    if (!event || !fake_ze_list_of(list)->is_immediate || event->context != list->context)
       return ze_leave_alone(handle, invalid_synchronization);
     deadlocks += !event_of(event)->is_signalled && !event_of(event)->pending;
-    event_of(event)->waiter = is_lazy() ? list : NULL;
+    event_of(event)->waiter = fake_ze_is_lazy() ? list : NULL;
   }
   if (!error)
-    note_command(list);
+    fake_ze_note_command(list);
   return ze_leave_alone(handle, error);
 }
 
@@ -285,11 +164,11 @@ int zeCommandListAppendBarrier(void *handle, void *signal, uint32_t wait_count, 
   (void)waits;
   ZE_ENTER_ALONE(handle);
   fake_object *list;
-  int error = check_list(handle, &list);
+  int error = fake_ze_check_list(handle, &list);
   if (!error)
     error = wait_count ? invalid_size : signal_event(list, signal);
   if (!error)
-    state_of(list)->needs_barrier = false;
+    error = fake_ze_give(list, &(fake_ze_command){.kind = FAKE_ZE_BARRIER});
   return ze_leave_alone(handle, error);
 }
 
@@ -304,24 +183,28 @@ int zeCommandListAppendWriteGlobalTimestamp(void *handle, uint64_t *to, void *si
   (void)waits;
   ZE_ENTER_ALONE(handle);
   fake_object *list;
-  int error = check_list(handle, &list);
-  if (!error && (wait_count || !fake_memory_at((uintptr_t)to, sizeof *to) || (uintptr_t)to % 8))
+  int error = fake_ze_check_list(handle, &list);
+  if (!error && (wait_count || !fake_memory_at((uintptr_t)to, sizeof *to) || (uintptr_t)to % 8 ||
+                 !fake_ze_list_of(list)->is_immediate))
     error = invalid_argument;
   if (!error)
     error = signal_event(list, signal);
   if (!error) {
     *to = ticks_now();
-    note_command(list);
+    fake_ze_note_command(list);
   }
   return ze_leave_alone(handle, error);
 }
 
 #ifndef FAKE_OLD
 int zeCommandListHostSynchronize(void *handle, uint64_t timeout) {
-  (void)timeout;
   ZE_ENTER();
   fake_object *list;
-  int error = check_list(handle, &list);
+  int error = fake_ze_check_list(handle, &list);
+  if (!error && !fake_ze_list_of(list)->is_immediate)
+    error = invalid_argument;
+  if (!error && !timeout && fake_ze_list_of(list)->is_behind)
+    error = KDL_ZE_NOT_READY;
   if (!error)
     finish(list);
   return fake_leave(error);
@@ -406,13 +289,18 @@ static bool is_range_good(const fake_object *list, const void *address, size_t s
          (begin->context == list->context && fake_memory_at((uintptr_t)address, size) == begin);
 }
 
+static uint64_t serial_of(const void *address) {
+  const fake_object *memory = fake_memory_at((uintptr_t)address, 1);
+  return memory ? memory->serial : 0;
+}
+
 int zeCommandListAppendMemoryCopy(void *handle, void *to, const void *from, size_t size,
                                   void *signal, uint32_t wait_count, void **waits) {
   (void)waits;
   ZE_ENTER_ALONE(handle);
   fake_object *list;
   unsigned known = 0;
-  int error = check_list(handle, &list);
+  int error = fake_ze_check_list(handle, &list);
   if (!error && (!to || !from || wait_count))
     error = null_pointer;
   if (!error && (!is_range_good(list, to, size, &known) ||
@@ -420,10 +308,13 @@ int zeCommandListAppendMemoryCopy(void *handle, void *to, const void *from, size
     error = invalid_argument;
   if (!error)
     error = signal_event(list, signal);
-  if (!error) {
-    memcpy(to, from, size);
-    note_command(list);
-  }
+  if (!error)
+    error = fake_ze_give(list, &(fake_ze_command){.kind = FAKE_ZE_COPY,
+                                                  .to = to,
+                                                  .from = from,
+                                                  .to_memory = serial_of(to),
+                                                  .from_memory = serial_of(from),
+                                                  .size = size});
   return ze_leave_alone(handle, error);
 }
 
@@ -433,7 +324,7 @@ int zeCommandListAppendMemoryFill(void *handle, void *to, const void *pattern, s
   ZE_ENTER_ALONE(handle);
   fake_object *list;
   unsigned known = 0;
-  int error = check_list(handle, &list);
+  int error = fake_ze_check_list(handle, &list);
   if (!error && (!pattern_size || size % pattern_size || wait_count))
     error = invalid_size;
   if (!error && (uintptr_t)to % pattern_size)
@@ -442,10 +333,17 @@ int zeCommandListAppendMemoryFill(void *handle, void *to, const void *pattern, s
     error = invalid_argument;
   if (!error)
     error = signal_event(list, signal);
-  for (size_t at = 0; at < size && !error; at += pattern_size)
-    memcpy((char *)to + at, pattern, pattern_size);
-  if (!error)
-    note_command(list);
+  fake_ze_command command = {.kind = FAKE_ZE_FILL,
+                             .to = to,
+                             .to_memory = serial_of(to),
+                             .size = size,
+                             .pattern_size = pattern_size};
+  if (!error && pattern_size > sizeof command.pattern)
+    error = invalid_size;
+  if (!error) {
+    memcpy(command.pattern, pattern, pattern_size);
+    error = fake_ze_give(list, &command);
+  }
   return ze_leave_alone(handle, error);
 }
 
@@ -460,26 +358,26 @@ static bool is_memory_there(const fake_ze_arguments *arguments, unsigned index) 
   return !arguments->memory[index] || (memory && memory->serial == arguments->memory[index]);
 }
 
-static int launch(fake_object *list, void *handle, const uint32_t *groups) {
+/* What a kernel was given, as the command keeps it. */
+static int prepare(const fake_object *list, void *handle, const uint32_t *groups,
+                   fake_ze_command *out_command) {
   fake_object *kernel = fake_live(handle, FAKE_KERNEL);
   if (!kernel || kernel->context != list->context || kernel->owner->device != list->device)
     return kernel ? invalid_argument : invalid_handle;
-  fake_ze_arguments *arguments = kernel->state;
-  void *values[most_params];
   if (!groups)
     return null_pointer;
+  *out_command = (fake_ze_command){.kind = FAKE_ZE_LAUNCH,
+                                   .kernel = kernel,
+                                   .arguments = *(fake_ze_arguments *)kernel->state,
+                                   .groups = {groups[0], groups[1], groups[2]}};
+  const fake_ze_arguments *arguments = &out_command->arguments;
   if (!arguments->group[0])
     return invalid_group_size;
   uint64_t shared = 0;
   for (unsigned i = 0; i < kernel->param_count; ++i) {
-    values[i] = arguments->values[i];
     shared += arguments->shared[i];
     if (!arguments->is_set[i] || !arguments->has_access)
       return invalid_argument;
-    if (!is_memory_there(arguments, i)) {
-      fake_ze_sticky[list->device] = device_lost;
-      return KDL_ZE_SUCCESS;
-    }
   }
   const kdl_device_spec *spec = fake_device((size_t)list->device);
   if (spec && spec->shared && shared > spec->shared) {
@@ -487,28 +385,67 @@ static int launch(fake_object *list, void *handle, const uint32_t *groups) {
                 (unsigned long long)spec->shared);
     return KDL_ZE_OUT_OF_DEVICE_MEMORY;
   }
-  unsigned grid[3] = {groups[0], groups[1], groups[2]};
+  return KDL_ZE_SUCCESS;
+}
+
+static int launch(const fake_object *list, const fake_ze_command *command) {
+  fake_object *kernel = command->kernel;
+  fake_ze_arguments arguments = command->arguments;
+  void *values[most_params];
+  uint64_t shared = 0;
+  for (unsigned i = 0; i < kernel->param_count; ++i) {
+    values[i] = arguments.values[i];
+    shared += arguments.shared[i];
+    if (!is_memory_there(&arguments, i)) {
+      fake_ze_sticky[list->device] = device_lost;
+      return KDL_ZE_SUCCESS;
+    }
+  }
+  unsigned grid[3] = {command->groups[0], command->groups[1], command->groups[2]};
   ++fake_launch_count;
   if (kernel->program &&
-      !fake_program_run(kernel, kernel->context, grid, arguments->group, shared, values))
+      !fake_program_run(kernel, kernel->context, grid, arguments.group, shared, values))
     fake_ze_sticky[list->device] = device_lost;
+  return KDL_ZE_SUCCESS;
+}
+
+/* Memory that a copy or a fill was told of must still be what lies there. */
+static bool is_there(const void *address, uint64_t serial) {
+  const fake_object *memory = fake_memory_at((uintptr_t)address, 1);
+  return !serial || (memory && memory->serial == serial);
+}
+
+int fake_ze_do(fake_object *list, const fake_ze_command *command) {
+  if (command->kind == FAKE_ZE_LAUNCH)
+    return launch(list, command);
+  if (command->kind == FAKE_ZE_BARRIER)
+    return KDL_ZE_SUCCESS;
+  if (!is_there(command->to, command->to_memory) ||
+      !is_there(command->from, command->from_memory)) {
+    fake_ze_sticky[list->device] = device_lost;
+    return KDL_ZE_SUCCESS;
+  }
+  if (command->kind == FAKE_ZE_COPY)
+    memcpy(command->to, command->from, command->size);
+  for (size_t at = 0; at < command->size && command->kind == FAKE_ZE_FILL;
+       at += command->pattern_size)
+    memcpy((char *)command->to + at, command->pattern, command->pattern_size);
   return KDL_ZE_SUCCESS;
 }
 
 static int append_launch(void *handle, void *kernel, const uint32_t *groups, void *signal,
                          uint32_t wait_count, bool is_cooperative) {
   fake_object *list;
-  int error = check_list(handle, &list);
+  fake_ze_command command;
+  int error = fake_ze_check_list(handle, &list);
   const kdl_device_spec *spec = error ? NULL : fake_device((size_t)list->device);
   if (!error && (wait_count || (is_cooperative && !spec->cooperative)))
     error = invalid_argument;
   if (!error)
-    error = launch(list, kernel, groups);
+    error = prepare(list, kernel, groups, &command);
   if (!error)
     error = signal_event(list, signal);
-  if (!error)
-    note_command(list);
-  return error;
+  return error ? error : fake_ze_give(list, &command);
 }
 
 int zeCommandListAppendLaunchKernel(void *handle, void *kernel, const uint32_t *groups,

@@ -15,14 +15,33 @@
     return ZE_RESULT_SUCCESS;                                                                      \
   }
 
-/* A list of the fake's is empty as soon as its commands are appended. */
+/* An immediate list of the fake's is empty as soon as its commands are appended. */
 static ze_result_t reset_list(ze_command_list_handle_t list) {
-  return list ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  ze_result_t error = list ? zeCommandListReset(list) : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return error == ZE_RESULT_ERROR_INVALID_ARGUMENT ? ZE_RESULT_SUCCESS : error;
 }
+
+/* What headers have that are later than Debian 12's. */
+#ifdef ZE_MUTABLE_COMMAND_LIST_EXP_NAME
+#define LATER_OF_DRIVERS , .pfnGetExtensionProperties = zeDriverGetExtensionProperties
+#define LATER_OF_LISTS                                                                             \
+  , .pfnHostSynchronize = zeCommandListHostSynchronize,                                            \
+      .pfnGetDeviceHandle = zeCommandListGetDeviceHandle,                                          \
+      .pfnGetContextHandle = zeCommandListGetContextHandle,                                        \
+      .pfnIsImmediate = zeCommandListIsImmediate
+TABLE(CommandListExp, ze_command_list_exp_dditable_t,
+      .pfnImmediateAppendCommandListsExp = zeCommandListImmediateAppendCommandListsExp,
+      .pfnGetNextCommandIdExp = zeCommandListGetNextCommandIdExp,
+      .pfnUpdateMutableCommandsExp = zeCommandListUpdateMutableCommandsExp)
+#else
+#define LATER_OF_DRIVERS
+#define LATER_OF_LISTS
+#endif
 
 TABLE(Global, ze_global_dditable_t, .pfnInit = zeInit)
 TABLE(Driver, ze_driver_dditable_t, .pfnGet = zeDriverGet,
-      .pfnGetApiVersion = zeDriverGetApiVersion, .pfnGetProperties = zeDriverGetProperties)
+      .pfnGetApiVersion = zeDriverGetApiVersion,
+      .pfnGetProperties = zeDriverGetProperties LATER_OF_DRIVERS)
 TABLE(Device, ze_device_dditable_t, .pfnGet = zeDeviceGet,
       .pfnGetProperties = zeDeviceGetProperties,
       .pfnGetComputeProperties = zeDeviceGetComputeProperties,
@@ -34,6 +53,7 @@ TABLE(Device, ze_device_dditable_t, .pfnGet = zeDeviceGet,
 TABLE(Context, ze_context_dditable_t, .pfnCreate = zeContextCreate, .pfnDestroy = zeContextDestroy,
       .pfnGetStatus = zeContextGetStatus)
 TABLE(CommandList, ze_command_list_dditable_t, .pfnCreateImmediate = zeCommandListCreateImmediate,
+      .pfnCreate = zeCommandListCreate, .pfnClose = zeCommandListClose,
       .pfnDestroy = zeCommandListDestroy, .pfnReset = reset_list,
       .pfnAppendBarrier = zeCommandListAppendBarrier,
       .pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy,
@@ -41,7 +61,7 @@ TABLE(CommandList, ze_command_list_dditable_t, .pfnCreateImmediate = zeCommandLi
       .pfnAppendWaitOnEvents = zeCommandListAppendWaitOnEvents,
       .pfnAppendWriteGlobalTimestamp = zeCommandListAppendWriteGlobalTimestamp,
       .pfnAppendLaunchKernel = zeCommandListAppendLaunchKernel,
-      .pfnAppendLaunchCooperativeKernel = zeCommandListAppendLaunchCooperativeKernel)
+      .pfnAppendLaunchCooperativeKernel = zeCommandListAppendLaunchCooperativeKernel LATER_OF_LISTS)
 TABLE(EventPool, ze_event_pool_dditable_t, .pfnCreate = zeEventPoolCreate,
       .pfnDestroy = zeEventPoolDestroy)
 TABLE(Event, ze_event_dditable_t, .pfnCreate = zeEventCreate, .pfnDestroy = zeEventDestroy,

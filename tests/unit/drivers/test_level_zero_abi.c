@@ -84,6 +84,43 @@ SAME_PLACE(kdl_ze_kernel_properties, uuid, ze_kernel_properties_t, uuid);
 SAME_SIZE(((kdl_launch_desc *)0)->grid, ze_group_count_t);
 SAME(2 * sizeof(uint32_t), offsetof(ze_group_count_t, groupCountZ));
 
+SAME(KDL_ZE_COMMAND_LIST_DESC, ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC);
+SAME_SIZE(kdl_ze_list_desc, ze_command_list_desc_t);
+SAME_PLACE(kdl_ze_list_desc, ordinal, ze_command_list_desc_t, commandQueueGroupOrdinal);
+SAME_PLACE(kdl_ze_list_desc, flags, ze_command_list_desc_t, flags);
+SAME_SIZE(kdl_ze_extension, ze_driver_extension_properties_t);
+SAME_PLACE(kdl_ze_extension, version, ze_driver_extension_properties_t, version);
+
+/* Later than the header that Debian 12 has. */
+#ifdef ZE_MUTABLE_COMMAND_LIST_EXP_NAME
+SAME(KDL_ZE_LIST_IN_ORDER, ZE_COMMAND_LIST_FLAG_IN_ORDER);
+SAME(KDL_ZE_MUTABLE_LIST_PROPERTIES, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_PROPERTIES);
+SAME(KDL_ZE_MUTABLE_LIST_DESC, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_LIST_EXP_DESC);
+SAME(KDL_ZE_MUTABLE_ID_DESC, ZE_STRUCTURE_TYPE_MUTABLE_COMMAND_ID_EXP_DESC);
+SAME(KDL_ZE_MUTABLE_COMMANDS_DESC, ZE_STRUCTURE_TYPE_MUTABLE_COMMANDS_EXP_DESC);
+SAME(KDL_ZE_MUTABLE_ARGUMENT_DESC, ZE_STRUCTURE_TYPE_MUTABLE_KERNEL_ARGUMENT_EXP_DESC);
+SAME(KDL_ZE_MUTABLE_GROUPS_DESC, ZE_STRUCTURE_TYPE_MUTABLE_GROUP_COUNT_EXP_DESC);
+SAME(KDL_ZE_MUTABLE_ARGUMENTS, ZE_MUTABLE_COMMAND_EXP_FLAG_KERNEL_ARGUMENTS);
+SAME(KDL_ZE_MUTABLE_GROUPS, ZE_MUTABLE_COMMAND_EXP_FLAG_GROUP_COUNT);
+SAME(sizeof KDL_ZE_MUTABLE_LISTS, sizeof ZE_MUTABLE_COMMAND_LIST_EXP_NAME);
+SAME(sizeof KDL_ZE_LISTS_IN_LISTS, sizeof ZE_IMMEDIATE_COMMAND_LIST_APPEND_EXP_NAME);
+SAME_SIZE(kdl_ze_mutable_properties, ze_mutable_command_list_exp_properties_t);
+SAME_PLACE(kdl_ze_mutable_properties, command_flags, ze_mutable_command_list_exp_properties_t,
+           mutableCommandFlags);
+SAME_SIZE(kdl_ze_mutable_desc, ze_mutable_command_list_exp_desc_t);
+SAME_SIZE(kdl_ze_mutable_desc, ze_mutable_command_id_exp_desc_t);
+SAME_SIZE(kdl_ze_mutable_desc, ze_mutable_commands_exp_desc_t);
+SAME_PLACE(kdl_ze_mutable_desc, flags, ze_mutable_command_id_exp_desc_t, flags);
+SAME_SIZE(kdl_ze_mutable_argument, ze_mutable_kernel_argument_exp_desc_t);
+SAME_PLACE(kdl_ze_mutable_argument, command, ze_mutable_kernel_argument_exp_desc_t, commandId);
+SAME_PLACE(kdl_ze_mutable_argument, index, ze_mutable_kernel_argument_exp_desc_t, argIndex);
+SAME_PLACE(kdl_ze_mutable_argument, size, ze_mutable_kernel_argument_exp_desc_t, argSize);
+SAME_PLACE(kdl_ze_mutable_argument, value, ze_mutable_kernel_argument_exp_desc_t, pArgValue);
+SAME_SIZE(kdl_ze_mutable_groups, ze_mutable_group_count_exp_desc_t);
+SAME_PLACE(kdl_ze_mutable_groups, command, ze_mutable_group_count_exp_desc_t, commandId);
+SAME_PLACE(kdl_ze_mutable_groups, groups, ze_mutable_group_count_exp_desc_t, pGroupCount);
+#endif
+
 /* The table that names errors. */
 static const struct {
   const char *name;

@@ -164,9 +164,10 @@ static void *create_list(void *device, bool is_immediate, uint32_t flags, void *
     get_fake("zeCommandListCreateImmediate", &create);
     assert_int_equal(create(context, native, &desc, &list), 0);
   } else {
-    int (*create)(void *, void *, const void *, void **);
+    const kdl_ze_list_desc kept = {.type = KDL_ZE_COMMAND_LIST_DESC, .ordinal = 1};
+    int (*create)(void *, void *, const kdl_ze_list_desc *, void **);
     get_fake("zeCommandListCreate", &create);
-    assert_int_equal(create(context, native, &desc, &list), 0);
+    assert_int_equal(create(context, native, &kept, &list), 0);
   }
   return list;
 }

@@ -40,7 +40,7 @@ _kdl_targets='
 '
 
 _kdl() {
-  local commands='ls pack extract annotate merge thin split link verify sign embed devices doctor explain which check run cc cache trace bench help'
+  local commands='ls pack extract annotate merge thin split link verify sign push pull embed devices doctor explain which check run cc cache trace bench help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local option='' value=$cur prefix='' options
 
@@ -151,6 +151,8 @@ _kdl() {
       ;;
     verify) options='--key= --signature= --verbose --json' ;;
     sign) options='--key= --image= --detached --comment= --message --attach= --output' ;;
+    push) options='--plain-http' ;;
+    pull) options='--output --for= --dry-run --plain-http --verbose' ;;
     embed) options='--output --verbose' ;;
     devices) options='--json --all --runs --device=' ;;
     explain) options='--device= --all --policy= --variant-tag= --matrix --long --json --dot' ;;

@@ -73,7 +73,7 @@ config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "I
 programs = """
     ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
     llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml oclgrind
-    minisign objcopy ptxas python3 qemu-aarch64 readelf spirv-dis spirv-val strip yaml2obj
+    minisign objcopy ptxas python3 qemu-aarch64 readelf skopeo spirv-dis spirv-val strip yaml2obj
 """.split()
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):

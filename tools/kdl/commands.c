@@ -288,6 +288,50 @@ const cli_command cli_commands[] = {
         .run = cli_run_sign,
     },
     {
+        .name = "push",
+        .usage = "kdl push FILE REF [--plain-http]",
+        .summary = "put a bundle into a registry or an OCI folder, a layer for each image",
+        .details =
+            "REF is HOST[:PORT]/NAME[:TAG], or oci:DIR[:TAG] for a folder in OCI's image layout; "
+            "the tag is 'latest' where there is none. What is pushed is printed, by its digest. "
+            "Credentials come from the file of 'docker login'.",
+        .options =
+            (const cli_option[]){
+                {"plain-http", 0, CLI_FLAG, NULL,
+                 "without TLS, which else is done on this machine alone"},
+                {.name = NULL},
+            },
+        .min_operands = 2,
+        .max_operands = 2,
+        .run = cli_run_push,
+    },
+    {
+        .name = "pull",
+        .usage = "kdl pull REF [-o OUT] [--for=DEVICE,...] [--dry-run] [--verbose]",
+        .summary = "fetch a bundle, or only the images that devices choose",
+        .details =
+            "REF is as for 'kdl push', or ends with @sha256:... for what has that digest and no "
+            "other. Devices choose by the manifest, as the library does with the file before it: "
+            "no image is fetched to be looked at. OUT is an OffloadBinary; without --for it is "
+            "the file that was pushed. A pull that was interrupted goes on where it ended.",
+        .options =
+            (const cli_option[]){
+                {"output", 'o', CLI_ONCE, "OUT",
+                 "where to write; default: the last part of the name, and .offload"},
+                {"for", 0, CLI_MANY, "DEVICE,...",
+                 "the images that these devices choose, and may fall back on; 'native' is every "
+                 "device of this machine"},
+                {"dry-run", 'n', CLI_FLAG, NULL, "say how much would be fetched"},
+                {"plain-http", 0, CLI_FLAG, NULL,
+                 "without TLS, which else is done on this machine alone"},
+                {"verbose", 'v', CLI_FLAG, NULL, "say of each image why it is fetched, or not"},
+                {.name = NULL},
+            },
+        .min_operands = 1,
+        .max_operands = 1,
+        .run = cli_run_pull,
+    },
+    {
         .name = "embed",
         .usage = "kdl embed IN.o -o OUT.o",
         .summary = "make the images in an object survive the final link",

@@ -26,6 +26,8 @@ int cli_run_link(const cli_args *args);
 int cli_run_ls(const cli_args *args);
 int cli_run_merge(const cli_args *args);
 int cli_run_pack(const cli_args *args);
+int cli_run_pull(const cli_args *args);
+int cli_run_push(const cli_args *args);
 int cli_run_run(const cli_args *args);
 int cli_run_split(const cli_args *args);
 int cli_run_thin(const cli_args *args);

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "container/codec/deflate.h"
 #include "library/library.h"
-#include "thin/digests/md5.h"
+#include "digests/md5.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "container/codec/deflate.h"
 #include "library/library.h"
 #include "thin/containers.h"
-#include "thin/digests/md5.h"
+#include "digests/md5.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "cli/report.h"
-#include "thin/digests/sha256.h"
+#include "digests/sha256.h"
 #include "thin/zip/zip.h"
 
 #include <inttypes.h>

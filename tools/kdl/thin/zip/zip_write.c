@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "container/codec/deflate.h"
-#include "thin/digests/sha256.h"
+#include "digests/sha256.h"
 #include "thin/zip/zip.h"
 
 #include <inttypes.h>

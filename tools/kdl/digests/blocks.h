@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bytes in blocks, as MD5 and SHA-256 take them: a bit, zeros and the size follow the last. */
-#ifndef KDL_TOOL_THIN_BLOCKS_H
-#define KDL_TOOL_THIN_BLOCKS_H
+#ifndef KDL_TOOL_BLOCKS_H
+#define KDL_TOOL_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/digests/blocks.h"
+#include "digests/blocks.h"
 
 #include <string.h>
 

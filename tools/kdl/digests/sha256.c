@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/digests/sha256.h"
+#include "digests/sha256.h"
 
-#include "thin/digests/blocks.h"
+#include "digests/blocks.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "thin/digests/md5.h"
+#include "digests/md5.h"
 
 #include "base/bytes.h"
-#include "thin/digests/blocks.h"
+#include "digests/blocks.h"
 
 static const uint32_t sines[64] = {
     0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,

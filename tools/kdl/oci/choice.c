@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "oci/choice.h"
+
+#include "base/error.h"
+#include "cli/report.h"
+#include "images/keep_for.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------------ */
+/* The library of candidates                                                                    */
+
+static kdl_status add_candidates(const oci_manifest *manifest, kdl_writer *writer, size_t *layer_of,
+                                 size_t *out_count) {
+  kdl_status status = KDL_OK;
+  *out_count = 0;
+  for (size_t i = 0; i < manifest->layer_count && status == KDL_OK; ++i) {
+    const oci_layer *layer = &manifest->layers[i];
+    if (layer->choice != OCI_CHOICE_DEVICES)
+      continue;
+    for (size_t c = 0; c < layer->candidate_count && status == KDL_OK; ++c) {
+      const oci_record *record = &layer->candidates[c];
+      const kdl_writer_image image = {.size = sizeof image,
+                                      .declared_kind = record->declared_kind,
+                                      .offload_kind = record->offload_kind,
+                                      .flags = record->flags,
+                                      .pairs = record->pairs,
+                                      .pair_count = record->pair_count};
+      status = kdl_writer_add(writer, &image);
+      layer_of[(*out_count)++] = i;
+    }
+  }
+  return status;
+}
+
+static size_t count_candidates(const oci_manifest *manifest) {
+  size_t count = 0;
+  for (size_t i = 0; i < manifest->layer_count; ++i)
+    count +=
+        manifest->layers[i].choice == OCI_CHOICE_DEVICES ? manifest->layers[i].candidate_count : 0;
+  return count;
+}
+
+kdl_status oci_candidates_open(const oci_manifest *manifest, const char *name,
+                               oci_candidates *out_candidates) {
+  size_t count = count_candidates(manifest), size = 0;
+  kdl_writer *writer = NULL;
+  *out_candidates = (oci_candidates){.input = {.name = name}};
+  if (count == 0)
+    return KDL_OK;
+  out_candidates->layer_of = calloc(count, sizeof *out_candidates->layer_of);
+  kdl_status status = out_candidates->layer_of ? kdl_writer_create(KDL_FORMAT_V2, &writer)
+                                               : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
+  if (status == KDL_OK)
+    status = add_candidates(manifest, writer, out_candidates->layer_of, &count);
+  if (status == KDL_OK)
+    status = kdl_writer_finish(writer, &out_candidates->data, &size);
+  kdl_writer_destroy(writer);
+  if (status == KDL_OK) {
+    const kdl_open_opts opts = {.size = sizeof opts, .name = name};
+    status = kdl_open_memory(out_candidates->data, size, &opts, &out_candidates->input.lib);
+  } else if (status == KDL_BAD_CALL) {
+    kdl_error_prefix("%s", name);
+    status = KDL_BAD_FILE;
+  }
+  return status;
+}
+
+void oci_candidates_close(oci_candidates *candidates) {
+  kdl_close(candidates->input.lib);
+  free(candidates->layer_of);
+  free(candidates->data);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Choosing                                                                                     */
+
+typedef struct {
+  const oci_candidates *candidates;
+  const bool *kept;
+} telling;
+
+static void tell(void *user, size_t index, const char *why) {
+  const telling *what = user;
+  kdl_image_info image = {.size = sizeof image};
+  if (kdl_image_get(what->candidates->input.lib, index, &image) == KDL_OK)
+    cli_note("image %zu (%s%s%.64s): %s: %s", what->candidates->layer_of[index],
+             kdl_image_kind_name(image.kind), image.arch.length ? " " : "", image.arch.data,
+             what->kept[index] ? "fetched" : "left", why);
+}
+
+static size_t count_unknown(const oci_manifest *manifest) {
+  size_t count = 0;
+  for (size_t i = 0; i < manifest->layer_count; ++i)
+    count += manifest->layers[i].choice == OCI_CHOICE_UNKNOWN;
+  return count;
+}
+
+static kdl_status choose_candidates(const cli_args *args, const oci_candidates *candidates,
+                                    bool *fetched) {
+  size_t count = kdl_image_count(candidates->input.lib);
+  bool *kept = calloc(count + 1, sizeof *kept);
+  if (!kept)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", candidates->input.name);
+  telling what = {candidates, kept};
+  kdl_status status = cli_keep_for(args, &candidates->input,
+                                   cli_args_has(args, "verbose") ? tell : NULL, &what, kept);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i)
+    fetched[candidates->layer_of[i]] |= kept[i];
+  free(kept);
+  return status;
+}
+
+static void take_all(bool *fetched, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    fetched[i] = true;
+}
+
+kdl_status oci_choose(const cli_args *args, const oci_manifest *manifest, const char *name,
+                      bool *out_fetched) {
+  oci_candidates candidates;
+  size_t unknown = count_unknown(manifest);
+  if (!cli_args_has(args, "for")) {
+    take_all(out_fetched, manifest->layer_count);
+    return KDL_OK;
+  }
+  for (size_t i = 0; i < manifest->layer_count; ++i)
+    out_fetched[i] = manifest->layers[i].choice != OCI_CHOICE_DEVICES;
+  kdl_status status = oci_candidates_open(manifest, name, &candidates);
+  if (status == KDL_OK && candidates.input.lib)
+    status = choose_candidates(args, &candidates, out_fetched);
+  oci_candidates_close(&candidates);
+  if (status == KDL_NO_MATCH && unknown) {
+    cli_note("%s; %zu images tell nothing of themselves in the manifest: all are fetched",
+             kdl_error_message(), unknown);
+    take_all(out_fetched, manifest->layer_count);
+    return KDL_OK;
+  }
+  return status;
+}

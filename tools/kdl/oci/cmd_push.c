@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* kdl push: a bundle as an OCI artifact, in a folder or a registry. */
+#include "base/error.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/report.h"
+#include "commands.h"
+#include "container/writer.h"
+#include "images/rewrite.h"
+#include "library/library.h"
+#include "oci/choice.h"
+#include "oci/layout.h"
+#include "oci/remote.h"
+#include "oci/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  cli_input input;
+  oci_manifest manifest;
+  const char *folder;
+  char digest[OCI_DIGEST_TEXT]; /* of the manifest */
+  uint64_t size;
+} pushing;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Layers                                                                                       */
+
+static kdl_status put_image(const pushing *push, size_t index, oci_layer *layer) {
+  kdl_writer_image image;
+  const void *data;
+  size_t size;
+  kdl_status status = cli_image_describe(&push->input, index, push->manifest.format, &image);
+  if (status == KDL_OK)
+    status = cli_image_check_digest(&push->input, index, image.pairs, image.pair_count);
+  if (status == KDL_OK)
+    status = kdl_library_hold(push->input.lib, index, &data, &size);
+  if (status != KDL_OK)
+    return status;
+  *layer = (oci_layer){.size = size,
+                       .image = {image.declared_kind, image.offload_kind, image.flags, image.pairs,
+                                 image.pair_count}};
+  status = oci_layout_put(push->folder, size ? data : "", size, layer->digest);
+  kdl_library_release(push->input.lib, index);
+  return status;
+}
+
+static kdl_status put_images(pushing *push) {
+  oci_manifest *manifest = &push->manifest;
+  size_t count = kdl_image_count(push->input.lib);
+  kdl_status status = KDL_OK;
+  manifest->layers = calloc(count + 1, sizeof *manifest->layers);
+  if (!manifest->layers)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", push->input.name);
+  for (size_t i = 0; i < count && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(push->input.lib, i, &image);
+    if (image.parent == KDL_NO_PARENT)
+      status = put_image(push, i, &manifest->layers[manifest->layer_count++]);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The file that they make                                                                      */
+
+static kdl_status write_again(const pushing *push, int fd) {
+  kdl_writer *writer;
+  kdl_status status = kdl_writer_create(push->manifest.format, &writer);
+  if (status != KDL_OK)
+    return status;
+  for (size_t i = 0; i < kdl_image_count(push->input.lib) && status == KDL_OK; ++i) {
+    kdl_image_info image = {.size = sizeof image};
+    kdl_image_get(push->input.lib, i, &image);
+    if (image.parent == KDL_NO_PARENT)
+      status = cli_image_copy(&push->input, i, push->manifest.format, writer);
+  }
+  if (status == KDL_OK)
+    status = kdl_writer_write(writer, fd, push->input.name);
+  kdl_writer_destroy(writer);
+  return status;
+}
+
+/* Whether a pull of all images makes the file again, byte for byte. */
+static kdl_status note_whole(pushing *push, const char *path) {
+  char again[OCI_DIGEST_TEXT], now[OCI_DIGEST_TEXT];
+  cli_bytes bytes;
+  FILE *file = tmpfile();
+  if (!file)
+    return kdl_fail(KDL_IO, "cannot make a file: %s", strerror(errno));
+  kdl_status status = write_again(push, fileno(file));
+  if (status == KDL_OK)
+    status = oci_digest_of_file(fileno(file), again);
+  fclose(file);
+  bool is_pipe = push->input.bytes.data != NULL;
+  if (status == KDL_OK && !is_pipe)
+    status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  if (is_pipe)
+    bytes = push->input.bytes;
+  oci_digest_of(bytes.data, bytes.size, now);
+  if (!is_pipe)
+    cli_bytes_free(&bytes);
+  if (strcmp(again, now) == 0)
+    memcpy(push->manifest.whole, now, sizeof now);
+  else
+    cli_note("%s: a pull of all images makes a file laid out otherwise, with the same images and "
+             "metadata in the same order",
+             push->input.name);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+static kdl_status put_manifest(pushing *push) {
+  char *text = NULL, config[OCI_DIGEST_TEXT];
+  size_t size = 0;
+  kdl_status status = oci_manifest_write(&push->manifest, push->input.name, &text, &size);
+  if (status == KDL_OK)
+    status = oci_layout_put(push->folder, OCI_EMPTY_DATA, strlen(OCI_EMPTY_DATA), config);
+  if (status == KDL_OK)
+    status = oci_layout_put(push->folder, text, size, push->digest);
+  push->size = size;
+  free(text);
+  return status;
+}
+
+static const char *base_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Blobs before what names them, so that a folder is whole at any time. */
+static kdl_status fill_folder(pushing *push, const char *path) {
+  kdl_status status = cli_library_check_rewritable(&push->input);
+  push->manifest.format = cli_library_format(push->input.lib);
+  push->manifest.title = base_of(push->input.name);
+  if (status == KDL_OK && kdl_image_count(push->input.lib) == 0)
+    status = kdl_fail(KDL_BAD_FILE, "%s: found no image, expected one or more", push->input.name);
+  if (status == KDL_OK)
+    status = oci_layout_make(push->folder);
+  if (status == KDL_OK)
+    status = put_images(push);
+  if (status == KDL_OK)
+    status = oci_candidates_describe(&push->input, &push->manifest);
+  if (status == KDL_OK)
+    status = note_whole(push, path);
+  return status == KDL_OK ? put_manifest(push) : status;
+}
+
+static kdl_status to_folder(pushing *push, const char *path, const oci_reference *to) {
+  push->folder = to->folder;
+  kdl_status status = fill_folder(push, path);
+  if (status == KDL_OK)
+    status =
+        oci_layout_tag(to->folder, *to->tag ? to->tag : OCI_DEFAULT_TAG, push->digest, push->size);
+  return status;
+}
+
+static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
+  oci_store staging;
+  kdl_status status = oci_store_open_own(&staging);
+  if (status != KDL_OK)
+    return status;
+  push->folder = staging.folder;
+  status = fill_folder(push, args->operands[0]);
+  if (status == KDL_OK)
+    status = oci_remote_push(args, to, staging.folder, &push->manifest, push->digest, push->size);
+  oci_store_close(&staging);
+  return status;
+}
+
+static kdl_status push_to(const cli_args *args, const oci_reference *to) {
+  const char *path = args->operands[0];
+  pushing push = {.folder = NULL};
+  if (*to->digest)
+    return kdl_fail(KDL_BAD_CALL,
+                    "%s: found a digest, expected a tag: what is pushed has the digest that it has",
+                    to->text);
+  kdl_status status = cli_input_open(path, &push.input);
+  if (status != KDL_OK)
+    return status;
+  status = to->folder ? to_folder(&push, path, to) : to_registry(&push, args, to);
+  if (status == KDL_OK) {
+    if (to->folder)
+      printf("oci:%s@%s\n", to->folder, push.digest);
+    else
+      printf("%s/%s@%s\n", to->host, to->name, push.digest);
+    status = cli_output_flush();
+  }
+  oci_manifest_free(&push.manifest);
+  cli_input_close(&push.input);
+  return status;
+}
+
+int cli_run_push(const cli_args *args) {
+  kdl_arena arena = {.blocks = NULL};
+  oci_reference to;
+  kdl_status status = oci_reference_parse(&arena, args->operands[1], &to);
+  if (status == KDL_OK)
+    status = push_to(args, &to);
+  kdl_arena_free(&arena);
+  return cli_finish(status);
+}

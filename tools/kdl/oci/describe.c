@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a manifest says of images, so that devices choose as they would with the file before them.
+ * It is tried before it is written: a layer whose candidates are not taken for what the images are
+ * is fetched always. */
+#include "base/error.h"
+#include "base/text.h"
+#include "images/kinds.h"
+#include "library/library.h"
+#include "oci/choice.h"
+#include "select/catalog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const cli_input *input;
+  kdl_catalog *catalog;
+  oci_manifest *manifest;
+  uint32_t *image_of; /* the image that each candidate stands for */
+  size_t count;
+} describer;
+
+static kdl_status no_memory(const describer *d) {
+  return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", d->input->name);
+}
+
+static size_t outermost(const kdl_library *lib, size_t index) {
+  kdl_image_info image = {.size = sizeof image};
+  for (kdl_image_get(lib, index, &image); image.parent != KDL_NO_PARENT;)
+    kdl_image_get(lib, image.parent, &image);
+  return image.index;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Candidates                                                                                   */
+
+static bool is_indexed(const kdl_image_info *image) {
+  kdl_string name;
+  for (size_t i = 0; i < image->pair_count; ++i) {
+    if (kdl_kernel_name(image->pairs[i].key, &name))
+      return true;
+  }
+  return false;
+}
+
+/* False where there was no memory for one of them. */
+static bool set_pair(kdl_pair *pair, const char *key, const char *value) {
+  *pair = (kdl_pair){{key, key ? strlen(key) : 0}, {value, value ? strlen(value) : 0}};
+  return key && value;
+}
+
+/* The metadata as it is, and behind it what the library would read from the image's bytes. */
+static kdl_status describe_image(describer *d, const kdl_image_info *image, oci_record *out) {
+  kdl_arena *arena = &d->manifest->arena;
+  size_t kernels = 0, count = image->pair_count;
+  const kdl_string *names =
+      is_indexed(image) ? NULL : kdl_catalog_kernels(d->catalog, image->index, &kernels);
+  kdl_image_desc desc = kdl_catalog_desc(d->catalog, image->index);
+  kdl_pair *pairs = kdl_arena_alloc(arena, (count + kernels + 2) * sizeof *pairs);
+  bool fits = pairs != NULL;
+  if (fits && count)
+    memcpy(pairs, image->pairs, count * sizeof *pairs);
+  for (size_t i = 0; i < kernels && fits; ++i)
+    fits = set_pair(&pairs[count++], kdl_arena_format(arena, KDL_KERNEL_PREFIX "%s", names[i].data),
+                    "rev=1");
+  if (kernels && desc.version_major && fits)
+    fits = set_pair(&pairs[count++], "kdl.version",
+                    kdl_arena_format(arena, "%u.%u", desc.version_major, desc.version_minor));
+  *out = (oci_record){kdl_llvm_image_kind(image->kind), image->offload_kind, 0, pairs, count};
+  return fits ? KDL_OK : no_memory(d);
+}
+
+static size_t count_inside(const describer *d, size_t outer) {
+  size_t count = 0;
+  for (size_t i = outer; i < kdl_image_count(d->input->lib) && outermost(d->input->lib, i) == outer;
+       ++i)
+    ++count;
+  return count;
+}
+
+/* The images in an outermost one follow it in the list. */
+static kdl_status describe_layer(describer *d, size_t outer, oci_layer *layer) {
+  size_t count = count_inside(d, outer), used = 0;
+  kdl_image_info image = {.size = sizeof image};
+  kdl_image_get(d->input->lib, outer, &image);
+  layer->choice = image.kind == KDL_IMAGE_SEQUENCE ? OCI_CHOICE_ANY : OCI_CHOICE_DEVICES;
+  if (layer->choice == OCI_CHOICE_ANY)
+    return KDL_OK;
+  bool is_plain = count == 1 && is_indexed(&image);
+  oci_record *records = kdl_arena_alloc(&d->manifest->arena, count * sizeof *records);
+  kdl_status status = records ? KDL_OK : no_memory(d);
+  for (size_t i = outer; i < outer + count && status == KDL_OK; ++i) {
+    kdl_image_get(d->input->lib, i, &image);
+    if (cli_image_kind_is_container(image.kind))
+      continue;
+    d->image_of[d->count++] = (uint32_t)i;
+    status = describe_image(d, &image, &records[used++]);
+  }
+  layer->candidates = is_plain ? &layer->image : records;
+  layer->candidate_count = used;
+  kdl_image_get(d->input->lib, outer, &image);
+  if (status == KDL_OK && (used == 0 || image.problem.length))
+    layer->choice = OCI_CHOICE_UNKNOWN;
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Trying them                                                                                  */
+
+static bool same_kernels(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
+  size_t count, other_count;
+  const kdl_string *names = kdl_catalog_kernels(a, i, &count);
+  const kdl_string *others = kdl_catalog_kernels(b, k, &other_count);
+  if (count != other_count || !names != !others)
+    return false;
+  for (size_t n = 0; n < count; ++n) {
+    if (!kdl_text_equal(names[n], others[n]))
+      return false;
+  }
+  return kdl_catalog_unresolved(a, i) == kdl_catalog_unresolved(b, k);
+}
+
+static bool same_image(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
+  kdl_image_desc one = kdl_catalog_desc(a, i), other = kdl_catalog_desc(b, k);
+  return one.kind == other.kind && kdl_text_equal(one.triple, other.triple) &&
+         kdl_text_equal(one.arch, other.arch) && one.version_major == other.version_major &&
+         one.version_minor == other.version_minor && one.generic_version == other.generic_version &&
+         one.is_link_input == other.is_link_input && same_kernels(a, i, b, k);
+}
+
+static kdl_status try_candidates(const describer *d) {
+  oci_candidates candidates;
+  kdl_catalog *catalog = NULL;
+  kdl_status status = oci_candidates_open(d->manifest, d->input->name, &candidates);
+  if (status == KDL_OK && candidates.input.lib)
+    status = kdl_library_catalog(candidates.input.lib, &catalog);
+  for (size_t i = 0; catalog && i < kdl_catalog_count(catalog) && status == KDL_OK; ++i) {
+    if (!same_image(d->catalog, d->image_of[i], catalog, i))
+      d->manifest->layers[candidates.layer_of[i]].choice = OCI_CHOICE_UNKNOWN;
+  }
+  if (status == KDL_OK &&
+      (kdl_catalog_shortages(d->catalog) || (catalog && kdl_catalog_shortages(catalog))))
+    status = no_memory(d);
+  oci_candidates_close(&candidates);
+  return status;
+}
+
+kdl_status oci_candidates_describe(const cli_input *input, oci_manifest *manifest) {
+  describer d = {.input = input, .manifest = manifest};
+  size_t layer = 0;
+  kdl_status status = kdl_library_catalog(input->lib, &d.catalog);
+  d.image_of = calloc(kdl_image_count(input->lib) + 1, sizeof *d.image_of);
+  if (status == KDL_OK && !d.image_of)
+    status = no_memory(&d);
+  for (size_t i = 0; i < kdl_image_count(input->lib) && status == KDL_OK; ++i) {
+    if (outermost(input->lib, i) == i)
+      status = describe_layer(&d, i, &manifest->layers[layer++]);
+  }
+  if (status == KDL_OK)
+    status = try_candidates(&d);
+  free(d.image_of);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "oci/digest.h"
+
+#include "cli/input.h"
+#include "digests/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void oci_digest_of(const void *data, size_t size, char out_digest[OCI_DIGEST_TEXT]) {
+  uint8_t digest[SHA256_SIZE];
+  sha256(data, size, digest);
+  int used = snprintf(out_digest, OCI_DIGEST_TEXT, "%s", OCI_DIGEST_METHOD);
+  for (size_t i = 0; i < SHA256_SIZE; ++i)
+    used += snprintf(out_digest + used, (size_t)(OCI_DIGEST_TEXT - used), "%02x", digest[i]);
+}
+
+kdl_status oci_digest_of_file(int fd, char out_digest[OCI_DIGEST_TEXT]) {
+  char path[32];
+  cli_bytes bytes;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  oci_digest_of(bytes.data, bytes.size, out_digest);
+  cli_bytes_free(&bytes);
+  return KDL_OK;
+}
+
+bool oci_digest_is_valid(const char *text) {
+  size_t method = strlen(OCI_DIGEST_METHOD);
+  return strncmp(text, OCI_DIGEST_METHOD, method) == 0 && strlen(text) == OCI_DIGEST_TEXT - 1 &&
+         strspn(text + method, "0123456789abcdef") == OCI_DIGEST_HEX;
+}

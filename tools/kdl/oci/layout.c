@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "oci/layout.h"
+
+#include "base/error.h"
+#include "base/json/reader.h"
+#include "system/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char layout_text[] = "{\"imageLayoutVersion\": \"1.0.0\"}\n";
+
+static kdl_status make_folder(const char *path) {
+  return mkdir(path, 0777) == 0 || errno == EEXIST
+             ? KDL_OK
+             : kdl_fail(KDL_IO, "%s: cannot make the folder: %s", path, strerror(errno));
+}
+
+static kdl_status check_layout(const char *path) {
+  cli_bytes bytes;
+  kdl_json json;
+  char key[32], version[32] = "";
+  bool more = true;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  kdl_json_start(&json, path, bytes.data, bytes.size);
+  status = kdl_json_begin(&json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = strcmp(key, "imageLayoutVersion") == 0
+                 ? kdl_json_string(&json, version, sizeof version)
+                 : kdl_json_skip(&json);
+  }
+  if (status == KDL_OK && strncmp(version, "1.", 2) != 0)
+    status = kdl_fail(KDL_BAD_FILE, "%s: imageLayoutVersion: found \"%s\", expected 1.0.0", path,
+                      version);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+kdl_status oci_layout_make(const char *folder) {
+  static const char *const below[] = {"", "/blobs", "/blobs/sha256"};
+  char path[PATH_MAX];
+  kdl_status status = KDL_OK;
+  if (strlen(folder) > PATH_MAX - 128)
+    return kdl_fail(KDL_BAD_CALL, "%s: found a path of %zu bytes, expected less than %d", folder,
+                    strlen(folder), PATH_MAX - 128);
+  for (size_t i = 0; i < sizeof below / sizeof *below && status == KDL_OK; ++i) {
+    snprintf(path, sizeof path, "%s%s", folder, below[i]);
+    status = make_folder(path);
+  }
+  if (status != KDL_OK)
+    return status;
+  snprintf(path, sizeof path, "%s/oci-layout", folder);
+  return access(path, F_OK) == 0 ? check_layout(path)
+                                 : kdl_file_save(path, layout_text, sizeof layout_text - 1);
+}
+
+bool oci_layout_path(const char *folder, const char *digest, char out_path[PATH_MAX]) {
+  int used = snprintf(out_path, PATH_MAX, "%s/blobs/sha256/%s", folder,
+                      digest + strlen(OCI_DIGEST_METHOD));
+  return used > 0 && used < PATH_MAX;
+}
+
+kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
+                           cli_bytes *out_bytes) {
+  char path[PATH_MAX], found[OCI_DIGEST_TEXT];
+  if (!oci_layout_path(folder, digest, path))
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
+  kdl_status status = cli_bytes_read(path, out_bytes);
+  if (status != KDL_OK)
+    return status;
+  if (out_bytes->size != size) {
+    status =
+        kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %" PRIu64 ", as the manifest says",
+                 path, out_bytes->size, size);
+  } else {
+    oci_digest_of(out_bytes->data, out_bytes->size, found);
+    if (strcmp(found, digest) != 0)
+      status = kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s", path,
+                        found, digest);
+  }
+  if (status != KDL_OK) {
+    cli_bytes_free(out_bytes);
+    *out_bytes = (cli_bytes){.data = ""};
+  }
+  return status;
+}
+
+kdl_status oci_layout_put(const char *folder, const void *data, size_t size,
+                          char out_digest[OCI_DIGEST_TEXT]) {
+  char path[PATH_MAX];
+  cli_bytes there;
+  oci_digest_of(data, size, out_digest);
+  if (!oci_layout_path(folder, out_digest, path))
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
+  if (access(path, F_OK) == 0 && oci_layout_read(folder, out_digest, size, &there) == KDL_OK) {
+    cli_bytes_free(&there);
+    return KDL_OK;
+  }
+  return kdl_file_save(path, data, size);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "oci/json_text.h"
+#include "oci/manifest.h"
+#include "oci/manifest_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { longest_key = 64, longest_type = 256 };
+
+typedef struct {
+  kdl_json json;
+  oci_manifest *manifest;
+  size_t capacity;
+  char type[longest_type]; /* artifactType */
+  char media[longest_type];
+} reader;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Layers                                                                                       */
+
+typedef struct {
+  size_t at;
+  char type[longest_type];
+  bool has_digest, has_size, has_image;
+} layer_state;
+
+/* A message about what a string says, with the place of the string before it. */
+static kdl_status fail_inside(const reader *from, size_t at) {
+  char message[512];
+  snprintf(message, sizeof message, "%s", kdl_error_message());
+  return kdl_json_fail(&from->json, at, "%s", message);
+}
+
+static kdl_status read_image(reader *from, layer_state *state, oci_layer *layer) {
+  kdl_string text = {"", 0};
+  oci_record *records;
+  size_t count = 0, at = oci_json_at(&from->json);
+  kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
+  if (status != KDL_OK)
+    return status;
+  status = oci_records_read(&from->manifest->arena, OCI_KEY_IMAGE, text, &records, &count);
+  if (status != KDL_OK)
+    return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
+  if (count != 1)
+    return kdl_json_fail(&from->json, at, OCI_KEY_IMAGE ": found %zu images, expected one", count);
+  layer->image = records[0];
+  state->has_image = true;
+  return KDL_OK;
+}
+
+static kdl_status read_choice(reader *from, oci_layer *layer) {
+  kdl_string text = {"", 0};
+  oci_record *records = NULL;
+  size_t at = oci_json_at(&from->json);
+  kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
+  if (status != KDL_OK)
+    return status;
+  layer->choice = kdl_text_is(text, OCI_CHOICE_ANY_TEXT)       ? OCI_CHOICE_ANY
+                  : kdl_text_is(text, OCI_CHOICE_UNKNOWN_TEXT) ? OCI_CHOICE_UNKNOWN
+                                                               : OCI_CHOICE_DEVICES;
+  if (layer->choice != OCI_CHOICE_DEVICES)
+    return KDL_OK;
+  status = oci_records_read(&from->manifest->arena, OCI_KEY_CHOICE, text, &records,
+                            &layer->candidate_count);
+  layer->candidates = records;
+  return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
+}
+
+static kdl_status read_layer_notes(reader *from, layer_state *state, oci_layer *layer) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (strcmp(key, OCI_KEY_IMAGE) == 0)
+      status = read_image(from, state, layer);
+    else if (strcmp(key, OCI_KEY_CHOICE) == 0)
+      status = read_choice(from, layer);
+    else
+      status = kdl_json_skip(&from->json);
+  }
+  return status;
+}
+
+static kdl_status read_layer_key(reader *from, const char *key, layer_state *state,
+                                 oci_layer *layer) {
+  if (strcmp(key, "mediaType") == 0)
+    return kdl_json_string(&from->json, state->type, sizeof state->type);
+  if (strcmp(key, "digest") == 0) {
+    state->has_digest = true;
+    return oci_json_digest(&from->json, layer->digest);
+  }
+  if (strcmp(key, "size") == 0) {
+    state->has_size = true;
+    return kdl_json_number(&from->json, &layer->size);
+  }
+  return strcmp(key, "annotations") == 0 ? read_layer_notes(from, state, layer)
+                                         : kdl_json_skip(&from->json);
+}
+
+static kdl_status check_layer(const reader *from, const layer_state *state) {
+  const char *lacks = !state->has_digest  ? "digest"
+                      : !state->has_size  ? "size"
+                      : !state->has_image ? "annotation " OCI_KEY_IMAGE
+                                          : NULL;
+  if (strcmp(state->type, OCI_IMAGE_TYPE) != 0)
+    return kdl_json_fail(&from->json, state->at,
+                         "layer: found mediaType \"%s\", expected " OCI_IMAGE_TYPE, state->type);
+  return lacks ? kdl_json_fail(&from->json, state->at, "layer: found no %s, expected one", lacks)
+               : KDL_OK;
+}
+
+static kdl_status read_layer(reader *from, oci_layer *layer) {
+  char key[longest_key];
+  bool more = true;
+  layer_state state = {.at = oci_json_at(&from->json)};
+  *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = read_layer_key(from, key, &state, layer);
+  }
+  return status == KDL_OK ? check_layer(from, &state) : status;
+}
+
+static kdl_status read_layers(reader *from) {
+  oci_manifest *manifest = from->manifest;
+  bool more = true;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_ARRAY);
+  while (status == KDL_OK) {
+    status = kdl_json_next_item(&from->json, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (manifest->layer_count == OCI_LIMIT_LAYERS)
+      return kdl_json_fail(&from->json, oci_json_at(&from->json),
+                           "layers: found more than %d, expected at most that many",
+                           OCI_LIMIT_LAYERS);
+    oci_layer *layers = kdl_array_grow(manifest->layers, manifest->layer_count, &from->capacity, 16,
+                                       sizeof *layers);
+    if (!layers)
+      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
+    manifest->layers = layers;
+    status = read_layer(from, &layers[manifest->layer_count]);
+    manifest->layer_count += status == KDL_OK;
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The manifest                                                                                 */
+
+static kdl_status read_format(reader *from) {
+  char text[16];
+  size_t at = oci_json_at(&from->json);
+  kdl_status status = kdl_json_string(&from->json, text, sizeof text);
+  if (status != KDL_OK)
+    return status;
+  from->manifest->format = strcmp(text, "v1") == 0   ? KDL_FORMAT_V1
+                           : strcmp(text, "v2") == 0 ? KDL_FORMAT_V2
+                                                     : 0;
+  return from->manifest->format
+             ? KDL_OK
+             : kdl_json_fail(&from->json, at, OCI_KEY_FORMAT ": found \"%s\", expected v1 or v2",
+                             text);
+}
+
+static kdl_status read_notes(reader *from) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (strcmp(key, OCI_KEY_FORMAT) == 0)
+      status = read_format(from);
+    else if (strcmp(key, OCI_KEY_WHOLE) == 0)
+      status = oci_json_digest(&from->json, from->manifest->whole);
+    else
+      status = kdl_json_skip(&from->json);
+  }
+  return status;
+}
+
+static kdl_status read_key(reader *from, const char *key) {
+  if (strcmp(key, "artifactType") == 0)
+    return kdl_json_string(&from->json, from->type, sizeof from->type);
+  if (strcmp(key, "mediaType") == 0)
+    return kdl_json_string(&from->json, from->media, sizeof from->media);
+  if (strcmp(key, "layers") == 0)
+    return read_layers(from);
+  return strcmp(key, "annotations") == 0 ? read_notes(from) : kdl_json_skip(&from->json);
+}
+
+/* The kinds first: what is no bundle is not asked for a bundle's keys. Keys come in any order, so
+ * that the text is read twice. */
+static kdl_status read_kinds(reader *from) {
+  char key[longest_key];
+  bool more = true;
+  kdl_json start = from->json;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = strcmp(key, "layers") == 0 || strcmp(key, "annotations") == 0
+                 ? kdl_json_skip(&from->json)
+                 : read_key(from, key);
+  }
+  if (status == KDL_OK)
+    status = kdl_json_finish(&from->json);
+  from->json = start;
+  if (status != KDL_OK)
+    return status;
+  if (from->media[0] && strcmp(from->media, OCI_MANIFEST_TYPE) != 0)
+    return kdl_fail(KDL_BAD_FILE, "%s: found mediaType \"%s\", expected " OCI_MANIFEST_TYPE,
+                    from->json.name, from->media);
+  if (strcmp(from->type, OCI_BUNDLE_TYPE) != 0)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found artifactType \"%s\", expected " OCI_BUNDLE_TYPE
+                    ", as kdl push writes it",
+                    from->json.name, from->type);
+  return KDL_OK;
+}
+
+static kdl_status read_all(reader *from) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    if (strcmp(key, "layers") == 0 && from->manifest->layer_count)
+      return kdl_json_fail(&from->json, oci_json_at(&from->json),
+                           "found a second list of layers, expected one");
+    status = read_key(from, key);
+  }
+  if (status == KDL_OK)
+    status = kdl_json_finish(&from->json);
+  if (status == KDL_OK && (!from->manifest->format || !from->manifest->layer_count))
+    status = kdl_fail(KDL_BAD_FILE, "%s: found no %s, expected one or more", from->json.name,
+                      from->manifest->format ? "layers" : "annotation " OCI_KEY_FORMAT);
+  return status;
+}
+
+kdl_status oci_manifest_read(const char *name, const void *data, size_t size,
+                             oci_manifest *out_manifest) {
+  reader from = {.manifest = out_manifest};
+  *out_manifest = (oci_manifest){.title = ""};
+  if (size > OCI_LIMIT_MANIFEST)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %zu bytes, expected at most %d", name,
+                    size, OCI_LIMIT_MANIFEST);
+  kdl_json_start(&from.json, name, data, size);
+  kdl_status status = read_kinds(&from);
+  if (status == KDL_OK)
+    status = read_all(&from);
+  /* The layers have moved as they grew. */
+  for (size_t i = 0; i < out_manifest->layer_count && status == KDL_OK; ++i) {
+    oci_layer *layer = &out_manifest->layers[i];
+    if (layer->choice != OCI_CHOICE_DEVICES || layer->candidates)
+      continue;
+    layer->candidates = &layer->image;
+    layer->candidate_count = 1;
+  }
+  return status;
+}
+
+void oci_manifest_free(oci_manifest *manifest) {
+  free(manifest->layers);
+  kdl_arena_free(&manifest->arena);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Registries, by kdl-registry: it alone speaks HTTP. It is given files and folders, and says on
+ * standard error what failed. */
+#ifndef KDL_TOOL_OCI_REMOTE_H
+#define KDL_TOOL_OCI_REMOTE_H
+
+#include "cli/input.h"
+#include "cli/options.h"
+#include "oci/manifest.h"
+#include "oci/reference.h"
+
+/* The manifest that a reference names, with its digest where it says one. The caller frees
+ * *out_bytes. */
+kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
+                               cli_bytes *out_bytes);
+
+/* Fetches layers into a folder, unless they are there. */
+kdl_status oci_remote_fetch(const cli_args *args, const oci_reference *from, const char *folder,
+                            const oci_manifest *manifest, const bool *fetched);
+
+/* Sends a manifest that lies in a layout, and what it names. */
+kdl_status oci_remote_push(const cli_args *args, const oci_reference *to, const char *folder,
+                           const oci_manifest *manifest, const char *digest, uint64_t size);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "oci/store.h"
+
+#include "base/error.h"
+#include "cache/folder.h"
+#include "cache/settings.h"
+#include "oci/layout.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { seconds_kept = 7 * 24 * 60 * 60, room_below = 128 };
+
+static const char blobs[] = "/blobs/sha256";
+
+static kdl_status failed(const char *path, const char *step) {
+  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* A folder of its own                                                                          */
+
+kdl_status oci_store_open_own(oci_store *out_store) {
+  const char *place = secure_getenv("TMPDIR");
+  *out_store = (oci_store){.lock = -1};
+  snprintf(out_store->folder, sizeof out_store->folder - room_below, "%s/kdl-registry-XXXXXX",
+           place && *place ? place : "/tmp");
+  if (!mkdtemp(out_store->folder))
+    return failed(out_store->folder, "make a folder");
+  kdl_status status = oci_layout_make(out_store->folder);
+  if (status != KDL_OK)
+    oci_store_close(out_store);
+  return status;
+}
+
+static void remove_files(const char *path) {
+  DIR *folder = opendir(path);
+  for (struct dirent *item; folder && (item = readdir(folder));)
+    unlinkat(dirfd(folder), item->d_name, 0);
+  if (folder)
+    closedir(folder);
+  rmdir(path);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The cache's                                                                                  */
+
+static kdl_status open_cached(const kdl_cache_settings *settings, oci_store *out) {
+  char path[PATH_MAX];
+  if (strlen(settings->dir) > PATH_MAX - 2 * room_below)
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", settings->dir);
+  snprintf(out->folder, sizeof out->folder, "%.*s/registry", PATH_MAX - 2 * room_below,
+           settings->dir);
+  int fd = kdl_cache_folder_make(out->folder, KDL_CACHE_PRIVATE);
+  if (fd < 0)
+    return kdl_error_status();
+  out->lock = openat(fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  bool is_made = (mkdirat(fd, "blobs", 0700) == 0 || errno == EEXIST) &&
+                 (mkdirat(fd, "blobs/sha256", 0700) == 0 || errno == EEXIST);
+  close(fd);
+  snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, out->folder, blobs);
+  if (!is_made)
+    return failed(path, "make the folder");
+  return out->lock >= 0 && flock(out->lock, LOCK_SH) == 0 ? KDL_OK : failed(out->folder, "lock");
+}
+
+kdl_status oci_store_open(oci_store *out_store) {
+  kdl_cache_settings settings;
+  kdl_status status = kdl_cache_settings_read(&settings);
+  if (status == KDL_NO_MATCH || (status == KDL_OK && settings.mode != KDL_CACHE_ON))
+    return oci_store_open_own(out_store);
+  *out_store = (oci_store){.lock = -1};
+  if (status == KDL_OK)
+    status = open_cached(&settings, out_store);
+  if (status != KDL_OK && out_store->lock >= 0)
+    close(out_store->lock);
+  return status;
+}
+
+static void sweep(const char *path) {
+  DIR *folder = opendir(path);
+  struct stat info;
+  for (struct dirent *item; folder && (item = readdir(folder));) {
+    if (fstatat(dirfd(folder), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(info.st_mode) && time(NULL) - info.st_mtime > seconds_kept)
+      unlinkat(dirfd(folder), item->d_name, 0);
+  }
+  if (folder)
+    closedir(folder);
+}
+
+void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const bool *fetched) {
+  char path[PATH_MAX];
+  if (store->lock < 0 || flock(store->lock, LOCK_EX | LOCK_NB) != 0)
+    return;
+  for (size_t i = 0; i < manifest->layer_count; ++i) {
+    if (fetched[i] && oci_layout_path(store->folder, manifest->layers[i].digest, path))
+      unlink(path);
+  }
+  snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, blobs);
+  sweep(path);
+}
+
+void oci_store_close(oci_store *store) {
+  static const char *const below[] = {"/blobs/sha256", "/blobs", ""};
+  char path[PATH_MAX];
+  if (store->lock >= 0) {
+    close(store->lock);
+    return;
+  }
+  for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
+    snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, below[i]);
+    remove_files(path);
+  }
+}

@@ -42,7 +42,7 @@ static kdl_slot slot;
 static kdl_sequence_info sequence_info = {.size = sizeof sequence_info};
 static kdl_operand operands[2];
 static kdl_binding slot_binding;
-static kdl_slot_desc slot_told = {.size = sizeof slot_told};
+static kdl_slot_desc slot_told = {.size = sizeof slot_told, .kind = KDL_SLOT_BUFFER};
 static char slot_name[] = "x";
 static kdl_sequence_save_opts save_opts = {.size = sizeof save_opts};
 static kdl_sequence_open_opts sequence_opts = {.size = sizeof sequence_opts};

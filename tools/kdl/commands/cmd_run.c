@@ -185,6 +185,15 @@ static kdl_status print_image(const job *asked) {
   return KDL_OK;
 }
 
+static kdl_status check_one(const job *asked, size_t index, const char *path) {
+  char name[32];
+  snprintf(name, sizeof name, "arg%zu", index);
+  kdl_status status = cli_run_arg_check(&asked->values[index], name, path);
+  if (status == KDL_OK)
+    printf("%s is as in %s\n", name, path);
+  return status;
+}
+
 static kdl_status print_results(job *asked) {
   size_t cursor = 0, index;
   kdl_status status = KDL_OK;
@@ -199,12 +208,8 @@ static kdl_status print_results(job *asked) {
        status == KDL_OK && (words = cli_args_next(asked->args, "check", &cursor));) {
     const char *path;
     status = parse_which("check", words, asked, &index, &path);
-    char name[32];
-    snprintf(name, sizeof name, "arg%zu", index);
     if (status == KDL_OK)
-      status = cli_run_arg_check(&asked->values[index], name, path);
-    if (status == KDL_OK)
-      printf("%s is as in %s\n", name, path);
+      status = check_one(asked, index, path);
   }
   return status;
 }

@@ -122,8 +122,7 @@ static void begin_loop(drawing *draw, uint32_t index, const kdl_operand *conditi
   fputs("\"\n", stdout);
 }
 
-static kdl_status draw_step(drawing *draw, uint32_t index) {
-  const kdl_saved_step *step = &draw->saved->steps[index];
+static kdl_status draw_step(drawing *draw, uint32_t index, const kdl_saved_step *step) {
   switch (step->kind) {
   case KDL_STEP_LAUNCH:
   case KDL_STEP_COPY:
@@ -150,7 +149,7 @@ kdl_status cli_sequence_dot(const cli_sequence *sequence) {
   put_name(sequence->name);
   fputs("\" {\n  node [shape=box]\n", stdout);
   for (uint32_t i = 0; i < sequence->saved.step_count && status == KDL_OK; ++i)
-    status = draw_step(&draw, i);
+    status = draw_step(&draw, i, &sequence->saved.steps[i]);
   puts("}");
   for (size_t i = 0; i < KDL_LIMIT_FORKS; ++i)
     free(draw.forks[i].ends);

@@ -189,7 +189,8 @@ enum {
  * In a program that runs with more rights than its user (AT_SECURE) that is less: absolute paths,
  * names of libraries in LIBDIR/kdl, and NULL.
  *
- * Reads headers and metadata only; image bytes are mapped when asked for. The file may be replaced
+ * Reads headers and metadata only; image bytes are mapped when asked for, and copied where they are
+ * run by a digest or a signature. The file may be replaced
  * (renamed over) while open; if it is truncated, later calls fail with KDL_IO. Truncated in the
  * midst of a call that reads image bytes, it raises SIGBUS there, as with dlopen: a program that
  * must survive that reads the file itself and calls kdl_open_memory. `opts` may be NULL.

@@ -145,12 +145,13 @@ static kdl_status load(kdl_library *lib, kdl_module *module) {
     image.pairs = kdl_image_pairs(source);
     image.pair_count = source->pair_count;
   }
-  kdl_status status = kind_of(lib, module->image, &image.kind);
-  if (status == KDL_OK)
-    status =
-        kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size);
+  kdl_status status =
+      kdl_container_bytes_to_run(lib->container, module->image, &image.data, &image.data_size);
   if (status != KDL_OK)
     return status;
+  image.kind = source->kind;
+  if (image.kind == KDL_IMAGE_UNKNOWN) /* an indexed image was not looked at before */
+    image.kind = kdl_image_sniff(image.data, image.data_size);
   return image.kind == KDL_IMAGE_BITCODE ? load_bitcode(lib, module, &image)
                                          : hand_over(lib, module, &image);
 }

@@ -8,7 +8,6 @@
  */
 #include "base/error.h"
 #include "container/container.h"
-#include "container/digest.h"
 #include "system/lock.h"
 
 #include <errno.h>
@@ -123,13 +122,19 @@ static bool is_lent(const kdl_image *image) {
   return image->codec != KDL_CODEC_NONE || image->source->codec != KDL_CODEC_NONE;
 }
 
-static kdl_status take_all(kdl_container *container, kdl_image *image) {
-  if (image->codec != KDL_CODEC_NONE && !image->loan) {
+static kdl_status make_loan(kdl_container *container, kdl_image *image) {
+  if (!image->loan)
     image->loan = calloc(1, sizeof *image->loan);
-    if (!image->loan)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", container->name);
-    container->has_loans = true;
-  }
+  if (!image->loan)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", container->name);
+  container->has_loans = true;
+  return KDL_OK;
+}
+
+static kdl_status take_all(kdl_container *container, kdl_image *image) {
+  kdl_status status = image->codec != KDL_CODEC_NONE ? make_loan(container, image) : KDL_OK;
+  if (status != KDL_OK)
+    return status;
   if (image->loan)
     take(container, image->loan);
   for (kdl_source *at = image->source; at->codec != KDL_CODEC_NONE; at = at->packed.source) {
@@ -184,7 +189,7 @@ static kdl_status find_memory(kdl_container *container, uint64_t size, kdl_spare
   void *memory =
       mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
-    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %" PRIu64 " bytes to inflate into: %s", size,
+    return kdl_fail(KDL_NO_MEMORY, "cannot reserve %" PRIu64 " bytes for an image: %s", size,
                     strerror(errno));
   *out_memory = (kdl_spare){memory, room};
   return KDL_OK;
@@ -273,14 +278,40 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
   return status;
 }
 
-kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
-                                      const void **out_data, size_t *out_size) {
-  kdl_image *image = &container->images[index];
-  kdl_status status = kdl_container_bytes(container, index, out_data, out_size);
-  if (status != KDL_OK || atomic_load_explicit(&image->is_checked, memory_order_relaxed))
+/* For the thread whose work it is. */
+static kdl_status copy_image(kdl_container *container, kdl_image *image) {
+  kdl_spare found;
+  kdl_status status = find_memory(container, image->size, &found);
+  if (status != KDL_OK)
     return status;
-  status = kdl_container_check(container, index, *out_data, *out_size);
-  atomic_store_explicit(&image->is_checked, status == KDL_OK, memory_order_relaxed);
+  status = kdl_source_copy(image->source, image->offset, image->size, found.memory);
+  if (status == KDL_OK) {
+    image->loan->inflated = found.memory;
+    image->loan->room = found.room;
+  } else {
+    munmap(found.memory, found.room);
+  }
+  return status;
+}
+
+kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                                   size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  if (image->size == 0 || is_lent(image) || image->source->fd < 0)
+    return kdl_container_bytes(container, index, out_data, out_size);
+  kdl_lock(&container->lock);
+  kdl_status status = make_loan(container, image);
+  kdl_unlock(&container->lock);
+  if (status != KDL_OK)
+    return status;
+  kdl_work_take(&image->loan->inflating);
+  if (!image->loan->inflated)
+    status = copy_image(container, image);
+  if (status == KDL_OK) {
+    *out_data = image->loan->inflated;
+    *out_size = (size_t)image->size;
+  }
+  kdl_work_end(&image->loan->inflating);
   return status;
 }
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What is checked of an image before anything that runs it sees its bytes. */
+/* What is checked of an image before anything that runs it sees its bytes, and which bytes that
+ * sees: those that were checked, and no others that a file may hold by then. */
 #include "base/error.h"
+#include "base/text.h"
 #include "container/container.h"
 #include "container/digest.h"
+#include "system/lock.h"
 #include "trust/trust.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static kdl_status check_digest(kdl_image *image, const void *data, size_t size) {
@@ -39,35 +43,155 @@ static kdl_status check_beside(kdl_container *container, uint32_t index) {
   return status;
 }
 
-/* The bytes of what an image is nested in, where that is what is signed. */
-static kdl_status check_outer(kdl_container *container, uint32_t index) {
+/* ------------------------------------------------------------------------------------------ */
+/* What lies in a signed image                                                                  */
+
+/* The images of a signed one, read from its bytes as they were checked. What was read of them when
+ * the file was opened may have been something else. */
+typedef struct kdl_inside {
+  struct kdl_inside *next;
+  uint32_t outer;
+  kdl_container *container;
+} kdl_inside;
+
+static kdl_inside *find_inside(const kdl_container *container, uint32_t outer) {
+  kdl_inside *inside = container->insides;
+  while (inside && inside->outer != outer)
+    inside = inside->next;
+  return inside;
+}
+
+static void free_inside(kdl_inside *inside) {
+  kdl_container_close(inside->container);
+  free(inside);
+}
+
+/* Where another thread was faster, its own is taken. */
+static kdl_inside *keep_inside(kdl_container *container, kdl_inside *made) {
+  kdl_lock(&container->lock);
+  kdl_inside *known = find_inside(container, made->outer);
+  if (!known) {
+    made->next = container->insides;
+    container->insides = made;
+  }
+  kdl_unlock(&container->lock);
+  if (known)
+    free_inside(made);
+  return known ? known : made;
+}
+
+static kdl_status open_inside(kdl_container *container, uint32_t outer, kdl_inside **out_inside) {
   const void *data;
   size_t size;
-  kdl_status status = kdl_container_hold(container, index, &data, &size);
+  kdl_lock(&container->lock);
+  *out_inside = find_inside(container, outer);
+  kdl_unlock(&container->lock);
+  if (*out_inside)
+    return KDL_OK;
+  kdl_status status = kdl_container_own_bytes(container, outer, &data, &size);
+  if (status == KDL_OK)
+    status = check_digest(&container->images[outer], data, size);
   if (status != KDL_OK)
     return status;
-  status = check_digest(&container->images[index], data, size);
-  kdl_container_release(container, index);
+  kdl_inside *made = calloc(1, sizeof *made);
+  if (!made)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", container->name);
+  made->outer = outer;
+  status = kdl_container_open_memory(data, size, container->name, &made->container);
+  if (status == KDL_OK)
+    *out_inside = keep_inside(container, made);
+  else
+    free(made);
   return status;
 }
 
-static kdl_status check_trust(kdl_container *container, uint32_t index) {
-  kdl_trust_policy policy;
-  kdl_status status = kdl_trust_read_policy(&policy);
-  if (status != KDL_OK || policy == KDL_TRUST_OFF)
+void kdl_container_forget_insides(kdl_container *container) {
+  while (container->insides) {
+    kdl_inside *inside = container->insides;
+    container->insides = inside->next;
+    free_inside(inside);
+  }
+}
+
+static bool is_same(const kdl_image *a, const kdl_image *b) {
+  const kdl_pair *left = kdl_image_pairs(a), *right = kdl_image_pairs(b);
+  bool same = a->kind == b->kind && a->size == b->size && a->declared_kind == b->declared_kind &&
+              a->offload_kind == b->offload_kind && a->flags == b->flags &&
+              a->is_link_input == b->is_link_input && a->pair_count == b->pair_count &&
+              (a->pair_count == 0 || (left && right));
+  for (uint32_t i = 0; same && i < a->pair_count; ++i)
+    same =
+        kdl_text_equal(left[i].key, right[i].key) && kdl_text_equal(left[i].value, right[i].value);
+  return same;
+}
+
+/* The images of one follow it, in the order in which they lie there. */
+static kdl_status look_inside(kdl_container *container, uint32_t outer, uint32_t index,
+                              const void **out_data, size_t *out_size) {
+  kdl_inside *inside;
+  uint32_t place = index - outer - 1;
+  kdl_status status = open_inside(container, outer, &inside);
+  if (status != KDL_OK)
     return status;
+  if (place >= inside->container->count ||
+      !is_same(&container->images[index], &inside->container->images[place]))
+    return kdl_fail(KDL_BAD_FILE,
+                    "it lies in image %" PRIu32
+                    ", which was changed while the file was open: what was read of it is not what "
+                    "is signed",
+                    outer);
+  return kdl_container_bytes(inside->container, place, out_data, out_size);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* All of it                                                                                    */
+
+/* *out_signer is the image itself, or what it lies in. */
+static kdl_status check_signature(kdl_container *container, uint32_t index, uint32_t *out_signer) {
   uint32_t signer = index;
   while (!is_signed(&container->images[signer]) &&
          container->images[signer].parent != KDL_PARENT_NONE)
     signer = container->images[signer].parent;
   const kdl_signed_image what = what_is_signed(&container->images[signer]);
-  status = is_signed(&container->images[signer]) ? kdl_trust_check(container->name, signer, &what)
-                                                 : check_beside(container, signer);
-  return status == KDL_OK && signer != index ? check_outer(container, signer) : status;
+  *out_signer = signer;
+  return is_signed(&container->images[signer]) ? kdl_trust_check(container->name, signer, &what)
+                                               : check_beside(container, signer);
 }
 
-kdl_status kdl_container_check(kdl_container *container, uint32_t index, const void *data,
-                               size_t size) {
-  kdl_status status = check_trust(container, index);
-  return status == KDL_OK ? check_digest(&container->images[index], data, size) : status;
+static kdl_status check(kdl_container *container, uint32_t index, kdl_trust_policy policy,
+                        const void **out_data, size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  uint32_t signer = index;
+  const void *data = NULL;
+  size_t size = 0;
+  kdl_status status = policy == KDL_TRUST_OFF ? KDL_OK : check_signature(container, index, &signer);
+  if (status == KDL_OK)
+    status = signer == index ? kdl_container_own_bytes(container, index, &data, &size)
+                             : look_inside(container, signer, index, &data, &size);
+  if (status == KDL_OK)
+    status = check_digest(image, data, size);
+  if (status != KDL_OK)
+    return status;
+  atomic_store_explicit(&image->checked, data, memory_order_release);
+  *out_data = data;
+  *out_size = size;
+  return KDL_OK;
+}
+
+kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
+                                      const void **out_data, size_t *out_size) {
+  kdl_image *image = &container->images[index];
+  const void *checked = atomic_load_explicit(&image->checked, memory_order_acquire);
+  kdl_trust_policy policy;
+  if (checked) {
+    *out_data = checked;
+    *out_size = (size_t)image->size;
+    return KDL_OK;
+  }
+  kdl_status status = kdl_trust_read_policy(&policy);
+  if (status != KDL_OK)
+    return status;
+  return policy == KDL_TRUST_OFF && !(image->says & KDL_SAYS_DIGEST)
+             ? kdl_container_bytes(container, index, out_data, out_size)
+             : check(container, index, policy, out_data, out_size);
 }

@@ -559,6 +559,8 @@ void *kdl_container_alloc_more(kdl_container *container, size_t size) {
 void kdl_container_close(kdl_container *container) {
   if (!container)
     return;
+  if (container->insides)
+    kdl_container_forget_insides(container);
   if (container->has_loans)
     kdl_container_forget(container);
   while (container->sources) {

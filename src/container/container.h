@@ -77,10 +77,10 @@ typedef struct kdl_image {
   kdl_string triple;
   kdl_string arch;
   uint64_t header_offset;
-  const char *label;      /* format and place, for people */
-  const char *problem;    /* why what lies in it cannot be listed; NULL where it can */
-  kdl_loan *loan;         /* of the bytes inflated for this image alone, once asked for */
-  atomic_bool is_checked; /* its bytes have the digest that its metadata says, or that says none */
+  const char *label;   /* format and place, for people */
+  const char *problem; /* why what lies in it cannot be listed; NULL where it can */
+  kdl_loan *loan;      /* of the bytes inflated or copied for this image alone, once asked for */
+  _Atomic(const void *) checked; /* its bytes as they were checked, in memory of this process */
 } kdl_image;
 
 /* Memory that bytes were inflated into and that the next image may use. */
@@ -105,10 +105,11 @@ typedef struct kdl_container {
   bool
       is_own; /* the calling program's file: sections are read by type and name, none is searched */
   const char *name;
-  uint64_t stored;      /* bytes of the files */
-  uint64_t inflated;    /* what their compressed parts inflate to, by their own word */
-  pthread_mutex_t lock; /* guards the arena and the loans once the container is open */
-  kdl_loan *oldest;     /* of the loans that rest */
+  uint64_t stored;            /* bytes of the files */
+  uint64_t inflated;          /* what their compressed parts inflate to, by their own word */
+  pthread_mutex_t lock;       /* guards the arena and the loans once the container is open */
+  struct kdl_inside *insides; /* what lies in images that were checked: container/check.c */
+  kdl_loan *oldest;           /* of the loans that rest */
   kdl_loan *newest;
   uint64_t resting;  /* their bytes */
   bool has_loans;    /* of single images */
@@ -155,14 +156,20 @@ static inline void *kdl_container_alloc(kdl_container *container, size_t size) {
 kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const void **out_data,
                                size_t *out_size);
 
-/* Before an image's bytes are run: KDL_BAD_FILE where its signature is not one that is trusted
- * (trust/trust.h), or where it has another digest than its metadata says. */
-kdl_status kdl_container_check(kdl_container *container, uint32_t index, const void *data,
-                               size_t size);
+/* The same in memory that nothing outside of the process can change, nor cut off: what lies in a
+ * file as it is, is copied. */
+kdl_status kdl_container_own_bytes(kdl_container *container, uint32_t index, const void **out_data,
+                                   size_t *out_size);
 
-/* The same for those who run them, with that check. The first call for an image looks. */
+/* The same for all who run them, or hand them to who does: KDL_BAD_FILE where the image's signature
+ * is not one that is trusted (trust/trust.h), or where it has another digest than its metadata
+ * says. Where either is looked at, these are the very bytes that were. The first call for an image
+ * looks. */
 kdl_status kdl_container_bytes_to_run(kdl_container *container, uint32_t index,
                                       const void **out_data, size_t *out_size);
+
+/* For closing: what that keeps. */
+void kdl_container_forget_insides(kdl_container *container);
 
 /* The same for readers that are done soon: the bytes are valid until kdl_container_release, which
  * is called once for each hold that succeeded. Of what was inflated and is held no more, a little

@@ -64,15 +64,13 @@ kdl_status kdl_source_open_owned(kdl_arena *arena, void *data, size_t size, cons
   return status;
 }
 
-/* Reads `want` bytes at `offset` into the window, which has room for them; fewer than `length` are
- * an error. */
-static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, size_t length) {
-  source->ready = source->window;
-  source->ready_offset = offset;
-  source->ready_size = 0;
-  while (source->ready_size < want) {
-    ssize_t got = pread(source->fd, source->window + source->ready_size, want - source->ready_size,
-                        (off_t)(offset + source->ready_size));
+/* Reads up to `want` bytes, fewer where the file ends; that is an error where they are fewer than
+ * `length`. */
+static kdl_status read_at(const kdl_source *source, uint64_t offset, size_t want, size_t length,
+                          uint8_t *out_data, uint64_t *out_size) {
+  uint64_t size = 0;
+  while (size < want) {
+    ssize_t got = pread(source->fd, out_data + size, want - size, (off_t)(offset + size));
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
@@ -80,14 +78,29 @@ static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, 
                       strerror(errno));
     if (got == 0)
       break;
-    source->ready_size += (size_t)got;
+    size += (size_t)got;
+    *out_size = size;
   }
-  if (source->ready_size < length)
+  if (size < length)
     return kdl_fail(KDL_IO,
                     "%s: the file ends at offset 0x%" PRIx64 ", expected 0x%" PRIx64
                     " bytes: it was truncated while being read",
-                    source->name, offset + source->ready_size, source->size);
+                    source->name, offset + size, source->size);
   return KDL_OK;
+}
+
+/* Reads into the window, which has room. */
+static kdl_status read_window(kdl_source *source, uint64_t offset, size_t want, size_t length) {
+  source->ready = source->window;
+  source->ready_offset = offset;
+  source->ready_size = 0;
+  return read_at(source, offset, want, length, source->window, &source->ready_size);
+}
+
+kdl_status kdl_source_copy(const kdl_source *source, uint64_t offset, uint64_t length,
+                           uint8_t *out_data) {
+  uint64_t size = 0;
+  return read_at(source, offset, (size_t)length, (size_t)length, out_data, &size);
 }
 
 static kdl_status grow_window(kdl_source *source, size_t size) {

@@ -128,6 +128,11 @@ static inline const uint8_t *kdl_source_peek(kdl_source *source, uint64_t offset
 kdl_status kdl_source_view(kdl_source *source, uint64_t offset, uint64_t length,
                            const void **out_data);
 
+/* Copies them out of a file that is open, past its mapping: what is written to the file later, or
+ * cut off, does not matter to the copy. */
+kdl_status kdl_source_copy(const kdl_source *source, uint64_t offset, uint64_t length,
+                           uint8_t *out_data);
+
 static inline const uint8_t *kdl_region_peek(const kdl_region *region, uint64_t offset,
                                              size_t length) {
   if (offset > region->size || length > region->size - offset)

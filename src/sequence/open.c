@@ -289,10 +289,7 @@ static kdl_status open_image(opening *job, uint32_t index) {
   kdl_container *container = job->lib->container;
   const void *data;
   size_t size;
-  kdl_status status = kdl_container_hold(container, index, &data, &size);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_container_check(container, index, data, size);
+  kdl_status status = kdl_container_bytes_to_run(container, index, &data, &size);
   if (status == KDL_OK)
     status = kdl_saved_read(data, size, &job->saved);
   if (status != KDL_OK)
@@ -300,7 +297,6 @@ static kdl_status open_image(opening *job, uint32_t index) {
   if (status == KDL_OK)
     status = open_saved(job);
   kdl_saved_free(&job->saved);
-  kdl_container_release(container, index);
   return status;
 }
 

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* KDL_TRUST=require: an image is loaded where its signature is of a key that is there, and no
  * longer where a bit of it, of its metadata or of its signature has changed. */
-#include "launch_support.h"
+#include "trust_support.h"
 
-#include "base/blake2b.h"
-#include "trust/trust.h"
-
-#include <sys/stat.h>
-
-/* RFC 8032, test 1: the seed and its public key. */
-static const uint8_t secret[KDL_ED25519_SECRET] = {
-    0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4,
-    0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60,
-    0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
-    0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a};
-/* "Ed", "12345678" and that public key. */
-static const char public_key[] = "untrusted comment: a test's\n"
-                                 "RWQxMjM0NTY3ONdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea\n";
-
-static char folder[] = "/tmp/kdl-trust-XXXXXX";
 static uint8_t *file;
 static size_t file_size;
 static char line[KDL_SIGNATURE_LINE];
@@ -28,40 +12,17 @@ static const kdl_pair keys[] = {{{"triple", 6}, {HOST_TRIPLE, sizeof HOST_TRIPLE
                                 {{"kdl.kernel.mark", 15}, {"sig=ptr<u32> u32; block=256x1x1", 31}}};
 
 static int make_file(void **state) {
-  char path[1100];
-  kdl_pair pairs[5];
-  (void)state;
-  if (kdl_sodium_open() != KDL_OK) {
-    printf("skipped: libsodium.so.23 not found (Debian: libsodium23)\n");
-    exit(77);
-  }
-  assert_non_null(mkdtemp(folder));
-  setenv("KDL_TRUST", "require", 1);
-  setenv("KDL_TRUST_DIR", folder, 1);
-  snprintf(path, sizeof path, "%s/keys.d", folder);
-  assert_int_equal(mkdir(path, 0700), 0);
-  snprintf(path, sizeof path, "%s/keys.d/test.pub", folder);
-  FILE *out = fopen(path, "we");
-  fputs(public_key, out);
-  fclose(out);
-  snprintf(path, sizeof path, "%s/mark1.so", KDL_TEST_IMAGES);
   size_t size;
-  uint8_t *bytes = read_file(path, &size);
-  char digest[80] = "blake2b-256:";
-  kdl_digest of = kdl_digest_of(bytes, size);
-  kdl_digest_print(&of, digest + 12);
+  kdl_pair pairs[5];
+  char digest[TRUST_DIGEST];
+  (void)state;
+  trust_begin("require");
+  uint8_t *bytes = read_file(KDL_TEST_IMAGES "/mark1.so", &size);
+  trust_digest(bytes, size, digest);
   memcpy(pairs, keys, sizeof keys);
   pairs[3] = (kdl_pair){text_of("kdl.digest"), text_of(digest)};
-  kdl_signed_image what = {1, 0, 0, pairs, 4};
-  kdl_secret_key key = {.id = "1234567"};
-  key.id[7] = '8';
-  memcpy(key.key, secret, sizeof secret);
-  kdl_string message;
-  kdl_signature signature;
-  assert_ok(kdl_signed_message(&what, 1, &message));
-  kdl_signature_make(&key, message, text_of("a comment"), &signature);
-  kdl_signature_write_line(&signature, line);
-  free((char *)message.data);
+  const kdl_signed_image what = {1, 0, 0, pairs, 4};
+  trust_sign(&what, line);
   pairs[4] = (kdl_pair){text_of("kdl.signature"), text_of(line)};
   kdl_writer_image image = {.size = sizeof image,
                             .declared_kind = 1,
@@ -81,13 +42,8 @@ static int make_file(void **state) {
 }
 
 static int remove_files(void **state) {
-  char path[1100];
   (void)state;
-  snprintf(path, sizeof path, "%s/keys.d/test.pub", folder);
-  unlink(path);
-  snprintf(path, sizeof path, "%s/keys.d", folder);
-  rmdir(path);
-  rmdir(folder);
+  trust_end();
   free(file);
   return 0;
 }
@@ -157,6 +113,25 @@ static void a_changed_bit_of_the_image_is_refused(void **state) {
     change("image", image + i * (file_size - image - 16) / 100);
 }
 
+/* Its digest can be put right by anyone; what was signed is the digest. */
+static void an_image_with_another_digest_is_refused(void **state) {
+  (void)state;
+  char digest[TRUST_DIGEST], before[TRUST_DIGEST] = "";
+  size_t image = find("\177ELF"), at = find("blake2b-256:");
+  size_t size = file_size - image;
+  while (trust_digest(file + image, size, digest), memcmp(digest, file + at, 76) != 0)
+    --size; /* what pads the file */
+  memcpy(before, file + at, 76);
+  file[image + size / 2] ^= 1;
+  trust_digest(file + image, size, digest);
+  memcpy(file + at, digest, 76);
+  assert_int_equal(load(), KDL_BAD_FILE);
+  assert_non_null(strstr(kdl_error_message(), "kdl.signature: is not what key"));
+  memcpy(file + at, before, 76);
+  file[image + size / 2] ^= 1;
+  assert_ok(load());
+}
+
 static void keys_and_signatures_of_others_are_told(void **state) {
   (void)state;
   kdl_public_key key;
@@ -170,7 +145,7 @@ static void keys_and_signatures_of_others_are_told(void **state) {
     assert_int_equal(kdl_signature_read_file("f", text_of(wrong[i]), &signature), KDL_BAD_FILE);
     assert_int_equal(kdl_signature_read_line(text_of(wrong[i]), &signature), KDL_BAD_FILE);
   }
-  assert_ok(kdl_public_key_read("f", text_of(public_key), &key));
+  assert_ok(kdl_public_key_read("f", text_of(TRUST_PUBLIC_KEY), &key));
   char id[KDL_KEY_ID_TEXT];
   kdl_key_id_print(key.id, id);
   assert_string_equal(id, "3837363534333231");
@@ -211,6 +186,7 @@ int main(void) {
       cmocka_unit_test(a_changed_bit_of_metadata_is_refused),
       cmocka_unit_test(a_changed_bit_of_the_signature_is_refused),
       cmocka_unit_test(a_changed_bit_of_the_image_is_refused),
+      cmocka_unit_test(an_image_with_another_digest_is_refused),
       cmocka_unit_test(keys_and_signatures_of_others_are_told),
       cmocka_unit_test(lists_that_differ_are_signed_as_such),
       cmocka_unit_test(users_cannot_weaken_what_programs_with_more_rights_do),

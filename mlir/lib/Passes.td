@@ -133,8 +133,15 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     The last two multiply operands that `linalg.mmt4d` has not, in a `linalg.generic` of its loops.
     Constant operands are packed, and their columns added up, here. What does not fit stays as it is,
     with a remark that says why, or is an error with `no-silent-fallback`.
+
+    With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`: its
+    sizes are static, neither operand is constant, the right one is not the same in a loop around it,
+    and it has 32 rows or fewer, or no elementwise operation before or behind it that would be fused.
   }];
-  let options = ukernelOptions;
+  let options = ukernelOptions # [
+    Option<"leavePlain", "leave-plain", "bool", "false",
+           "leave products to kdl-lower-products that tiles would not make faster">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
@@ -191,6 +198,28 @@ def KdlCallParallel : Pass<"kdl-call-parallel", "::mlir::ModuleOp"> {
     launch of so many groups is (`KDL_HOST_THREADS`); a short loop is run by its caller alone.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def KdlLowerProducts : Pass<"kdl-lower-products", "::mlir::ModuleOp"> {
+  let summary = "Lowers products of matrices as they lie to the matmul library's kernels";
+  let description = [{
+    `linalg.matmul`, `matvec`, `vecmat`, transposed forms, `linalg.contract` and generic ones, on
+    memrefs of static sizes and any strides, of bf16, f16, f32 or signed i8, become calls of
+    `kdl_matmul_plain_TYPE_part`, or of `kdl_matmul_pack_TYPE_part` and `kdl_matmul_TYPE_part`: the
+    functions behind `<kdl/matmul.h>`, which decides, too. A fill with zeros just before is not
+    needed. Their bitcode is in `kdl.bitcode` of what is called, and `kdl.calls` names the microkernel
+    that is linked into it: the module's own, else the best of the library for the target. With
+    `threads` they are made in parts, in an `scf.forall`.
+
+    What does not fit, and what has a microkernel that takes 16 steps at a time, stays as it is, with
+    a remark that says why, or is an error with `no-silent-fallback`.
+  }];
+  let options = ukernelOptions # [
+    Option<"threads", "threads", "bool", "false", "in parts that may run at the same time">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::kdl::KdlDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::ModuleOp"> {

@@ -243,3 +243,49 @@ KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stri
   pack_vectors(to, in.bias + of.first_column, b + of.first_column * column_stride, shape, words,
                (int32_t)k, width);
 }
+
+/* ------------------------------------------------------------------------------------------ */
+/* The same for compilers                                                                       */
+
+/* Functions that a compiler links into a program of its own: parameters as they are, and which of
+ * how many parts of C, by rows or by columns, instead of a launch. They are no kernels, and linked
+ * libraries are without them. */
+#define PART(name) PART_(name)
+#define PART_(name) __attribute__((visibility("hidden"))) void name##_part
+#define GROUP(name) GROUP_(name)
+#define GROUP_(name) name##_group
+
+INLINE kdl_host_group group_of(uint32_t part, uint32_t parts, uint32_t by_rows, void *memory,
+                               uint32_t size) {
+  return (kdl_host_group){.size = sizeof(kdl_host_group),
+                          .group = {by_rows ? 0 : part, by_rows ? part : 0, 0},
+                          .group_count = {by_rows ? 1 : parts, by_rows ? parts : 1, 1},
+                          .block = {1, 1, 1},
+                          .tile = {1, 1, 1},
+                          .shared_size = size,
+                          .shared = memory};
+}
+
+PART(pack_name)(const element *b, int64_t row_stride, int64_t column_stride, void *packed,
+                uint32_t n, uint32_t k, uint32_t part, uint32_t parts) {
+  kdl_host_group group = group_of(part, parts, 0, 0, 0);
+  GROUP(pack_name)(&group, b, row_stride, column_stride, packed, n, k);
+}
+
+PART(matmul_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride, const void *b,
+                  result *c, int64_t c_row_stride, int64_t c_column_stride, uint32_t m, uint32_t n,
+                  uint32_t k, uint32_t accumulate, uint32_t part, uint32_t parts, uint32_t by_rows,
+                  void *memory, uint32_t size) {
+  kdl_host_group group = group_of(part, parts, by_rows, memory, size);
+  GROUP(matmul_name)(&group, a, a_row_stride, a_column_stride, b, c, c_row_stride, c_column_stride,
+                     m, n, k, accumulate);
+}
+
+PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride, const element *b,
+                 int64_t b_row_stride, int64_t b_column_stride, result *c, int64_t c_row_stride,
+                 int64_t c_column_stride, uint32_t m, uint32_t n, uint32_t k, uint32_t accumulate,
+                 uint32_t part, uint32_t parts, uint32_t by_rows, void *memory, uint32_t size) {
+  kdl_host_group group = group_of(part, parts, by_rows, memory, size);
+  GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
+                    c_row_stride, c_column_stride, m, n, k, accumulate);
+}

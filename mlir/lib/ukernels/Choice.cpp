@@ -5,7 +5,7 @@
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
@@ -36,9 +36,9 @@ std::optional<Kind> kdl::kindOf(Type lhs, Type rhs, Type acc) {
 // The library
 //===----------------------------------------------------------------------===//
 
-/// The library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir,
-/// lib/kdl/ukernels.offload.
-static std::string findLibrary() {
+/// A library beside this plugin or program: lib/KdlMLIR.so, bin/kdl-mlir, lib/kdl/FILE. Empty where
+/// there is none.
+static std::string findLibrary(StringRef file) {
   Dl_info info;
   if (!dladdr(reinterpret_cast<void *>(&findLibrary), &info) || !info.dli_fname)
     return "";
@@ -48,7 +48,7 @@ static std::string findLibrary() {
   StringRef folder = llvm::sys::path::parent_path(self);
   for (StringRef from : {"kdl", "../lib/kdl"}) {
     SmallString<256> path(folder);
-    llvm::sys::path::append(path, from, "ukernels.offload");
+    llvm::sys::path::append(path, from, file);
     if (llvm::sys::fs::exists(path))
       return std::string(path);
   }
@@ -56,13 +56,16 @@ static std::string findLibrary() {
 }
 
 namespace {
-/// The first image in rank order that may run on the device and has the microkernel.
+/// The first image in rank order that may run on the device and has the key.
 struct Search {
-  kdl_library *library;
+  kdl_library *library = nullptr;
   std::string key;
-  bool mayTakeTiles;
-  std::optional<size_t> image;
-  bool takesTiles = false;
+  bool mayTakeTiles = false;
+  size_t image = 0;
+  bool found = false, takesTiles = false;
+  StringRef bitcode;
+
+  ~Search() { kdl_close(library); }
 };
 } // namespace
 
@@ -79,46 +82,86 @@ static int visitImage(void *user, const kdl_verdict *verdict) {
   if (search->takesTiles && !search->mayTakeTiles)
     return 0;
   search->image = verdict->image;
+  search->found = true;
   return 1;
+}
+
+/// Searches an open library's images; `what` is what is searched for, in words.
+static LogicalResult findImage(Search &search, const std::string &path, StringRef what,
+                               const Source &source, std::string &why) {
+  kdl_device *device = nullptr;
+  std::string target = source.target.empty() ? std::string("host:") + getHostArch() : source.target;
+  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
+  const void *bytes = nullptr;
+  size_t size = 0;
+  if (kdl_open(path.c_str(), &asItStands, &search.library) != KDL_OK ||
+      kdl_device_find(target.c_str(), &device) != KDL_OK) {
+    why = kdl_error_message();
+    return failure();
+  }
+  if (kdl_explain(search.library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
+      !search.found) {
+    why = ("found no " + what + " for " + target + " in " + path).str();
+    return failure();
+  }
+  if (kdl_image_bytes(search.library, search.image, &bytes, &size) != KDL_OK) {
+    why = kdl_error_message();
+    return failure();
+  }
+  search.bitcode = StringRef(static_cast<const char *>(bytes), size);
+  return success();
 }
 
 FailureOr<Variant> kdl::findVariant(StringRef name, const Source &source, bool mayTakeTiles,
                                     std::string &why) {
-  kdl_library *library = nullptr;
-  kdl_device *device = nullptr;
-  std::string path = source.library.empty() ? findLibrary() : source.library;
-  std::string target = source.target.empty() ? std::string("host:") + getHostArch() : source.target;
+  std::string path = source.library.empty() ? findLibrary("ukernels.offload") : source.library;
   if (path.empty()) {
     why = "found no library of microkernels (library=FILE)";
     return failure();
   }
-  kdl_open_opts asItStands{sizeof(kdl_open_opts), nullptr, KDL_OPEN_FILE};
-  if (kdl_open(path.c_str(), &asItStands, &library) != KDL_OK ||
-      kdl_device_find(target.c_str(), &device) != KDL_OK) {
-    why = kdl_error_message();
-    kdl_close(library);
+  Search search;
+  search.key = ("kdl.ukernel." + name).str();
+  search.mayTakeTiles = mayTakeTiles;
+  if (failed(findImage(search, path, name, source, why)))
+    return failure();
+  if (failed(checkLayout(search.bitcode, name, why))) {
+    why = (path + ", image " + Twine(search.image) + ": " + why).str();
     return failure();
   }
-  llvm::scope_exit close([&] { kdl_close(library); });
-  Search search{library, ("kdl.ukernel." + name).str(), mayTakeTiles, std::nullopt};
-  const void *bytes = nullptr;
-  size_t size = 0;
-  if (kdl_explain(library, device, nullptr, nullptr, visitImage, &search) != KDL_OK ||
-      !search.image) {
-    why = ("found no " + name + " for " + target + " in " + path).str();
+  const kdl_string *tag = kdl_image_value(search.library, search.image, "variant_tag");
+  return Variant{search.bitcode.str(), tag ? std::string(tag->data, tag->length) : "",
+                 search.takesTiles};
+}
+
+FailureOr<std::string> kdl::findProducts(StringRef kernel, const Source &source, std::string &why) {
+  std::string path = findLibrary("kdl-matmul.offload");
+  if (path.empty()) {
+    why = "found no kdl-matmul.offload beside the library of microkernels";
     return failure();
   }
-  if (kdl_image_bytes(library, *search.image, &bytes, &size) != KDL_OK) {
-    why = kdl_error_message();
+  Search search;
+  search.key = ("kdl.kernel." + kernel).str();
+  if (failed(findImage(search, path, kernel, source, why)))
     return failure();
+  return search.bitcode.str();
+}
+
+func::FuncOp kdl::declareUkernel(ModuleOp module, StringRef name, const Kind &kind,
+                                 const Variant &variant) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  auto type =
+      builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
+  auto made = func::FuncOp::create(builder, module.getLoc(), name, type);
+  made.setPrivate();
+  made->setAttr("kdl.variant", builder.getStringAttr(variant.tag));
+  made->setAttr(bitcodeAttr, builder.getStringAttr(variant.bitcode));
+  if (variant.takesTiles) {
+    made->setAttr(tilesAttr, builder.getUnitAttr());
+    made->setAttr(functionAttr, builder.getStringAttr(kind.ukernel));
   }
-  StringRef bitcode(static_cast<const char *>(bytes), size);
-  if (failed(checkLayout(bitcode, name, why))) {
-    why = (path + ", image " + Twine(*search.image) + ": " + why).str();
-    return failure();
-  }
-  const kdl_string *tag = kdl_image_value(library, *search.image, "variant_tag");
-  return Variant{bitcode.str(), tag ? std::string(tag->data, tag->length) : "", search.takesTiles};
+  return made;
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,10 @@
 #include <optional>
 #include <string>
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace mlir::kdl {
 
 inline constexpr int64_t mmaColumns = 16; // kdl_mma_columns of <kdl/mma.h>
@@ -53,6 +57,13 @@ struct Source {
 /// only where it may.
 FailureOr<Variant> findVariant(StringRef name, const Source &source, bool mayTakeTiles,
                                std::string &why);
+
+/// A function without a body that stands for the variant.
+func::FuncOp declareUkernel(ModuleOp module, StringRef name, const Kind &kind,
+                            const Variant &variant);
+
+/// Bitcode of the matmul library's kernels, of those with this one. It calls a microkernel.
+FailureOr<std::string> findProducts(StringRef kernel, const Source &source, std::string &why);
 
 /// The tile of the microkernel that will be linked: the module's own, or what findVariant gives.
 FailureOr<Tile> findTile(ModuleOp module, StringRef name, const Source &source, std::string &why);

@@ -4,13 +4,16 @@
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/FuseElementwise.h"
 #include "ukernels/PackedConstants.h"
+#include "ukernels/Products.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace mlir::kdl {
 #define GEN_PASS_DEF_KDLDATATILE
@@ -463,6 +466,28 @@ bool isEmpty(linalg::LinalgOp op) {
   });
 }
 
+bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
+}
+
+/// Whether an elementwise operation before or behind a product would be part of its loops.
+bool hasNeighbour(linalg::LinalgOp op) {
+  auto before = op->getOperand(0).getDefiningOp<linalg::GenericOp>();
+  auto behind = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(op->getResult(0)));
+  return (before && onlyUser(op->getOperand(0)) && isElementwiseOn(before, nullptr)) ||
+         (behind && isElementwiseOn(behind, op->getResult(0)));
+}
+
+/// Whether the same value is there in each turn of a loop around the operation.
+bool isSameInLoop(Operation *op, Value value) {
+  for (auto loop = op->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>()) {
+    if (loop.isDefinedOutsideOfLoop(value))
+      return true;
+  }
+  return false;
+}
+
 struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
@@ -475,18 +500,32 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
     });
     for (linalg::LinalgOp op : ops) {
       std::string why;
-      if (succeeded(tile(op, why)))
+      if ((leavePlain && gainsNothing(op)) || succeeded(tile(op, why)))
         continue;
       if (noSilentFallback) {
         op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
         signalPassFailure();
       } else {
         op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
+        if (leavePlain)
+          op->setAttr(staysAttr, UnitAttr::get(&getContext()));
       }
     }
   }
 
 private:
+  /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
+  /// are so few rows that packing costs more than multiplying.
+  bool gainsNothing(linalg::LinalgOp op) {
+    constexpr uint32_t fewRows = 32; // as in kdl_matmul_packs_as_it_goes
+    std::string why;
+    FailureOr<PlainProduct> product = matchPlainProduct(op, why);
+    return succeeded(product) && !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
+           !isSameInLoop(op, op->getOperand(1)) && (product->m <= fewRows || !hasNeighbour(op)) &&
+           succeeded(hasPlainProduct(getOperation(), *product,
+                                     {library.getValue(), target.getValue()}, why));
+  }
+
   LogicalResult tile(linalg::LinalgOp op, std::string &why) {
     auto elementOf = [&](unsigned i) {
       return cast<ShapedType>(op->getOperand(i).getType()).getElementType();

@@ -3,9 +3,34 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
+
+Operation *kdl::onlyUser(Value value) {
+  Operation *found = nullptr;
+  for (Operation *user : value.getUsers()) {
+    if (isa<tensor::DimOp>(user))
+      continue;
+    if (found && found != user)
+      return nullptr;
+    found = user;
+  }
+  return found;
+}
+
+bool kdl::isElementwiseOn(linalg::LinalgOp op, Value value) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      op.getNumLoops() != op.getNumParallelLoops() || op.getNumDpsInits() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (input->get() == value && !op.getMatchingIndexingMap(input).isIdentity())
+      return false;
+  }
+  return op.getDpsInits()[0] != value;
+}
 
 static bool isPerElement(linalg::LinalgOp op) {
   return op && op.hasPureTensorSemantics() && op.getNumLoops() == op.getNumParallelLoops() &&

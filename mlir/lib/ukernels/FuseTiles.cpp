@@ -44,33 +44,6 @@ struct Chain {
 // What belongs together
 //===----------------------------------------------------------------------===//
 
-/// The one operation that uses a value's elements; null where there are more. Its sizes may be
-/// asked for besides.
-Operation *onlyUser(Value value) {
-  Operation *found = nullptr;
-  for (Operation *user : value.getUsers()) {
-    if (isa<tensor::DimOp>(user))
-      continue;
-    if (found && found != user)
-      return nullptr;
-    found = user;
-  }
-  return found;
-}
-
-/// An operation without reductions that reads the value where it writes its result.
-bool isElementwiseOn(linalg::LinalgOp op, Value value) {
-  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
-      op.getNumLoops() != op.getNumParallelLoops() || op.getNumDpsInits() != 1 ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return false;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (input->get() == value && !op.getMatchingIndexingMap(input).isIdentity())
-      return false;
-  }
-  return op.getDpsInits()[0] != value;
-}
-
 std::optional<Chain> findChain(linalg::LinalgOp product) {
   std::optional<Mmt4d> kind = matchMmt4d(product);
   Value result = product->getResult(0);

@@ -19,6 +19,10 @@ struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
       *this, "no-silent-fallback",
       llvm::cl::desc("a product of matrices without a microkernel is an error"),
       llvm::cl::init(false)};
+  Option<bool> leavePlain{
+      *this, "leave-plain",
+      llvm::cl::desc("products that tiles would not make faster are the matmul library's"),
+      llvm::cl::init(true)};
   Option<bool> approximateMath{
       *this, "approximate-math",
       llvm::cl::desc("exp, tanh and erf of f32 are polynomials, which LLVM makes vectors of"),
@@ -40,6 +44,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   tile.target = options.target;
   tile.library = options.library;
   tile.noSilentFallback = options.noSilentFallback;
+  tile.leavePlain = options.leavePlain;
   passes.addPass(createKdlDataTile(tile));
   // Packs of what does not change leave loops.
   addText(passes, "canonicalize,cse,func.func(loop-invariant-code-motion)");
@@ -56,6 +61,13 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
                   "func.func(buffer-hoisting,buffer-loop-hoisting,"
                   "promote-buffers-to-stack{max-alloc-size-in-bytes=16384}),"
                   "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse");
+  if (options.leavePlain) {
+    KdlLowerProductsOptions products;
+    products.target = options.target;
+    products.library = options.library;
+    products.threads = options.threads;
+    passes.addPass(createKdlLowerProducts(products));
+  }
   KdlLowerMmt4dToUkernelsOptions lower;
   lower.target = options.target;
   lower.library = options.library;

@@ -31,6 +31,12 @@ static void markForInlining(llvm::Module &ukernels) {
   }
 }
 
+/// Nothing that is linked in is the program's to offer.
+static void hide(llvm::GlobalValue &value) {
+  value.setLinkage(llvm::GlobalValue::InternalLinkage);
+  value.setVisibility(llvm::GlobalValue::DefaultVisibility);
+}
+
 /// The features of both, each once.
 static std::string uniteFeatures(StringRef first, StringRef second) {
   llvm::SetVector<StringRef> features;
@@ -49,8 +55,6 @@ static std::string uniteFeatures(StringRef first, StringRef second) {
 /// The caller is compiled for the CPU that its microkernels are for: LLVM inlines nothing into code
 /// for a lesser one.
 static void liftCallers(llvm::Function &ukernel) {
-  ukernel.setLinkage(llvm::GlobalValue::InternalLinkage);
-  ukernel.setVisibility(llvm::GlobalValue::DefaultVisibility);
   for (llvm::User *user : ukernel.users()) {
     auto *call = dyn_cast<llvm::CallBase>(user);
     if (!call)
@@ -128,6 +132,60 @@ LogicalResult kdl::checkLayout(StringRef bitcode, StringRef name, std::string &w
   return failure();
 }
 
+/// Functions of this attribute are compiled for the CPU of the microkernel that it names.
+static constexpr StringLiteral liftedAttr = "kdl-lifted-to";
+
+/// What a microkernel's callers are part of is for its CPU, too.
+static void liftProducts(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    llvm::Attribute lifted = function.getFnAttribute(liftedAttr);
+    if (!lifted.isValid())
+      continue;
+    const llvm::Function *ukernel = module.getFunction(lifted.getValueAsString());
+    for (StringRef name : {"target-cpu", "target-features"}) {
+      if (ukernel && ukernel->hasFnAttribute(name))
+        function.addFnAttr(ukernel->getFnAttribute(name));
+    }
+    function.removeFnAttr(liftedAttr);
+  }
+}
+
+/// Bitcode that calls microkernels: its constants have the values that they come with, and nothing
+/// of it is seen from outside. One that several functions are in is linked once.
+static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcode,
+                                  StringRef ukernel, llvm::Module &module) {
+  llvm::Function *known = module.getFunction(declaration.getName());
+  if (!known || !known->isDeclaration())
+    return success();
+  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
+                                       module.getContext());
+  if (!parsed)
+    return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
+  SmallVector<std::string> names;
+  for (llvm::GlobalValue &value : (*parsed)->global_values()) {
+    if (!value.isDeclaration() && !value.hasLocalLinkage())
+      names.push_back(value.getName().str());
+  }
+  for (llvm::Function &function : **parsed) {
+    if (!function.isDeclaration())
+      function.addFnAttr(liftedAttr, ukernel);
+  }
+  if (module.getTargetTriple().empty()) {
+    module.setTargetTriple((*parsed)->getTargetTriple());
+    module.setDataLayout((*parsed)->getDataLayout());
+  }
+  if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
+    return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
+  for (const std::string &name : names) {
+    llvm::GlobalValue *value = module.getNamedValue(name);
+    if (value && !value->isDeclaration())
+      hide(*value);
+  }
+  if (known = module.getFunction(declaration.getName()); known && !known->isDeclaration())
+    return success();
+  return declaration.emitError(kdl::bitcodeAttr) << ": found no function of that name in it";
+}
+
 static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm::Module &module) {
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, declaration.getName()),
                                        module.getContext());
@@ -141,17 +199,28 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
   std::string why;
   if (failed(kdl::checkLayout(*found, found->getName(), why)))
     return declaration.emitError(kdl::bitcodeAttr) << ": " << why;
-  found->setSection("");
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
     module.setDataLayout((*parsed)->getDataLayout());
   }
   found->setName(declaration.getName());
+  SmallVector<std::string> names;
+  for (llvm::Function &function : **parsed) {
+    if (!function.isDeclaration()) {
+      function.setSection("");
+      names.push_back(function.getName().str());
+    }
+  }
   bool needsTiles =
       found->getFnAttribute("target-features").getValueAsString().contains("+amx-tile");
   markForInlining(**parsed);
   if (llvm::Linker::linkModules(module, std::move(*parsed), llvm::Linker::LinkOnlyNeeded))
     return declaration.emitError(kdl::bitcodeAttr) << ": cannot be linked";
+  for (const std::string &name : names) {
+    llvm::Function *linked = module.getFunction(name);
+    if (linked && !linked->isDeclaration())
+      hide(*linked);
+  }
   liftCallers(*module.getFunction(declaration.getName()));
   if (needsTiles)
     askForTiles(module);
@@ -211,7 +280,15 @@ static LogicalResult inlineAndOptimize(Operation *op, llvm::Module &module,
       return ukernel.emitError(kdl::bitcodeAttr)
              << ": was not inlined: it calls itself, or its address is taken";
   }
-  return runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES);
+  if (failed(runPasses(op, module, machine.get(), KDL_UKERNEL_OPTIMISE_PASSES)))
+    return failure();
+  for (const llvm::Function &function : module) {
+    if (function.isDeclaration() && function.getName().starts_with("kdl_uk_") &&
+        !function.use_empty())
+      return op->emitError("the microkernel '")
+             << function.getName() << "' is called, and nothing in the module defines it";
+  }
+  return success();
 }
 
 std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
@@ -219,16 +296,24 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
   if (!module)
     return nullptr;
+  // What calls microkernels is linked before them.
   SmallVector<LLVM::LLVMFuncOp> ukernels;
-  WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
-    auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
-    if (!bitcode || !function.isExternal())
-      return WalkResult::advance();
-    ukernels.push_back(function);
-    return WalkResult(link(function, bitcode.getValue(), *module));
-  });
-  if (walked.wasInterrupted() ||
-      (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels))))
+  for (bool calls : {true, false}) {
+    WalkResult walked = op->walk([&](LLVM::LLVMFuncOp function) {
+      auto bitcode = function->getAttrOfType<StringAttr>(bitcodeAttr);
+      auto called = function->getAttrOfType<FlatSymbolRefAttr>(callsAttr);
+      if (!bitcode || !function.isExternal() || bool(called) != calls)
+        return WalkResult::advance();
+      if (called)
+        return WalkResult(linkProducts(function, bitcode.getValue(), called.getValue(), *module));
+      ukernels.push_back(function);
+      return WalkResult(link(function, bitcode.getValue(), *module));
+    });
+    if (walked.wasInterrupted())
+      return nullptr;
+  }
+  liftProducts(*module);
+  if (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels)))
     return nullptr;
   return module;
 }

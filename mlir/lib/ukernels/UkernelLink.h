@@ -29,6 +29,10 @@ inline constexpr StringLiteral functionAttr = "kdl.function";
 /// Attribute of a microkernel that takes 16 steps along K at a time, and no other number.
 inline constexpr StringLiteral tilesAttr = "kdl.tiles";
 
+/// Attribute of a function whose bitcode calls a microkernel: the declaration of that. It stays a
+/// function of its own, compiled for the CPU of the microkernel.
+inline constexpr StringLiteral callsAttr = "kdl.calls";
+
 /// Whether the function's operands lie as callers of its name expect them: the same parameters may
 /// stand for other operands, and a mark says which (KDL_UKERNEL_LAYOUT of <kdl/ukernel.h>).
 /// Otherwise what is wrong.

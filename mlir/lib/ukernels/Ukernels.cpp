@@ -344,7 +344,6 @@ private:
   static bool fitsTiles(linalg::LinalgOp op, const Mmt4d &found);
   static void lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel);
   func::FuncOp getUkernel(Kind kind, bool mayTakeTiles, std::string &why);
-  func::FuncOp declare(StringRef name, Kind kind, const Variant &variant);
 
   llvm::SmallPtrSet<Operation *, 4> declared;
 };
@@ -434,25 +433,6 @@ void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp uke
   op->erase();
 }
 
-func::FuncOp LowerMmt4d::declare(StringRef name, Kind kind, const Variant &variant) {
-  ModuleOp module = getOperation();
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(&getContext());
-  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
-  auto type =
-      builder.getFunctionType({pointer, i64, pointer, i64, pointer, i64, i32, i32, i32, i32}, {});
-  auto made = func::FuncOp::create(builder, module.getLoc(), name, type);
-  made.setPrivate();
-  made->setAttr("kdl.variant", builder.getStringAttr(variant.tag));
-  made->setAttr(bitcodeAttr, builder.getStringAttr(variant.bitcode));
-  if (variant.takesTiles) {
-    made->setAttr(tilesAttr, builder.getUnitAttr());
-    made->setAttr(functionAttr, builder.getStringAttr(kind.ukernel));
-  }
-  declared.insert(made);
-  return made;
-}
-
 /// A function of that name with bitcode in the module is the user's, and comes first.
 func::FuncOp LowerMmt4d::getUkernel(Kind kind, bool mayTakeTiles, std::string &why) {
   ModuleOp module = getOperation();
@@ -470,7 +450,9 @@ func::FuncOp LowerMmt4d::getUkernel(Kind kind, bool mayTakeTiles, std::string &w
   std::string name = variant->takesTiles ? (kind.ukernel + "_tiles").str() : kind.ukernel.str();
   if (auto made = module.lookupSymbol<func::FuncOp>(name))
     return made;
-  return declare(name, kind, *variant);
+  func::FuncOp made = declareUkernel(module, name, kind, *variant);
+  declared.insert(made);
+  return made;
 }
 
 } // namespace

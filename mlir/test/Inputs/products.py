@@ -164,6 +164,7 @@ def forms(element):
     matmul(29, 45, 70, element)
     matmul(1, 33, 9, element)
     matmul(31, 3, 11, element)               # few columns
+    matmul(45, 129, 67, element)             # a column more than panels
     matmul(30, 40, 24, element, hide=True)   # dynamic
     matmul(17, 35, 13, element, constants=(1,))
     matmul(9, 20, 14, element, constants=(0,))

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of matrices as they lie, made by the matmul library's own kernels: its blocks, its
+// packing, and no packing where rows are few.
+#ifndef KDL_MLIR_UKERNEL_PRODUCTS_H
+#define KDL_MLIR_UKERNEL_PRODUCTS_H
+
+#include "ukernels/Contraction.h"
+
+#include <kdl/matmul.h>
+
+namespace mlir::kdl {
+
+/// Attribute of a product that kdl-data-tile left for no microkernel at all, and said so.
+inline constexpr StringLiteral staysAttr = "kdl.stays";
+
+/// A matrix's dimensions, as indices into those of an operand; none: there is one element.
+struct PlainMatrix {
+  std::optional<unsigned> row, column;
+};
+
+struct PlainProduct {
+  Kind kind;
+  kdl_matmul_type type;
+  StringLiteral suffix; // of the library's names
+  PlainMatrix lhs, rhs, out;
+  uint32_t m, n, k;
+};
+
+/// Otherwise what is in the way.
+FailureOr<PlainProduct> matchPlainProduct(linalg::LinalgOp op, std::string &why);
+
+/// Whether the library has the product for the target, with the microkernel that will be linked:
+/// the module's own, or the library's best.
+LogicalResult hasPlainProduct(ModuleOp module, const PlainProduct &product, const Source &source,
+                              std::string &why);
+
+} // namespace mlir::kdl
+
+#endif

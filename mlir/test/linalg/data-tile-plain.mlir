@@ -1,0 +1,75 @@
+// kdl-data-tile with leave-plain: which products stay for kdl-lower-products, and which are made in tiles all the same.
+// REQUIRES: ukernels
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-data-tile{leave-plain=true target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>&1 | FileCheck %s
+
+// CHECK-LABEL: func.func @left(
+// CHECK-NOT: linalg.pack
+// CHECK-COUNT-3: linalg.matmul ins
+// CHECK-LABEL: func.func @few_rows(
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.matmul ins
+// CHECK: linalg.generic
+func.func @left(%a: tensor<100x64xf32>, %b: tensor<64x80xf32>, %c: tensor<100x80xf32>, %x: tensor<64x32xbf16>, %y: tensor<32x48xbf16>,
+                %z: tensor<64x48xf32>, %i: tensor<64x32xi8>, %j: tensor<32x48xi8>, %k: tensor<64x48xi32>)
+    -> (tensor<100x80xf32>, tensor<64x48xf32>, tensor<64x48xi32>) {
+  %0 = linalg.matmul ins(%a, %b : tensor<100x64xf32>, tensor<64x80xf32>) outs(%c : tensor<100x80xf32>) -> tensor<100x80xf32>
+  %1 = linalg.matmul ins(%x, %y : tensor<64x32xbf16>, tensor<32x48xbf16>) outs(%z : tensor<64x48xf32>) -> tensor<64x48xf32>
+  %2 = linalg.matmul ins(%i, %j : tensor<64x32xi8>, tensor<32x48xi8>) outs(%k : tensor<64x48xi32>) -> tensor<64x48xi32>
+  return %0, %1, %2 : tensor<100x80xf32>, tensor<64x48xf32>, tensor<64x48xi32>
+}
+func.func @few_rows(%a: tensor<32x64xf32>, %b: tensor<64x80xf32>, %c: tensor<32x80xf32>) -> tensor<32x80xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<32x64xf32>, tensor<64x80xf32>) outs(%c : tensor<32x80xf32>) -> tensor<32x80xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<32x80xf32>) outs(%c : tensor<32x80xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %2 = arith.negf %x : f32
+    linalg.yield %2 : f32
+  } -> tensor<32x80xf32>
+  return %1 : tensor<32x80xf32>
+}
+
+// -----
+
+// An elementwise operation that would be fused; an operand that can be packed now, or before a loop.
+// CHECK-LABEL: func.func @neighbour(
+// CHECK: linalg.mmt4d
+// CHECK-LABEL: func.func @constant(
+// CHECK: linalg.mmt4d
+// CHECK-LABEL: func.func @loop(
+// CHECK: linalg.mmt4d
+// CHECK-LABEL: func.func @varies(
+// CHECK-NOT: linalg.mmt4d
+// CHECK: return
+func.func @neighbour(%a: tensor<64x64xf32>, %b: tensor<64x80xf32>, %c: tensor<64x80xf32>) -> tensor<64x80xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x80xf32>) outs(%c : tensor<64x80xf32>) -> tensor<64x80xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<64x80xf32>) outs(%c : tensor<64x80xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %2 = arith.negf %x : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x80xf32>
+  return %1 : tensor<64x80xf32>
+}
+func.func @constant(%a: tensor<4x2xf32>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %b = arith.constant dense<2.0> : tensor<2x16xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<4x2xf32>, tensor<2x16xf32>) outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+func.func @loop(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>, %n: index) -> tensor<64x64xf32> {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %r = scf.for %i = %0 to %n step %1 iter_args(%x = %a) -> tensor<64x64xf32> {
+    %y = linalg.matmul ins(%x, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+    scf.yield %y : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+func.func @varies(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>, %n: index) -> tensor<64x64xf32> {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %r = scf.for %i = %0 to %n step %1 iter_args(%x = %b) -> tensor<64x64xf32> {
+    %y = linalg.matmul ins(%a, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%c : tensor<64x64xf32>) -> tensor<64x64xf32>
+    scf.yield %y : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}

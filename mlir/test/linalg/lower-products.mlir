@@ -1,0 +1,126 @@
+// Products of matrices as they lie call the matmul library's functions, with the target's microkernel.
+// REQUIRES: ukernels
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64-v4+avx512_bf16+avx512_vnni})' -split-input-file 2>%t.remarks | sed 's/kdl.bitcode = "[^"]*"/BITCODE/' | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARKS --input-file=%t.remarks
+
+// Few rows: B is not packed before. Zeros need not be filled in.
+// CHECK-DAG: func.func private @kdl_matmul_plain_f32_f32_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-DAG: func.func private @kdl_uk_mma_f32_f32({{.*}}) attributes {BITCODE, kdl.variant = "avx512"}
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT: linalg.fill
+// CHECK: memref.alloc() {alignment = 64 : i64} : memref<720896xi8>
+// CHECK: call @kdl_matmul_plain_f32_f32_part(
+// CHECK: memref.dealloc
+// CHECK-NOT: linalg.matmul
+func.func @narrow(%a: memref<4x1024xf32>, %b: memref<1024x1024xf32>, %c: memref<4x1024xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<4x1024xf32>)
+  linalg.matmul ins(%a, %b : memref<4x1024xf32>, memref<1024x1024xf32>) outs(%c : memref<4x1024xf32>)
+  return
+}
+
+// -----
+
+// Many: packed as a whole, with the sums of columns of bytes. What is there is added to, in spite of zeros elsewhere.
+// CHECK-LABEL: func.func @many(
+// CHECK: linalg.fill
+// CHECK: memref.alloc() {alignment = 64 : i64} : memref<1052672xi8>
+// CHECK: call @kdl_matmul_pack_s32_s8_part(
+// CHECK: call @kdl_matmul_s32_s8_part(
+func.func @many(%a: memref<1024x1024xi8>, %b: memref<1024x1024xi8>, %c: memref<1024x1024xi32>, %d: memref<1024x1024xi32>) {
+  %zero = arith.constant 0 : i32
+  linalg.fill ins(%zero : i32) outs(%d : memref<1024x1024xi32>)
+  linalg.matmul ins(%a, %b : memref<1024x1024xi8>, memref<1024x1024xi8>) outs(%c : memref<1024x1024xi32>)
+  return
+}
+
+// -----
+
+// In parts, for threads: by rows where there are some.
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64-v4+avx512_bf16+avx512_vnni threads=true})' -split-input-file 2>/dev/null | FileCheck %s --check-prefix=THREADS
+// THREADS-LABEL: func.func @narrow(
+// THREADS: scf.forall (%{{.*}}) in (8)
+// THREADS: call @kdl_matmul_plain_f32_f32_part(
+// THREADS-LABEL: func.func @many(
+// THREADS: scf.forall (%{{.*}}) in (16)
+// THREADS: call @kdl_matmul_pack_s32_s8_part(
+// THREADS: scf.forall (%{{.*}}) in (16)
+// THREADS: call @kdl_matmul_s32_s8_part(
+
+// Any strides, and one dimension.
+// CHECK-LABEL: func.func @strides(
+// CHECK-SAME: %[[A:[^:]*]]: memref<64x40xbf16, strided<[1, 100], offset: 7>>
+// CHECK: memref.extract_strided_metadata %[[A]]
+// CHECK: call @kdl_matmul_{{(plain_)?}}f32_bf16_part(
+// CHECK: call @kdl_matmul_{{(plain_)?}}f32_bf16_part(
+func.func @strides(%a: memref<64x40xbf16, strided<[1, 100], offset: 7>>, %x: memref<40xbf16>, %y: memref<64xf32>,
+                   %b: memref<40x64xbf16, strided<[?, ?], offset: ?>>, %c: memref<64x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<64x40xbf16, strided<[1, 100], offset: 7>>, memref<40x64xbf16, strided<[?, ?], offset: ?>>) outs(%c : memref<64x64xf32>)
+  linalg.matvec ins(%a, %x : memref<64x40xbf16, strided<[1, 100], offset: 7>>, memref<40xbf16>) outs(%y : memref<64xf32>)
+  return
+}
+
+// -----
+
+// A microkernel of the module's own is the one that would be called: here it is none.
+// CHECK-LABEL: func.func @own(
+// CHECK: linalg.matmul
+// REMARKS: remark: stays linalg.matmul: {{.*}}bitcode
+func.func private @kdl_uk_mma_f32_f32(!llvm.ptr, i64, !llvm.ptr, i64, !llvm.ptr, i64, i32, i32, i32, i32) attributes {kdl.bitcode = "none"}
+func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>) {
+  linalg.matmul ins(%a, %b : memref<4x16xf32>, memref<16x64xf32>) outs(%c : memref<4x64xf32>)
+  return
+}
+
+// -----
+
+// What stays: batches, sizes that are not known or 0, other types, bytes without a sign, tensors; mmt4d is another pass's.
+// CHECK-LABEL: func.func @stays(
+// CHECK: linalg.batch_matmul
+// CHECK: linalg.matmul
+// CHECK: linalg.matmul
+// CHECK: linalg.matmul
+// CHECK: linalg.generic
+// CHECK: linalg.matmul
+// CHECK: linalg.mmt4d
+// REMARKS: remark: stays linalg.batch_matmul: found a batch, or more than one dimension of rows, columns or K
+// REMARKS: remark: stays linalg.matmul: found sizes that are 0 or not known, expected others
+// REMARKS: remark: stays linalg.matmul: found sizes that are 0 or not known, expected others
+// REMARKS: remark: stays linalg.matmul: found other elements than bf16, f16 or f32 to f32, or signed i8 to i32
+// REMARKS: remark: stays linalg.generic: found other elements than
+// REMARKS-NOT: remark
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#out = affine_map<(m, n, k) -> (m, n)>
+func.func @stays(%a3: memref<2x4x8xf32>, %b3: memref<2x8x16xf32>, %c3: memref<2x4x16xf32>,
+                 %ad: memref<?x8xf32>, %bd: memref<8x16xf32>, %cd: memref<?x16xf32>,
+                 %a0: memref<4x0xf32>, %b0: memref<0x16xf32>, %c0: memref<4x16xf32>,
+                 %a64: memref<4x8xf64>, %b64: memref<8x16xf64>, %c64: memref<4x16xf64>,
+                 %au: memref<4x8xi8>, %bu: memref<8x16xi8>, %cu: memref<4x16xi32>,
+                 %at: tensor<4x8xf32>, %bt: tensor<8x16xf32>, %ct: tensor<4x16xf32>,
+                 %am: memref<1x8x4x1xf32>, %bm: memref<1x8x16x1xf32>, %cm: memref<1x1x4x16xf32>) -> tensor<4x16xf32> {
+  linalg.batch_matmul ins(%a3, %b3 : memref<2x4x8xf32>, memref<2x8x16xf32>) outs(%c3 : memref<2x4x16xf32>)
+  linalg.matmul ins(%ad, %bd : memref<?x8xf32>, memref<8x16xf32>) outs(%cd : memref<?x16xf32>)
+  linalg.matmul ins(%a0, %b0 : memref<4x0xf32>, memref<0x16xf32>) outs(%c0 : memref<4x16xf32>)
+  linalg.matmul ins(%a64, %b64 : memref<4x8xf64>, memref<8x16xf64>) outs(%c64 : memref<4x16xf64>)
+  linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%au, %bu : memref<4x8xi8>, memref<8x16xi8>) outs(%cu : memref<4x16xi32>) {
+  ^bb0(%x: i8, %y: i8, %z: i32):
+    %0 = arith.extui %x : i8 to i32
+    %1 = arith.extsi %y : i8 to i32
+    %2 = arith.muli %0, %1 : i32
+    %3 = arith.addi %z, %2 : i32
+    linalg.yield %3 : i32
+  }
+  %t = linalg.matmul ins(%at, %bt : tensor<4x8xf32>, tensor<8x16xf32>) outs(%ct : tensor<4x16xf32>) -> tensor<4x16xf32>
+  linalg.mmt4d ins(%am, %bm : memref<1x8x4x1xf32>, memref<1x8x16x1xf32>) outs(%cm : memref<1x1x4x16xf32>)
+  return %t : tensor<4x16xf32>
+}
+
+// -----
+
+// A microkernel that takes 16 steps at a time is called for tiles.
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=AMX
+// AMX: remark: stays linalg.matmul: found a microkernel that takes 16 steps at a time
+// RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64 no-silent-fallback=true})' -split-input-file 2>&1 | FileCheck %s --check-prefix=ERROR
+// ERROR-DAG: error: linalg.batch_matmul has no microkernel: found a batch

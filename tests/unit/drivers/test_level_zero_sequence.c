@@ -322,6 +322,12 @@ static void each_call_fails_once(void **state) {
                  "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY (0x70000002)");
 }
 
+static void each_call_of_a_file_fails(void **state) {
+  (void)state;
+  fail_each_call_of_a_file(KDL_ZE_OUT_OF_HOST_MEMORY,
+                           "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY (0x70000002)");
+}
+
 static void a_lost_device_is_told(void **state) {
   (void)state;
   kdl_sequence *sequence;
@@ -364,6 +370,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(threads_run_it_at_once),
       cmocka_unit_test(order_was_kept),
       cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(each_call_of_a_file_fails),
       cmocka_unit_test(a_lost_device_is_told),
   };
   return cmocka_run_group_tests(tests, open_it, close_it);

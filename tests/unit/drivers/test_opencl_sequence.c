@@ -171,6 +171,11 @@ static void each_call_fails_once(void **state) {
   fail_each_call(KDL_CL_OUT_OF_HOST_MEMORY, KDL_NO_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)");
 }
 
+static void each_call_of_a_file_fails(void **state) {
+  (void)state;
+  fail_each_call_of_a_file(KDL_CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY (-6)");
+}
+
 static void a_refused_queue_is_given_launches(void **state) {
   (void)state;
   kdl_sequence *sequence;
@@ -263,6 +268,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(freed_memory_is_recorded_again),
       cmocka_unit_test(threads_run_it_at_once),
       cmocka_unit_test(each_call_fails_once),
+      cmocka_unit_test(each_call_of_a_file_fails),
       cmocka_unit_test(a_refused_queue_is_given_launches),
       cmocka_unit_test(a_lost_device_is_told),
   };

@@ -82,6 +82,12 @@ static inline void each_call_fails_once(void **state) {
   graph_check();
 }
 
+static inline void each_call_of_a_file_fails(void **state) {
+  (void)state;
+  fail_each_call_of_a_file(2, GRAPH_NO_MEMORY);
+  graph_check();
+}
+
 /* Twice: the number is copied from one that the first pass clears. */
 static inline kdl_status make_loop(kdl_sequence **out_sequence) {
   kdl_slot slot;
@@ -191,7 +197,7 @@ static inline void launches_are_left_out(void **state) {
 #define GRAPH_TESTS                                                                                \
   cmocka_unit_test(what_changed_is_set), cmocka_unit_test(launches_are_left_out),                  \
       cmocka_unit_test(queues_do_not_undo_each_other), cmocka_unit_test(threads_run_it_at_once),   \
-      cmocka_unit_test(each_call_fails_once), cmocka_unit_test(each_call_of_a_loop_fails_once),    \
-      cmocka_unit_test(a_lost_device_is_told)
+      cmocka_unit_test(each_call_fails_once), cmocka_unit_test(each_call_of_a_file_fails),         \
+      cmocka_unit_test(each_call_of_a_loop_fails_once), cmocka_unit_test(a_lost_device_is_told)
 
 #endif

@@ -282,7 +282,7 @@ kdl_status kdl_capture_begin(kdl_queue *queue) {
     return status;
   }
   uint64_t middle;
-  capture->has_addresses = kdl_plan_address(queue->runtime, 0, 1, &middle) == KDL_OK;
+  capture->has_addresses = kdl_state_address(queue->runtime, 0, 1, &middle) == KDL_OK;
   capture->head.calls = &calls;
   capture->head.runtime = queue->runtime;
   capture->head.queue = queue->head.queue;

@@ -181,11 +181,8 @@ static kdl_status keep_slot_bytes(nesting *nest) {
 static void undo(const nesting *nest) {
   kdl_recording *outer = nest->outer;
   while (outer->node_count > nest->base) {
-    kdl_recorded_node *node = &outer->nodes[--outer->node_count];
-    if (node->kind == KDL_NODE_LAUNCH) {
-      kdl_kernel_release(node->of.launch.kernel);
-      --outer->launch_count;
-    }
+    const kdl_recorded_node *node = &outer->nodes[--outer->node_count];
+    outer->launch_count -= node->kind == KDL_NODE_LAUNCH;
   }
   outer->last = nest->before;
   outer->mark_count = nest->mark_count;

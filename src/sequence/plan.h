@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a finished recording becomes: its nodes as a backend is given them, and for each slot what a
- * binding changes.
+ * What a finished recording needs to be run: for each slot what a binding changes.
  *
  * An argument that is a slot points to a *cell*, which launches that use the same slot at the same
  * offset share. So binding a slot writes its few cells, however many launches there are. Grids, and
  * memory that copies and fills name, are written to the nodes themselves.
  *
- * A plan does not change. Whatever a run writes is its state's (state.h).
+ * A plan does not change. The nodes themselves, which runs write to, are its states' (state.h).
  */
 #ifndef KDL_SEQUENCE_PLAN_H
 #define KDL_SEQUENCE_PLAN_H
@@ -51,12 +50,10 @@ typedef struct kdl_scalar {
 
 typedef struct kdl_plan {
   const kdl_recording *recording;
-  kdl_arena memory;
-  void *room;              /* for everything below */
-  kdl_backend_node *nodes; /* args.pointers are those of `pointers` */
   size_t node_count;
-  const void **pointers; /* of all nodes; NULL for slots */
-  size_t pointer_count;
+  size_t pointer_count; /* of the arguments of all nodes */
+  size_t address_count; /* of those that are a constant buffer */
+  void *room;           /* for everything below */
   kdl_use *uses;
   size_t use_count;
   kdl_cell *cells;
@@ -71,9 +68,5 @@ typedef struct kdl_plan {
 /* Takes a recording whose forks are joined. */
 kdl_status kdl_plan_make(const kdl_recording *recording, kdl_plan *out_plan);
 void kdl_plan_free(kdl_plan *plan);
-
-/* The address of memory behind an offset, as kernels are given it. */
-kdl_status kdl_plan_address(const kdl_runtime *runtime, uint64_t address, uint64_t offset,
-                            uint64_t *out_address);
 
 #endif

@@ -11,10 +11,9 @@ static kdl_status no_memory(void) {
 }
 
 void kdl_recording_free(kdl_recording *recording) {
-  for (size_t i = 0; i < recording->node_count; ++i) {
-    if (recording->nodes[i].kind == KDL_NODE_LAUNCH)
-      kdl_kernel_release(recording->nodes[i].of.launch.kernel);
-  }
+  for (size_t i = 0; i < recording->library_count; ++i)
+    kdl_close(recording->libraries[i]);
+  free((void *)recording->libraries);
   for (size_t i = 0; i < recording->fork_count; ++i)
     free(recording->forks[i].ends);
   free(recording->forks);
@@ -129,8 +128,24 @@ static void need_all(const kdl_recording *recording, const kdl_recorded_node *no
   }
 }
 
+/* The last one is nearly always it. */
+static kdl_status hold(kdl_recording *recording, kdl_library *lib) {
+  for (size_t i = recording->library_count; i > 0; --i) {
+    if (recording->libraries[i - 1] == lib)
+      return KDL_OK;
+  }
+  kdl_library **libraries =
+      (kdl_library **)kdl_array_grow((void *)recording->libraries, recording->library_count,
+                                     &recording->library_capacity, 2, sizeof *libraries);
+  if (!libraries)
+    return no_memory();
+  recording->libraries = libraries;
+  kdl_retain(lib);
+  libraries[recording->library_count++] = lib;
+  return KDL_OK;
+}
+
 kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node) {
-  kdl_recorded_node kept = *node;
   kdl_status status = KDL_OK;
   if (recording->node_count == KDL_LIMIT_NODES)
     return kdl_fail(KDL_BAD_CALL, "found more than %d nodes in a sequence", KDL_LIMIT_NODES);
@@ -139,20 +154,21 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
   if (!nodes)
     return no_memory();
   recording->nodes = nodes;
-  if (kept.kind == KDL_NODE_LAUNCH)
-    status = keep_launch(recording, &kept.of.launch);
-  else if (kept.kind == KDL_NODE_JOIN)
-    status = keep_join(recording, &kept.of.join);
+  kdl_recorded_node *kept = &nodes[recording->node_count]; /* which it is once it is counted */
+  *kept = *node;
+  if (kept->kind == KDL_NODE_LAUNCH) {
+    status = hold(recording, kept->of.launch.kernel->lib);
+    if (status == KDL_OK)
+      status = keep_launch(recording, &kept->of.launch);
+  } else if (kept->kind == KDL_NODE_JOIN) {
+    status = keep_join(recording, &kept->of.join);
+  }
   if (status != KDL_OK)
     return status;
-  if (kept.kind == KDL_NODE_LAUNCH) {
-    kdl_kernel_retain(kept.of.launch.kernel);
-    ++recording->launch_count;
-  }
-  need_all(recording, &kept);
-  kept.after = kept.kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
-  recording->last = (uint32_t)recording->node_count;
-  recording->nodes[recording->node_count++] = kept;
+  recording->launch_count += kept->kind == KDL_NODE_LAUNCH;
+  need_all(recording, kept);
+  kept->after = kept->kind == KDL_NODE_JOIN ? KDL_NO_NODE : recording->last;
+  recording->last = (uint32_t)recording->node_count++;
   return KDL_OK;
 }
 

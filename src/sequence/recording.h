@@ -12,8 +12,8 @@
  * or for none; only a join waits for several. So a recording without marks is a chain, and one with
  * marks is a graph of chains between forks and joins, with as many edges as nodes have ends.
  *
- * Memory. Names, constants and lists lie in `memory`; a value is aligned for any type. Kernels are
- * retained. Events and buffers are the caller's.
+ * Memory. Names, constants and lists lie in `memory`; a value is aligned for any type. The
+ * libraries of kernels are retained, each once. Events and buffers are the caller's.
  *
  * recording.c appends to it, record.c is the functions of <kdl/sequence.h> that do, nest.c copies
  * one recording into another. plan.h makes of a finished one what runs.
@@ -96,6 +96,8 @@ typedef struct kdl_recording {
   kdl_recorded_node *nodes;
   size_t node_count, node_capacity;
   size_t launch_count;
+  kdl_library **libraries;
+  size_t library_count, library_capacity;
   kdl_recorded_mark *marks;
   size_t mark_count, mark_capacity;
   uint32_t last; /* what the next node waits for */
@@ -114,7 +116,7 @@ void kdl_recording_free(kdl_recording *recording);
 kdl_status kdl_recording_add_slot(kdl_recording *recording, const kdl_recorded_slot *slot);
 
 /* Appends a copy of the node behind the last, with everything that it points to. `after` is set. A
- * kernel is retained. Slots are told how much memory they need. */
+ * kernel's library is retained. Slots are told how much memory they need. */
 kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *node);
 
 /* Appends the marks of another recording, whose nodes are to stand behind `base`. */

@@ -205,9 +205,8 @@ static kdl_status finish(kdl_sequence *sequence) {
   kdl_status status = kdl_plan_make(&sequence->recording, &sequence->plan);
   if (status != KDL_OK)
     return status;
-  kdl_state *state = kdl_state_create(&sequence->plan);
-  if (!state)
-    status = kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
+  kdl_state *state = NULL;
+  status = kdl_state_create(&sequence->plan, &state);
   bool has_instances = runtime->table->sequence_create && sequence->plan.node_count;
   if (runtime->traced)
     has_instances &= begin_tracing(sequence);
@@ -285,13 +284,12 @@ static kdl_status take_another(kdl_sequence *sequence, kdl_state *spare, const v
   if (!state)
     ++sequence->state_count;
   kdl_unlock(&sequence->lock);
-  if (!state)
-    state = kdl_state_create(&sequence->plan);
-  if (!state) {
+  kdl_status status = state ? KDL_OK : kdl_state_create(&sequence->plan, &state);
+  if (status != KDL_OK) {
     kdl_lock(&sequence->lock);
     --sequence->state_count;
     kdl_unlock(&sequence->lock);
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
+    return status;
   }
   *out_state = state;
   return KDL_OK;

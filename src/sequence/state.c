@@ -23,25 +23,19 @@ static void *part(parts *from, size_t count, size_t size) {
   return found;
 }
 
+/* Those that are written before they are read come last. */
 static void lay_out(const kdl_plan *plan, parts *from, kdl_state *out_state) {
+  out_state->cells = part(from, plan->cell_bytes, 1);
+  out_state->stamps = part(from, plan->node_count, sizeof *out_state->stamps);
   out_state->nodes = part(from, plan->node_count, sizeof *out_state->nodes);
   out_state->listed = part(from, plan->node_count, sizeof *out_state->listed);
   out_state->pointers = part(from, plan->pointer_count, sizeof *out_state->pointers);
-  out_state->cells = part(from, plan->cell_bytes, 1);
+  out_state->addresses = part(from, plan->address_count, sizeof *out_state->addresses);
   out_state->bound = part(from, plan->slot_count, sizeof *out_state->bound);
   out_state->changed = part(from, plan->node_count, sizeof *out_state->changed);
-  out_state->stamps = part(from, plan->node_count, sizeof *out_state->stamps);
 }
 
-static void point(const kdl_plan *plan, kdl_state *state) {
-  memcpy(state->pointers, plan->pointers, plan->pointer_count * sizeof *state->pointers);
-  for (size_t i = 0; i < plan->node_count; ++i) {
-    kdl_backend_node *node = &state->nodes[i];
-    *node = plan->nodes[i];
-    if (node->kind == KDL_NODE_LAUNCH)
-      node->args.pointers = state->pointers + (plan->nodes[i].args.pointers - plan->pointers);
-    state->listed[i] = node;
-  }
+static void point_to_cells(const kdl_plan *plan, const kdl_state *state) {
   for (size_t i = 0; i < plan->slot_count; ++i) {
     const kdl_plan_slot *slot = &plan->slots[i];
     const kdl_cell *cell = plan->cells + slot->cell_begin;
@@ -54,7 +48,7 @@ static void point(const kdl_plan *plan, kdl_state *state) {
   }
 }
 
-kdl_state *kdl_state_create(const kdl_plan *plan) {
+kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
   enum { alignment = 64 };
   parts measure = {NULL, 0};
   kdl_state *state, measured;
@@ -62,13 +56,27 @@ kdl_state *kdl_state_create(const kdl_plan *plan) {
   (void)part(&measure, 1, sizeof *state);
   lay_out(plan, &measure, &measured);
   if (posix_memalign(&memory, alignment, measure.size) != 0)
-    return NULL;
-  memset(memory, 0, measure.size);
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
   parts from = {memory, 0};
   state = part(&from, 1, sizeof *state);
-  lay_out(plan, &from, state);
-  point(plan, state);
-  return state;
+  lay_out(plan, &from, &measured);
+  memset(memory, 0, (size_t)((char *)measured.nodes - (char *)memory));
+  *state = (kdl_state){.cells = measured.cells,
+                       .stamps = measured.stamps,
+                       .nodes = measured.nodes,
+                       .listed = measured.listed,
+                       .pointers = measured.pointers,
+                       .addresses = measured.addresses,
+                       .bound = measured.bound,
+                       .changed = measured.changed};
+  kdl_status status = kdl_state_make_nodes(plan, state);
+  if (status != KDL_OK) {
+    kdl_state_free(state);
+    return status;
+  }
+  point_to_cells(plan, state);
+  *out_state = state;
+  return KDL_OK;
 }
 
 void kdl_state_free(kdl_state *state) {
@@ -119,8 +127,8 @@ static kdl_status set_cells(const kdl_plan *plan, kdl_state *state, const kdl_pl
       memcpy(at, binding->to.value.data, slot->recorded->bytes);
       continue;
     }
-    kdl_status status = kdl_plan_address(plan->recording->runtime, binding->to.buffer.address,
-                                         cell->offset, &address);
+    kdl_status status = kdl_state_address(plan->recording->runtime, binding->to.buffer.address,
+                                          cell->offset, &address);
     if (status != KDL_OK)
       return status;
     memcpy(at, &address, sizeof address);

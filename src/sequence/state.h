@@ -12,9 +12,10 @@ typedef struct kdl_state {
   struct kdl_state *next;  /* of those that are idle */
   void *queue;             /* the backend's: of the last run */
   void *instance;          /* the backend's sequence; NULL: launches */
-  kdl_backend_node *nodes; /* of the plan, as the next run has them */
+  kdl_backend_node *nodes; /* as the next run has them */
   const kdl_backend_node **listed;
-  const void **pointers;
+  const void **pointers; /* of all arguments */
+  uint64_t *addresses;   /* of arguments that are a constant buffer */
   char *cells;
   kdl_binding *bound; /* what slots are bound to; the values of scalars are in their cells */
   uint32_t *changed;  /* nodes that the instance does not know as they are */
@@ -26,9 +27,15 @@ typedef struct kdl_state {
   bool tells_arguments;
 } kdl_state;
 
-/* NULL when out of memory. */
-kdl_state *kdl_state_create(const kdl_plan *plan);
+kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state);
 void kdl_state_free(kdl_state *state);
+
+/* Writes the nodes, and all pointers but those of slots. */
+kdl_status kdl_state_make_nodes(const kdl_plan *plan, kdl_state *state);
+
+/* The address of memory behind an offset, as kernels are given it. */
+kdl_status kdl_state_address(const kdl_runtime *runtime, uint64_t address, uint64_t offset,
+                             uint64_t *out_address);
 
 /* Whether the state is bound to exactly that, and nothing has to be written. */
 static inline bool kdl_state_is_bound(const kdl_plan *plan, const kdl_state *state,

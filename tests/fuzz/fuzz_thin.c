@@ -6,7 +6,7 @@
  * one whose pointers lead elsewhere, and one that another thinning changes.
  */
 #include "library/library.h"
-#include "thin/elf/elf_image.h"
+#include "thin/elf/elf_plan.h"
 #include "thin/thin.h"
 
 #include <stdlib.h>
@@ -51,6 +51,17 @@ static const elf_section *find_offloading(const elf_image *image, uint64_t targe
   return NULL;
 }
 
+/* The section with SYCL's images that a pointer leads into or to the end of, or NULL. */
+static const elf_section *find_images(const elf_image *image, uint64_t target) {
+  for (size_t i = 1; elf_sycl_table(image) && i < image->section_count; ++i) {
+    const elf_section *section = &image->sections[i];
+    if (section->type == ELF_SHT_PROGBITS && section->flags & ELF_ALLOC &&
+        target - section->address <= section->size)
+      return section;
+  }
+  return NULL;
+}
+
 /* Where a pointer led to a container, it leads to what is to remain of it; else where it led. */
 static void check_pointers(const thin_input *input, const thin_choice *choice, const uint8_t *data,
                            size_t size) {
@@ -75,6 +86,12 @@ static void check_pointers(const thin_input *input, const thin_choice *choice, c
     if (offloading &&
         before.target[i] != after.target[i]) { /* a record's, which is elsewhere now */
       if (after.target[i] - offloading->address > offloading->size)
+        abort();
+      continue;
+    }
+    const elf_section *images = found ? NULL : find_images(&old, before.target[i]);
+    if (images && before.target[i] != after.target[i]) {
+      if (after.target[i] - images->address > images->size)
         abort();
       continue;
     }

@@ -28,7 +28,7 @@ static const uint32_t zstd_magic = 0xfd2fb528;
 typedef struct {
   uint64_t address;
   uint64_t size;
-  uint64_t next;    /* the address of the one that follows in memory, or UINT64_MAX */
+  uint64_t next;    /* the address of the one with bytes that follows in memory, or UINT64_MAX */
   uint32_t index;   /* in the table */
   uint32_t section; /* of the list, or UINT32_MAX */
 } entry;
@@ -139,8 +139,12 @@ static void place_entries(reader *walk) {
     if (item->address && section < walk->sycl->section_count &&
         item->address >= walk->sycl->sections[section]->address)
       item->section = (uint32_t)section;
-    if (i + 1 < walk->count)
-      item->next = walk->entries[i + 1].address;
+  }
+  uint64_t next = UINT64_MAX;
+  for (uint32_t i = walk->count; i-- > 0;) {
+    walk->entries[i].next = next;
+    if (walk->entries[i].size)
+      next = walk->entries[i].address;
   }
   qsort(walk->entries, walk->count, sizeof *walk->entries, compare_indices);
 }
@@ -165,6 +169,32 @@ static uint64_t frame_size(const uint8_t *raw, uint64_t otherwise) {
   default:
     return single ? *at : otherwise;
   }
+}
+
+/* Where the frame ends, found by its blocks' headers; all of the region where they lead out of it.
+ * What follows is padding. */
+static kdl_status frame_end(const kdl_region *frame, const uint8_t *head, uint64_t *out_end) {
+  static const uint8_t dictionary_bytes[] = {0, 1, 2, 4}, size_bytes[] = {0, 2, 4, 8};
+  enum { is_last = 1, is_repeated = 1, block_header = 3, checksum = 4 };
+  uint8_t descriptor = head[4];
+  bool single = descriptor & 0x20;
+  uint64_t at = (single ? 5u : 6u) + dictionary_bytes[descriptor & 3];
+  at += single && descriptor >> 6 == 0 ? 1u : size_bytes[descriptor >> 6];
+  for (uint32_t block = 0; !(block & is_last);) {
+    const uint8_t *raw = kdl_in_range(at, block_header, frame->size)
+                             ? kdl_region_peek(frame, at, block_header)
+                             : NULL;
+    *out_end = frame->size;
+    if (!raw)
+      return at + block_header > frame->size ? KDL_OK : kdl_error_status();
+    block = raw[0] | (uint32_t)raw[1] << 8 | (uint32_t)raw[2] << 16;
+    at += block_header + ((block >> 1 & 3) == is_repeated ? 1 : block >> 3);
+    if (at > frame->size)
+      return KDL_OK;
+  }
+  at += descriptor & 4 ? checksum : 0;
+  *out_end = at < frame->size ? at : frame->size;
+  return KDL_OK;
 }
 
 /* An image that cannot be had, with the reason. */
@@ -300,6 +330,8 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   }
   kdl_string name;
   kdl_status status = walk->sycl->name(walk->sycl->user, section, &name);
+  if (status == KDL_OK && packed)
+    status = frame_end(&rest, head, &image.stored_size);
   if (status != KDL_OK)
     return status;
   kdl_parse_context inner = kdl_container_begin_module(walk->container, walk->scope, true);
@@ -315,6 +347,19 @@ static kdl_status add_entry(const reader *walk, const entry *item) {
   status = packed ? add_packed(walk, &inner, name, &stored, &image)
                   : add_seen(walk, &inner, name, &stored, &image, &walked);
   return status != KDL_BAD_FILE ? status : add_bad(walk, &image, kdl_error_message());
+}
+
+/* A section that was split around a hole is several of one name, which follow one another, and the
+ * table may be silent about some of them. */
+static void describe_parts(const reader *walk) {
+  kdl_section **sections = walk->sycl->sections;
+  size_t count = walk->sycl->section_count;
+  for (size_t i = 1; i < count; ++i)
+    sections[i]->is_described |= sections[i - 1]->is_described && sections[i]->name &&
+                                 sections[i - 1]->name == sections[i]->name;
+  for (size_t i = count; i-- > 1;)
+    sections[i - 1]->is_described |= sections[i]->is_described && sections[i]->name &&
+                                     sections[i - 1]->name == sections[i]->name;
 }
 
 kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *scope,
@@ -337,6 +382,7 @@ kdl_status kdl_parse_sycl(kdl_container *container, const kdl_parse_context *sco
     if (walk.entries[i].size)
       status = add_entry(&walk, &walk.entries[i]);
   }
+  describe_parts(&walk);
   free(walk.entries);
   return status;
 }

@@ -156,6 +156,39 @@ static void compressed_images(void **state) {
   free(packed);
 }
 
+/* An image that was taken out has no bytes, at the address of another; what follows a frame is
+ * padding. */
+static void images_without_bytes_are_passed_over(void **state) {
+  (void)state;
+  enum { head = 9 + 3, padding = 64 };
+  static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0};
+  uint8_t table[48], *bytes = calloc(1, head + spirv_size + padding);
+  assert_non_null(bytes);
+  memcpy(bytes, magic, sizeof magic);
+  for (int i = 0; i < 4; ++i)
+    bytes[5 + i] = (uint8_t)(spirv_size >> 8 * i);
+  size_t last_stored = spirv_size << 3 | 1;
+  for (int i = 0; i < 3; ++i)
+    bytes[9 + i] = (uint8_t)(last_stored >> 8 * i);
+  memcpy(bytes + head, spirv, spirv_size);
+  put_entry(table, 0, address, spirv_size);
+  put_entry(table, 1, address, 0);
+  put_entry(table, 2, address + 16, 0);
+  elf_section sections[] = {
+      {section_name, progbits, alloc, bytes, head + spirv_size + padding},
+      {".tgtimg", progbits, alloc, table, sizeof table},
+  };
+  kdl_library *lib;
+  elf_image elf;
+  assert_ok(open_with(sections, 2, &lib, &elf));
+  assert_int_equal(kdl_image_count(lib), 1);
+  assert_int_equal(image_at(lib, 0).stored_count, head + spirv_size);
+  expect_spirv(lib, 0);
+  kdl_close(lib);
+  free(elf.data);
+  free(bytes);
+}
+
 /* LLVM's own wrapper names the section as that of an OffloadBinary, and puts SPIR-V into it. */
 static void images_in_llvm_offloading(void **state) {
   (void)state;
@@ -227,9 +260,13 @@ static void objects_are_left_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(plain_images_by_address), cmocka_unit_test(addresses_from_relocations),
-      cmocka_unit_test(compressed_images),       cmocka_unit_test(images_in_llvm_offloading),
-      cmocka_unit_test(bad_entries_are_listed),  cmocka_unit_test(objects_are_left_alone),
+      cmocka_unit_test(plain_images_by_address),
+      cmocka_unit_test(addresses_from_relocations),
+      cmocka_unit_test(compressed_images),
+      cmocka_unit_test(images_in_llvm_offloading),
+      cmocka_unit_test(images_without_bytes_are_passed_over),
+      cmocka_unit_test(bad_entries_are_listed),
+      cmocka_unit_test(objects_are_left_alone),
   };
   return cmocka_run_group_tests(tests, load, unload);
 }

@@ -22,6 +22,9 @@ kdl_status thin_repack(const cli_args *args, const char *output);
 kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,
                      const thin_report *report, const char *output);
 
+/* One line on what could not go, and why; none where all of it went. */
+void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse);
+
 /* Begins the object that JSON has for a file: what both kinds of file have. */
 void thin_put_file(cli_json *json, const thin_input *input, const thin_report *report,
                    const char *output);

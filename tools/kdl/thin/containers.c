@@ -248,7 +248,7 @@ void thin_container_keeps(const thin_input *input, const thin_choice *choice,
   const kdl_image *images = input->lib->container->images + container->first;
   memcpy(out_kept, choice->kept + container->first, container->count);
   bool is_bundle = container->kind == THIN_BUNDLE || container->kind == THIN_PACKED_BUNDLE;
-  if (container->kept == 0 && is_bundle)
+  if (container->kept == 0 && (is_bundle || container->keeps_one))
     out_kept[find_smallest(images, container->count)] = true;
 }
 

@@ -15,6 +15,7 @@ typedef enum thin_container_kind {
   THIN_BUNDLE,
   THIN_PACKED_BUNDLE, /* compressed by Clang */
   THIN_OFFLOAD,       /* an OffloadBinary in a linked file */
+  THIN_SYCL,          /* an image that SYCL's runtime is given, in a linked file */
 } thin_container_kind;
 
 typedef struct thin_container {
@@ -24,7 +25,8 @@ typedef struct thin_container {
   size_t first; /* its images, by index */
   size_t count;
   size_t kept;
-  bool packs; /* what stays of it is stored compressed */
+  bool packs;     /* what stays of it is stored compressed */
+  bool keeps_one; /* an image stays also where none was chosen */
 } thin_container;
 
 typedef struct thin_container_list {
@@ -51,8 +53,8 @@ void thin_containers_free(thin_container_list *list);
 bool thin_container_changes(const thin_container *container);
 
 /* Which of its images stay: those that were chosen; of a bundle for which none was, the smallest,
- * since AMD's runtime must find one. CUDA's takes an empty fatbin for one without the device.
- * `out_kept` has room for its images. */
+ * since AMD's runtime must find one, and of a container that keeps one. CUDA's takes an empty
+ * fatbin for one without the device. `out_kept` has room for its images. */
 void thin_container_keeps(const thin_input *input, const thin_choice *choice,
                           const thin_container *container, bool *out_kept);
 

@@ -9,6 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+void thin_report_left(thin_report *report, const thin_input *input, size_t index,
+                      thin_left_why why) {
+  const kdl_image *image = &input->lib->container->images[index];
+  const kdl_source *source = image->source;
+  uint64_t bytes = image->stored_size;
+  if (source->codec != KDL_CODEC_NONE && source->size) /* its share of what is compressed */
+    bytes = (uint64_t)((double)source->packed.size * (double)bytes / (double)source->size);
+  ++report->left[why].images;
+  report->left[why].bytes += bytes;
+}
+
+thin_left thin_report_all_left(const thin_report *report) {
+  thin_left all = {.images = 0};
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    all.images += report->left[i].images;
+    all.bytes += report->left[i].bytes;
+  }
+  return all;
+}
+
 bool thin_is_container(const uint8_t *data, uint64_t size) {
   static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__";
   return (size >= 16 && kdl_load_u32(data) == 0xba55ed50) ||
@@ -34,17 +54,28 @@ static bool is_same(const thin_input *input, const thin_output *out) {
   return true;
 }
 
+static thin_left_why why_left(const thin_work *work, uint32_t index) {
+  const thin_container_list *list = &work->containers;
+  if (work->report->stayed)
+    return THIN_LEFT_OBJECT;
+  for (size_t i = 0; i < list->count; ++i) {
+    if (index - list->items[i].first < list->items[i].count)
+      return THIN_LEFT_LAST;
+  }
+  bool is_packed = work->input->lib->container->images[index].source->codec != KDL_CODEC_NONE;
+  return is_packed ? THIN_LEFT_PACKED : THIN_LEFT_BARE;
+}
+
 /* What lies in an image goes with it; what stays though nothing asks for it is counted. */
-static void note_nested(const thin_input *input, const thin_choice *choice, thin_report *report) {
-  const kdl_container *container = input->lib->container;
+static void note_nested(const thin_work *work, const thin_choice *choice, thin_report *report) {
+  const kdl_container *container = work->input->lib->container;
   for (uint32_t i = 0; i < container->count; ++i) {
     const kdl_image *image = &container->images[i];
     if (image->parent != KDL_PARENT_NONE)
       report->went[i] = report->went[image->parent];
     if (choice->kept[i] || report->went[i])
       continue;
-    ++report->untouched_images;
-    report->untouched_bytes += image->stored_size;
+    thin_report_left(report, work->input, i, why_left(work, i));
   }
 }
 
@@ -75,7 +106,7 @@ static kdl_status thin_unmapped(const thin_input *input, const thin_choice *choi
                       input->name);
   if (!thin_is_object(input->data, input->size) && !thin_is_archive(input->data, input->size))
     thin_note_gone(&work, all);
-  note_nested(input, choice, report);
+  note_nested(&work, choice, report);
   thin_work_end(&work);
   return status;
 }

@@ -59,8 +59,9 @@ static kdl_status print_json(const thin_input *input, const thin_choice *choice,
   cli_json_put_number(&json, "containers_held", report->stayed);
   cli_json_put_number(&json, "mappings_added", report->mappings);
   cli_json_put_number(&json, "zeroed", report->zeroed_bytes);
-  cli_json_put_number(&json, "untouched_images", report->untouched_images);
-  cli_json_put_number(&json, "untouched_bytes", report->untouched_bytes);
+  thin_left left = thin_report_all_left(report);
+  cli_json_put_number(&json, "untouched_images", left.images);
+  cli_json_put_number(&json, "untouched_bytes", left.bytes);
   cli_json_put_array(&json, "images");
   for (size_t i = 0; i < choice->count; ++i)
     put_image(&json, choice, report, i);
@@ -80,8 +81,45 @@ static const char *show(uint64_t bytes, char room[32]) {
   return room;
 }
 
+static const char *const left_words[THIN_LEFT_WHYS] = {
+    [THIN_LEFT_POINTERS] = "something points into their containers",
+    [THIN_LEFT_SYCL] = "SYCL's table describes them, and not all pointers to them are known",
+    [THIN_LEFT_OFFLOAD] = "not all pointers into their OffloadBinaries are known",
+    [THIN_LEFT_OBJECT] = "not all pointers into their sections are known",
+    [THIN_LEFT_LAST] = "a runtime must find one in each container",
+    [THIN_LEFT_PACKED] = "they are compressed with others",
+    [THIN_LEFT_BARE] = "they are in no container, and others know where they lie",
+};
+
+/* More than holes' rounding to pages leaves. */
+enum { zeros_worth_saying = 64 * 1024 };
+
+static const char *why_zeros(const thin_report *report) {
+  return report->stayed ? "not all pointers to their containers are known, which cannot move"
+                        : "the holes are too small or too many for segments of their own";
+}
+
+void thin_note_left(const thin_input *input, const thin_report *report, bool is_sparse) {
+  char line[1024] = "", bytes[32];
+  size_t used = 0;
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    const thin_left *left = &report->left[i];
+    if (left->images)
+      used += (size_t)snprintf(
+          line + used, sizeof line - used, "%s%zu image%s that nothing asked for stay%s (%s): %s",
+          used ? "; " : "", left->images, left->images == 1 ? "" : "s",
+          left->images == 1 ? "s" : "", show(left->bytes, bytes), left_words[i]);
+  }
+  if (report->zeroed_bytes >= zeros_worth_saying && !is_sparse)
+    used +=
+        (size_t)snprintf(line + used, sizeof line - used, "%s%s that went stay as zeros: %s",
+                         used ? "; " : "", show(report->zeroed_bytes, bytes), why_zeros(report));
+  if (used)
+    cli_note("%s: %s", input->name, line);
+}
+
 static kdl_status print_text(const thin_input *input, const thin_choice *choice,
-                             const thin_report *report) {
+                             const thin_report *report, bool is_sparse) {
   char before[32], after[32], more[32];
   size_t went = 0;
   for (size_t i = 0; i < choice->count; ++i)
@@ -95,10 +133,16 @@ static kdl_status print_text(const thin_input *input, const thin_choice *choice,
            report->containers, report->moved, report->stayed, report->mappings);
   }
   if (report->zeroed_bytes)
-    printf("  %s that went are zeros in the file\n", show(report->zeroed_bytes, more));
-  if (report->untouched_images)
-    printf("  %zu images that nothing asked for cannot be taken out: %s\n",
-           report->untouched_images, show(report->untouched_bytes, more));
+    printf("  %s that went are zeros in the file%s%s\n", show(report->zeroed_bytes, more),
+           report->zeroed_bytes >= zeros_worth_saying && !is_sparse ? ": " : "",
+           report->zeroed_bytes >= zeros_worth_saying && !is_sparse ? why_zeros(report) : "");
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    const thin_left *left = &report->left[i];
+    if (left->images)
+      printf("  %zu image%s that nothing asked for stay%s (%s): %s\n", left->images,
+             left->images == 1 ? "" : "s", left->images == 1 ? "s" : "", show(left->bytes, more),
+             left_words[i]);
+  }
   return cli_output_flush();
 }
 
@@ -109,5 +153,8 @@ kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_c
   if (cli_args_has(args, "json"))
     return print_json(input, choice, report, output);
   bool is_quiet = output && !cli_args_has(args, "verbose");
-  return is_quiet ? KDL_OK : print_text(input, choice, report);
+  bool is_sparse = cli_args_has(args, "sparse");
+  if (is_quiet)
+    thin_note_left(input, report, is_sparse);
+  return is_quiet ? KDL_OK : print_text(input, choice, report, is_sparse);
 }

@@ -21,6 +21,23 @@ typedef struct thin_shape {
   uint64_t least_hole; /* bytes that are worth a segment; 0: the usual */
 } thin_shape;
 
+/* Why an image stays that nothing asked for. */
+typedef enum thin_left_why {
+  THIN_LEFT_POINTERS, /* something points into its container, or lies in it */
+  THIN_LEFT_SYCL,     /* SYCL's table describes it, and not all pointers to it are known */
+  THIN_LEFT_OFFLOAD,  /* in an OffloadBinary, to which not all pointers are known */
+  THIN_LEFT_OBJECT,   /* not all pointers into its section of an object are known */
+  THIN_LEFT_LAST,     /* a runtime must find one there */
+  THIN_LEFT_PACKED,   /* compressed with others */
+  THIN_LEFT_BARE,     /* others know where it is and how large */
+  THIN_LEFT_WHYS
+} thin_left_why;
+
+typedef struct thin_left {
+  size_t images;
+  uint64_t bytes; /* of the file */
+} thin_left;
+
 /* What a rewriting did beyond the choice. */
 typedef struct thin_report {
   bool is_changed;
@@ -29,12 +46,16 @@ typedef struct thin_report {
   size_t mappings;   /* that loading the file takes more than before */
   size_t containers; /* with device code */
   size_t moved;
-  size_t stayed;           /* could not be moved: compacted where they lie */
-  size_t untouched_images; /* in no container that can be written again */
-  uint64_t untouched_bytes;
-  uint64_t zeroed_bytes; /* that went and still take room in the file */
-  bool *went;            /* each image: out of the file; the caller frees it */
+  size_t stayed;                  /* could not be moved: compacted where they lie */
+  thin_left left[THIN_LEFT_WHYS]; /* images that nothing asked for, and that stay */
+  uint64_t zeroed_bytes;          /* that went and still take room in the file */
+  bool *went;                     /* each image: out of the file; the caller frees it */
 } thin_report;
+
+/* Counts an image that stays, by its index; all of them, whatever the reason. */
+void thin_report_left(thin_report *report, const thin_input *input, size_t index,
+                      thin_left_why why);
+thin_left thin_report_all_left(const thin_report *report);
 
 /* Whether first bytes are those of a shared object or executable. */
 bool thin_is_linked_elf(const uint8_t *data, uint64_t size);

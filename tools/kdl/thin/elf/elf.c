@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "library/library.h"
 #include "thin/elf/elf_plan.h"
+#include "thin/sycl_image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +22,17 @@ bool thin_is_linked_elf(const uint8_t *data, uint64_t size) {
 
 kdl_status elf_plan_no_memory(const elf_plan *plan) {
   return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", plan->input->name);
+}
+
+kdl_status elf_plan_add_container(const elf_plan *plan, thin_container_list *list,
+                                  const thin_container *found) {
+  thin_container *items =
+      kdl_array_grow(list->items, list->count, &list->capacity, 64, sizeof *items);
+  if (!items)
+    return elf_plan_no_memory(plan);
+  list->items = items;
+  items[list->count++] = *found;
+  return KDL_OK;
 }
 
 elf_unit *elf_plan_unit_before(const elf_plan *plan, uint64_t address) {
@@ -158,9 +170,13 @@ static kdl_status make_contents(elf_plan *plan) {
     bool is_gone = unit->container.kind == THIN_OFFLOAD && !unit->container.kept;
     if (is_gone && unit->hold != ELF_FROZEN)
       continue;
-    if (unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container))
+    bool stays = unit->hold == ELF_FROZEN || !thin_container_changes(&unit->container);
+    if (stays)
       status =
           thin_output_add(&plan->contents, plan->input->data + unit->container.offset, unit->size);
+    else if (unit->container.kind == THIN_SYCL)
+      status = thin_sycl_rewrite(plan->input, plan->choice, &unit->container, &plan->contents,
+                                 &unit->said);
     else
       status = thin_container_rewrite(plan->input, plan->choice, &unit->container, &plan->contents);
     unit->new_size = plan->contents.size - unit->content;
@@ -195,9 +211,44 @@ static kdl_status mark_gone(const elf_plan *plan, bool *went) {
   return KDL_OK;
 }
 
+/* Why each image stays that nothing asked for; its unit is the one with it, or NULL. */
+static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
+  bool is_sycl = image->offload_kind == KDL_OFFLOAD_SYCL ||
+                 strstr(image->label, " in __CLANG_OFFLOAD_BUNDLE__sycl");
+  bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
+  bool is_packed = image->source->codec != KDL_CODEC_NONE;
+  if (!unit)
+    return is_sycl      ? THIN_LEFT_SYCL
+           : is_offload ? THIN_LEFT_OFFLOAD
+           : is_packed  ? THIN_LEFT_PACKED
+                        : THIN_LEFT_BARE;
+  if (unit->hold != ELF_FROZEN)
+    return THIN_LEFT_LAST;
+  return unit->container.kind == THIN_SYCL      ? THIN_LEFT_SYCL
+         : unit->container.kind == THIN_OFFLOAD ? THIN_LEFT_OFFLOAD
+                                                : THIN_LEFT_POINTERS;
+}
+
+static kdl_status note_left(const elf_plan *plan, thin_report *report) {
+  const kdl_image *images = plan->input->lib->container->images;
+  const elf_unit **unit_of = calloc(plan->choice->count + 1, sizeof *unit_of);
+  if (!unit_of)
+    return elf_plan_no_memory(plan);
+  for (size_t i = 0; i < plan->unit_count; ++i) {
+    const thin_container *container = &plan->units[i].container;
+    for (size_t k = 0; k < container->count; ++k)
+      unit_of[container->first + k] = &plan->units[i];
+  }
+  for (size_t i = 0; i < plan->choice->count; ++i) {
+    if (images[i].parent == KDL_PARENT_NONE && !report->went[i] && !plan->choice->kept[i])
+      thin_report_left(report, plan->input, i, why_left(unit_of[i], &images[i]));
+  }
+  free(unit_of);
+  return KDL_OK;
+}
+
 static kdl_status report(const elf_plan *plan, size_t containers, const thin_output *out,
                          thin_report *out_report) {
-  const kdl_image *images = plan->input->lib->container->images;
   uint64_t less = 0;
   bool *went = calloc(plan->choice->count + 1, sizeof *went);
   if (!went)
@@ -216,13 +267,7 @@ static kdl_status report(const elf_plan *plan, size_t containers, const thin_out
   uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
   out_report->zeroed_bytes = less > gone ? less - gone : 0;
   kdl_status status = mark_gone(plan, went);
-  for (size_t i = 0; i < plan->choice->count; ++i) {
-    if (images[i].parent == KDL_PARENT_NONE && !went[i] && !plan->choice->kept[i]) {
-      ++out_report->untouched_images;
-      out_report->untouched_bytes += images[i].stored_size;
-    }
-  }
-  return status;
+  return status == KDL_OK ? note_left(plan, out_report) : status;
 }
 
 kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,
@@ -234,6 +279,8 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
     status = thin_containers_find(input, plan->choice, list);
   if (status == KDL_OK)
     status = elf_offload_find(plan, list);
+  if (status == KDL_OK)
+    status = elf_sycl_find(plan, list);
   if (status == KDL_OK)
     status = collect_units(plan, list);
   if (status == KDL_OK)
@@ -257,6 +304,8 @@ void elf_plan_free(elf_plan *plan) {
   kdl_arena_free(&plan->arena);
   free(plan->units);
   free(plan->records);
+  free(plan->sycl);
+  free(plan->pairs);
   free(plan->zones);
   free(plan->items);
   free(plan->holes);

@@ -307,6 +307,23 @@ static kdl_status check_dynamic(const elf_checker *c) {
   return KDL_OK;
 }
 
+/* SYCL's table says how large its images are, and other words of it are as they were. */
+static kdl_status check_sizes(const elf_checker *c) {
+  const elf_plan *plan = c->plan;
+  for (size_t i = 0; i < plan->record_count; ++i) {
+    const elf_record *record = &plan->records[i];
+    const elf_unit *unit = &plan->units[record->unit];
+    const uint8_t *old = elf_image_at(&plan->image, record->place + 8, 8);
+    uint8_t now[8];
+    if (!record->is_table || !old)
+      continue;
+    kdl_store_u64(now, unit->new_size != unit->size ? unit->said : kdl_load_u64(old));
+    if (!has(c, record->place + 8, now, sizeof now))
+      return WRONG(c, "another size in the table of images", record->place);
+  }
+  return KDL_OK;
+}
+
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
   kdl_status status = read_headers(&c);
@@ -320,6 +337,8 @@ kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
     status = check_zone(&c, &plan->zones[i]);
   if (status == KDL_OK)
     status = check_dynamic(&c);
+  if (status == KDL_OK)
+    status = check_sizes(&c);
   if (status == KDL_OK)
     status = elf_check_relocations(&c);
   if (status == KDL_OK)

@@ -24,17 +24,6 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Binaries                                                                                     */
 
-static kdl_status add_container(thin_container_list *list, const thin_container *found,
-                                const elf_plan *plan) {
-  thin_container *items =
-      kdl_array_grow(list->items, list->count, &list->capacity, 64, sizeof *items);
-  if (!items)
-    return elf_plan_no_memory(plan);
-  list->items = items;
-  items[list->count++] = *found;
-  return KDL_OK;
-}
-
 static bool is_described_in(const elf_plan *plan, size_t index, const thin_container *binary) {
   const kdl_container *container = plan->input->lib->container;
   const kdl_image *image = index < container->count ? &container->images[index] : NULL;
@@ -78,7 +67,7 @@ static kdl_status walk_section(const elf_plan *plan, const elf_section *section,
       list->count = before;
       return KDL_OK;
     }
-    status = add_container(list, &binary, plan);
+    status = elf_plan_add_container(plan, list, &binary);
     at += binary.size;
   }
   return status;
@@ -140,16 +129,31 @@ static void see_start(void *user, const elf_pointer *pointer) {
       (elf_record){.place = pointer->place, .unit = (size_t)(unit - plan->units)};
 }
 
+static int by_place(const void *left, const void *right) {
+  uint64_t a = ((const elf_record *)left)->place, b = ((const elf_record *)right)->place;
+  return (a > b) - (a < b);
+}
+
+void elf_plan_sort_records(elf_plan *plan) {
+  if (plan->record_count)
+    qsort(plan->records, plan->record_count, sizeof *plan->records, by_place);
+}
+
 static elf_record *record_at(const elf_plan *plan, uint64_t place) {
   size_t at = kdl_array_first(plan->records, plan->record_count, sizeof *plan->records,
                               offsetof(elf_record, place), place);
   return at < plan->record_count && plan->records[at].place == place ? &plan->records[at] : NULL;
 }
 
+const elf_record *elf_plan_record(const elf_plan *plan, uint64_t place) {
+  return record_at(plan, place);
+}
+
 static void see_end(void *user, const elf_pointer *pointer) {
   const elf_plan *plan = ((recorder *)user)->plan;
   elf_record *record = record_at(plan, pointer->place - 8);
-  if (record && pointer->target == image_end(plan, &plan->units[record->unit]))
+  const elf_unit *unit = record ? &plan->units[record->unit] : NULL;
+  if (unit && is_binary(unit) && pointer->target == image_end(plan, unit))
     record->has_end = true;
 }
 
@@ -171,11 +175,6 @@ static void ignore_place(void *user, uint64_t place) {
   (void)place;
 }
 
-static int by_place(const void *left, const void *right) {
-  uint64_t a = ((const elf_record *)left)->place, b = ((const elf_record *)right)->place;
-  return (a > b) - (a < b);
-}
-
 kdl_status elf_offload_find_records(elf_plan *plan) {
   const elf_image *image = &plan->image;
   recorder r = {plan, false};
@@ -187,14 +186,15 @@ kdl_status elf_offload_find_records(elf_plan *plan) {
   kdl_status status = elf_image_relocations(image, see_start, ignore_place, &r);
   if (status == KDL_OK && r.is_short)
     return elf_plan_no_memory(plan);
-  if (plan->record_count)
-    qsort(plan->records, plan->record_count, sizeof *plan->records, by_place);
+  elf_plan_sort_records(plan);
   if (status == KDL_OK)
     status = elf_image_relocations(image, see_end, ignore_place, &r);
   if (status == KDL_OK)
     status = elf_image_relocations(image, see_stray, ignore_place, &r);
   for (size_t i = 0; i < plan->record_count; ++i) {
     elf_unit *unit = &plan->units[plan->records[i].unit];
+    if (!is_binary(unit))
+      continue;
     unit->is_referenced = true;
     if (!plan->records[i].has_end)
       unit->hold = ELF_FROZEN;
@@ -217,7 +217,8 @@ void elf_offload_settle(elf_plan *plan) {
 
 uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target) {
   const elf_record *record = record_at(plan, place);
-  if (!record) {
+  bool is_end = !record;
+  if (is_end) {
     record = record_at(plan, place - 8);
     if (!record || !record->has_end) {
       const elf_unit *unit = elf_plan_unit_before(plan, target);
@@ -225,6 +226,8 @@ uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target)
     }
   }
   const elf_unit *unit = &plan->units[record->unit];
+  if (!is_binary(unit))
+    return unit->new_address + (is_end && !record->is_empty ? unit->new_size : 0);
   if (unit->new_size == 0)
     return plan->image.sections[unit->section].address;
   return target + (unit->new_address - unit->address);

@@ -37,6 +37,7 @@ typedef struct elf_unit {
   uint64_t tail;    /* zeros that follow it and go with it */
   uint64_t room;    /* all that follows it and may be used: the tail, and padding */
   uint64_t content; /* where it begins in elf_plan.contents */
+  uint64_t said;    /* its size in SYCL's table; of images in it that change */
   size_t section;
   elf_hold hold;
   bool is_referenced; /* by a relocation, at its start */
@@ -84,12 +85,32 @@ typedef struct elf_block {
   uint64_t delta;   /* what is added to addresses in it */
 } elf_block;
 
-/* Two pointers, to an image's start in an OffloadBinary and behind it to its end. */
+/* Two pointers, to an image's start in an OffloadBinary or SYCL's section and behind it to its end;
+ * or an entry of SYCL's table. */
 typedef struct elf_record {
   uint64_t place; /* address of the first */
   size_t unit;
-  bool has_end; /* the second is there */
+  bool has_end;  /* the second is there */
+  bool is_table; /* the image's size is there */
+  bool is_empty; /* both lead to the start: to an image without bytes */
 } elf_record;
+
+/* An entry of SYCL's table, and what is known of it. */
+typedef struct elf_sycl {
+  uint64_t address;
+  uint64_t said;       /* the size */
+  uint64_t end;        /* as pairs of pointers tell; 0: none does */
+  size_t first, count; /* listed images */
+  bool is_odd;
+} elf_sycl;
+
+/* A pointer to the start of such an image, and the one behind it. */
+typedef struct elf_pair {
+  uint64_t place;
+  uint64_t start;
+  uint64_t end;  /* 0: none is behind it */
+  bool is_table; /* of an entry of the table */
+} elf_pair;
 
 typedef struct elf_plan {
   const thin_input *input;
@@ -100,6 +121,10 @@ typedef struct elf_plan {
   size_t unit_count, unit_capacity;
   elf_record *records; /* by place */
   size_t record_count, record_capacity;
+  elf_sycl *sycl; /* by address */
+  size_t sycl_count, sycl_capacity;
+  elf_pair *pairs; /* by place */
+  size_t pair_count, pair_capacity;
   thin_output contents; /* of all units, one after the other */
   elf_zone *zones;
   size_t zone_count;
@@ -128,11 +153,25 @@ kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output 
                          bool *out_changed);
 void elf_plan_free(elf_plan *plan);
 
+/* Adds one behind the others. */
+kdl_status elf_plan_add_container(const elf_plan *plan, thin_container_list *list,
+                                  const thin_container *found);
+
 /* elf_offload.c: adds OffloadBinaries to the list of containers; finds the records that lead to
  * them; and lets all of a section stay where one of its units does. */
 kdl_status elf_offload_find(const elf_plan *plan, thin_container_list *list);
 kdl_status elf_offload_find_records(elf_plan *plan);
 void elf_offload_settle(elf_plan *plan);
+
+/* The record at a place, or NULL. */
+const elf_record *elf_plan_record(const elf_plan *plan, uint64_t place);
+void elf_plan_sort_records(elf_plan *plan);
+
+/* elf_sycl.c: SYCL's table of images, or NULL; adds its images to the list of containers; and the
+ * records that lead to them. */
+const elf_section *elf_sycl_table(const elf_image *image);
+kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list);
+kdl_status elf_sycl_find_records(elf_plan *plan);
 
 /* elf_refs.c: which units may move. */
 kdl_status elf_plan_find_references(elf_plan *plan);
@@ -151,7 +190,8 @@ uint64_t elf_plan_offset_of(const elf_plan *plan, uint64_t address);
  */
 uint64_t elf_plan_moved(const elf_plan *plan, uint64_t address);
 
-/* The same of what a pointer at `place` leads to, which may be inside an OffloadBinary. */
+/* The same of what a pointer at `place` leads to, which may be inside an OffloadBinary, or an end.
+ */
 uint64_t elf_plan_pointer(const elf_plan *plan, uint64_t place, uint64_t target);
 
 /* elf_write.c: pointers, tables and pieces. */

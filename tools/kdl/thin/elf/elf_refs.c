@@ -10,16 +10,19 @@
  * A pointer behind the end of a container stays as it is: containers keep their order and move down
  * only, so what lies between the two pointers is still there, and zeros behind it.
  * A container with a relocation inside is not written again, nor one that SYCL's table of images
- * describes by its address and size.
+ * describes by its address and size. SYCL's images by themselves are known by all that leads to
+ * them (elf_sycl.c), or not written again.
  */
 #include "base/bytes.h"
+#include "base/error.h"
 #include "thin/elf/elf_plan.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 typedef struct {
   const elf_plan *plan;
   const elf_section *described; /* SYCL's table of images, or NULL */
+  uint64_t bad_place;           /* of a relocation in a header, or 0 */
 } seer;
 
 static void hold(elf_unit *unit, elf_hold how) {
@@ -31,13 +34,25 @@ static void hold(elf_unit *unit, elf_hold how) {
 static void hold_at(const elf_plan *plan, uint64_t address) {
   elf_unit *unit = elf_plan_unit_before(plan, address);
   if (unit && address - unit->address < unit->size)
-    hold(unit, ELF_STAYS);
+    hold(unit, unit->container.kind == THIN_SYCL ? ELF_FROZEN : ELF_STAYS);
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Relocations and symbols                                                                      */
 
-static void freeze_place(const elf_plan *plan, uint64_t place) {
+static bool is_in_header(const elf_image *image, uint64_t place) {
+  const uint8_t *at = elf_image_at(image, place, 8);
+  uint64_t offset = at ? (uint64_t)(at - image->data) : UINT64_MAX - 8;
+  uint64_t segments = image->segment_table + image->segment_count * ELF_SEGMENT_SIZE;
+  uint64_t sections = image->section_table + image->section_count * ELF_SECTION_SIZE;
+  return offset < ELF_HEADER_SIZE || (offset < segments && offset + 8 > image->segment_table) ||
+         (offset < sections && offset + 8 > image->section_table);
+}
+
+static void see_place(seer *s, uint64_t place) {
+  const elf_plan *plan = s->plan;
+  if (is_in_header(&plan->image, place))
+    s->bad_place = place;
   elf_unit *unit = elf_plan_unit_before(plan, place + 7);
   if (unit && place < unit->address + unit->size)
     hold(unit, ELF_FROZEN);
@@ -46,18 +61,10 @@ static void freeze_place(const elf_plan *plan, uint64_t place) {
 /* What SYCL's table says of an address and the bytes from there holds. */
 static void freeze_image(const elf_plan *plan, uint64_t address, uint64_t size) {
   elf_unit *unit = address + size > address ? elf_plan_unit_before(plan, address + size - 1) : NULL;
-  for (; unit && unit >= plan->units && unit->address + unit->size > address; --unit)
-    hold(unit, ELF_FROZEN);
-}
-
-static const elf_section *find_described(const elf_image *image) {
-  for (size_t i = 1; i < image->section_count; ++i) {
-    const elf_section *section = &image->sections[i];
-    if (section->type != 0 && section->type != ELF_SHT_NOBITS &&
-        strcmp(elf_image_section_name(image, section), ".tgtimg") == 0)
-      return section;
+  for (; unit && unit >= plan->units && unit->address + unit->size > address; --unit) {
+    if (unit->container.kind != THIN_SYCL)
+      hold(unit, ELF_FROZEN);
   }
-  return NULL;
 }
 
 /* Linkers leave addresses in place, or relocate them: see_pointer. */
@@ -69,24 +76,27 @@ static void see_described(const elf_plan *plan, const elf_section *table) {
 }
 
 static void see_pointer(void *user, const elf_pointer *pointer) {
-  const seer *s = user;
+  seer *s = user;
   const elf_plan *plan = s->plan;
-  freeze_place(plan, pointer->place);
+  see_place(s, pointer->place);
   if (s->described && pointer->place - s->described->address < s->described->size) {
     const uint8_t *entry = elf_image_at(&plan->image, pointer->place, 16);
     freeze_image(plan, pointer->target, entry ? kdl_load_u64(entry + 8) : 1);
   }
   elf_unit *unit = elf_plan_unit_before(plan, pointer->target);
+  const elf_record *before = elf_plan_record(plan, pointer->place - 8);
+  if (elf_plan_record(plan, pointer->place) || (before && before->has_end))
+    return;
   if (unit && unit->container.kind == THIN_OFFLOAD)
     return; /* elf_offload.c knows */
-  if (unit && unit->address == pointer->target)
+  if (unit && unit->address == pointer->target && unit->container.kind != THIN_SYCL)
     unit->is_referenced = true;
   else
     hold_at(plan, pointer->target);
 }
 
 static void see_other(void *user, uint64_t place) {
-  freeze_place(((const seer *)user)->plan, place);
+  see_place(user, place);
 }
 
 static void see_symbols(const elf_plan *plan) {
@@ -137,9 +147,9 @@ static void scan_aarch64(const elf_plan *plan, const uint8_t *code, uint64_t siz
     uint64_t page = ((address + i) & ~(uint64_t)0xfff) + (distance << 12);
     elf_unit *unit = elf_plan_unit_before(plan, page + 0xfff);
     for (; unit && unit >= plan->units && unit->address >= page; --unit)
-      hold(unit, ELF_STAYS);
+      hold_at(plan, unit->address);
     if (unit && unit >= plan->units && page < unit->address + unit->size)
-      hold(unit, ELF_STAYS);
+      hold_at(plan, unit->address);
   }
 }
 
@@ -173,8 +183,14 @@ static void hold_arrays(const elf_plan *plan) {
 kdl_status elf_plan_find_references(elf_plan *plan) {
   const elf_image *image = &plan->image;
   uint64_t value;
-  seer s = {plan, find_described(image)};
-  kdl_status status = elf_image_relocations(image, see_pointer, see_other, &s);
+  seer s = {plan, elf_sycl_table(image), 0};
+  kdl_status status = elf_sycl_find_records(plan);
+  if (status == KDL_OK)
+    status = elf_image_relocations(image, see_pointer, see_other, &s);
+  if (status == KDL_OK && s.bad_place)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: found a relocation of address 0x%" PRIx64 ", expected none of headers",
+                      image->name, s.bad_place);
   if (status == KDL_OK)
     status = elf_offload_find_records(plan);
   if (status != KDL_OK)

@@ -51,6 +51,19 @@ static void patch_pointer(void *user, const elf_pointer *pointer) {
     p->is_short = !patch_word(p->plan, place, target);
 }
 
+/* What SYCL's table says of images that changed. */
+static bool patch_sizes(elf_plan *plan) {
+  for (size_t i = 0; i < plan->record_count; ++i) {
+    const elf_record *record = &plan->records[i];
+    const elf_unit *unit = &plan->units[record->unit];
+    const uint8_t *size = elf_image_at(&plan->image, record->place + 8, 8);
+    if (record->is_table && unit->new_size != unit->size &&
+        (!size || !patch_word(plan, size, unit->said)))
+      return false;
+  }
+  return true;
+}
+
 static void ignore_place(void *user, uint64_t place) {
   (void)user;
   (void)place;
@@ -366,7 +379,7 @@ static kdl_status write_with(elf_plan *plan, section_list *list, thin_output *ou
   uint8_t *table = grows ? NULL : add_patch(plan, image->section_table, table_size);
   if (status == KDL_OK &&
       (p.is_short || !header || (!grows && !table) || !patch_symbols(plan, list) ||
-       !patch_dynamic(plan) || !patch_segments(plan)))
+       !patch_dynamic(plan) || !patch_segments(plan) || !patch_sizes(plan)))
     status = elf_plan_no_memory(plan);
   if (status != KDL_OK)
     return status;

@@ -121,6 +121,8 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
     status = print_json(input, &list, &report, output);
   else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))
     status = print_text(input, &list, &report);
+  if (status == KDL_OK && !cli_args_has(args, "json"))
+    thin_note_left(input, &report, false);
   for (size_t i = 0; i < list.count; ++i) {
     free(list.items[i].name);
     free(list.items[i].left);

@@ -54,8 +54,10 @@ static void add_up(thin_report *sum, const thin_report *report) {
   sum->containers += report->containers;
   sum->moved += report->moved;
   sum->stayed += report->stayed;
-  sum->untouched_images += report->untouched_images;
-  sum->untouched_bytes += report->untouched_bytes;
+  for (size_t i = 0; i < THIN_LEFT_WHYS; ++i) {
+    sum->left[i].images += report->left[i].images;
+    sum->left[i].bytes += report->left[i].bytes;
+  }
   sum->zeroed_bytes += report->zeroed_bytes;
 }
 

@@ -8,6 +8,7 @@
 #include "build_id.h"
 #include "system/environment.h"
 #include "system/loader.h"
+#include "trust/trust.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -47,12 +48,37 @@ static bool may_have_ukernels(const kdl_image *image) {
   return !is_indexed;
 }
 
-bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
+/* Whether it may hold microkernels for the device's family. */
+static bool may_be_linked(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
   const kdl_image_rule *rule = kdl_catalog_rule(catalog, image);
   const kdl_runtime *runtime = task->runtime;
   uint32_t family = kdl_device_route(runtime->device, runtime->route)->rule.family;
   return image != task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
          may_have_ukernels(&task->lib->container->images[image]);
+}
+
+kdl_status kdl_link_key_bytes(kdl_container *container, uint32_t image, const void **out_data,
+                              size_t *out_size) {
+  kdl_trust_policy policy;
+  kdl_status status = kdl_trust_read_policy(&policy);
+  if (status != KDL_OK)
+    return status;
+  return policy == KDL_TRUST_OFF ? kdl_container_bytes(container, image, out_data, out_size)
+                                 : kdl_container_bytes_to_run(container, image, out_data, out_size);
+}
+
+static bool is_trusted(const kdl_link_task *task, uint32_t image) {
+  const void *data;
+  size_t size;
+  return kdl_link_key_bytes(task->lib->container, image, &data, &size) == KDL_OK;
+}
+
+bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
+  return may_be_linked(task, catalog, image) && is_trusted(task, image);
+}
+
+bool kdl_link_key_leaves_out(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
+  return may_be_linked(task, catalog, image) && !is_trusted(task, image);
 }
 
 static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
@@ -65,7 +91,7 @@ static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_
   const kdl_image *image = &container->images[index];
   const void *data;
   size_t size;
-  kdl_status status = kdl_container_bytes(container, index, &data, &size);
+  kdl_status status = kdl_link_key_bytes(container, index, &data, &size);
   if (status != KDL_OK)
     return status;
   uint64_t numbers[] = {image->offload_kind, image->flags, image->pair_count};
@@ -96,8 +122,8 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task) {
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
-    if (!kdl_link_key_includes(task, catalog, i) ||
-        !kdl_match_admits(kdl_catalog_rule(catalog, i), device))
+    if (!kdl_match_admits(kdl_catalog_rule(catalog, i), device) ||
+        !kdl_link_key_includes(task, catalog, i))
       continue;
     has_any = true;
     status = add_image(&hash, task->lib->container, i);
@@ -173,6 +199,13 @@ static void print_environment(FILE *out) {
   }
 }
 
+/* Who may have signed what is linked: an image that was linked of others is not taken. */
+static void print_trust(FILE *out) {
+  kdl_digest keys;
+  if (kdl_trust_identity(&keys))
+    print_digest(out, "trust", keys);
+}
+
 static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key) {
   fprintf(out, "device %s\n", key->device);
   if (task->kernel)
@@ -182,6 +215,7 @@ static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link
   kdl_status status = print_library(out, task);
   print_ukernels(out);
   print_environment(out);
+  print_trust(out);
   fprintf(out, "libkdl " KDL_BUILD_ID "\nkdl-ld ");
   kdl_identity_print_program(out, key->linker);
   fputc('\n', out);
@@ -193,8 +227,8 @@ kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
   *key = (kdl_link_key){.text = NULL};
   if (!kdl_linker_path(key->linker))
     return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  kdl_status status =
-      kdl_container_bytes(task->lib->container, task->image, &key->caller, &key->caller_size);
+  kdl_status status = kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
+                                                 &key->caller_size);
   if (status != KDL_OK)
     return status;
   print_device(task->runtime, key->device);

@@ -37,6 +37,15 @@ void kdl_link_key_free(kdl_link_key *key);
 /* Whether an image of the caller's library is one to look for microkernels in. */
 bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
 
+/* Its bytes, as kdl-ld is given them: one that is not signed by a key that is trusted, where that
+ * is asked for, is refused here, and a digest by kdl-ld. */
+kdl_status kdl_link_key_bytes(kdl_container *container, uint32_t image, const void **out_data,
+                              size_t *out_size);
+
+/* Whether kdl-ld is not given it because its signature is not one that is trusted; the reason is
+ * recorded. */
+bool kdl_link_key_leaves_out(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
+
 /* The next of KDL_UKERNEL_PATH: false at the end. *at starts as the whole of it. */
 bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]);
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "bitcode/identity.h"
 #include "system/environment.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +40,7 @@ static kdl_status pack_library(const kdl_link_task *task, void **out_data, size_
                                .flags = image->flags,
                                .pairs = kdl_image_pairs(image),
                                .pair_count = image->pair_count};
-    status = kdl_container_bytes(container, i, &packed.data, &packed.data_size);
+    status = kdl_link_key_bytes(container, i, &packed.data, &packed.data_size);
     if (status == KDL_OK)
       status = kdl_writer_add(writer, &packed);
     ++count;
@@ -70,12 +71,18 @@ static void make_options(const kdl_link_task *task, kdl_words *options) {
 }
 
 /* Ours, but that what it says comes back to us, where there is a listener, and that it has no trace
- * of its own: in ours it is a layer. */
+ * of its own: in ours it is a layer. It may not know that this program has more rights than its
+ * user: what we do not read, it is not given. */
 static void make_environment(kdl_words *list) {
+  kdl_trust_policy policy;
   for (char **at = environ; at && *at; ++at) {
-    if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))
+    if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE") &&
+        !kdl_starts_with(*at, "KDL_TRUST=") &&
+        !(kdl_is_privileged() && kdl_starts_with(*at, "KDL_")))
       kdl_words_add(list, *at);
   }
+  if (kdl_trust_read_policy(&policy) == KDL_OK)
+    kdl_words_format(list, "KDL_TRUST=%s", kdl_trust_policy_name(policy));
   kdl_words_add(list, kdl_debug_on(KDL_DEBUG_LINK) ? "KDL_DEBUG=link" : "KDL_DEBUG=");
 }
 
@@ -224,6 +231,34 @@ static kdl_status run_call(const kdl_link_task *task, const kdl_linker_call *cal
   return status;
 }
 
+/* The first image that kdl-ld was not given, and why; NULL where there is none. The caller frees
+ * it.
+ */
+static char *left_out(const kdl_link_task *task) {
+  kdl_catalog *catalog;
+  char *told = NULL;
+  if (kdl_library_catalog(task->lib, &catalog) != KDL_OK)
+    return NULL;
+  for (uint32_t i = 0; i < task->lib->container->count; ++i) {
+    if (kdl_link_key_leaves_out(task, catalog, i))
+      return asprintf(&told, "image %" PRIu32 " was left out: %s", i, kdl_error_message()) < 0
+                 ? NULL
+                 : told;
+  }
+  return NULL;
+}
+
+/* The error may come of what kdl-ld was not given. */
+static void tell_left_out(const kdl_link_task *task, kdl_status status) {
+  int64_t code = kdl_error_code();
+  char *said = strdup(kdl_error_message());
+  char *told = said ? left_out(task) : NULL;
+  if (said)
+    (void)kdl_fail_code(status, code, "%s%s%s", said, told ? "; " : "", told ? told : "");
+  free(told);
+  free(said);
+}
+
 kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
                         const kdl_link_limits *limits, const char *name,
                         kdl_link_result *out_result) {
@@ -252,6 +287,7 @@ kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
   if (status == KDL_OK) {
     *out_result = result;
   } else {
+    tell_left_out(task, status);
     free(result.image);
     free(result.notes);
   }

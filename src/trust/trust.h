@@ -6,23 +6,19 @@
 #ifndef KDL_TRUST_TRUST_H
 #define KDL_TRUST_TRUST_H
 
+#include "base/blake2b.h"
 #include "trust/message.h"
-#include "trust/minisign.h"
-
-typedef enum kdl_trust_policy {
-  KDL_TRUST_OFF,
-  KDL_TRUST_WARN,
-  KDL_TRUST_REQUIRE,
-} kdl_trust_policy;
+#include "trust/settings.h"
 
 /* KDL_TRUST, else what /etc/kdl/trust says, else off; read once. Where the program has more rights
  * than its user, the stricter of the two. KDL_BAD_CALL where it is none of the words. */
 kdl_status kdl_trust_read_policy(kdl_trust_policy *out_policy);
 
-/* What counts of what the system and the user say: the user's, but where the program has more
- * rights than its user it cannot be less strict than the system's. */
-kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,
-                                  bool is_privileged);
+/* Of the keys that images must be signed by; false where they need not be. */
+bool kdl_trust_identity(kdl_digest *out_digest);
+
+/* Reads and opens what checking needs, for a program that soon may not. */
+void kdl_trust_prepare(void);
 
 /* Whether an image may be loaded by its own signature; under `warn` what speaks against it goes to
  * standard error, and it may. `file` is named there. */

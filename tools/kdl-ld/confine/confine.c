@@ -9,6 +9,7 @@
 #include "library/search.h"
 #include "system/environment.h"
 #include "system/file.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,15 +51,23 @@ void ld_confine_limits(void) {
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
+/* A file, and the signature that may lie beside it. */
+static void allow_signed(ld_landlock *landlock, const char *path) {
+  char beside[PATH_MAX];
+  ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
+  if (snprintf(beside, sizeof beside, "%s.minisig", path) < (int)sizeof beside)
+    ld_landlock_allow(landlock, beside, LD_LANDLOCK_READ);
+}
+
 /* A library, or a folder of them: what is linked there from elsewhere is meant too. */
 static void allow_library(ld_landlock *landlock, const char *path) {
   char **files;
   size_t count;
-  ld_landlock_allow(landlock, path, LD_LANDLOCK_READ);
+  allow_signed(landlock, path);
   if (kdl_search_folder(path, &files, &count) != KDL_OK || !files)
     return;
   for (size_t i = 0; i < count; ++i)
-    ld_landlock_allow(landlock, files[i], LD_LANDLOCK_READ);
+    allow_signed(landlock, files[i]);
   kdl_search_folder_free(files, count);
 }
 
@@ -188,6 +197,7 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
   if (status != KDL_OK)
     return status;
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
+  kdl_trust_prepare();          /* likewise keys and libsodium */
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;

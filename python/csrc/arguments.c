@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include "array.h"
+#include "usual.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -273,6 +274,21 @@ static bool take(const py_target *target, const py_param *param, PyObject *objec
   }
 }
 
+static inline bool take_usual(const py_target *target, const py_param *param, PyObject *object,
+                              py_arguments *arguments, py_value *out_value) {
+  switch (param->kind) {
+  case PY_POINTER:
+    return py_usual_array(object, param, target, arguments, out_value);
+  case PY_FLOAT:
+    return py_usual_float(object, param, out_value);
+  case PY_SIGNED:
+  case PY_UNSIGNED:
+    return py_usual_int(object, param, out_value);
+  default:
+    return false;
+  }
+}
+
 static const py_param *param_at(const py_signature *signature, size_t index) {
   static const py_param unknown = {.kind = PY_ANY};
   return signature->count >= 0 ? &signature->params[index] : &unknown;
@@ -293,7 +309,10 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
   }
   for (size_t i = 0; i < count; ++i) {
     const py_param *param = param_at(signature, i);
-    out_arguments->pointers[i] = &out_arguments->values[i];
+    py_value *value = &out_arguments->values[i];
+    out_arguments->pointers[i] = value;
+    if (take_usual(target, param, objects[i], out_arguments, value))
+      continue;
     out_arguments->sizes[i] = param->size;
     if (!take(target, param, objects[i], out_arguments, i))
       return false;

@@ -32,15 +32,15 @@ typedef struct py_arguments {
   void *stream;
   const void *pointers[py_most_params];
   py_value values[py_most_params];
-  size_t sizes[py_most_params];
+  size_t sizes[py_most_params];  /* for a kernel without a signature */
   uint8_t late[py_most_params];  /* arguments that are told the queue: see py_arguments_late */
   py_loan loans[py_most_params]; /* the first `loan_count` of them; an argument takes one at most */
 } py_arguments;
 
 /* The kernel's side of it. */
 typedef struct py_signature {
-  py_param params[py_most_params];
   int count; /* -1: not known */
+  py_param params[py_most_params];
 } py_signature;
 
 typedef struct py_target {

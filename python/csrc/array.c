@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "array.h"
 
-#include "dlpack.h"
+#include "usual.h"
 
 /* ------------------------------------------------------------------------------------------ */
 /* Whether an array is what the parameter takes                                                 */
@@ -63,20 +63,10 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
 /* ------------------------------------------------------------------------------------------ */
 /* The protocols                                                                                */
 
-/* Whether the array is just what the parameter takes, which take_tensor finds out at length. */
-static bool is_usual(const dl_tensor *tensor, const py_target *target, const py_param *param) {
-  return tensor->bits == param->dl_bits && tensor->code == param->dl_code && tensor->lanes == 1 &&
-         tensor->device_type == target->dl_type && tensor->device_id == target->ordinal;
-}
-
 static bool by_exchange(const dl_exchange *api, const py_target *target, const py_param *param,
                         PyObject *object, py_arguments *arguments, size_t index) {
   dl_tensor tensor;
-  if (api->describe(object, &tensor) != 0)
-    return false;
-  if (is_usual(&tensor, target, param))
-    arguments->values[index].number = (uint64_t)(uintptr_t)tensor.data + tensor.byte_offset;
-  else if (!take_tensor(target, param, index, &tensor, arguments))
+  if (api->describe(object, &tensor) != 0 || !take_tensor(target, param, index, &tensor, arguments))
     return false;
   if (!target->is_host && !arguments->has_stream) {
     if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0)
@@ -476,10 +466,10 @@ static struct known know(PyObject *object) {
   PyTypeObject *former = slot->type;
   Py_INCREF(type);
   *slot = found;
-  if (exchange && !known[0].exchange) { /* where py_array_address looks first */
-    struct known first = known[0];
-    known[0] = *slot;
-    *slot = first;
+  if (exchange && !py_usually.array_type) { /* for good: it is kept alive */
+    Py_INCREF(type);
+    py_usually.exchange = exchange;
+    py_usually.array_type = type;
   }
   Py_XDECREF(former);
   return found;
@@ -546,8 +536,6 @@ static bool by_cupy(const py_target *target, const py_param *param, PyObject *ob
 
 bool py_array_address(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index) {
-  if (Py_TYPE(object) == known[0].type && known[0].exchange) /* nearly always PyTorch's tensor */
-    return by_exchange(known[0].exchange, target, param, object, arguments, index);
   struct known type = know(object);
   switch (type.protocol) {
   case protocol_exchange:

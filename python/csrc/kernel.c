@@ -97,9 +97,7 @@ static void read_signature(py_kernel *self, const kdl_kernel_info *info) {
     self->signature.params[i] = (py_param){.kind = PY_ANY, .size = info->params[i].size};
 }
 
-static bool load(py_kernel *self) {
-  if (self->is_loaded)
-    return true;
+static PY_COLD bool load_now(py_kernel *self) {
   kdl_kernel_info info = {.size = sizeof info};
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_kernel_get(self->kernel, &info);
@@ -111,6 +109,10 @@ static bool load(py_kernel *self) {
     read_signature(self, &info);
   self->is_loaded = true;
   return true;
+}
+
+static inline bool load(py_kernel *self) {
+  return self->is_loaded || load_now(self);
 }
 
 /* ------------------------------------------------------------------------------------------ */

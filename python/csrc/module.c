@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The module kdl._kdl. */
-#include "kdl_python.h"
+#include "usual.h"
 
 PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec) {
   PyObject *type = PyType_FromSpec(spec);
@@ -60,9 +60,10 @@ static int execute(PyObject *module) {
                         : "kdl cannot be used in several interpreters of one process");
     return -1;
   }
-  if (py_error_init(module) < 0 || py_device_init(module) < 0 || py_library_init(module) < 0 ||
-      py_queue_init(module) < 0 || py_buffer_init(module) < 0 || py_kernel_init(module) < 0 ||
-      py_sequence_init(module) < 0 || py_writer_init(module) < 0 || py_matmul_init(module) < 0)
+  if (py_usual_init() < 0 || py_error_init(module) < 0 || py_device_init(module) < 0 ||
+      py_library_init(module) < 0 || py_queue_init(module) < 0 || py_buffer_init(module) < 0 ||
+      py_kernel_init(module) < 0 || py_sequence_init(module) < 0 || py_writer_init(module) < 0 ||
+      py_matmul_init(module) < 0)
     return -1;
   first = interpreter;
   return 0;

@@ -38,6 +38,21 @@ def test_every_type(library):
     assert out.tolist() == [-128, 255, -32768, 65535, -2.0**63, 2.0**64, 0.1, -5, 7, 2.5]
 
 
+@pytest.mark.parametrize("number", [0, 1, 2**15, 2**30 - 1, 2**30, 2**31 - 1, 2**53, -1, -2**30 + 1, -2**30, -2**53, True, np.int8(-3), np.uint64(2**53)])
+def test_integers_of_every_length(library, number):
+    out = np.zeros(10)
+    library.kernel("types", "host")[1](0, 0, 0, 0, number, abs(int(number)), int(number), bytes(16), out)
+    assert (out[4], out[5], out[6]) == (number, abs(int(number)), number)
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1.5, 1e-300, 3.4e38, float("inf"), float("-inf"), float("nan"), 7, np.float16(0.5), np.float64(-1e30)])
+def test_floats(library, saxpy, number):
+    y, out = np.zeros(1, np.float32), np.zeros(10)
+    saxpy[1](number, np.ones(1, np.float32), y, 1)
+    library.kernel("types", "host")[1](0, 0, 0, 0, 0, 0, number, bytes(16), out)
+    assert np.array_equal([y[0], out[6]], [np.float32(number), float(number)], equal_nan=True)
+
+
 @pytest.mark.parametrize("number", [0.0, 1.0, -2.5, 65504.0, 6e-8, 1e-7, 3.14159, 0.1, 2049.0, 2051.0, 5.9e-5, 65519.99,
                                     1 + 2**-11 + 2**-40, 1 + 2**-11 - 2**-40, -(1 + 2**-8 + 2**-40), 3.0e-8, float("inf"), float("-inf")])
 def test_halves_round_as_numpy_does(library, number):

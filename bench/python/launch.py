@@ -4,8 +4,8 @@ from Python, beside other packages.
 
 LIBRARY holds saxpy for this GPU, as `kdl cc examples/kernels/saxpy.c --targets=sm_90 -o saxpy.offload` makes it. The ways take turns,
 a block of launches each, in a loop that holds the call itself, and wait for the GPU outside of what is timed; the median of the blocks
-is given, with the 5th and 95th percentile, and what a way takes above C: the median of the differences of blocks that follow each other,
-since the clock of the machine changes. Packages that are not installed are named and left out. loop.so is bench/python/loop.c as a
+is given, with the 5th and 95th percentile, and what a way takes above C: the median of the differences of each block and the mean of
+two of C's, one before and one after it, since the clock of the machine changes. Packages that are not installed are named and left out. loop.so is bench/python/loop.c as a
 shared library: launches from C. tvm_saxpy.so is bench/python/tvm_saxpy.cc.
 """
 import argparse
@@ -145,8 +145,6 @@ def by_triton(saxpy):
 
 def all_ways(arguments, saxpy):
     """Each way's name, and a function that times a block of it."""
-    if arguments.loop:
-        yield "C, driver alone", by_c(arguments.loop, saxpy)
     packages = {"kdl": by_kdl, "cuda.bindings": by_bindings, "ctypes": by_ctypes, "cuda.core": by_core, "CuPy": by_cupy,
                 "tvm-ffi": lambda one: by_tvm(one, arguments.tvm), "Triton": by_triton}
     for package, ways in packages.items():
@@ -160,16 +158,23 @@ def all_ways(arguments, saxpy):
 
 
 def measure(arguments, saxpy):
-    """Microseconds a launch of each way, block by block."""
-    ways = list(all_ways(arguments, saxpy))
-    times = {name: [] for name, _ in ways}
+    """Microseconds a launch of each way, block by block, and what they take above C."""
+    ways = dict(all_ways(arguments, saxpy))
+    times, above = {name: [] for name in ["C, driver alone", *ways]}, {}
+
+    def taken(way):
+        one = way() / COUNT * 1e6
+        saxpy.torch.cuda.synchronize()
+        return one
+    floor = by_c(arguments.loop, saxpy) if arguments.loop else lambda: float("nan")
     for block in range(arguments.blocks + 3):
-        for name, way in ways:
-            taken = way() / COUNT * 1e6
-            saxpy.torch.cuda.synchronize()
+        for name, way in ways.items():
+            before, own, after = taken(floor), taken(way), taken(floor)
             if block >= 3:
-                times[name].append(taken)
-    return times
+                times[name].append(own)
+                times["C, driver alone"] += [before, after]
+                above.setdefault(name, []).append(own - (before + after) / 2)
+    return times, above
 
 
 def main():
@@ -184,15 +189,13 @@ def main():
     import torch
     library = kdl.open(arguments.library, search=False)
     with torch.cuda.stream(torch.cuda.Stream() if arguments.stream == "own" else torch.cuda.default_stream()):
-        times = measure(arguments, Saxpy(library, torch))
-    floor = times.get("C, driver alone", [float("nan")] * arguments.blocks)
+        times, above = measure(arguments, Saxpy(library, torch))
     print(f"{torch.cuda.get_device_name()}, kdl {kdl.version()}, torch {torch.__version__}, {arguments.stream} stream: microseconds a "
           f"launch, {COUNT} a block")
     print(f"{'WAY':30} {'MEDIAN':>7} {'P5':>7} {'P95':>7} {'ABOVE C':>8}")
     for name, values in times.items():
-        above = statistics.median(value - least for value, least in zip(values, floor))
-        ordered = sorted(values)
-        print(f"{name:30} {statistics.median(values):7.3f} {ordered[len(values) // 20]:7.3f} {ordered[-1 - len(values) // 20]:7.3f} {above:8.3f}")
+        ordered, extra = sorted(values), statistics.median(above.get(name, [0.0]))
+        print(f"{name:30} {statistics.median(values):7.3f} {ordered[len(values) // 20]:7.3f} {ordered[-1 - len(values) // 20]:7.3f} {extra:8.3f}")
 
 
 if __name__ == "__main__":

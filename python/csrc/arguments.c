@@ -47,6 +47,19 @@ static PY_COLD bool out_of_range(const py_target *target, const py_param *param,
   return false;
 }
 
+/* The object was asked for a number and gave none. An exception of its own is left as it is. */
+static PY_COLD bool no_number(const py_target *target, const py_param *param, size_t index,
+                              PyObject *object) {
+  char name[32];
+  if (PyErr_ExceptionMatches(PyExc_OverflowError))
+    return out_of_range(target, param, index, object);
+  if (!PyErr_ExceptionMatches(PyExc_TypeError))
+    return false;
+  PyErr_Clear();
+  return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
+                           py_param_name(param, name));
+}
+
 /* 16 bytes, through Python: such parameters are rare. */
 static bool take_wide(const py_target *target, const py_param *param, PyObject *integer,
                       py_value *out_value, size_t index) {
@@ -66,12 +79,8 @@ static bool take_wide(const py_target *target, const py_param *param, PyObject *
 static bool take_integer(const py_target *target, const py_param *param, PyObject *object,
                          py_value *out_value, size_t index) {
   PyObject *integer = py_is_int(object) ? object : PyNumber_Index(object);
-  if (!integer) {
-    char name[32];
-    PyErr_Clear();
-    return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
-                             py_param_name(param, name));
-  }
+  if (!integer)
+    return no_number(target, param, index, object);
   bool ok = true;
   unsigned bits = param->size * 8;
   if (param->size > 8) {
@@ -135,11 +144,8 @@ static bool take_float(const py_target *target, const py_param *param, PyObject 
                        py_value *out_value, size_t index) {
   char name[32];
   double number = PyFloat_AsDouble(object);
-  if (number == -1.0 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return py_argument_error(target, index, "found %R, expected %s", (PyObject *)Py_TYPE(object),
-                             py_param_name(param, name));
-  }
+  if (number == -1.0 && PyErr_Occurred())
+    return no_number(target, param, index, object);
   if (param->size == 8) {
     out_value->real = number;
     return true;

@@ -46,6 +46,19 @@ static bool check_place(const py_target *target, size_t index, int32_t type, int
       py_device_label(target->device));
 }
 
+/* Arrays without elements need no memory. */
+static bool has_elements(const dl_tensor *tensor) {
+  bool has = tensor->shape || !tensor->dimensions;
+  for (int32_t i = 0; has && i < tensor->dimensions; ++i)
+    has = tensor->shape[i] != 0;
+  return has;
+}
+
+static bool no_memory(const py_target *target, size_t index) {
+  return py_argument_error(target, index,
+                           "the array has no memory, as fake tensors of PyTorch's have none");
+}
+
 static bool take_tensor(const py_target *target, const py_param *param, size_t index,
                         const dl_tensor *tensor, py_arguments *arguments) {
   uint8_t kind = tensor->code == dl_int                               ? PY_SIGNED
@@ -56,6 +69,8 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
   if (!check_element(target, param, index, kind, tensor->bits * (size_t)tensor->lanes / 8) ||
       !check_place(target, index, tensor->device_type, tensor->device_id))
     return false;
+  if (!tensor->data && has_elements(tensor))
+    return no_memory(target, index);
   arguments->values[index].number = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
   return true;
 }
@@ -221,6 +236,20 @@ static bool element_of_format(const char *format, uint8_t *out_kind) {
   return true;
 }
 
+static PY_COLD bool refuse_buffer(const py_target *target, PyObject *object, size_t index) {
+  Py_buffer view;
+  bool is_readonly = PyObject_GetBuffer(object, &view, PyBUF_STRIDES) == 0;
+  if (is_readonly) {
+    is_readonly = view.readonly;
+    PyBuffer_Release(&view);
+  }
+  PyErr_Clear();
+  return py_argument_error(target, index,
+                           "found an array that is %s: pass its address, as array.ctypes.data, "
+                           "where the kernel may have it all the same",
+                           is_readonly ? "read-only" : "not contiguous");
+}
+
 /* Memory of the host: the view holds it until the launch is done. */
 static bool by_buffer(const py_target *target, const py_param *param, PyObject *object,
                       py_arguments *arguments, size_t index) {
@@ -231,13 +260,10 @@ static bool by_buffer(const py_target *target, const py_param *param, PyObject *
         py_device_label(target->device));
   py_loan *loan = py_loan_take(arguments);
   uint8_t kind;
-  if (PyObject_GetBuffer(object, &loan->view,
-                         PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
+  int flags = PyBUF_ANY_CONTIGUOUS | PyBUF_FORMAT;
+  if (PyObject_GetBuffer(object, &loan->view, flags | PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
-    return py_argument_error(
-        target, index,
-        "found an array that is read-only or not contiguous: pass its address, as "
-        "array.ctypes.data, where the kernel may have it all the same");
+    return refuse_buffer(target, object, index);
   }
   ++arguments->loan_count;
   if (!element_of_format(loan->view.format, &kind))
@@ -356,18 +382,21 @@ static const struct dtype *know_dtype(PyObject *object) {
   struct dtype found = {.object = object};
   PyObject *text = PyObject_GetAttrString(object, "str");
   PyObject *name = text ? PyObject_GetAttrString(object, "name") : NULL;
+  PyObject *width = name ? PyObject_GetAttrString(object, "itemsize") : NULL;
   const char *type = name ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
   const char *said = type ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
   if (said) {
-    size_t size;
+    size_t size; /* of letters, how many there are: the item's counts */
     found.is_swapped = !element_of_typestr(type, &found.kind, &size);
-    found.size = (uint16_t)size;
+    size = width ? PyLong_AsSize_t(width) : size;
+    found.size = size < UINT16_MAX ? (uint16_t)size : UINT16_MAX;
     if (found.kind == PY_BYTES && strcmp(said, "bfloat16") == 0) /* of the package ml_dtypes */
       found.kind = PY_BFLOAT;
   }
+  Py_XDECREF(width);
   Py_XDECREF(name);
   Py_XDECREF(text);
-  if (!said)
+  if (!said || PyErr_Occurred())
     return NULL;
   struct dtype *slot = &dtypes[dtype_next++ % dtype_count];
   PyObject *former = slot->object;

@@ -65,8 +65,11 @@ PyObject *py_raise(kdl_status status) {
 
 PyObject *py_raise_for(kdl_status status, const char *prefix) {
   int64_t code = kdl_error_code();
-  PyObject *message = py_text(kdl_error_message());
-  if (message && prefix) {
+  const char *text = kdl_error_message();
+  size_t length = prefix ? strlen(prefix) : 0;
+  bool has_prefix = prefix && strncmp(text, prefix, length) == 0 && text[length] == ':';
+  PyObject *message = py_text(text);
+  if (message && prefix && !has_prefix) {
     PyObject *whole = PyUnicode_FromFormat("%s: %U", prefix, message);
     Py_DECREF(message);
     message = whole;

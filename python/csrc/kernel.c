@@ -121,14 +121,19 @@ static inline bool load(py_kernel *self) {
 static bool unsigned_from(PyObject *object, uint64_t most, const char *what, uint64_t *out_number) {
   PyObject *integer = PyNumber_Index(object);
   unsigned long long number = integer ? PyLong_AsUnsignedLongLong(integer) : 0;
-  Py_XDECREF(integer);
-  if (PyErr_Occurred())
-    return false;
-  if (number > most)
-    PyErr_Format(PyExc_OverflowError, "%s: found %llu, expected at most %llu", what, number,
+  if (!integer && PyErr_ExceptionMatches(PyExc_TypeError))
+    PyErr_Format(PyExc_TypeError, "%s: found %R, expected an integer", what,
+                 (PyObject *)Py_TYPE(object));
+  bool is_outside = integer && (PyErr_Occurred() || number > most);
+  if (is_outside) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "%s: found %R, expected 0 to %llu", what, integer,
                  (unsigned long long)most);
+  }
   *out_number = number;
-  return number <= most;
+  bool ok = integer && !is_outside;
+  Py_XDECREF(integer);
+  return ok;
 }
 
 /* One to three numbers; those left out are 1. */

@@ -122,9 +122,7 @@ const char *py_param_name(const py_param *param, char out_name[32]) {
     snprintf(out_name, 32, "%u bytes", param->size);
     break;
   case PY_ANY:
-    snprintf(out_name, 32,
-             param->size ? "%u bytes of a type that is not said" : "a type that is not said",
-             param->size);
+    snprintf(out_name, 32, param->size ? "%u bytes of any type" : "any type", param->size);
     break;
   default:
     snprintf(out_name, 32, "%s%u", letters[param->kind], param->size * 8U);

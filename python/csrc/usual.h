@@ -66,8 +66,9 @@ static inline bool py_usual_array(PyObject *object, const py_param *param, const
     PyErr_Clear(); /* it will be raised again */
     return false;
   }
-  if (tensor.bits != param->dl_bits || tensor.code != param->dl_code || tensor.lanes != 1 ||
-      tensor.device_type != target->dl_type || tensor.device_id != target->ordinal)
+  if (!tensor.data || tensor.bits != param->dl_bits || tensor.code != param->dl_code ||
+      tensor.lanes != 1 || tensor.device_type != target->dl_type ||
+      tensor.device_id != target->ordinal)
     return false;
   out_value->number = (uint64_t)(uintptr_t)tensor.data + tensor.byte_offset;
   if (arguments->has_stream || target->is_host)

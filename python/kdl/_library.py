@@ -105,8 +105,8 @@ class Explanation(typing.List[Verdict]):
 
 
 class Library:
-    """A library of kernels: see kdl.open. len() counts its images, iteration gives them, and library["name"] is the kernel of that
-    name for the best device of this machine."""
+    """A library of kernels: see kdl.open. len() counts its images, iteration gives them, library["name"] is the kernel of that name for
+    the best device of this machine, and `"name" in library` whether an image tells that it has it."""
 
     def __init__(self, handle: _kdl.Library) -> None:
         self._handle = handle
@@ -124,6 +124,9 @@ class Library:
 
     def __getitem__(self, name: str) -> _kdl.Kernel:
         return self._handle[name]
+
+    def __contains__(self, thing: object) -> bool:
+        return thing in self.kernels() if isinstance(thing, str) else any(thing == image for image in self)
 
     def __repr__(self) -> str:
         where = 'in memory' if self.path is None else os.fsdecode(self.path)

@@ -196,6 +196,17 @@ def test_exchange(cuda, capture):
         cuda.kernel[4](1.0, dlpack.ByExchange(cuda.x.address, cuda.place, "bf16"), y, 4)
 
 
+def test_arrays_without_memory(cuda):
+    array = dlpack.ByExchange(0, cuda.place)
+    for shape, is_refused in (((2, 3), True), ((), True), ((2, 0), False)):
+        array.tensor.dimensions, array.tensor.shape = len(shape), (ctypes.c_int64 * len(shape))(*shape)
+        if is_refused:
+            with pytest.raises(TypeError, match="argument 2: the array has no memory"):
+                cuda.kernel[4](1.0, array, cuda.y, 0)
+        else:
+            cuda.kernel[0](1.0, array, cuda.y, 0)
+
+
 def test_streams_are_asked_for_once_and_only_where_no_queue_is_named(cuda):
     x, y = (dlpack.ByExchange(buffer.address, cuda.place) for buffer in (cuda.x, cuda.y))
     dlpack.ByExchange.stream = 0
@@ -340,3 +351,20 @@ def test_threads_with_queues_of_their_own(gpu):
     for thread in threads:
         thread.join()
     assert set(results.values()) == {(200, 400, 600, 800)} and len(results) == 6
+
+
+def test_a_kernel_without_a_signature(cuda, gpu_library):
+    image = next(one for one in gpu_library if one.triple.startswith("nvptx"))
+    writer = kdl.Writer()
+    writer.add(image.bytes(), triple=image.triple, arch=image.arch, offload_kind=image.offload_kind)
+    kernel = kdl.open(writer.bytes()).kernel("saxpy", cuda.device)
+    if image.kind != "cubin":
+        pytest.skip("kdl cc found no ptxas to make cubins with")
+    assert kernel.info()["signature"] == ["4 bytes of any type", "8 bytes of any type", "8 bytes of any type", "4 bytes of any type"]
+    kernel[4](2.0, cuda.x, cuda.y, 4)
+    kernel.sync()
+    assert cuda.values() == [2, 4, 6, 8]
+    with pytest.raises(TypeError, match="argument 1: found <class 'kdl._kdl.Buffer'>, expected 4 bytes"):
+        kernel[4](cuda.x, cuda.x, cuda.y, 4)
+    with pytest.raises(TypeError, match="argument 2: found an array, expected 8 bytes of any type|host's memory"):
+        kernel[4](2.0, memoryview(bytearray(16)), cuda.y, 4)

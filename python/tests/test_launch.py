@@ -133,8 +133,15 @@ def test_buffers(saxpy, host):
     ((1e300, "x", "y", 4), OverflowError, "argument 1: 1e.300 does not fit f32"),
     (("text", "x", "y", 4), TypeError, "argument 1: found <class 'str'>, expected f32"),
     ((1.0, "text", "y", 4), TypeError, "argument 2: found <class 'str'>, expected ptr<f32>"),
-    ((1.0, "strided", "y", 4), TypeError, "argument 2: found an array that is read-only or not contiguous"),
-    ((1.0, "readonly", "y", 4), TypeError, "argument 2: found an array that is read-only or not contiguous"),
+    ((2**2000, "x", "y", 4), OverflowError, "argument 1: 1[0-9]* does not fit f32"),
+    ((1.0, "strided", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
+    ((1.0, "backwards", "y", 4), TypeError, "argument 2: found an array that is not contiguous"),
+    ((1.0, "spread", "y", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, "readonly", "y", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, b"bytes", "y", 4), TypeError, "argument 2: found an array that is read-only"),
+    ((1.0, "objects", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
+    ((1.0, "letters", "y", 4), TypeError, "argument 2: found an array of 4 bytes, expected ptr<f32>"),
+    ((1.0, "complex", "y", 4), TypeError, "argument 2: found an array of 8 bytes, expected ptr<f32>"),
     ((1.0, "swapped", "y", 4), TypeError, "argument 2: found an array of the other byte order"),
     ((1.0, "x", "y"), TypeError, "found 3 arguments, expected 4"),
     ((1.0, "x", "y", 4, 5), TypeError, "found 5 arguments, expected 4"),
@@ -143,22 +150,49 @@ def test_what_is_refused_names_the_argument(saxpy, arguments, error, text):
     readonly = np.zeros(4, np.float32)
     readonly.flags.writeable = False
     named = {"x": np.zeros(4, np.float32), "y": np.zeros(4, np.float32), "xf64": np.zeros(4), "xi32": np.zeros(4, np.int32),
-             "strided": np.zeros(8, np.float32)[::2], "readonly": readonly, "swapped": np.zeros(4, ">f4")}
+             "strided": np.zeros(8, np.float32)[::2], "readonly": readonly, "swapped": np.zeros(4, ">f4"),
+             "backwards": np.zeros(4, np.float32)[::-1], "spread": np.broadcast_to(np.float32(1), 4), "objects": np.zeros(4, object),
+             "letters": np.zeros(4, "U1"), "complex": np.zeros(4, np.complex64)}
     given = [named.get(value, value) if isinstance(value, str) else value for value in arguments]
     with pytest.raises(error, match="saxpy: " + text):
         saxpy[4](*given)
 
 
+@pytest.mark.parametrize("make", [
+    lambda: np.float32(5).reshape(()), lambda: np.full((2, 2), 5, np.float32, order="F"), lambda: np.full(4, 5, np.float32).view(np.recarray),
+    lambda: np.ma.masked_array(np.full(4, 5, np.float32)), lambda: np.full(4, 5, np.float32).view(type("Sub", (np.ndarray,), {}))])
+def test_arrays_of_every_shape_and_class(saxpy, make):
+    x = np.array(make(), copy=True, subok=True)
+    y = np.zeros(x.size, np.float32)
+    saxpy[x.size](2.0, x, y, x.size)
+    assert (y == 10).all()
+    saxpy[4](2.0, np.empty(0, np.float32), np.empty((3, 0), np.float32), 0)
+
+
+def test_errors_of_an_argument_are_raised_as_they_are(saxpy):
+    class Broken:
+        def __index__(self):
+            raise ZeroDivisionError("mine")
+        __float__ = __index__
+    x = np.zeros(4, np.float32)
+    for arguments in ((1.0, x, x, Broken()), (Broken(), x, x, 4)):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            saxpy[4](*arguments)
+
+
 def test_shapes_that_are_refused(saxpy):
     for call, text in [(lambda: saxpy.launch(), "either items or grid"), (lambda: saxpy.launch(items=1, grid=1), "either items or grid"),
                        (lambda: saxpy.launch(items=1, block=8), "go with grid"), (lambda: saxpy.launch(items=1, nonsense=8), "nonsense"),
-                       (lambda: saxpy[1](stream=3), "stream")]:
+                       (lambda: saxpy[1](stream=3), "stream"), (lambda: saxpy[1.5], "items: found <class 'float'>, expected an integer"),
+                       (lambda: saxpy[1:2], "items: found <class 'slice'>, expected an integer")]:
         with pytest.raises(TypeError, match=text):
             call()
     with pytest.raises(ValueError, match="1 to 3"):
         saxpy[1, 2, 3, 4]
-    with pytest.raises(OverflowError):
+    with pytest.raises(OverflowError, match="items: found -1, expected 0 to 18446744073709551615"):
         saxpy[-1]
+    with pytest.raises(kdl.BadCallError, match="^saxpy: 9223372036854775808 work-items in direction 0"):
+        saxpy[2**63](1.0, None, None, 0)
     with pytest.raises(OverflowError, match="grid"):
         saxpy.launch(grid=2**32)
 

@@ -32,6 +32,11 @@ def test_explains_for_devices_that_are_not_here(library):
         library.explain("saxpy", "no such device")
 
 
+def test_names_of_kernels_are_members(library):
+    assert "saxpy" in library and "no such kernel" not in library
+    assert library.image(0) in library and 3 not in library
+
+
 def test_writer_round_trip(library, tmp_path):
     writer = kdl.Writer()
     for image in library:

@@ -44,6 +44,26 @@ def test_launch_with_tensors(library, tensors):
         kernel[1000](2.0, torch.empty(1000, device="meta"), y, 1000)
 
 
+def test_tensors_of_every_kind(library, tensors):
+    x, y = tensors
+    kernel = library.kernel("saxpy", "host" if x.device.type == "cpu" else "cuda:0")
+    same = [x, torch.nn.Parameter(x.clone()), (x.clone().requires_grad_() * 1), x.as_subclass(type("Sub", (torch.Tensor,), {})),
+            x.view(10, 100).T, torch.inference_mode()(x.clone)()]
+    for one in same:
+        kernel[1000](1.0, one, y, 1000)
+    assert torch.equal(y, 6 * x + 1)
+    kernel[1000](1.0, x[:0], y, 0)
+    kernel[1](torch.tensor(2.0), x, y, torch.tensor(1))
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.ones(1000, device=x.device)
+    freed = x.clone()
+    freed.untyped_storage().resize_(0)
+    for one, text in ((fake, "no memory"), (freed, "no memory"), (x.to(torch.bfloat16), "array of bf16"), (x > 1, "array of u8"),
+                      (x.to(torch.complex64).conj(), "array of 8 bytes"), (x.to_sparse(), None)):
+        with pytest.raises((TypeError, RuntimeError, BufferError, NotImplementedError), match=text):
+            kernel[1000](1.0, one, y, 1000)
+
+
 def test_op(saxpy, saxpy_, tensors):
     x, y = tensors
     assert torch.equal(saxpy(2.0, x, y), 2 * x + 1) and torch.equal(y, torch.ones_like(y))

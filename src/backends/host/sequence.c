@@ -23,7 +23,9 @@ enum {
 
 typedef enum {
   STEP_CALL,    /* one group that needs no memory */
-  STEP_LAUNCH,  /* the launches of one level */
+  STEP_LAUNCH,  /* the launches of one level, which are measured */
+  STEP_LINE,    /* the same, which took little: one in one direction that needs no memory */
+  STEP_HERE,    /* and any other */
   STEP_NOTHING, /* of which there are none in this run */
   STEP_OTHER,   /* a node that is no launch */
   STEP_WHILE,   /* goes behind its end where the number is 0 */
@@ -33,7 +35,6 @@ typedef enum {
 typedef struct {
   step_kind kind;
   bool is_line;           /* one launch in one direction, without group memory */
-  uint32_t unmeasured;    /* runs that are left before it is measured */
   kdl_host_function *run; /* of a call and of a line, with its arguments and shape */
   const void *const *args;
   const kdl_host_group *shape;
@@ -54,6 +55,7 @@ typedef struct {
   uint32_t *work_nodes; /* whose they are */
   step *steps;
   size_t step_count;
+  uint32_t unmeasured;    /* runs that are left before all steps are measured again */
   kdl_host_group *shapes; /* that steps have in common: what a run reads stays in the first cache */
   size_t shape_count;
   place *places;     /* of each node */
@@ -114,7 +116,6 @@ static void link_works(host_sequence *sequence, step *made) {
   }
   made->first = first;
   made->total = total;
-  made->unmeasured = 0;
   made->is_line = first && first == last && first->shape.shared_size == 0 &&
                   total == first->shape.group_count[0];
   made->kind = !first                                        ? STEP_NOTHING
@@ -251,29 +252,31 @@ static int64_t now_ns(void) {
 }
 
 /* One launch in one direction, without group memory: as a program would call it. */
-static void run_line(const step *line) {
-  kdl_host_group group = *line->shape;
+static inline void run_line(const step *line, kdl_host_group *group) {
   kdl_host_function *const run = line->run;
   const void *const *const args = line->args;
-  const uint32_t count = group.group_count[0];
+  const uint32_t count = group->group_count[0];
   for (uint32_t i = 0; i < count; ++i) {
-    group.group[0] = i;
-    run(&group, args);
+    group->group[0] = i;
+    run(group, args);
   }
 }
 
-static kdl_status run_launches(step *launches) {
-  if (launches->unmeasured) {
-    --launches->unmeasured;
-    if (launches->is_line)
-      run_line(launches);
-    return launches->is_line ? KDL_OK : kdl_host_run_here(launches->first, launches->total);
-  }
+static kdl_status run_measured(step *launches) {
   int64_t start = now_ns();
   kdl_status status = kdl_host_run(launches->first, launches->total);
   if (now_ns() - start < short_ns)
-    launches->unmeasured = unmeasured_runs;
+    launches->kind = launches->is_line ? STEP_LINE : STEP_HERE;
   return status;
+}
+
+static void measure_again(host_sequence *sequence) {
+  sequence->unmeasured = unmeasured_runs;
+  for (size_t i = 0; i < sequence->step_count; ++i) {
+    step *now = &sequence->steps[i];
+    if (now->kind == STEP_LINE || now->kind == STEP_HERE)
+      now->kind = STEP_LAUNCH;
+  }
 }
 
 static char *at(uint64_t address, uint64_t offset) {
@@ -333,6 +336,49 @@ static const char *error_of(const host_sequence *sequence) {
   return __atomic_load_n(&sequence->error, __ATOMIC_RELAXED);
 }
 
+/* Steps that are no call and no line. */
+static kdl_status run_step(const host_sequence *sequence, step **now) {
+  step *at_it = *now;
+  switch (at_it->kind) {
+  case STEP_LAUNCH:
+    return run_measured(at_it);
+  case STEP_HERE:
+    return kdl_host_run_here(at_it->first, at_it->total);
+  case STEP_OTHER:
+    run_other(sequence->nodes[at_it->begin]);
+    return KDL_OK;
+  case STEP_WHILE:
+  case STEP_END:
+    *now = go_on(sequence, at_it);
+    return KDL_OK;
+  default:
+    return KDL_OK;
+  }
+}
+
+/* Lines that follow each other with one shape need no more of it than where they are. */
+static kdl_status run_steps(const host_sequence *sequence) {
+  const step *const end = sequence->steps + sequence->step_count;
+  const kdl_host_group *shape = NULL;
+  kdl_host_group group;
+  for (step *now = sequence->steps; now != end; ++now) {
+    if (now->kind == STEP_LINE) {
+      if (now->shape != shape)
+        group = *(shape = now->shape);
+      run_line(now, &group);
+    } else if (now->kind == STEP_CALL) {
+      now->run(now->shape, now->args);
+    } else {
+      kdl_status status = run_step(sequence, &now);
+      if (status != KDL_OK)
+        return status;
+    }
+    if (error_of(sequence))
+      return FAIL(KDL_DEVICE, "%s", error_of(sequence));
+  }
+  return KDL_OK;
+}
+
 kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const uint32_t *changed,
                                  size_t changed_count) {
   (void)device, (void)queue;
@@ -343,21 +389,7 @@ kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const 
     if (status != KDL_OK)
       return status;
   }
-  step *const end = sequence->steps + sequence->step_count;
-  for (step *now = sequence->steps; now != end; ++now) {
-    kdl_status status = KDL_OK;
-    if (now->kind == STEP_CALL)
-      now->run(now->shape, now->args);
-    else if (now->kind == STEP_LAUNCH)
-      status = run_launches(now);
-    else if (now->kind == STEP_OTHER)
-      run_other(sequence->nodes[now->begin]);
-    else if (now->kind != STEP_NOTHING)
-      now = go_on(sequence, now);
-    if (status != KDL_OK)
-      return status;
-    if (error_of(sequence))
-      return FAIL(KDL_DEVICE, "%s", error_of(sequence));
-  }
-  return KDL_OK;
+  if (sequence->unmeasured-- == 0)
+    measure_again(sequence);
+  return run_steps(sequence);
 }

@@ -134,6 +134,13 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     Constant operands are packed, and their columns added up, here. What does not fit stays as it is,
     with a remark that says why, or is an error with `no-silent-fallback`.
 
+    A product whose left operand is the result of another one, through elementwise operations or none,
+    takes it in tiles, where the rows of both are divided alike and the first one's columns are whole
+    panels: a tile of sums of M0 rows and N0 columns is N0 / K0 steps of M0 rows. It is a
+    `linalg.generic` of the operands `[M1][K1][M0][steps][K0]` and `[N1][K1][steps][N0][K0]` then, and
+    the elementwise operations are on tiles. Elsewhere the result is unpacked, and packed once, by the
+    loops of both.
+
     With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`: its
     sizes are static, neither operand is constant, the right one is not the same in a loop around it,
     and it has 32 rows or fewer, or no elementwise operation before or behind it that would be fused.
@@ -156,6 +163,7 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
       before it,
     - where the sums start: zeros, or a packed operand and corrections,
     - the unpack, and elementwise operations that alone use its result: bias, activation, residual.
+      A result that another product takes in tiles is not unpacked.
 
     The right operand is packed before the loops, for all blocks; where there are few rows, a panel at
     a time in them. Elementwise operations that are left are fused with each other. Everything stays

@@ -177,6 +177,14 @@ static std::optional<uint64_t> constantOf(const llvm::Function *function) {
   return value ? std::optional(value->getZExtValue()) : std::nullopt;
 }
 
+bool kdl::takesTiles(ModuleOp module, StringRef name, const Source &source) {
+  if (auto own = module.lookupSymbol<func::FuncOp>(name))
+    return own->hasAttr(tilesAttr);
+  std::string why;
+  FailureOr<Variant> variant = findVariant(name, source, /*mayTakeTiles=*/true, why);
+  return succeeded(variant) && variant->takesTiles;
+}
+
 FailureOr<Tile> kdl::findTile(ModuleOp module, StringRef name, const Source &source,
                               std::string &why) {
   std::string bitcode;

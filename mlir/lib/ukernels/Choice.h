@@ -65,6 +65,9 @@ func::FuncOp declareUkernel(ModuleOp module, StringRef name, const Kind &kind,
 /// Bitcode of the matmul library's kernels, of those with this one. It calls a microkernel.
 FailureOr<std::string> findProducts(StringRef kernel, const Source &source, std::string &why);
 
+/// Whether the microkernel that will be linked takes 16 steps at a time.
+bool takesTiles(ModuleOp module, StringRef name, const Source &source);
+
 /// The tile of the microkernel that will be linked: the module's own, or what findVariant gives.
 FailureOr<Tile> findTile(ModuleOp module, StringRef name, const Source &source, std::string &why);
 

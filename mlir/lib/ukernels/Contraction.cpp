@@ -46,22 +46,29 @@ std::optional<ProductBody> kdl::matchProductBody(linalg::LinalgOp op) {
 // mmt4d
 //===----------------------------------------------------------------------===//
 
-/// Loops: batch, m1, n1, k1, m0, n0, k0. Maps of lhs, rhs and acc.
-static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch) {
+/// Loops: batch, m1, n1, k1, m0, n0, steps of a lot, k0. Maps of lhs, rhs and acc.
+static SmallVector<AffineMap> mmt4dMaps(MLIRContext *context, bool hasBatch, bool inLots) {
   unsigned first = hasBatch ? 1 : 0;
+  unsigned loopCount = first + (inLots ? 7 : 6);
   auto map = [&](ArrayRef<unsigned> loops) {
     SmallVector<AffineExpr> results;
     if (hasBatch)
       results.push_back(getAffineDimExpr(0, context));
     for (unsigned loop : loops)
       results.push_back(getAffineDimExpr(first + loop, context));
-    return AffineMap::get(first + 6, 0, results, context);
+    return AffineMap::get(loopCount, 0, results, context);
   };
+  if (inLots)
+    return {map({0, 2, 3, 5, 6}), map({1, 2, 5, 4, 6}), map({0, 1, 3, 4})};
   return {map({0, 2, 3, 5}), map({1, 2, 4, 5}), map({0, 1, 3, 4})};
 }
 
 static Type elementOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
+}
+
+static int64_t rankOf(Value value) {
+  return cast<ShapedType>(value.getType()).getRank();
 }
 
 std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
@@ -71,31 +78,32 @@ std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
        acc = elementOf(op->getOperand(2));
   if (isa<linalg::Mmt4DOp, linalg::BatchMmt4DOp>(op.getOperation())) {
     std::optional<Kind> kind = kindOf(lhs, rhs, acc);
-    return kind ? std::optional(Mmt4d{*kind, isa<linalg::BatchMmt4DOp>(op.getOperation())})
-                : std::nullopt;
+    bool hasBatch = isa<linalg::BatchMmt4DOp>(op.getOperation());
+    return kind ? std::optional(Mmt4d{*kind, hasBatch, /*inLots=*/false}) : std::nullopt;
   }
-  bool hasBatch = op.getNumLoops() == 7;
+  bool hasBatch = rankOf(op->getOperand(2)) == 5;
+  bool inLots = !hasBatch && rankOf(op->getOperand(0)) == 5;
   std::optional<ProductBody> body;
   if (!isa<linalg::GenericOp>(op.getOperation()) ||
-      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch) ||
+      op.getIndexingMapsArray() != mmt4dMaps(op.getContext(), hasBatch, inLots) ||
       !(body = matchProductBody(op)))
     return std::nullopt;
   std::optional<Kind> kind;
   if (lhs.isF32() && rhs.isF16() && acc.isF32())
     kind = kindOf(rhs, rhs, acc);
-  else if (lhs.isInteger(8) && body->lhsUnsigned && !body->rhsUnsigned)
+  else if (lhs.isInteger(8) ? body->lhsUnsigned && !body->rhsUnsigned : inLots && !lhs.isF16())
     kind = kindOf(lhs, rhs, acc);
   if (!kind)
     return std::nullopt;
   kind->left = Left::AsItIs;
-  return Mmt4d{*kind, hasBatch};
+  return Mmt4d{*kind, hasBatch, inLots};
 }
 
 linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs, Value rhs,
                                   Value acc) {
-  bool hasBatch = cast<ShapedType>(lhs.getType()).getRank() == 5;
+  bool hasBatch = rankOf(acc) == 5, inLots = !hasBatch && rankOf(lhs) == 5;
   Type type = acc.getType();
-  if (elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
+  if (!inLots && elementOf(lhs) == elementOf(rhs) && isa<FloatType>(elementOf(lhs))) {
     if (hasBatch)
       return cast<linalg::LinalgOp>(
           linalg::BatchMmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc)
@@ -104,16 +112,22 @@ linalg::LinalgOp kdl::createMmt4d(OpBuilder &builder, Location where, Value lhs,
         linalg::Mmt4DOp::create(builder, where, type, ValueRange{lhs, rhs}, acc).getOperation());
   }
   using utils::IteratorType;
-  SmallVector<IteratorType> loops(hasBatch ? 7 : 6, IteratorType::parallel);
+  SmallVector<IteratorType> loops(hasBatch || inLots ? 7 : 6, IteratorType::parallel);
   loops[hasBatch ? 3 : 2] = loops.back() = IteratorType::reduction;
+  if (inLots)
+    loops[5] = IteratorType::reduction;
   auto made = linalg::GenericOp::create(
-      builder, where, type, ValueRange{lhs, rhs}, acc, mmt4dMaps(builder.getContext(), hasBatch),
-      loops, [](OpBuilder &inner, Location at, ValueRange arguments) {
+      builder, where, type, ValueRange{lhs, rhs}, acc,
+      mmt4dMaps(builder.getContext(), hasBatch, inLots), loops,
+      [](OpBuilder &inner, Location at, ValueRange arguments) {
         Value a = arguments[0], b = arguments[1], sum = arguments[2];
         Type result = sum.getType();
         if (isa<FloatType>(result)) {
-          Value wide = arith::ExtFOp::create(inner, at, result, b);
-          Value product = arith::MulFOp::create(inner, at, a, wide);
+          auto wide = [&](Value value) -> Value {
+            return value.getType() == result ? value
+                                             : arith::ExtFOp::create(inner, at, result, value);
+          };
+          Value product = arith::MulFOp::create(inner, at, wide(a), wide(b));
           sum = arith::AddFOp::create(inner, at, sum, product);
         } else {
           Value left = arith::ExtUIOp::create(inner, at, result, a);

@@ -7,6 +7,7 @@
 #include "ukernels/FuseElementwise.h"
 #include "ukernels/PackedConstants.h"
 #include "ukernels/Products.h"
+#include "ukernels/Propagate.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -511,9 +512,24 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
           op->setAttr(staysAttr, UnitAttr::get(&getContext()));
       }
     }
+    propagate();
   }
 
 private:
+  /// Microkernels that take 16 steps at a time want their left operand packed by themselves.
+  void propagate() {
+    SmallVector<linalg::LinalgOp> products;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      std::optional<Mmt4d> found = matchMmt4d(op);
+      if (found && !takesTiles(getOperation(), found->kind.ukernel, source()))
+        products.push_back(op);
+    });
+    for (linalg::LinalgOp op : products)
+      propagateTiles(op);
+  }
+
+  Source source() { return {library.getValue(), target.getValue()}; }
+
   /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
   /// are so few rows that packing costs more than multiplying.
   bool gainsNothing(linalg::LinalgOp op) {
@@ -522,8 +538,7 @@ private:
     FailureOr<PlainProduct> product = matchPlainProduct(op, why);
     return succeeded(product) && !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
            !isSameInLoop(op, op->getOperand(1)) && (product->m <= fewRows || !hasNeighbour(op)) &&
-           succeeded(hasPlainProduct(getOperation(), *product,
-                                     {library.getValue(), target.getValue()}, why));
+           succeeded(hasPlainProduct(getOperation(), *product, source(), why));
   }
 
   LogicalResult tile(linalg::LinalgOp op, std::string &why) {
@@ -537,8 +552,7 @@ private:
                                     << ", expected bf16, f16 or f32 to f32, or i8 to i32";
       return failure();
     }
-    FailureOr<Tile> tile =
-        findTile(getOperation(), kind->ukernel, {library.getValue(), target.getValue()}, why);
+    FailureOr<Tile> tile = findTile(getOperation(), kind->ukernel, source(), why);
     if (failed(tile))
       return failure();
     OpBuilder builder(op);

@@ -30,19 +30,32 @@ constexpr int64_t wantedBlocks = 16;      // so that several threads have someth
 
 using Sizes = SmallVector<OpFoldResult>;
 
-/// A product, the unpack of its result, and the elementwise operations that alone use that.
+/// A product, the unpack of its result, and the elementwise operations that alone use that. Without
+/// an unpack, the result stays in tiles.
 struct Chain {
   linalg::LinalgOp product;
   bool hasBatch;
   linalg::UnPackOp unpack;
   SmallVector<linalg::LinalgOp> consumers;
 
-  Operation *last() { return consumers.empty() ? unpack.getOperation() : consumers.back(); }
+  Operation *last() {
+    if (!consumers.empty())
+      return consumers.back();
+    return unpack ? unpack.getOperation() : product.getOperation();
+  }
 };
 
 //===----------------------------------------------------------------------===//
 // What belongs together
 //===----------------------------------------------------------------------===//
+
+/// Whether another product takes a result as it is.
+bool isTakenInTiles(Value result) {
+  auto view = dyn_cast_or_null<tensor::ExpandShapeOp>(onlyUser(result));
+  auto user = dyn_cast_or_null<linalg::LinalgOp>(view ? onlyUser(view.getResult()) : nullptr);
+  std::optional<Mmt4d> found = user ? matchMmt4d(user) : std::nullopt;
+  return found && found->inLots;
+}
 
 std::optional<Chain> findChain(linalg::LinalgOp product) {
   std::optional<Mmt4d> kind = matchMmt4d(product);
@@ -50,18 +63,21 @@ std::optional<Chain> findChain(linalg::LinalgOp product) {
   if (!kind || !product.hasPureTensorSemantics())
     return std::nullopt;
   auto unpack = dyn_cast_or_null<linalg::UnPackOp>(onlyUser(result));
-  if (!unpack || unpack.getInnerDimsPos().size() != 2 ||
-      llvm::any_of(unpack.getStaticTiles(), ShapedType::isDynamic))
+  if (unpack && (unpack.getInnerDimsPos().size() != 2 ||
+                 llvm::any_of(unpack.getStaticTiles(), ShapedType::isDynamic)))
+    return std::nullopt;
+  ArrayRef<int64_t> tiles = cast<RankedTensorType>(result.getType()).getShape().take_back(2);
+  if (llvm::any_of(tiles, ShapedType::isDynamic))
     return std::nullopt;
   Chain chain{product, kind->hasBatch, unpack, {}};
-  for (result = unpack->getResult(0);;) {
+  for (result = unpack ? unpack->getResult(0) : result;;) {
     auto user = dyn_cast_or_null<linalg::LinalgOp>(onlyUser(result));
     if (!user || !isElementwiseOn(user, result) || user->getBlock() != product->getBlock())
       break;
     chain.consumers.push_back(user);
     result = user->getResult(0);
   }
-  return chain;
+  return unpack || isTakenInTiles(result) ? std::optional(chain) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,8 +88,10 @@ class Fusion {
 public:
   Fusion(Chain chain, bool wholeBlocks)
       : chain(chain), builder(chain.last()), where(chain.product.getLoc()),
-        wholeBlocks(wholeBlocks), tiles(chain.unpack.getStaticTiles()),
-        first(chain.hasBatch ? 1 : 0) {}
+        wholeBlocks(wholeBlocks), first(chain.hasBatch ? 1 : 0) {
+    auto result = cast<RankedTensorType>(chain.product->getResult(0).getType());
+    tiles.assign(result.getShape().end() - 2, result.getShape().end());
+  }
 
   void build();
 
@@ -160,7 +178,10 @@ void Fusion::planBlocks() {
   std::optional<int64_t> m1 = getConstantIntValue(left[first]);
   std::optional<int64_t> n1 = getConstantIntValue(right[first]);
   std::optional<int64_t> k1 = getConstantIntValue(left[first + 1]);
-  int64_t k = k1 ? *k1 * type.getShape().back() : 1024;
+  int64_t lot = 1; // values of K in one of k1
+  for (int64_t size : type.getShape().drop_front(static_cast<size_t>(first) + 3))
+    lot *= size;
+  int64_t k = k1 ? *k1 * lot : 1024;
   int64_t bytes = std::max<int64_t>(1, k * tiles[0] * type.getElementTypeBitWidth() / 8);
   rowTiles = std::max<int64_t>(1, blockBytes / bytes);
   if (m1) {
@@ -179,7 +200,7 @@ void Fusion::planBlocks() {
 /// Some tiles of a packed operand: packed here, or a part of what is packed.
 Value Fusion::packedPart(linalg::PackOp how, Value operand, OpFoldResult batchAt,
                          OpFoldResult batchCount, OpFoldResult at, OpFoldResult count) {
-  Sizes offsets(4 + first, number(0)), counts = sizes(operand);
+  Sizes counts = sizes(operand), offsets(counts.size(), number(0));
   if (chain.hasBatch) {
     offsets[0] = batchAt;
     counts[0] = batchCount;
@@ -273,6 +294,13 @@ Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
 
 /// Where tiles are in the result.
 void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
+  if (!chain.unpack) {
+    offsets.assign(part.at.begin(), part.at.end());
+    wanted.assign(part.count.begin(), part.count.end());
+    offsets.append(2, number(0));
+    wanted.append({number(tiles[0]), number(tiles[1])});
+    return;
+  }
   Value result = chain.unpack.getDest();
   Sizes all = sizes(result);
   offsets.assign(all.size(), number(0));
@@ -294,8 +322,8 @@ void Fusion::region(const Part &part, Sizes &offsets, Sizes &wanted) {
 
 /// Some tiles of a block, from their first sum to the result.
 Value Fusion::part(const Part &part, const Part &block, Value left, Value right, Value result) {
-  Sizes lhsAt(sizes(left).size(), number(0)), lhsCount = sizes(left);
-  Sizes at(lhsAt), count(lhsAt.size());
+  Sizes lhsCount = sizes(left), lhsAt(lhsCount.size(), number(0));
+  Sizes at(first + 4, number(0)), count(first + 4);
   for (size_t i = 0; i <= first + 1; ++i) {
     at[i] = part.at[i];
     count[i] = part.count[i];
@@ -320,20 +348,27 @@ Value Fusion::part(const Part &part, const Part &block, Value left, Value right,
   SmallVector<int64_t> most(wanted.size(), 1);
   for (size_t i : {size_t(0), size_t(1)}) {
     std::optional<int64_t> tileCount = getConstantIntValue(part.count[first + i]);
-    most[static_cast<size_t>(chain.unpack.getInnerDimsPos()[i])] =
-        tileCount ? *tileCount * tiles[i] : ShapedType::kDynamic;
+    if (chain.unpack) {
+      most[static_cast<size_t>(chain.unpack.getInnerDimsPos()[i])] =
+          tileCount ? *tileCount * tiles[i] : ShapedType::kDynamic;
+    } else {
+      most[first + i] = tileCount.value_or(ShapedType::kDynamic);
+      most[first + 2 + i] = tiles[i];
+    }
   }
   auto isLast = [&](Operation *op) { return op == chain.last(); };
   auto destination = [&](Operation *op) {
     Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
     return isLast(op) ? place : local(most, wanted, element);
   };
-  linalg::UnPackOp unpack = chain.unpack;
-  Value made =
-      linalg::UnPackOp::create(builder, where, sum, destination(unpack), unpack.getInnerDimsPos(),
-                               unpack.getMixedTiles(), unpack.getOuterDimsPerm())
-          ->getResult(0);
-  Value before = unpack->getResult(0);
+  Value made = sum, before = chain.product->getResult(0);
+  if (linalg::UnPackOp unpack = chain.unpack) {
+    made =
+        linalg::UnPackOp::create(builder, where, sum, destination(unpack), unpack.getInnerDimsPos(),
+                                 unpack.getMixedTiles(), unpack.getOuterDimsPerm())
+            ->getResult(0);
+    before = unpack->getResult(0);
+  }
   for (linalg::LinalgOp op : chain.consumers) {
     bool readsInit = op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
     made = tiled(op, offsets, wanted, [&](OpOperand &operand) -> Value {
@@ -375,6 +410,10 @@ void Fusion::build() {
   planBlocks();
   auto last = cast<DestinationStyleOpInterface>(chain.last());
   Value to = last.getDpsInits()[0];
+  if (last == chain.product) { // what sums start from is made tile by tile
+    Type element = cast<RankedTensorType>(to.getType()).getElementType();
+    to = tensor::EmptyOp::create(builder, where, sizes(to), element);
+  }
   // How many blocks there are of which size; those at the end are smaller.
   SmallVector<int64_t> size(chain.hasBatch ? 1 : 0, 1);
   size.append({rowTiles, columnTiles});
@@ -409,7 +448,8 @@ void Fusion::build() {
   end->getResult(0).replaceAllUsesWith(forall.getResult(0));
   for (linalg::LinalgOp op : llvm::reverse(chain.consumers))
     op->erase();
-  chain.unpack->erase();
+  if (chain.unpack)
+    chain.unpack->erase();
   chain.product->erase();
 }
 
@@ -428,7 +468,7 @@ struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
     });
     for (linalg::LinalgOp op : products) {
       if (std::optional<Chain> chain = findChain(op))
-        Fusion(*chain, takesTiles(op)).build();
+        Fusion(*chain, takesWholeBlocks(op)).build();
     }
     fuseElementwise(getOperation());
   }
@@ -436,11 +476,10 @@ struct FuseTiles : public kdl::impl::KdlFuseTilesBase<FuseTiles> {
 private:
   /// Microkernels that take 16 steps at a time want their left operand packed once more: for all
   /// tiles of a block at once.
-  bool takesTiles(linalg::LinalgOp op) {
-    std::string why;
-    FailureOr<Variant> variant = findVariant(matchMmt4d(op)->kind.ukernel,
-                                             {library.getValue(), target.getValue()}, true, why);
-    return succeeded(variant) && variant->takesTiles;
+  bool takesWholeBlocks(linalg::LinalgOp op) {
+    std::optional<Mmt4d> found = matchMmt4d(op);
+    return !found->inLots &&
+           takesTiles(getOperation(), found->kind.ukernel, {library.getValue(), target.getValue()});
   }
 };
 

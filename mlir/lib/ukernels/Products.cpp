@@ -97,14 +97,7 @@ LogicalResult kdl::hasPlainProduct(ModuleOp module, const PlainProduct &product,
                                    const Source &source, std::string &why) {
   if (failed(findTile(module, product.kind.ukernel, source, why)))
     return failure();
-  bool takesTiles;
-  if (auto own = module.lookupSymbol<func::FuncOp>(product.kind.ukernel)) {
-    takesTiles = own->hasAttr(tilesAttr);
-  } else {
-    FailureOr<Variant> variant = findVariant(product.kind.ukernel, source, true, why);
-    takesTiles = succeeded(variant) && variant->takesTiles;
-  }
-  if (takesTiles) {
+  if (takesTiles(module, product.kind.ukernel, source)) {
     why = "found a microkernel that takes 16 steps at a time, of which it would be a part";
     return failure();
   }

@@ -29,10 +29,11 @@ constexpr int64_t tileRows = 32, tileColumns = 32; // of the result, in the regi
 /// Builds the loops of one product of matrices, without a batch.
 class Lowering {
 public:
-  Lowering(OpBuilder &builder, Location where, ArrayRef<Value> operands, Kind kind,
+  Lowering(OpBuilder &builder, Location where, ArrayRef<Value> operands, const Mmt4d &found,
            func::FuncOp ukernel)
-      : kind(kind), ukernel(ukernel), builder(builder), where(where), lhs(operands[0]),
-        rhs(operands[1]), acc(operands[2]), m0(shape(lhs, 2)), n0(shape(rhs, 2)) {}
+      : kind(found.kind), ukernel(ukernel), builder(builder), where(where), lhs(operands[0]),
+        rhs(operands[1]), acc(operands[2]), m0(shape(lhs, 2)), n0(shape(rhs, found.inLots ? 3 : 2)),
+        lot(found.inLots ? shape(lhs, 3) : 1) {}
 
   void lower(bool withTiles);
 
@@ -70,7 +71,7 @@ private:
   OpBuilder &builder;
   Location where;
   Value lhs, rhs, acc;
-  int64_t m0, n0;
+  int64_t m0, n0, lot; // lot: steps of K in one of k1
   Value k1, n1;
   Value right, rightBegin, rightPanel; // pointer to the right operand; where it begins, and panels
   Value wholeBlocks, rest, hasRest;    // with tiles: blocks of 16 steps; what is left over, if any
@@ -265,7 +266,7 @@ void Lowering::multiply(Value left, Value leftOffset, Value n, Value result, Val
                         int64_t rows) {
   Value panel = add(rightBegin, mul(n, rightPanel));
   if (!rest) {
-    call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, /*intrinsicsK=*/1);
+    call({left, right, result}, {leftOffset, panel, resultOffset}, k1, rows, lot);
     return;
   }
   call({left, right, result}, {leftOffset, panel, resultOffset}, wholeBlocks, rows, tileSteps);
@@ -378,11 +379,12 @@ std::optional<Mmt4d> LowerMmt4d::checkShapes(linalg::LinalgOp op, std::string &w
           << types[2].getElementType() << ", expected bf16, f16 or f32 to f32, or i8 to i32";
     return std::nullopt;
   }
-  ArrayRef<int64_t> left = types[0].getShape().take_back(2),
-                    right = types[1].getShape().take_back(2);
-  int64_t m0 = left[0], n0 = right[0], k0 = left[1];
+  ArrayRef<int64_t> left = types[0].getShape().take_back(found->inLots ? 3 : 2),
+                    right = types[1].getShape().take_back(found->inLots ? 3 : 2);
+  int64_t m0 = left[0], n0 = right[right.size() - 2], k0 = left.back();
+  bool hasLot = !found->inLots || (left[1] == right[0] && !ShapedType::isDynamic(left[1]));
   if (ShapedType::isDynamic(m0) || ShapedType::isDynamic(n0) || k0 != found->kind.k0 ||
-      right[1] != k0 || n0 % columns != 0) {
+      right.back() != k0 || n0 % columns != 0 || !hasLot) {
     auto size = [](int64_t n) { return ShapedType::isDynamic(n) ? "?" : std::to_string(n); };
     words << "found tiles of M0 = " << size(m0) << ", N0 = " << size(n0) << ", K0 = " << size(k0)
           << ", expected them static, N0 a multiple of " << columns
@@ -402,7 +404,7 @@ bool LowerMmt4d::fitsTiles(linalg::LinalgOp op, const Mmt4d &found) {
   auto size = [&](unsigned operand) {
     return cast<MemRefType>(op->getOperand(operand).getType()).getShape().take_back(2)[0];
   };
-  return found.kind.k0 > 1 && size(0) <= tileRows && size(1) <= tileColumns;
+  return found.kind.k0 > 1 && !found.inLots && size(0) <= tileRows && size(1) <= tileColumns;
 }
 
 /// A batch is a loop around the product.
@@ -429,7 +431,7 @@ void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp uke
       operand = memref::SubViewOp::create(builder, where, reduced, operand, offsets, sizes, ones);
     }
   }
-  Lowering(builder, where, operands, found.kind, ukernel).lower(ukernel->hasAttr(tilesAttr));
+  Lowering(builder, where, operands, found, ukernel).lower(ukernel->hasAttr(tilesAttr));
   op->erase();
 }
 

@@ -179,6 +179,23 @@ def KdlFuseTiles : Pass<"kdl-fuse-tiles", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def KdlKeepFrees : Pass<"kdl-keep-frees", "::mlir::ModuleOp"> {
+  let summary = "Marks the memory that a module frees itself, before tensors become buffers";
+  let description = [{
+    A function without tensors keeps its memory management as it is: `kdl-free-buffers` leaves it alone.
+    In one with tensors a `memref.alloc` that is freed there by a `memref.dealloc` stays so.
+  }];
+}
+
+def KdlFreeBuffers : Pass<"kdl-free-buffers", "::mlir::ModuleOp"> {
+  let summary = "Frees the buffers that tensors became";
+  let description = [{
+    MLIR's ownership-based deallocation, of the functions that `kdl-keep-frees` found tensors in.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
   let summary = "Replaces exp, tanh and erf of f32 by MLIR's polynomials";
   let description = [{

@@ -72,7 +72,9 @@ static int64_t rankOf(Value value) {
 }
 
 std::optional<Mmt4d> kdl::matchMmt4d(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+  auto isShaped = [](Type type) { return isa<ShapedType>(type); };
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      !llvm::all_of(op->getOperandTypes(), isShaped))
     return std::nullopt;
   Type lhs = elementOf(op->getOperand(0)), rhs = elementOf(op->getOperand(1)),
        acc = elementOf(op->getOperand(2));

@@ -108,6 +108,11 @@ FailureOr<Product> Matcher::match() {
     why = "found more or fewer than one dimension of rows, columns and K";
     return failure();
   }
+  if (dims->batch.size() + dims->m.size() + dims->n.size() + 1 != op.getNumLoops()) {
+    why = "found an operand that is repeated along a dimension of the result, expected a broadcast "
+          "before it";
+    return failure();
+  }
   if (!isQuantized(op) && !matchProductBody(op)) {
     why = "found no sum of products in its body";
     return failure();

@@ -39,6 +39,7 @@ void addText(OpPassManager &passes, StringRef text) {
 }
 
 void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) {
+  passes.addPass(createKdlKeepFrees());
   addText(passes, "canonicalize,cse");
   KdlDataTileOptions tile;
   tile.target = options.target;
@@ -59,8 +60,11 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
                   "function-boundary-type-conversion=identity-layout-map},"
                   "drop-equivalent-buffer-results,canonicalize,"
                   "func.func(buffer-hoisting,buffer-loop-hoisting,"
-                  "promote-buffers-to-stack{max-alloc-size-in-bytes=16384}),"
-                  "buffer-deallocation-pipeline,convert-bufferization-to-memref,canonicalize,cse");
+                  "promote-buffers-to-stack{max-alloc-size-in-bytes=16384})");
+  passes.addPass(createKdlFreeBuffers());
+  addText(passes, "canonicalize,buffer-deallocation-simplification,"
+                  "bufferization-lower-deallocations,cse,canonicalize,"
+                  "convert-bufferization-to-memref,canonicalize,cse");
   if (options.leavePlain) {
     KdlLowerProductsOptions products;
     products.target = options.target;

@@ -50,6 +50,13 @@ private:
     return arith::CmpIOp::create(builder, where, arith::CmpIPredicate::sle, a, b);
   }
   Value size(unsigned dim) { return memref::DimOp::create(builder, where, plain, dim); }
+  Value tile(size_t which) {
+    auto dim = static_cast<int64_t>(outer.size() + which);
+    return ShapedType::isDynamic(tiles[which])
+               ? Value(memref::DimOp::create(builder, where, packed, dim))
+               : index(tiles[which]);
+  }
+  bool isStatic() { return llvm::none_of(tiles, ShapedType::isDynamic); }
   void loop(Value begin, Value end, function_ref<void(Value)> body);
   void loops(ArrayRef<Value> ends, function_ref<void(ArrayRef<Value>)> body, Indices so = {});
   void branch(Value condition, function_ref<void()> yes, function_ref<void()> no);
@@ -143,8 +150,8 @@ Relayout::Indices Relayout::place(ArrayRef<Value> outerIndices) {
   Indices at(outer.size());
   for (auto [dim, i] : llvm::zip_equal(outer, outerIndices))
     at[dim] = i;
-  for (auto [dim, tile] : llvm::zip_equal(inner, tiles))
-    at[dim] = mul(at[dim], index(tile));
+  for (auto [which, dim] : llvm::enumerate(inner))
+    at[dim] = mul(at[dim], tile(which));
   return at;
 }
 
@@ -160,8 +167,8 @@ Value Relayout::isWhole(ArrayRef<Value> outerIndices, unsigned which) {
 
 void Relayout::packElements(ArrayRef<Value> outerIndices, Value padding) {
   Indices ends, begin = place(outerIndices);
-  for (int64_t tile : tiles)
-    ends.push_back(index(tile));
+  for (size_t which = 0; which < tiles.size(); ++which)
+    ends.push_back(tile(which));
   loops(ends, [&](ArrayRef<Value> in) {
     Indices from(begin), to(outerIndices.begin(), outerIndices.end());
     Value isThere;
@@ -274,8 +281,8 @@ void Relayout::packPanels(Value padding) {
 }
 
 void Relayout::pack(Value padding) {
-  bool isMatrix = tiles.size() == 2 && outer.back() == inner[1] && tilesLieTogether() &&
-                  (tiles[1] == 1 || tiles[1] == 2 || tiles[1] == 4);
+  bool isMatrix = isStatic() && tiles.size() == 2 && outer.back() == inner[1] &&
+                  tilesLieTogether() && (tiles[1] == 1 || tiles[1] == 2 || tiles[1] == 4);
   if (isMatrix && liesTogether(inner[0])) {
     packPanels(padding);
     return;
@@ -310,9 +317,9 @@ void Relayout::pack(Value padding) {
 
 void Relayout::unpackElements(ArrayRef<Value> outerIndices) {
   Indices ends, begin = place(outerIndices);
-  for (auto [dim, tile] : llvm::zip_equal(inner, tiles)) {
+  for (auto [which, dim] : llvm::enumerate(inner)) {
     Value left = arith::SubIOp::create(builder, where, size(dim), begin[dim]);
-    ends.push_back(arith::MinSIOp::create(builder, where, index(tile), left));
+    ends.push_back(arith::MinSIOp::create(builder, where, tile(which), left));
   }
   loops(ends, [&](ArrayRef<Value> in) {
     Indices to(begin), from(outerIndices.begin(), outerIndices.end());
@@ -327,7 +334,7 @@ void Relayout::unpackElements(ArrayRef<Value> outerIndices) {
 void Relayout::unpack() {
   SmallVector<int64_t> strides;
   int64_t offset;
-  bool byRows = tiles.size() == 2 && liesTogether(inner[1]) &&
+  bool byRows = isStatic() && tiles.size() == 2 && liesTogether(inner[1]) &&
                 succeeded(packedType.getStridesAndOffset(strides, offset)) && strides.back() == 1;
   eachPacked([&](ArrayRef<Value> at) {
     if (!byRows)
@@ -356,10 +363,6 @@ void Relayout::unpack() {
 // Bufferization
 //===----------------------------------------------------------------------===//
 
-template <typename Op> bool isStatic(Op op) {
-  return llvm::none_of(op.getStaticTiles(), ShapedType::isDynamic);
-}
-
 /// What is written is all of the destination, and nothing of it is read.
 template <typename Model, typename Op>
 struct RelayoutModel : public bufferization::DstBufferizableOpInterfaceExternalModel<Model, Op> {
@@ -371,8 +374,6 @@ struct RelayoutModel : public bufferization::DstBufferizableOpInterfaceExternalM
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
     auto relayout = cast<Op>(op);
-    if (!isStatic(relayout))
-      return op->emitOpError("has tiles of dynamic size, expected static ones");
     FailureOr<Value> source =
         bufferization::getBuffer(rewriter, relayout.getSource(), options, state);
     FailureOr<Value> dest = bufferization::getBuffer(rewriter, relayout.getDest(), options, state);

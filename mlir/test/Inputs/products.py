@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """products.py TYPE...: a module of products of matrices in linalg on tensors, whose @main prints each
-result: for f32, bf16, f16 or i8.
+result: for f32, bf16, f16 or i8; with `sizes` before TYPE, of sizes that are known at run time alone.
 
 All operands are whole numbers, so small that every sum is exact in whatever order it is made."""
 
@@ -45,12 +45,13 @@ def make(name, shape, element, seed, special=""):
     return code
 
 
-def case(operation, operands, result, hide=False, special="", constants=(), tail=""):
+def case(operation, operands, result, hide=False, special="", constants=(), tail="", sizes=None, also=()):
     """operands: (shape, element) each, the last one what is added to, or None for zeros.
-    operation: text with {0}, {1}, ... for operands' names and {t0}, ... for their types."""
+    operation: text with {0}, {1}, ... for operands' names and {t0}, ... for their types.
+    sizes: where the result's come from, as pairs of an operand and its dimension. also: operands' other shapes."""
     number = len(functions)
     shape, element = result
-    seen = [(dynamic(s) if hide else s, e) for s, e in operands]
+    seen = [(dynamic(s) if hide and i not in constants else s, e) for i, (s, e) in enumerate(operands)]
     seen_result = (dynamic(shape) if hide else shape, element)
     zeros = len(operands) == operation.count("{t") - 1
     names = [f"%a{i}" for i in range(len(operands))]
@@ -62,13 +63,12 @@ def case(operation, operands, result, hide=False, special="", constants=(), tail
             parameters.append(f"{names[i]}: {tensor(s, e)}")
     if zeros:
         body += [f"%zero = arith.constant {'0.0' if element[0] == 'f' else '0'} : {element}"]
-        sizes = ""
-        if hide:
-            body += ["%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
-                     f"%d0 = tensor.dim %a0, %c0 : {tensor(*seen[0])}",
-                     f"%d1 = tensor.dim %a1, %c1 : {tensor(*seen[1])}"]
-            sizes = "%d0, %d1"
-        body += [f"%empty = tensor.empty({sizes}) : {tensor(*seen_result)}",
+        wanted = []
+        for i, (operand, dim) in enumerate((sizes or [(0, 0), (1, 1)]) if hide else []):
+            body += [f"%c{i} = arith.constant {dim} : index",
+                     f"%d{i} = tensor.dim %a{operand}, %c{i} : {tensor(*seen[operand])}"]
+            wanted.append(f"%d{i}")
+        body += [f"%empty = tensor.empty({', '.join(wanted)}) : {tensor(*seen_result)}",
                  f"%filled = linalg.fill ins(%zero : {element}) outs(%empty : {tensor(*seen_result)})"
                  f" -> {tensor(*seen_result)}"]
         names.append("%filled")
@@ -81,21 +81,32 @@ def case(operation, operands, result, hide=False, special="", constants=(), tail
         last = "%tail"
     functions.append([f"func.func private @case{number}({', '.join(parameters)}) -> {tensor(*seen_result)} {{",
                       *("  " + line for line in body), f"  return {last} : {tensor(*seen_result)}", "}"])
+    for run, shapes in enumerate([[s for s, _ in operands], *also]):
+        arguments = [(s, e) for s, (_, e) in zip(shapes, operands)]
+        # MLIR's runner prints elements of tensors that have none.
+        empty = hide and any(0 in (shapes[operand] or [1])[dim:dim + 1] for operand, dim in sizes or [(0, 0), (1, 1)])
+        call(f"{number}_{run}", number, arguments, seen, seen_result, hide, special, constants, not empty)
+
+
+def call(name, number, operands, seen, seen_result, hide, special, constants, shown):
     arguments = []
     for i, (s, e) in enumerate(operands):
         if i in constants:
             continue
-        name = f"v{number}_{i}"
-        calls.extend(make(name, s, e, 17 * i + 5 * number, special if i == 0 else ""))
+        argument = f"v{name}_{i}"
+        calls.extend(make(argument, s, e, 17 * i + 5 * number, special if i == 0 else ""))
         if hide:
-            calls.append(f"%{name}h = tensor.cast %{name} : {tensor(s, e)} to {tensor(dynamic(s), e)}")
-            name += "h"
-        arguments.append(name)
+            calls.append(f"%{argument}h = tensor.cast %{argument} : {tensor(s, e)} to {tensor(dynamic(s), e)}")
+            argument += "h"
+        arguments.append(argument)
     types = ", ".join(tensor(*seen[i]) for i in range(len(operands)) if i not in constants)
-    calls.append(f"%r{number} = func.call @case{number}({', '.join('%' + a for a in arguments)}) : ({types})"
+    element = seen_result[1]
+    calls.append(f"%r{name} = func.call @case{number}({', '.join('%' + a for a in arguments)}) : ({types})"
                  f" -> {tensor(*seen_result)}")
-    calls.append(f"%u{number} = tensor.cast %r{number} : {tensor(*seen_result)} to tensor<*x{element}>")
-    calls.append(f"func.call @printMemref{element.upper()}(%u{number}) : (tensor<*x{element}>) -> ()")
+    if not shown:
+        return
+    calls.append(f"%u{name} = tensor.cast %r{name} : {tensor(*seen_result)} to tensor<*x{element}>")
+    calls.append(f"func.call @printMemref{element.upper()}(%u{name}) : (tensor<*x{element}>) -> ()")
 
 
 def literal(shape, element, seed):
@@ -179,6 +190,12 @@ def forms(element):
     case("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, "
          "affine_map<(m, n, k) -> (m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([30, 39], element), ([34, 39], element)], ([30, 34], acc))
+    case("linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, n, k)>, "
+         "affine_map<(b, m, n, k) -> (b, m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([2, 9, 16], element), ([2, 33, 9], element)], ([2, 16, 33], acc))
+    case("linalg.contract indexing_maps = [affine_map<(n, k, m) -> (k, m)>, affine_map<(n, k, m) -> (k, n)>, "
+         "affine_map<(n, k, m) -> (n, m)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([12, 30], element), ([12, 34], element)], ([34, 30], acc))
     case("linalg.matvec ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
          [([40, 11], element), ([11], element)], ([40], acc))
     case("linalg.vecmat ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
@@ -207,6 +224,8 @@ def integers():
             generic(["(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"],
                     ["parallel", "parallel", "reduction"], product(left, right, "i32"),
                     [([15, 22], "i8"), ([22, 19], "i8")], ([15, 19], "i32"))
+    case("linalg.matmul {{cast = #linalg.type_fn<cast_unsigned>}} ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([15, 22], "i8"), ([22, 19], "i8")], ([15, 19], "i32"))
     # Zero points.
     for name, batch in (("quantized_matmul", []), ("quantized_batch_matmul", [2])):
         for lhs, rhs in ((0, 0), (7, 0), (0, -5), (100, -128)):
@@ -216,8 +235,45 @@ def integers():
             functions[-1].insert(1, f"  %rz = arith.constant {rhs} : i32")
 
 
+# M, N, K: nothing, one, a few, a tile and one more or less, several tiles, odd.
+SIZES = [(0, 5, 3), (5, 0, 3), (5, 3, 0), (0, 0, 0), (1, 1, 1), (1, 33, 9), (33, 1, 9), (4, 17, 2), (13, 31, 1), (14, 32, 4), (15, 33, 5),
+         (3, 100, 64), (57, 129, 65)]
+
+
+def dynamic_forms(element):
+    """One function each, called with all sizes."""
+    acc = RESULT[element]
+    m, n, k = 29, 45, 70
+    operation = "ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})"
+    case("linalg.matmul " + operation, [([m, k], element), ([k, n], element)], ([m, n], acc), hide=True,
+         also=[[[a, c], [c, b]] for a, b, c in SIZES])
+    case("linalg.matmul " + operation, [([m, k], element), ([k, n], element), ([m, n], acc)], ([m, n], acc), hide=True,
+         also=[[[a, c], [c, b], [a, b]] for a, b, c in SIZES])
+    case("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (n, k)>, "
+         "affine_map<(m, n, k) -> (m, n)>] " + operation, [([k, m], element), ([n, k], element)], ([m, n], acc), hide=True,
+         sizes=[(0, 1), (1, 0)], also=[[[c, a], [b, c]] for a, b, c in SIZES])
+    case("linalg.batch_matmul " + operation, [([2, m, k], element), ([2, k, n], element)], ([2, m, n], acc), hide=True,
+         sizes=[(0, 0), (0, 1), (1, 2)], also=[[[i % 3, a, c], [i % 3, c, b]] for i, (a, b, c) in enumerate(SIZES)])
+    case("linalg.matvec " + operation, [([m, k], element), ([k], element)], ([m], acc), hide=True,
+         sizes=[(0, 0)], also=[[[a, c], [c]] for a, _, c in SIZES])
+    case("linalg.vecmat " + operation, [([k], element), ([k, n], element)], ([n], acc), hide=True,
+         sizes=[(1, 1)], also=[[[c], [c, b]] for _, b, c in SIZES])
+    # Rows that are known at run time, times weights.
+    case("linalg.matmul " + operation, [([m, 40], element), ([40, 24], element)], ([m, 24], acc), hide=True, constants=(1,),
+         also=[[[a, 40], None] for a, _, _ in SIZES])
+    if element == "i8":
+        case("linalg.quantized_matmul ins({0}, {1}, %lz, %rz : {t0}, {t1}, i32, i32) outs({2} : {t2})",
+             [([m, k], "i8"), ([k, n], "i8")], ([m, n], "i32"), hide=True, also=[[[a, c], [c, b]] for a, b, c in SIZES])
+        functions[-1].insert(1, "  %lz = arith.constant 100 : i32\n  %rz = arith.constant -128 : i32")
+
+
 def main():
-    for element in sys.argv[1:]:
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["sizes"]:
+        for element in arguments[1:]:
+            dynamic_forms(element)
+        arguments = []
+    for element in arguments:
         forms(element)
         if element == "f32":
             floats()

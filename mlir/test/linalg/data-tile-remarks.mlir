@@ -35,6 +35,17 @@ func.func @dot(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<f32>) -> tensor<
 
 // -----
 
+// CHECK-LABEL: func.func @broadcast
+// CHECK: linalg.matmul
+func.func @broadcast(%a: tensor<8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-remark@+1 {{stays linalg.matmul: found an operand that is repeated along a dimension of the result, expected a broadcast before it}}
+  %r = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%a, %b : tensor<8xf32>, tensor<8x16xf32>) outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
 // Memrefs, what adds and multiplies, and what is neither, without a word.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: linalg.pack
@@ -67,4 +78,20 @@ func.func @others(%m: memref<8x8xf32>, %a: tensor<8x8xf32>, %v: tensor<8xf32>, %
 func.func @empty(%a: tensor<3x0xf32>, %b: tensor<0x5xf32>, %c: tensor<3x5xf32>) -> tensor<3x5xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<3x0xf32>, tensor<0x5xf32>) outs(%c : tensor<3x5xf32>) -> tensor<3x5xf32>
   return %r : tensor<3x5xf32>
+}
+
+// -----
+
+// Operands that are no tensors.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT: linalg.pack
+// CHECK: linalg.generic
+func.func @scalar(%a: tensor<8xf32>, %b: f32) -> tensor<8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<8xf32>, f32) outs(%a : tensor<8xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
 }

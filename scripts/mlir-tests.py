@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs MLIR's own tests with libkdl's plugin loaded.
+
+    mlir-tests.py BUILD [--source=FOLDER] [--work=FOLDER] [--only=plugin,passes,programs]
+
+BUILD is a build of libkdl or its installation. FOLDER is a checkout of LLVM's sources, of the version that is installed; without it they come from
+Debian (`apt-get source`, 200 MB) and are kept in the folder of --work.
+
+  plugin    every test of linalg and tensor, and each other one with pack, unpack or mmt4d in it, by mlir-opt as it is and by mlir-opt with the
+            plugin: the results are the same, test by test
+  passes    the inputs of these tests through libkdl's passes, split where the tests split them: no pass crashes
+  programs  MLIR's integration tests of linalg and tensor through kdl-lower-linalg and kdl-mlir, checked by their own CHECK lines
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+PACKED = re.compile(r"linalg\.(un)?pack\b|mmt4d|data-layout-propagation|block-pack")
+FOLDERS = ["Dialect/Linalg", "Dialect/Tensor", "Integration/Dialect/Linalg/CPU", "Integration/Dialect/Tensor"]
+PIPELINES = ["kdl-data-tile{target=host:x86-64-v4+avx512_bf16+avx512_vnni}",
+             "kdl-data-tile{target=host:x86-64-v4+avx512_bf16+amx_tile+amx_bf16+amx_int8},kdl-fuse-tiles{target=host:x86-64-v4+avx512_bf16}",
+             "kdl-lower-linalg{target=host:x86-64-v3 threads=true}"]
+STOCK = ("canonicalize,cse,one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},canonicalize,"
+         "func.func(promote-buffers-to-stack,convert-linalg-to-loops),convert-vector-to-scf,convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+         "convert-to-llvm")
+# What a program needs before kdl-lower-linalg, which begins with linalg.
+BEFORE = {"test-elementwise.mlir": "convert-elementwise-to-linalg,"}
+# Programs that check something else than what their operations mean.
+OTHER = {"test-matmul-masked-vec.mlir": "its schedule computes a part of the product, and that part is checked",
+         "runtime-verification.mlir": "goes on after assertions that fail, which lowering to LLVM has to be told"}
+LLVM = pathlib.Path("/usr/lib/llvm-22")
+
+
+def fail(words):
+    sys.exit(f"mlir-tests.py: {words}")
+
+
+def run(*command, **options):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", **options)
+
+
+def tool(name):
+    for path in (LLVM / "bin" / name, shutil.which(f"{name}-22"), shutil.which(name)):
+        if path and os.path.exists(path):
+            return str(path)
+    return fail(f"found no {name}")
+
+
+def debian_sources(work):
+    """The tarball of LLVM's sources, as apt finds it: where this machine's packages come from, else among Debian's newest."""
+    version = run(tool("mlir-opt"), "--version").stdout
+    version = re.search(r"LLVM version ([0-9.]+)", version)[1]
+    for name in work.glob(f"*_{version}.orig.tar.xz"):
+        return name
+    deb822 = "\n".join(path.read_text() for path in sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*.sources")))
+    stanzas = [text for text in re.split(r"\n\s*\n", deb822) if "debian" in text]
+    mirror = re.search(r"^URIs:\s*(\S+?/debian/?)(\s|$)", deb822, re.MULTILINE)
+    lists = ["\n\n".join(re.sub(r"^Types:.*", "Types: deb-src", text, flags=re.MULTILINE) for text in stanzas)]
+    if mirror:
+        lists.append(f"Types: deb-src\nURIs: {mirror[1]}\nSuites: sid\nComponents: main\n"
+                     "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n")
+    for i, text in enumerate(lists):
+        (work / f"{i}.sources").write_text(text + "\n")
+        (work / f"lists{i}" / "partial").mkdir(parents=True, exist_ok=True)
+        options = ["-q", "-o", f"Dir::Etc::sourcelist={work}/{i}.sources", "-o", "Dir::Etc::sourceparts=-", "-o",
+                   f"Dir::State::Lists={work}/lists{i}", "-o", "APT::Sandbox::User="]
+        run("apt-get", *options, "update")
+        run("apt-get", *options, "source", "--download-only", "--tar-only", "llvm-toolchain-22", cwd=work)
+        for name in work.glob(f"*_{version}.orig.tar.xz"):
+            return name
+    return fail(f"apt-get source gave no sources of LLVM {version}: give a checkout by --source=FOLDER")
+
+
+def mlir_test(options):
+    """The folder mlir/test."""
+    if options.source:
+        folder = options.source / "mlir" / "test"
+        return folder if folder.is_dir() else fail(f"{options.source}: found no mlir/test")
+    marker = options.work / "mlir-test"
+    if not marker.exists():
+        new = options.work / "mlir-test.new"
+        shutil.rmtree(new, ignore_errors=True)
+        with tarfile.open(debian_sources(options.work)) as archive:
+            for member in archive:
+                at = member.name.find("/mlir/test/")
+                if at >= 0 and member.isfile():
+                    member.name = member.name[at + len("/mlir/test/"):]
+                    archive.extract(member, new, filter="data")
+        new.rename(marker)
+    return marker
+
+
+def selected(root):
+    """Paths below mlir/test, without those that lit leaves out."""
+    found = set()
+    for path in root.rglob("*.mlir"):
+        name = path.relative_to(root).as_posix()
+        if "/td/" in name or "Arm" in name or "GPU" in name:
+            continue
+        if any(name.startswith(folder + "/") for folder in FOLDERS) or PACKED.search(path.read_text(errors="replace")):
+            found.add(name)
+    return sorted(found)
+
+
+CONFIG = """
+import lit.formats, os
+config.name = "MLIR"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = {root!r}
+config.test_exec_root = {work!r}
+config.mlir_include_integration_tests = True
+config.enable_assertions = False
+config.environment["PATH"] = {llvm!r} + "/bin:" + os.environ["PATH"]
+config.available_features.update(["host-supports-jit", "noasserts"])
+config.substitutions += [(r"\\bmlir-opt\\b", {opt!r}), ("%mlir_src_dir", {root!r} + "/.."), ("%mlir_lib_dir", {llvm!r} + "/lib")]
+config.substitutions += [("%" + name + r"\\b", {llvm!r} + "/lib/lib" + name + ".so")
+                         for name in ("mlir_runner_utils", "mlir_c_runner_utils", "mlir_async_runtime")]
+"""
+
+
+def lit(options, root, names, label, opt):
+    """What became of each test."""
+    work = options.work / label
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    (work / "lit.site.cfg.py").write_text(CONFIG.format(root=str(root), work=str(work / "out"), llvm=str(LLVM), opt=opt))
+    done = run(tool("lit"), "-q", "--no-progress-bar", "--ignore-fail", "-o", work / "results.json", *(work / name for name in names))
+    if not (work / "results.json").exists():
+        fail(f"lit: {done.stderr.strip()[-400:] or done.stdout.strip()[-400:]}")
+    tests = json.loads((work / "results.json").read_text())["tests"]
+    return {test["name"].removeprefix("MLIR :: "): test["code"] for test in tests}
+
+
+def summary(results):
+    codes = list(results.values())
+    return ", ".join(f"{codes.count(code)} {code}" for code in sorted(set(codes)))
+
+
+def compare_plugin(options, root, names, plugin):
+    stock = lit(options, root, names, "without", "mlir-opt")
+    loaded = lit(options, root, names, "with", f"mlir-opt --load-dialect-plugin={plugin} --load-pass-plugin={plugin}")
+    packed = [name for name in stock if PACKED.search((root / name).read_text(errors="replace"))]
+    for what, chosen in (("all", stock), ("pack, unpack, mmt4d, propagation", packed)):
+        for label, results in (("without", stock), ("with", loaded)):
+            print(f"{what}, {label} the plugin: {summary({n: results.get(n) for n in chosen})} of {len(chosen)}")
+    changed = [name for name in stock if loaded.get(name) != stock[name]]
+    for name in changed:
+        print(f"  {name}: {stock[name]} without, {loaded.get(name)} with")
+    for name, code in stock.items():
+        if code not in ("PASS", "UNSUPPORTED") and name not in changed:
+            print(f"  {name}: {code} either way")
+    return not changed and len(stock) > 0
+
+
+def try_pipeline(pipeline, plugin, text):
+    """How mlir-opt ended: 0, 1 for an input that is refused, or a signal."""
+    load = [f"--load-dialect-plugin={plugin}"] if plugin else []
+    return run(tool("mlir-opt"), *load, "--allow-unregistered-dialect", "--split-input-file", "-o", "/dev/null",
+               f"--pass-pipeline=builtin.module({pipeline})", input=text).returncode
+
+
+def crash_passes(options, root, names, plugin):
+    crashed, ran = 0, 0
+    for name in names:
+        text = (root / name).read_text(errors="replace")
+        for pipeline in PIPELINES:
+            ran += 1
+            if try_pipeline(pipeline, plugin, text) in (0, 1):
+                continue
+            # Which part it is, and whether MLIR does without the plugin.
+            for i, part in enumerate(re.split(r"^// -----.*$", text, flags=re.MULTILINE)):
+                if try_pipeline(pipeline, plugin, part) in (0, 1):
+                    continue
+                by_itself = try_pipeline(STOCK, None, part) not in (0, 1)
+                crashed += not by_itself
+                print(f"  {name}, part {i}: {pipeline}: crashed" + (", as MLIR's own passes do" if by_itself else ""))
+    print(f"passes: {ran} runs on {len(names)} files, {crashed} crashes")
+    return crashed == 0 and ran > 0
+
+
+def run_programs(options, root, plugin):
+    failures, counts = [], {"PASS": 0, "calls": 0}
+    opt, check = tool("mlir-opt"), tool("FileCheck")
+    libraries = [f"--shared-libs={LLVM}/lib/lib{name}.so" for name in ("mlir_runner_utils", "mlir_c_runner_utils")]
+    for path in sorted(path for folder in FOLDERS[2:] for path in (root / folder).glob("*.mlir")):
+        text = path.read_text()
+        entry = re.search(r"%\{entry_point\} = (\w+)|-e[ =](\w+)", text)
+        name = path.relative_to(root).as_posix()
+        other = [why for end, why in OTHER.items() if name.endswith(end)]
+        if other:
+            print(f"  {name}: left out: {other[0]}")
+            continue
+        before = BEFORE.get(path.name, "")
+        lowered = run(opt, f"--load-dialect-plugin={plugin}", path, "--pass-pipeline=builtin.module(test-transform-dialect-erase-schedule,"
+                      + before + "kdl-lower-linalg{target=host})")
+        why = "" if lowered.returncode == 0 else "kdl-lower-linalg: " + lowered.stderr.strip()[:300]
+        if not why:
+            ran = run(options.build / "bin" / "kdl-mlir", "run", "-e", (entry[1] or entry[2]) if entry else "main", "--entry-point-result=void",
+                      *libraries, input=lowered.stdout)
+            checked = run(check, path, "--allow-empty", input=ran.stdout + ran.stderr)
+            why = ran.stderr.strip()[:300] if ran.returncode else checked.stderr.strip()[:300] if checked.returncode else ""
+        calls = lowered.stdout.count("llvm.call @kdl_uk_mma")
+        counts["calls"] += calls
+        counts["PASS"] += not why
+        print(f"  {name}: {'PASS' if not why else 'FAIL'}, {calls} calls of microkernels")
+        if why:
+            failures.append(name)
+            print("    " + why.replace("\n", "\n    "))
+    print(f"programs: {counts['PASS']} PASS, {len(failures)} FAIL, {counts['calls']} calls of microkernels")
+    return not failures and counts["PASS"] > 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--source", type=pathlib.Path)
+    parser.add_argument("--work", type=pathlib.Path)
+    parser.add_argument("--only", default="plugin,passes,programs")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.work = (options.work or options.build / "mlir-tests").resolve()
+    options.work.mkdir(parents=True, exist_ok=True)
+    plugin = options.build / "lib" / "KdlMLIR.so"
+    if not plugin.exists():
+        fail(f"{plugin}: found no plugin")
+    root = mlir_test(options).resolve()
+    names = selected(root)
+    parts = {"plugin": lambda: compare_plugin(options, root, names, plugin),
+             "passes": lambda: crash_passes(options, root, names, plugin),
+             "programs": lambda: run_programs(options, root, plugin)}
+    wanted = options.only.split(",")
+    for part in wanted:
+        if part not in parts:
+            fail(f"--only={part}: expected some of {', '.join(parts)}")
+    good = [parts[part]() for part in wanted]
+    sys.exit(0 if all(good) else 1)
+
+
+main()

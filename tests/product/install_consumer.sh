@@ -52,8 +52,11 @@ include/kdl/mlir/Passes.h
 include/kdl/mlir/Passes.td"
 # Those that `kdl bench` opens, where Clang and LLVM 22 could make them.
 peers=$(cd "$build/lib" && for peer in kdl_peer_*.so; do [ ! -e "$peer" ] || echo "LIB/kdl/$peer"; done)
+# Where libcurl was found.
+registry=$([ ! -e "$build/bin/kdl-registry" ] || echo bin/kdl-registry)
 expected_files="bin/kdl
 bin/kdl-bench
+$registry
 $linker
 $mlir
 $peers

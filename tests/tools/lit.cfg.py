@@ -12,6 +12,7 @@ Substitutions beyond lit's own:
   %bitcode  clang, making the bitcode that is to be linked: a caller or a microkernel
   %ld       kdl-ld, with its protocol and without the built-in microkernels
   %builtin  the built-in microkernels
+  %most_memory MiB that a process may take
   %libdevice CUDA's library of device functions
   %rocm      the folder with AMD's
 
@@ -60,6 +61,8 @@ config.substitutions.append(("%bitcode", "clang --cuda-path=/nonexistent -Wno-un
                              "-ffreestanding -I" + os.path.join(config.kdl_source_dir, "include") +
                              " -emit-llvm -c"))
 config.substitutions.append(("%ld", "kdl-ld --protocol=1 --no-builtin"))
+# MiB that a process may take: sanitizers have memory of their own.
+config.substitutions.append(("%most_memory", "4000" if config.kdl_sanitize else "100"))
 config.substitutions.append(("%builtin", config.kdl_builtin))
 config.substitutions.append(("%fakes", config.kdl_fakes_dir))
 config.substitutions.append(("%null_backend",
@@ -71,9 +74,10 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.test_source_root, "Inputs")))
 
 programs = """
-    ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump fatbinary gcc kdl-ld ld ld.lld
+    ar as chromium clang clang-linker-wrapper clang-offload-bundler cuobjdump docker-registry fatbinary gcc kdl-ld
+    kdl-registry ld ld.lld
     llvm-ar llvm-dis llvm-objcopy llvm-objdump llvm-offload-binary llvm-readobj nvcc obj2yaml oclgrind
-    minisign objcopy ptxas python3 qemu-aarch64 readelf skopeo spirv-dis spirv-val strip yaml2obj
+    minisign objcopy openssl ptxas python3 qemu-aarch64 readelf skopeo spirv-dis spirv-val strip yaml2obj
 """.split()
 for program in programs:
     if shutil.which(program, path=config.environment["PATH"]):

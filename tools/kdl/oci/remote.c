@@ -97,6 +97,8 @@ static void begin_line(const cli_args *args, const oci_reference *reference, con
   kdl_words_format(line, "--scheme=%s", is_secure ? "https" : "http");
   kdl_words_format(line, "--host=%s", reference->host);
   kdl_words_format(line, "--name=%s", reference->name);
+  if (cli_args_has(args, "plain-http"))
+    kdl_words_add(line, "--plain-http");
 }
 
 static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
@@ -137,7 +139,7 @@ kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,
 /* ------------------------------------------------------------------------------------------ */
 /* Blobs                                                                                        */
 
-/* "DIGEST SIZE" for each layer. */
+/* "DIGEST SIZE" for each layer that is wanted; where `wanted` is NULL for all, and the config. */
 static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, uint64_t limit,
                               const char *name, int *out_fd) {
   char *text = NULL;
@@ -158,6 +160,8 @@ static kdl_status list_layers(const oci_manifest *manifest, const bool *wanted, 
       sum += layer->size;
     fprintf(file, "%s %" PRIu64 "\n", layer->digest, layer->size);
   }
+  if (file && !wanted)
+    fprintf(file, "%s %zu\n", OCI_EMPTY_DIGEST, strlen(OCI_EMPTY_DATA));
   bool failed = !file || fclose(file) != 0;
   if (status == KDL_OK && failed)
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);

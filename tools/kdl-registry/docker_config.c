@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "docker_config.h"
+
+#include "base/error.h"
+#include "base/json/reader.h"
+#include "cli/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { longest_key = 512, largest_file = 1 << 20 };
+
+/* Keys are hosts, or addresses as older versions wrote them: https://HOST/v1/. */
+static bool key_is_for(const char *key, const char *host) {
+  const char *at = strstr(key, "://");
+  at = at ? at + 3 : key;
+  size_t length = strcspn(at, "/");
+  return strlen(host) == length && strncmp(at, host, length) == 0 &&
+         (!at[length] || strcmp(at + length, "/") == 0 || strcmp(at + length, "/v1/") == 0 ||
+          strcmp(at + length, "/v2/") == 0);
+}
+
+static bool is_base64(const char *text) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+  return *text && text[strspn(text, digits)] == '\0';
+}
+
+static kdl_status read_auth(kdl_json *json, credentials *out) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = strcmp(key, "auth") == 0 ? kdl_json_string(json, out->basic, sizeof out->basic)
+                                      : kdl_json_skip(json);
+  }
+  /* The value is a secret: it is in no message. */
+  if (status == KDL_OK && out->basic[0] && !is_base64(out->basic))
+    status = kdl_fail(KDL_BAD_FILE, "%s: auth: expected base64", json->name);
+  return status;
+}
+
+static kdl_status read_auths(kdl_json *json, const char *host, credentials *out) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = key_is_for(key, host) && !out->basic[0] ? read_auth(json, out) : kdl_json_skip(json);
+  }
+  return status;
+}
+
+static kdl_status read_config(kdl_json *json, const char *host, credentials *out) {
+  char key[longest_key];
+  bool more = true;
+  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
+  while (status == KDL_OK) {
+    status = kdl_json_next_key(json, key, sizeof key, &more);
+    if (status != KDL_OK || !more)
+      break;
+    out->has_helper |= strcmp(key, "credsStore") == 0 || strcmp(key, "credHelpers") == 0;
+    status = strcmp(key, "auths") == 0 ? read_auths(json, host, out) : kdl_json_skip(json);
+  }
+  return status;
+}
+
+kdl_status credentials_read(const char *host, credentials *out_credentials) {
+  const char *folder = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+  cli_bytes bytes;
+  kdl_json json;
+  *out_credentials = (credentials){.has_helper = false};
+  char *path = out_credentials->path;
+  size_t room = sizeof out_credentials->path;
+  int used = folder && *folder ? snprintf(path, room, "%s/config.json", folder)
+             : home && *home   ? snprintf(path, room, "%s/.docker/config.json", home)
+                               : 0;
+  if (used <= 0 || (size_t)used >= room || access(path, F_OK) != 0)
+    return KDL_OK;
+  kdl_status status = cli_bytes_read(path, &bytes);
+  if (status != KDL_OK)
+    return status;
+  if (bytes.size > largest_file)
+    status = kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", path, bytes.size,
+                      largest_file);
+  kdl_json_start(&json, path, bytes.data, bytes.size);
+  if (status == KDL_OK)
+    status = read_config(&json, host, out_credentials);
+  cli_bytes_free(&bytes);
+  return status;
+}

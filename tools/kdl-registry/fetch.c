@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "cli/input.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
+#include "system/file.h"
+#include "transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often a transfer that breaks off is begun again: without a byte more, and in all. */
+enum { most_idle = 3, most_attempts = 20, first_pause = 100 /* ms */ };
+
+static kdl_status failed(const char *path, const char *step) {
+  return kdl_fail(KDL_IO, "%s: cannot %s: %s", path, step, strerror(errno));
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Manifests                                                                                    */
+
+typedef struct {
+  const char *what;
+  char *text;
+  size_t used;
+} manifest_body;
+
+static kdl_status begin_manifest(void *user, const http_answer *answer) {
+  const manifest_body *to = user;
+  if (answer->has_length && answer->length > OCI_LIMIT_MANIFEST)
+    return kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %" PRIu64 " bytes, expected at most %d",
+                    to->what, answer->length, OCI_LIMIT_MANIFEST);
+  return KDL_OK;
+}
+
+static kdl_status put_manifest(void *user, const void *data, size_t size) {
+  manifest_body *to = user;
+  if (size > OCI_LIMIT_MANIFEST - to->used)
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found a manifest of more than %d bytes, expected at most that", to->what,
+                    OCI_LIMIT_MANIFEST);
+  memcpy(to->text + to->used, data, size);
+  to->used += size;
+  return KDL_OK;
+}
+
+static kdl_status check_manifest(const manifest_body *body, const http_answer *answer,
+                                 const char *reference) {
+  char found[OCI_DIGEST_TEXT];
+  const char *expected = oci_digest_is_valid(reference) ? reference : answer->digest;
+  oci_digest_of(body->text, body->used, found);
+  return !*expected || strcmp(found, expected) == 0
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE,
+                        "%s: found a manifest with the digest %s, expected %s, which the %s says",
+                        body->what, found, expected,
+                        expected == reference ? "reference" : "registry itself");
+}
+
+static kdl_status save(const char *path, const manifest_body *body) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  kdl_status status =
+      fd >= 0 && kdl_fd_write(fd, body->text, body->used) ? KDL_OK : failed(path, "write");
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path) {
+  char where[256], what[1024];
+  http_answer answer;
+  manifest_body body = {what, malloc(OCI_LIMIT_MANIFEST), 0};
+  const http_sink sink = {begin_manifest, put_manifest, &body};
+  const http_request request = {.method = HTTP_GET,
+                                .accept =
+                                    OCI_MANIFEST_TYPE ", application/vnd.oci.image.index.v1+json",
+                                .is_small = true,
+                                .sink = &sink};
+  snprintf(where, sizeof where, "manifests/%s", reference);
+  snprintf(what, sizeof what, "%s/%s:%s", session->host, session->name, reference);
+  kdl_status status = body.text ? session_ask(session, where, &request, &answer)
+                                : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", what);
+  if (status == KDL_OK && answer.code != 200)
+    status = session_refused(session, where, &answer);
+  if (status == KDL_OK)
+    status = check_manifest(&body, &answer, reference);
+  if (status == KDL_OK)
+    status = save(path, &body);
+  free(body.text);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The list                                                                                     */
+
+kdl_status blob_list_next(const char **at, const char *end, blob_line *out_line, bool *out_more) {
+  char line[160];
+  const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
+  *out_more = stop != NULL;
+  if (!stop)
+    return *at == end ? KDL_OK : kdl_fail(KDL_BAD_CALL, "--list: found half a line");
+  snprintf(line, sizeof line, "%.*s", (size_t)(stop - *at) < sizeof line ? (int)(stop - *at) : 0,
+           *at);
+  *at = stop + 1;
+  int used = 0;
+  if (sscanf(line, "%79s %" SCNu64 "%n", out_line->digest, &out_line->size, &used) != 2 ||
+      line[used] || !oci_digest_is_valid(out_line->digest))
+    return kdl_fail(KDL_BAD_CALL, "--list: found \"%s\", expected a digest and a size", line);
+  return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Blobs                                                                                        */
+
+typedef struct {
+  registry_session *session;
+  const blob_line *blob;
+  const char *part; /* the path of what there is so far */
+  char what[512];
+  int fd;
+  uint64_t have;
+  bool is_refused; /* asking again would not help */
+} download;
+
+static kdl_status start_over(download *work) {
+  work->have = 0;
+  return ftruncate(work->fd, 0) == 0 && lseek(work->fd, 0, SEEK_SET) == 0
+             ? KDL_OK
+             : failed(work->part, "truncate");
+}
+
+static kdl_status begin_blob(void *user, const http_answer *answer) {
+  download *work = user;
+  kdl_status status = KDL_OK;
+  work->is_refused = true;
+  if (answer->code == 200 && work->have)
+    status = start_over(work); /* it knows no ranges */
+  else if (answer->code == 206 && (!answer->has_begin || answer->begin != work->have))
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: Content-Range: found %s%" PRIu64 ", expected bytes from %" PRIu64 " on",
+                      work->what, answer->has_begin ? "" : "none, ", answer->begin, work->have);
+  uint64_t left = work->blob->size - work->have;
+  if (status == KDL_OK && answer->has_length && answer->length != left)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s: Content-Length: found %" PRIu64 ", expected %" PRIu64
+                      ", as the manifest says",
+                      work->what, answer->length, left);
+  work->is_refused = status != KDL_OK;
+  return status;
+}
+
+static kdl_status put_blob(void *user, const void *data, size_t size) {
+  download *work = user;
+  if (size > work->blob->size - work->have) {
+    work->is_refused = true;
+    return kdl_fail(KDL_BAD_FILE,
+                    "%s: found more than %" PRIu64 " bytes, expected as many, as the manifest says",
+                    work->what, work->blob->size);
+  }
+  if (!kdl_fd_write(work->fd, data, size)) {
+    work->is_refused = true;
+    return kdl_fd_write_failed(work->part);
+  }
+  work->have += size;
+  return KDL_OK;
+}
+
+static kdl_status ask_rest(download *work) {
+  char where[128];
+  http_answer answer;
+  const http_sink sink = {begin_blob, put_blob, work};
+  const http_request request = {.method = HTTP_GET, .from = work->have, .sink = &sink};
+  snprintf(where, sizeof where, "blobs/%s", work->blob->digest);
+  work->is_refused = false;
+  kdl_status status = session_ask(work->session, where, &request, &answer);
+  if (status != KDL_OK) {
+    work->is_refused |= status != KDL_IO;
+    return status;
+  }
+  if (answer.code == 416 && work->have)
+    return start_over(work);
+  if (answer.code != 200 && answer.code != 206) {
+    work->is_refused = answer.code < 500 && answer.code != 429;
+    return session_refused(work->session, where, &answer);
+  }
+  return work->have == work->blob->size
+             ? KDL_OK
+             : kdl_fail(KDL_BAD_FILE, "%s: found %" PRIu64 " bytes, expected %" PRIu64, work->what,
+                        work->have, work->blob->size);
+}
+
+static void wait_before(unsigned idle) {
+  const long ms = (long)first_pause << idle;
+  nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* Until all is there. What breaks off goes on, as long as something comes. */
+static kdl_status fill(download *work) {
+  unsigned idle = 0;
+  kdl_status status = KDL_OK;
+  for (unsigned attempt = 0; work->have < work->blob->size && attempt < most_attempts; ++attempt) {
+    uint64_t before = work->have;
+    status = ask_rest(work);
+    if (status != KDL_OK && work->is_refused)
+      return status;
+    idle = work->have > before ? 0 : idle + 1;
+    if (idle > most_idle)
+      break;
+    if (idle)
+      wait_before(idle);
+  }
+  if (work->have == work->blob->size)
+    return KDL_OK;
+  return status != KDL_OK ? status
+                          : kdl_fail(KDL_BAD_FILE, "%s: found %" PRIu64 " bytes, expected %" PRIu64,
+                                     work->what, work->have, work->blob->size);
+}
+
+static kdl_status check_digest(const download *work, bool *out_same) {
+  char found[OCI_DIGEST_TEXT];
+  kdl_status status = oci_digest_of_file(work->fd, found);
+  *out_same = status == KDL_OK && strcmp(found, work->blob->digest) == 0;
+  if (status == KDL_OK && !*out_same)
+    status = kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s", work->what, found);
+  return status;
+}
+
+/* What was there before may have been damaged: without it, once. */
+static kdl_status complete(download *work) {
+  bool is_same = false, is_old = work->have > 0;
+  kdl_status status = fill(work);
+  if (status == KDL_OK)
+    status = check_digest(work, &is_same);
+  if (status == KDL_BAD_FILE && work->have == work->blob->size && !is_same && is_old) {
+    status = start_over(work);
+    if (status == KDL_OK)
+      status = fill(work);
+    if (status == KDL_OK)
+      status = check_digest(work, &is_same);
+  }
+  /* Nothing of what has another digest is kept. */
+  if (work->have == work->blob->size && !is_same)
+    unlink(work->part);
+  return status;
+}
+
+static bool is_there(const char *folder, const blob_line *blob) {
+  cli_bytes bytes;
+  if (oci_layout_read(folder, blob->digest, blob->size, &bytes) != KDL_OK)
+    return false;
+  cli_bytes_free(&bytes);
+  return true;
+}
+
+static kdl_status open_part(download *work) {
+  struct stat info;
+  work->fd = open(work->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (work->fd < 0 || flock(work->fd, LOCK_EX) != 0 || fstat(work->fd, &info) != 0)
+    return failed(work->part, "open");
+  work->have = (uint64_t)info.st_size;
+  if (work->have > work->blob->size)
+    return start_over(work);
+  return lseek(work->fd, 0, SEEK_END) >= 0 ? KDL_OK : failed(work->part, "open");
+}
+
+static kdl_status fetch_blob(registry_session *session, const blob_line *blob, const char *folder) {
+  char path[PATH_MAX], part[PATH_MAX];
+  download work = {.session = session, .blob = blob, .part = part, .fd = -1};
+  if (is_there(folder, blob))
+    return KDL_OK;
+  if (!oci_layout_path(folder, blob->digest, path) ||
+      snprintf(part, sizeof part, "%.*s.partial", PATH_MAX - 16, path) >= PATH_MAX)
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
+  snprintf(work.what, sizeof work.what, "%.255s/%.80s: %s", session->host, session->name,
+           blob->digest);
+  kdl_status status = open_part(&work);
+  if (status == KDL_OK && !is_there(folder, blob)) { /* made by who held the lock before */
+    status = complete(&work);
+    if (status == KDL_OK && rename(part, path) != 0)
+      status = failed(path, "rename");
+  }
+  if (work.fd >= 0)
+    close(work.fd);
+  return status;
+}
+
+kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder) {
+  cli_bytes bytes;
+  blob_line blob;
+  bool more = true;
+  kdl_status status = cli_bytes_read(list, &bytes);
+  if (status != KDL_OK)
+    return status;
+  const char *at = bytes.data, *end = at + bytes.size;
+  while (status == KDL_OK) {
+    status = blob_list_next(&at, end, &blob, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = fetch_blob(session, &blob, folder);
+  }
+  cli_bytes_free(&bytes);
+  return status;
+}

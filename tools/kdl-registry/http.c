@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "http.h"
+
+#include "base/error.h"
+#include "base/json/reader.h"
+#include "base/text.h"
+#include "oci/digest.h"
+#include "oci/reference.h"
+#include "system/environment.h"
+
+#include <curl/curl.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+  default_seconds = 30,
+  limit_seconds = 24 * 60 * 60,
+  slowest = 1024, /* bytes a second */
+  most_headers = 64 * 1024,
+  small_factor = 4,
+};
+
+struct http {
+  CURL *curl;
+  long seconds;
+  char error[CURL_ERROR_SIZE];
+};
+
+/* A transfer at work. */
+typedef struct {
+  CURL *curl;
+  const char *url;
+  const http_request *request;
+  http_answer *answer;
+  size_t header_bytes;
+  size_t sent;
+  bool has_begun;
+  kdl_status status; /* of the sink, or of a header */
+} transfer;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Opening                                                                                      */
+
+kdl_status http_open(http **out_http) {
+  const char *text = kdl_environment("KDL_REGISTRY_TIMEOUT");
+  uint32_t seconds = default_seconds;
+  size_t at = 0;
+  if (text && (!kdl_text_number(kdl_text_of(text), &at, &seconds) || text[at] || !seconds ||
+               seconds > limit_seconds))
+    return kdl_fail(KDL_BAD_CALL, "KDL_REGISTRY_TIMEOUT: found \"%s\", expected seconds, 1 to %d",
+                    text, limit_seconds);
+  http *client = calloc(1, sizeof *client);
+  if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+    client->curl = curl_easy_init();
+  if (!client || !client->curl) {
+    free(client);
+    return kdl_fail(KDL_NO_MEMORY, "libcurl cannot begin");
+  }
+  client->seconds = (long)seconds;
+  *out_http = client;
+  return KDL_OK;
+}
+
+void http_close(http *client) {
+  if (!client)
+    return;
+  curl_easy_cleanup(client->curl);
+  curl_global_cleanup();
+  free(client);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Headers                                                                                      */
+
+/* The value behind "NAME:", without blanks around it. */
+static bool header_is(kdl_string line, const char *name, kdl_string *out_value) {
+  size_t length = strlen(name);
+  if (line.length <= length || line.data[length] != ':' ||
+      strncasecmp(line.data, name, length) != 0)
+    return false;
+  kdl_string value = kdl_text_from(line, length + 1);
+  while (value.length && kdl_is_one_of(value.data[0], " \t"))
+    value = kdl_text_from(value, 1);
+  while (value.length && kdl_is_one_of(value.data[value.length - 1], " \t\r\n"))
+    --value.length;
+  *out_value = value;
+  return true;
+}
+
+static bool read_number(kdl_string text, size_t *at, uint64_t *out_number) {
+  uint64_t number = 0;
+  size_t begin = *at;
+  for (; *at < text.length && kdl_is_digit(text.data[*at]); ++*at) {
+    if (number > (UINT64_MAX - 9) / 10)
+      return false;
+    number = number * 10 + (uint64_t)(text.data[*at] - '0');
+  }
+  *out_number = number;
+  return *at > begin;
+}
+
+static void copy_header(kdl_string value, char *out, size_t room) {
+  snprintf(out, room, "%.*s", value.length < room ? (int)value.length : 0, value.data);
+}
+
+/* A redirect has headers of its own, which a second status line ends. */
+static void take_header(http_answer *answer, kdl_string line) {
+  kdl_string value;
+  size_t at = 0;
+  if (kdl_text_starts(line, "HTTP/"))
+    *answer = (http_answer){.code = 0};
+  else if (header_is(line, "Content-Length", &value))
+    answer->has_length = read_number(value, &at, &answer->length) && at == value.length;
+  else if (header_is(line, "Content-Range", &value) && kdl_text_starts(value, "bytes ")) {
+    at = strlen("bytes ");
+    answer->has_begin = read_number(value, &at, &answer->begin);
+  } else if (header_is(line, "Docker-Content-Digest", &value))
+    copy_header(value, answer->digest, sizeof answer->digest);
+  else if (header_is(line, "Location", &value))
+    copy_header(value, answer->location, sizeof answer->location);
+  else if (header_is(line, "WWW-Authenticate", &value) &&
+           (!answer->challenge[0] || strncasecmp(value.data, "Bearer", 6) == 0))
+    copy_header(value, answer->challenge, sizeof answer->challenge);
+  if (!oci_digest_is_valid(answer->digest))
+    answer->digest[0] = '\0';
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Bodies                                                                                       */
+
+static void keep_error(http_answer *answer, const char *data, size_t size) {
+  size_t room = sizeof answer->error - 1 - answer->error_size;
+  size_t taken = size < room ? size : room;
+  memcpy(answer->error + answer->error_size, data, taken);
+  answer->error_size += taken;
+}
+
+static kdl_status begin_content(transfer *work) {
+  if (work->has_begun)
+    return KDL_OK;
+  work->has_begun = true;
+  return work->request->sink->begin(work->request->sink->user, work->answer);
+}
+
+/* An answer that the sink takes. */
+static bool is_content(transfer *work) {
+  curl_easy_getinfo(work->curl, CURLINFO_RESPONSE_CODE, &work->answer->code);
+  return work->request->sink && work->request->method == HTTP_GET &&
+         (work->answer->code == 200 || work->answer->code == 206);
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *user) {
+  transfer *work = user;
+  (void)size;
+  work->header_bytes += count;
+  if (work->header_bytes > most_headers) {
+    work->status = kdl_fail(KDL_BAD_FILE, "%s: found headers of more than %d bytes, expected less",
+                            work->url, most_headers);
+    return 0;
+  }
+  take_header(work->answer, (kdl_string){data, count});
+  bool is_last = count <= 2 && (data[0] == '\r' || data[0] == '\n');
+  if (is_last && is_content(work))
+    work->status = begin_content(work); /* which may refuse it before a byte is sent */
+  return work->status == KDL_OK ? count : 0;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *user) {
+  transfer *work = user;
+  (void)size;
+  if (!is_content(work)) {
+    keep_error(work->answer, data, count);
+    /* What follows is of no use; the connection is not kept for it. */
+    return work->answer->error_size + 1 < sizeof work->answer->error ? count : 0;
+  }
+  if (work->status == KDL_OK)
+    work->status = work->request->sink->put(work->request->sink->user, data, count);
+  return work->status == KDL_OK ? count : 0;
+}
+
+static size_t on_read(char *buffer, size_t size, size_t count, void *user) {
+  transfer *work = user;
+  size_t left = work->request->body_size - work->sent, room = size * count;
+  size_t taken = left < room ? left : room;
+  if (taken)
+    memcpy(buffer, (const char *)work->request->body + work->sent, taken);
+  work->sent += taken;
+  return taken;
+}
+
+static int on_seek(void *user, curl_off_t offset, int origin) {
+  transfer *work = user;
+  if (origin != SEEK_SET || offset < 0 || (size_t)offset > work->request->body_size)
+    return CURL_SEEKFUNC_CANTSEEK;
+  work->sent = (size_t)offset;
+  return CURL_SEEKFUNC_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* The request                                                                                  */
+
+static void add_header(struct curl_slist **list, bool *fits, const char *name, const char *value) {
+  char *line = NULL;
+  if (!value)
+    return;
+  if (asprintf(&line, "%s: %s", name, value) < 0)
+    line = NULL;
+  struct curl_slist *longer = line ? curl_slist_append(*list, line) : NULL;
+  *fits &= longer != NULL;
+  if (longer)
+    *list = longer;
+  free(line);
+}
+
+static struct curl_slist *make_headers(const http_request *request, const char *authorization,
+                                       bool *out_fits) {
+  struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+  *out_fits = list != NULL;
+  add_header(&list, out_fits, "Authorization", authorization);
+  add_header(&list, out_fits, "Accept", request->accept);
+  add_header(&list, out_fits, "Content-Type", request->content_type);
+  return list;
+}
+
+static void set_method(CURL *curl, const http_request *request, transfer *work) {
+  switch (request->method) {
+  case HTTP_GET:
+    break;
+  case HTTP_HEAD:
+    curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+    break;
+  case HTTP_POST:
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");
+    break;
+  case HTTP_PUT:
+    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(curl, CURLOPT_READDATA, work);
+    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(curl, CURLOPT_SEEKDATA, work);
+    curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_size);
+    break;
+  }
+}
+
+static void set_limits(const http *client, const char *url, const http_request *request) {
+  CURL *curl = client->curl;
+  char host[HTTP_LONGEST_URL];
+  const char *authorities = getenv("SSL_CERT_FILE");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, client->seconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)slowest);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, client->seconds);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "kdl");
+  if (request->is_small)
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, small_factor * client->seconds);
+  if (authorities && *authorities)
+    curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
+  if (http_host_of(url, host, sizeof host) && oci_host_is_local(host))
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+}
+
+static kdl_status judge(const http *client, CURLcode code, const transfer *work) {
+  if (work->status != KDL_OK)
+    return work->status;
+  /* A body that is no content was cut off on purpose. */
+  if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && work->answer->error_size))
+    return KDL_OK;
+  const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: %s: expected an answer, and %d bytes a second, within %ld s: "
+                    "KDL_REGISTRY_TIMEOUT allows more",
+                    work->url, words, slowest, client->seconds);
+  return kdl_fail(KDL_IO, "%s: %s", work->url, words);
+}
+
+/* A Location may be relative. One with a user and a password is none. */
+static void resolve(const char *base, char location[HTTP_LONGEST_URL]) {
+  CURLU *url = curl_url();
+  char *whole = NULL;
+  bool fits = *location && url && curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK &&
+              curl_url_set(url, CURLUPART_URL, location, CURLU_DISALLOW_USER) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_URL, &whole, 0) == CURLUE_OK &&
+              strlen(whole) < HTTP_LONGEST_URL;
+  location[0] = '\0';
+  if (fits)
+    memcpy(location, whole, strlen(whole) + 1);
+  curl_free(whole);
+  curl_url_cleanup(url);
+}
+
+kdl_status http_send(http *client, const char *url, const char *authorization,
+                     const http_request *request, http_answer *out_answer) {
+  CURL *curl = client->curl;
+  transfer work = {.curl = curl, .url = url, .request = request, .answer = out_answer};
+  char range[32];
+  bool fits;
+  *out_answer = (http_answer){.code = 0};
+  curl_easy_reset(curl);
+  client->error[0] = '\0';
+  struct curl_slist *headers = make_headers(request, authorization, &fits);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->error);
+  curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &work);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &work);
+  set_method(curl, request, &work);
+  set_limits(client, url, request);
+  snprintf(range, sizeof range, "%" PRIu64 "-", request->from);
+  if (request->from)
+    curl_easy_setopt(curl, CURLOPT_RANGE, range);
+  kdl_status status = fits ? judge(client, curl_easy_perform(curl), &work)
+                           : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", url);
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out_answer->code);
+  resolve(url, out_answer->location);
+  curl_slist_free_all(headers);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* URLs                                                                                         */
+
+bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value) {
+  size_t length = strlen(url);
+  char *escaped = curl_easy_escape(NULL, value, 0);
+  int used = escaped ? snprintf(url + length, HTTP_LONGEST_URL - length, "%c%s=%s",
+                                strchr(url, '?') ? '&' : '?', key, escaped)
+                     : -1;
+  curl_free(escaped);
+  return used > 0 && (size_t)used < HTTP_LONGEST_URL - length;
+}
+
+static char *part_of(const char *url, CURLUPart part, unsigned flags) {
+  CURLU *parsed = curl_url();
+  char *text = NULL;
+  if (parsed && (curl_url_set(parsed, CURLUPART_URL, url, 0) != CURLUE_OK ||
+                 curl_url_get(parsed, part, &text, flags) != CURLUE_OK))
+    text = NULL;
+  curl_url_cleanup(parsed);
+  return text;
+}
+
+bool http_same_origin(const char *a, const char *b) {
+  static const CURLUPart parts[] = {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT};
+  bool same = true;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && same; ++i) {
+    char *one = part_of(a, parts[i], CURLU_DEFAULT_PORT);
+    char *other = part_of(b, parts[i], CURLU_DEFAULT_PORT);
+    same = one && other && strcasecmp(one, other) == 0;
+    curl_free(one);
+    curl_free(other);
+  }
+  return same;
+}
+
+bool http_host_of(const char *url, char *out_host, size_t room) {
+  char *scheme = part_of(url, CURLUPART_SCHEME, 0), *host = part_of(url, CURLUPART_HOST, 0);
+  char *port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  bool fits = scheme && host && port &&
+              (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+              (size_t)snprintf(out_host, room, "%s:%s", host, port) < room;
+  curl_free(scheme);
+  curl_free(host);
+  curl_free(port);
+  return fits;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Errors                                                                                       */
+
+/* {"errors": [{"code": ..., "message": ...}]}, of which the first message counts. */
+static bool read_message(const http_answer *answer, char *out_text, size_t room) {
+  char key[32];
+  kdl_json json;
+  kdl_json_kind kind;
+  bool more = true, found = false;
+  kdl_json_start(&json, "answer", answer->error, answer->error_size);
+  kdl_status status = kdl_json_begin(&json, KDL_JSON_OBJECT);
+  while (status == KDL_OK && !found && kdl_json_next_key(&json, key, sizeof key, &more) == KDL_OK &&
+         more) {
+    if (strcmp(key, "errors") != 0) {
+      status = kdl_json_skip(&json);
+      continue;
+    }
+    status = kdl_json_begin(&json, KDL_JSON_ARRAY);
+    if (status == KDL_OK)
+      status = kdl_json_next_item(&json, &more);
+    if (status == KDL_OK && more)
+      status = kdl_json_begin(&json, KDL_JSON_OBJECT);
+    while (status == KDL_OK && more && !found &&
+           kdl_json_next_key(&json, key, sizeof key, &more) == KDL_OK && more) {
+      bool is_text = strcmp(key, "message") == 0 && kdl_json_peek(&json, &kind) == KDL_OK &&
+                     kind == KDL_JSON_STRING;
+      status = is_text ? kdl_json_string(&json, out_text, room) : kdl_json_skip(&json);
+      found = is_text && status == KDL_OK;
+    }
+    break;
+  }
+  return found;
+}
+
+void http_describe(const http_answer *answer, char *out_text, size_t room) {
+  char message[256];
+  bool has_message = read_message(answer, message, sizeof message);
+  snprintf(out_text, room, "HTTP status %ld%s%s%s", answer->code, has_message ? " (" : "",
+           has_message ? message : "", has_message ? ")" : "");
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One request by libcurl, and its answer. Nothing is followed and nobody is logged in here:
+ * session.h does. Every part of an answer is bounded. */
+#ifndef KDL_REGISTRY_HTTP_H
+#define KDL_REGISTRY_HTTP_H
+
+#include <kdl/kdl.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT } http_method;
+
+enum { HTTP_LONGEST_URL = 8192, HTTP_LONGEST_CHALLENGE = 2048, HTTP_LONGEST_ERROR = 1024 };
+
+typedef struct http_answer {
+  long code;
+  bool has_length, has_begin;
+  uint64_t length; /* Content-Length */
+  uint64_t begin;  /* Content-Range: the first byte */
+  char digest[80]; /* Docker-Content-Digest; "" where there is none, or it is no sha256 */
+  char location[HTTP_LONGEST_URL];        /* absolute; "" where there is none */
+  char challenge[HTTP_LONGEST_CHALLENGE]; /* WWW-Authenticate */
+  char error[HTTP_LONGEST_ERROR];         /* how a body that is no content begins */
+  size_t error_size;
+} http_answer;
+
+/* Takes the body of an answer that has content, 200 or 206. */
+typedef struct http_sink {
+  kdl_status (*begin)(void *user, const http_answer *answer);
+  kdl_status (*put)(void *user, const void *data, size_t size);
+  void *user;
+} http_sink;
+
+typedef struct http_request {
+  http_method method;
+  const char *accept;       /* NULL: anything */
+  const char *content_type; /* of the body */
+  const void *body;
+  size_t body_size;
+  uint64_t from; /* asks for a range from there on; 0: for all */
+  bool is_small; /* the whole of it may take no longer than a few timeouts */
+  const http_sink *sink;
+} http_request;
+
+typedef struct http http;
+
+/* The caller closes *out_http. */
+kdl_status http_open(http **out_http);
+void http_close(http *client);
+
+/* `authorization` is the header's value, or NULL. KDL_IO where the transfer failed, which may
+ * succeed the next time; KDL_UNSUPPORTED where it was too slow; what the sink says where it
+ * refused. */
+kdl_status http_send(http *client, const char *url, const char *authorization,
+                     const http_request *request, http_answer *out_answer);
+
+/* KEY=VALUE for a URL's query, escaped, behind ? or &. False where it does not fit. */
+bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value);
+
+/* Whether scheme, host and port of both are the same. */
+bool http_same_origin(const char *a, const char *b);
+
+/* The host of a URL, with its port. False where it is no http or https, or too long. */
+bool http_host_of(const char *url, char *out_host, size_t room);
+
+/* What the registry says of a failure, for people: "404 manifest unknown". */
+void http_describe(const http_answer *answer, char *out_text, size_t room);
+
+#endif

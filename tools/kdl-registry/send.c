@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "base/error.h"
+#include "cli/input.h"
+#include "oci/layout.h"
+#include "oci/manifest.h"
+#include "transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Whether the registry has it: what it has under a digest, it has checked. */
+static kdl_status has_blob(registry_session *session, const char *digest, bool *out_has) {
+  char where[128];
+  http_answer answer;
+  const http_request request = {.method = HTTP_HEAD, .is_small = true};
+  snprintf(where, sizeof where, "blobs/%s", digest);
+  kdl_status status = session_ask(session, where, &request, &answer);
+  if (status != KDL_OK)
+    return status;
+  *out_has = answer.code == 200;
+  return *out_has || answer.code == 404 ? KDL_OK : session_refused(session, where, &answer);
+}
+
+static kdl_status begin_upload(registry_session *session, char out_url[HTTP_LONGEST_URL]) {
+  static const char where[] = "blobs/uploads/";
+  http_answer answer;
+  const http_request request = {.method = HTTP_POST, .is_small = true};
+  kdl_status status = session_ask(session, where, &request, &answer);
+  if (status == KDL_OK && answer.code != 202)
+    status = session_refused(session, where, &answer);
+  if (status == KDL_OK && !answer.location[0])
+    status = kdl_fail(KDL_BAD_FILE, "%s/%s: upload: found no Location, expected one", session->host,
+                      session->name);
+  if (status == KDL_OK)
+    memcpy(out_url, answer.location, HTTP_LONGEST_URL);
+  return status;
+}
+
+static kdl_status send_bytes(registry_session *session, const char *digest,
+                             const cli_bytes *bytes) {
+  char url[HTTP_LONGEST_URL];
+  http_answer answer;
+  const http_request request = {.method = HTTP_PUT,
+                                .content_type = "application/octet-stream",
+                                .body = bytes->data,
+                                .body_size = bytes->size};
+  kdl_status status = begin_upload(session, url);
+  if (status == KDL_OK && !http_add_query(url, "digest", digest))
+    status = kdl_fail(KDL_BAD_FILE, "%s: upload: the address is too long", session->host);
+  if (status == KDL_OK)
+    status = session_ask(session, url, &request, &answer);
+  if (status == KDL_OK && answer.code != 201)
+    status = session_refused(session, "upload", &answer);
+  return status;
+}
+
+static kdl_status send_blob(registry_session *session, const blob_line *blob, const char *folder) {
+  cli_bytes bytes;
+  bool has = false;
+  kdl_status status = has_blob(session, blob->digest, &has);
+  if (status != KDL_OK || has)
+    return status;
+  status = oci_layout_read(folder, blob->digest, blob->size, &bytes);
+  if (status != KDL_OK)
+    return status;
+  status = send_bytes(session, blob->digest, &bytes);
+  cli_bytes_free(&bytes);
+  return status;
+}
+
+static kdl_status send_manifest(registry_session *session, const char *reference,
+                                const char *digest, const cli_bytes *bytes) {
+  char where[256];
+  http_answer answer;
+  const http_request request = {.method = HTTP_PUT,
+                                .content_type = OCI_MANIFEST_TYPE,
+                                .body = bytes->data,
+                                .body_size = bytes->size};
+  snprintf(where, sizeof where, "manifests/%s", reference);
+  kdl_status status = session_ask(session, where, &request, &answer);
+  if (status == KDL_OK && answer.code != 201)
+    status = session_refused(session, where, &answer);
+  if (status == KDL_OK && answer.digest[0] && strcmp(answer.digest, digest) != 0)
+    status = kdl_fail(KDL_BAD_FILE,
+                      "%s/%s: found that the registry keeps the manifest as %s, expected %s",
+                      session->host, session->name, answer.digest, digest);
+  return status;
+}
+
+kdl_status send_all(registry_session *session, const char *list, const char *folder,
+                    const char *reference, const char *digest, uint64_t size) {
+  cli_bytes bytes, manifest;
+  blob_line blob;
+  bool more = true;
+  kdl_status status = cli_bytes_read(list, &bytes);
+  if (status != KDL_OK)
+    return status;
+  const char *at = bytes.data, *end = at + bytes.size;
+  while (status == KDL_OK) {
+    status = blob_list_next(&at, end, &blob, &more);
+    if (status != KDL_OK || !more)
+      break;
+    status = send_blob(session, &blob, folder);
+  }
+  cli_bytes_free(&bytes);
+  if (status == KDL_OK)
+    status = oci_layout_read(folder, digest, size, &manifest);
+  if (status != KDL_OK)
+    return status;
+  status = send_manifest(session, reference, digest, &manifest);
+  cli_bytes_free(&manifest);
+  return status;
+}

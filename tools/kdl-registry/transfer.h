@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What kdl-registry does: manifests and blobs, from a registry and to it. */
+#ifndef KDL_REGISTRY_TRANSFER_H
+#define KDL_REGISTRY_TRANSFER_H
+
+#include "session.h"
+
+#include <kdl/kdl.h>
+
+#include <stdint.h>
+
+/* A manifest, into a file that is open already. */
+kdl_status fetch_manifest(registry_session *session, const char *reference, const char *path);
+
+/* Blobs of a list, "DIGEST SIZE" a line, into FOLDER/blobs/sha256. What was begun there goes on. */
+kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder);
+
+/* Blobs of a list that the registry lacks, and then a manifest, from a layout. */
+kdl_status send_all(registry_session *session, const char *list, const char *folder,
+                    const char *reference, const char *digest, uint64_t size);
+
+/* The next line of a list; false at its end. */
+typedef struct blob_line {
+  char digest[80];
+  uint64_t size;
+} blob_line;
+kdl_status blob_list_next(const char **at, const char *end, blob_line *out_line, bool *out_more);
+
+#endif

@@ -31,10 +31,11 @@ help:  ## show this list
 	@echo 'PREFIX=$(PREFIX) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_SECONDS=$(SOAK_SECONDS)'
 	@echo 'SETUP=$(SETUP) (no: use what is installed, install nothing)'
 
-setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL and variantlib into build/
+setup:  ## install what building and testing need (Debian 12 and 13; elsewhere its names), and Intel's OpenCL, variantlib and Ray into build/
 	@scripts/setup.sh build test cluster
 	@scripts/opencl-runtime.sh build/opencl-runtime
 	@scripts/variantlib.sh build/variantlib
+	@scripts/ray.sh build/ray
 
 build:  ## build/bin/kdl, build/lib/libkdl.so, build/lib/libkdl.a, the tests and benchmarks
 	@$(call compile,default)

@@ -32,6 +32,10 @@ kdl_status kdl_sized_read(kdl_sized what, const void *given, void *out) {
   if (status != KDL_OK)
     return status;
   size_t size = size_of(given), copied = lesser(size, what.known);
+  if (size == what.known) {
+    memcpy(out, given, size);
+    return KDL_OK;
+  }
   for (size_t i = what.known; i < size; ++i) {
     if (((const unsigned char *)given)[i] != 0)
       return kdl_fail(KDL_BAD_CALL,

@@ -11,6 +11,7 @@ static kdl_status no_memory(void) {
 }
 
 void kdl_recording_free(kdl_recording *recording) {
+  kdl_close(recording->library);
   for (size_t i = 0; i < recording->library_count; ++i)
     kdl_close(recording->libraries[i]);
   free((void *)recording->libraries);
@@ -128,8 +129,12 @@ static void need_all(const kdl_recording *recording, const kdl_recorded_node *no
   }
 }
 
-/* The last one is nearly always it. */
+/* Most sequences have kernels of one. */
 static kdl_status hold(kdl_recording *recording, kdl_library *lib) {
+  if (!recording->library)
+    recording->library = kdl_retain(lib);
+  if (recording->library == lib)
+    return KDL_OK;
   for (size_t i = recording->library_count; i > 0; --i) {
     if (recording->libraries[i - 1] == lib)
       return KDL_OK;
@@ -150,7 +155,7 @@ kdl_status kdl_recording_add(kdl_recording *recording, const kdl_recorded_node *
   if (recording->node_count == KDL_LIMIT_NODES)
     return kdl_fail(KDL_BAD_CALL, "found more than %d nodes in a sequence", KDL_LIMIT_NODES);
   kdl_recorded_node *nodes = kdl_array_grow(recording->nodes, recording->node_count,
-                                            &recording->node_capacity, 16, sizeof *nodes);
+                                            &recording->node_capacity, 7, sizeof *nodes);
   if (!nodes)
     return no_memory();
   recording->nodes = nodes;

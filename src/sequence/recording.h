@@ -96,7 +96,8 @@ typedef struct kdl_recording {
   kdl_recorded_node *nodes;
   size_t node_count, node_capacity;
   size_t launch_count;
-  kdl_library **libraries;
+  kdl_library *library;    /* of the first kernel */
+  kdl_library **libraries; /* of the others, each once */
   size_t library_count, library_capacity;
   kdl_recorded_mark *marks;
   size_t mark_count, mark_capacity;

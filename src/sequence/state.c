@@ -52,16 +52,18 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
   enum { alignment = 64 };
   parts measure = {NULL, 0};
   kdl_state *state, measured;
-  void *memory = NULL;
   (void)part(&measure, 1, sizeof *state);
   lay_out(plan, &measure, &measured);
-  if (posix_memalign(&memory, alignment, measure.size) != 0)
+  void *room = malloc(measure.size + alignment); /* which takes less than an aligned one */
+  if (!room)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for a run of a sequence");
+  char *memory = (char *)room + (-(uintptr_t)room & (alignment - 1));
   parts from = {memory, 0};
   state = part(&from, 1, sizeof *state);
   lay_out(plan, &from, &measured);
-  memset(memory, 0, (size_t)((char *)measured.nodes - (char *)memory));
-  *state = (kdl_state){.cells = measured.cells,
+  memset(memory, 0, (size_t)((char *)measured.nodes - memory));
+  *state = (kdl_state){.room = room,
+                       .cells = measured.cells,
                        .stamps = measured.stamps,
                        .nodes = measured.nodes,
                        .listed = measured.listed,
@@ -80,7 +82,7 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
 }
 
 void kdl_state_free(kdl_state *state) {
-  free(state);
+  free(state->room);
 }
 
 /* ------------------------------------------------------------------------------------------ */

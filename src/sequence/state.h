@@ -9,6 +9,7 @@
 #include <string.h>
 
 typedef struct kdl_state {
+  void *room;              /* that it lies in, with everything it points to */
   struct kdl_state *next;  /* of those that are idle */
   void *queue;             /* the backend's: of the last run */
   void *instance;          /* the backend's sequence; NULL: launches */

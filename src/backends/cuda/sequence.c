@@ -234,13 +234,18 @@ static kdl_status lacks(const kdl_cuda_device *device, const char *function, con
                                device->ordinal, function, release);
 }
 
-static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_node *node) {
+static kdl_status check(void *handle, const kdl_backend_node *node, size_t loop_count) {
+  const kdl_cuda_device *device = handle;
+  bool is_event = node->kind == KDL_NODE_RECORD || node->kind == KDL_NODE_WAIT;
   if (node->kind == KDL_NODE_WHILE && !(kdl_cuda.graph_condition && kdl_cuda.graph_node))
     return lacks(device, "cuGraphConditionalHandleCreate", "12.3");
   if (node->kind == KDL_NODE_RECORD && !kdl_cuda.graph_record)
     return lacks(device, "cuGraphAddEventRecordNode", "11.1");
   if (node->kind == KDL_NODE_WAIT && !kdl_cuda.graph_wait)
     return lacks(device, "cuGraphAddEventWaitNode", "11.1");
+  if (is_event && loop_count)
+    return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: a loop in a graph has no events",
+                                 device->ordinal);
   if (node->kind != KDL_NODE_LAUNCH)
     return KDL_OK;
   if ((node->desc.flags || node->desc.cluster[0]) && !kdl_cuda.graph_attribute)
@@ -248,25 +253,6 @@ static kdl_status check_node(const kdl_cuda_device *device, const kdl_backend_no
   if (node->is_skipped && !kdl_cuda.graph_enable)
     return lacks(device, "cuGraphNodeSetEnabled", "11.6");
   return kdl_cuda_kernel_prepare(node->kernel->context, &node->desc);
-}
-
-static kdl_status check(const kdl_cuda_device *device, const kdl_backend_sequence *sequence) {
-  kdl_driver_later(&kdl_cuda_driver);
-  if (!KDL_GRAPH_HAS_FUNCTIONS(kdl_cuda))
-    return lacks(device, "cuGraphInstantiateWithFlags or others of graphs", "11.4");
-  size_t depth = 0; /* of loops */
-  for (size_t i = 0; i < sequence->node_count; ++i) {
-    const kdl_backend_node *node = sequence->nodes[i];
-    kdl_status status = check_node(device, node);
-    if (status == KDL_OK && depth && (node->kind == KDL_NODE_RECORD || node->kind == KDL_NODE_WAIT))
-      status = kdl_own_services.fail(KDL_UNSUPPORTED, 0, "cuda:%u: a loop in a graph has no events",
-                                     device->ordinal);
-    if (status != KDL_OK)
-      return status;
-    depth += node->kind == KDL_NODE_WHILE;
-    depth -= node->kind == KDL_NODE_END;
-  }
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -301,6 +287,7 @@ static void end(kdl_graph *graph) {
 static const kdl_graph_driver driver = {.errors = &kdl_cuda_errors,
                                         .functions = KDL_GRAPH_FUNCTIONS(kdl_cuda, "cu"),
                                         .size = sizeof(cuda_sequence),
+                                        .check = check,
                                         .add = add,
                                         .instantiate = instantiate,
                                         .set = set,
@@ -313,10 +300,10 @@ static const kdl_graph_driver driver = {.errors = &kdl_cuda_errors,
 kdl_status kdl_cuda_sequence_create(void *handle, kdl_backend_sequence *sequence,
                                     void **out_sequence) {
   kdl_cuda_device *device = handle;
-  kdl_status status = check(device, sequence);
-  return status == KDL_OK
+  kdl_driver_later(&kdl_cuda_driver);
+  return KDL_GRAPH_HAS_FUNCTIONS(kdl_cuda)
              ? kdl_graph_create(&driver, device, device->ordinal, sequence, out_sequence)
-             : status;
+             : lacks(device, "cuGraphInstantiateWithFlags or others of graphs", "11.4");
 }
 
 void kdl_cuda_sequence_destroy(void *device, void *sequence) {

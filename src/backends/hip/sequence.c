@@ -105,7 +105,9 @@ static kdl_status lacks(const kdl_hip_device *device, const char *what) {
                                device->ordinal, what);
 }
 
-static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_node *node) {
+static kdl_status check(void *handle, const kdl_backend_node *node, size_t loop_count) {
+  const kdl_hip_device *device = handle;
+  (void)loop_count; /* there are none */
   if (node->kind == KDL_NODE_WHILE)
     return kdl_own_services.fail(KDL_UNSUPPORTED, 0, "hip:%u: a graph has no loops here",
                                  device->ordinal);
@@ -117,18 +119,6 @@ static kdl_status check_node(const kdl_hip_device *device, const kdl_backend_nod
     return lacks(device, "cooperative launch and no cluster");
   return node->is_skipped && !kdl_hip.graph_enable ? lacks(device, "hipGraphNodeSetEnabled")
                                                    : KDL_OK;
-}
-
-static kdl_status check(const kdl_hip_device *device, const kdl_backend_sequence *sequence) {
-  kdl_driver_later(&kdl_hip_driver);
-  if (!KDL_GRAPH_HAS_FUNCTIONS(kdl_hip) || !kdl_hip.graph_record || !kdl_hip.graph_wait)
-    return lacks(device, "hipGraphExecKernelNodeSetParams or others of its functions");
-  for (size_t i = 0; i < sequence->node_count; ++i) {
-    kdl_status status = check_node(device, sequence->nodes[i]);
-    if (status != KDL_OK)
-      return status;
-  }
-  return KDL_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -154,6 +144,7 @@ static void end(kdl_graph *graph) {
 static const kdl_graph_driver driver = {.errors = &kdl_hip_errors,
                                         .functions = KDL_GRAPH_FUNCTIONS(kdl_hip, "hip"),
                                         .size = sizeof(kdl_graph),
+                                        .check = check,
                                         .add = add,
                                         .instantiate = instantiate,
                                         .set = set,
@@ -164,10 +155,10 @@ static const kdl_graph_driver driver = {.errors = &kdl_hip_errors,
 kdl_status kdl_hip_sequence_create(void *handle, kdl_backend_sequence *sequence,
                                    void **out_sequence) {
   kdl_hip_device *device = handle;
-  kdl_status status = check(device, sequence);
-  return status == KDL_OK
+  kdl_driver_later(&kdl_hip_driver);
+  return KDL_GRAPH_HAS_FUNCTIONS(kdl_hip) && kdl_hip.graph_record && kdl_hip.graph_wait
              ? kdl_graph_create(&driver, device, device->ordinal, sequence, out_sequence)
-             : status;
+             : lacks(device, "hipGraphExecKernelNodeSetParams or others of its functions");
 }
 
 void kdl_hip_sequence_destroy(void *device, void *sequence) {

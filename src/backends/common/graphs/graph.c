@@ -101,11 +101,14 @@ static int build(kdl_graph *graph, const char **out_call) {
   int error = (*functions->create)(&graph->graph, 0);
   graph->current = graph->graph;
   graph->loop_count = 0;
-  for (size_t i = 0; i < graph->node_count && !error; ++i)
+  bool any_skipped = false;
+  for (size_t i = 0; i < graph->node_count && !error; ++i) {
     error = add_node(graph, i, out_call);
+    any_skipped |= graph->nodes[i]->is_skipped;
+  }
   if (!error)
     error = graph->driver->instantiate(graph->graph, &graph->instance, out_call);
-  for (size_t i = 0; i < graph->node_count && !error; ++i)
+  for (size_t i = 0; i < graph->node_count && any_skipped && !error; ++i)
     error = enable(graph, i, out_call);
   return error;
 }

@@ -63,6 +63,8 @@ typedef struct kdl_graph_driver {
   kdl_graph_functions functions;
   size_t size; /* of the backend's sequence: a kdl_graph, and zeros behind it */
 
+  /* Whether graphs of the driver have such a node, in so many loops. */
+  kdl_status (*check)(void *device, const kdl_backend_node *node, size_t loop_count);
   /* Adds a launch, a copy or a fill behind `count` others; what comes later waits for *out_node. */
   int (*add)(kdl_graph *graph, void *to, const kdl_backend_node *node, void *const *after,
              size_t count, void **out_node, const char **out_call);

@@ -3,22 +3,42 @@
 #include "backends/common/graphs/graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static size_t most_joined(const kdl_backend_sequence *sequence) {
-  size_t most = 1;
-  for (size_t i = 0; i < sequence->node_count; ++i)
-    most = most < sequence->nodes[i]->joined_count ? sequence->nodes[i]->joined_count : most;
-  return most;
+/* What is to be known of all nodes before the first is made. */
+typedef struct {
+  size_t most_joined;
+  bool has_loops;
+} survey;
+
+static kdl_status look(const kdl_graph_driver *driver, void *device,
+                       const kdl_backend_sequence *sequence, survey *out_survey) {
+  size_t loop_count = 0;
+  *out_survey = (survey){.most_joined = 1};
+  for (size_t i = 0; i < sequence->node_count; ++i) {
+    const kdl_backend_node *node = sequence->nodes[i];
+    kdl_status status = driver->check(device, node, loop_count);
+    if (status != KDL_OK)
+      return status;
+    loop_count += node->kind == KDL_NODE_WHILE;
+    loop_count -= node->kind == KDL_NODE_END;
+    out_survey->has_loops |= node->kind == KDL_NODE_WHILE;
+    if (out_survey->most_joined < node->joined_count)
+      out_survey->most_joined = node->joined_count;
+  }
+  return KDL_OK;
 }
 
-/* With room behind it for what each node has. */
-static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_sequence *sequence) {
+/* With room behind it for what each node has, which is written when it is made. */
+static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_sequence *sequence,
+                            const survey *found) {
   size_t count = sequence->node_count, at = (driver->size + 15) & ~(size_t)15;
   size_t after = at + count * sizeof(void *);
-  size_t enabled = after + most_joined(sequence) * sizeof(void *);
-  kdl_graph *graph = calloc(1, enabled + count + 1);
+  size_t enabled = after + found->most_joined * sizeof(void *);
+  kdl_graph *graph = malloc(enabled + count + 1);
   if (!graph)
     return NULL;
+  memset(graph, 0, driver->size);
   char *room = (char *)graph;
   void *handles = room + at, *waited_for = room + after, *is_enabled = room + enabled;
   graph->handles = handles;
@@ -26,21 +46,24 @@ static kdl_graph *new_graph(const kdl_graph_driver *driver, const kdl_backend_se
   graph->is_enabled = is_enabled;
   graph->nodes = sequence->nodes;
   graph->node_count = count;
-  for (size_t i = 0; i < count; ++i)
-    graph->has_loops |= graph->nodes[i]->kind == KDL_NODE_WHILE;
+  graph->has_loops = found->has_loops;
   return graph;
 }
 
 /* Where a driver refuses a graph with loops, the sequence is replayed without one. */
 kdl_status kdl_graph_create(const kdl_graph_driver *driver, void *device, uint32_t ordinal,
                             kdl_backend_sequence *sequence, void **out_sequence) {
-  kdl_graph *graph = new_graph(driver, sequence);
+  survey found;
+  kdl_status status = look(driver, device, sequence, &found);
+  if (status != KDL_OK)
+    return status;
+  kdl_graph *graph = new_graph(driver, sequence, &found);
   if (!graph)
     return kdl_driver_errors_no_memory(driver->errors, ordinal);
   graph->driver = driver;
   graph->device = device;
   graph->ordinal = ordinal;
-  kdl_status status = driver->build(graph);
+  status = driver->build(graph);
   if (status != KDL_OK) {
     bool has_loops = graph->has_loops;
     kdl_graph_destroy(graph);

@@ -189,11 +189,11 @@ enum {
  * In a program that runs with more rights than its user (AT_SECURE) that is less: absolute paths,
  * names of libraries in LIBDIR/kdl, and NULL.
  *
- * Reads headers and metadata only; image bytes are mapped when asked for, and copied where they are
- * run by a digest or a signature. The file may be replaced
- * (renamed over) while open; if it is truncated, later calls fail with KDL_IO. Truncated in the
- * midst of a call that reads image bytes, it raises SIGBUS there, as with dlopen: a program that
- * must survive that reads the file itself and calls kdl_open_memory. `opts` may be NULL.
+ * Reads headers and metadata only; image bytes are mapped when asked for, and copied where a digest
+ * or a signature is checked before they are run. The file may be replaced (renamed over) while
+ * open; if it is truncated, later calls fail with KDL_IO. Truncated in the midst of a call that
+ * reads image bytes, it raises SIGBUS there, as with dlopen: a program that must survive that reads
+ * the file itself and calls kdl_open_memory. `opts` may be NULL.
  */
 KDL_API kdl_status kdl_open(const char *path, const kdl_open_opts *opts, kdl_library **out_lib);
 

@@ -8,7 +8,6 @@
 #include "build_id.h"
 #include "system/environment.h"
 #include "system/loader.h"
-#include "trust/trust.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -36,50 +35,34 @@ static void print_device(const kdl_runtime *runtime, char out_line[KDL_SPEC_LINE
 /* ------------------------------------------------------------------------------------------ */
 /* The library                                                                                  */
 
-/* An image that lists its kernels, and no microkernels, has none. */
-static bool may_have_ukernels(const kdl_image *image) {
-  bool is_indexed = false;
-  kdl_string name;
-  for (uint32_t i = 0; i < image->pair_count; ++i) {
-    if (kdl_text_starts(kdl_image_pairs(image)[i].key, "kdl.ukernel."))
-      return true;
-    is_indexed |= kdl_kernel_name(kdl_image_pairs(image)[i].key, &name);
-  }
-  return !is_indexed;
-}
+typedef struct {
+  const kdl_link_task *task;
+  const kdl_catalog *catalog;
+} choice;
 
-/* Whether it may hold microkernels for the device's family. */
-static bool may_be_linked(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
-  const kdl_image_rule *rule = kdl_catalog_rule(catalog, image);
-  const kdl_runtime *runtime = task->runtime;
+/* Whether an image of the caller's library is one to look for microkernels in. */
+static bool is_included(const void *user, uint32_t image) {
+  const choice *from = user;
+  const kdl_image_rule *rule = kdl_catalog_rule(from->catalog, image);
+  const kdl_runtime *runtime = from->task->runtime;
   uint32_t family = kdl_device_route(runtime->device, runtime->route)->rule.family;
-  return image != task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
-         may_have_ukernels(&task->lib->container->images[image]);
+  return image != from->task->image && rule->kind == KDL_IMAGE_BITCODE && rule->family == family &&
+         kdl_ukernels_may_hold(&from->task->lib->container->images[image]);
 }
 
-kdl_status kdl_link_key_bytes(kdl_container *container, uint32_t image, const void **out_data,
-                              size_t *out_size) {
-  kdl_trust_policy policy;
-  kdl_status status = kdl_trust_read_policy(&policy);
+static kdl_status add_library(const kdl_link_task *task, kdl_ukernels *ukernels) {
+  char name[512];
+  kdl_catalog *catalog;
+  kdl_status status = kdl_library_catalog(task->lib, &catalog);
   if (status != KDL_OK)
     return status;
-  return policy == KDL_TRUST_OFF ? kdl_container_bytes(container, image, out_data, out_size)
-                                 : kdl_container_bytes_to_run(container, image, out_data, out_size);
+  snprintf(name, sizeof name, "the bitcode of %.400s", task->lib->container->name);
+  return kdl_ukernels_add(ukernels, task->lib->container, name, is_included,
+                          &(choice){task, catalog});
 }
 
-static bool is_trusted(const kdl_link_task *task, uint32_t image) {
-  const void *data;
-  size_t size;
-  return kdl_link_key_bytes(task->lib->container, image, &data, &size) == KDL_OK;
-}
-
-bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
-  return may_be_linked(task, catalog, image) && is_trusted(task, image);
-}
-
-bool kdl_link_key_leaves_out(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image) {
-  return may_be_linked(task, catalog, image) && !is_trusted(task, image);
-}
+/* Whose bytes a key is made of: as they lie in the file, at no cost, or those that were taken. */
+typedef enum { bytes_there, bytes_taken } which_bytes;
 
 static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
   uint64_t length = size;
@@ -87,11 +70,13 @@ static void add_string(kdl_blake2b *hash, const void *data, size_t size) {
   kdl_blake2b_add(hash, data, size);
 }
 
-static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_t index) {
+static kdl_status add_image(kdl_blake2b *hash, kdl_container *container, uint32_t index,
+                            which_bytes which) {
   const kdl_image *image = &container->images[index];
   const void *data;
   size_t size;
-  kdl_status status = kdl_link_key_bytes(container, index, &data, &size);
+  kdl_status status = which == bytes_taken ? kdl_container_own_bytes(container, index, &data, &size)
+                                           : kdl_container_bytes(container, index, &data, &size);
   if (status != KDL_OK)
     return status;
   uint64_t numbers[] = {image->offload_kind, image->flags, image->pair_count};
@@ -113,7 +98,7 @@ static void print_digest(FILE *out, const char *word, kdl_digest digest) {
 /* An image that the device refuses is one to tell of where nothing fits, and never part of a
  * result.
  */
-static kdl_status print_library(FILE *out, const kdl_link_task *task) {
+static kdl_status print_library(FILE *out, const kdl_link_task *task, which_bytes which) {
   kdl_blake2b hash;
   kdl_catalog *catalog;
   bool has_any = false;
@@ -122,11 +107,11 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task) {
   kdl_status status = kdl_library_catalog(task->lib, &catalog);
   kdl_blake2b_start(&hash);
   for (uint32_t i = 0; status == KDL_OK && i < task->lib->container->count; ++i) {
-    if (!kdl_match_admits(kdl_catalog_rule(catalog, i), device) ||
-        !kdl_link_key_includes(task, catalog, i))
+    if (!is_included(&(choice){task, catalog}, i) ||
+        !kdl_match_admits(kdl_catalog_rule(catalog, i), device))
       continue;
     has_any = true;
-    status = add_image(&hash, task->lib->container, i);
+    status = add_image(&hash, task->lib->container, i, which);
   }
   if (status == KDL_OK && has_any)
     print_digest(out, "library", kdl_blake2b_finish(&hash));
@@ -135,20 +120,6 @@ static kdl_status print_library(FILE *out, const kdl_link_task *task) {
 
 /* ------------------------------------------------------------------------------------------ */
 /* Microkernels from elsewhere                                                                  */
-
-bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]) {
-  while (*at && **at) {
-    size_t length = strcspn(*at, ":");
-    const char *from = *at;
-    *at += length + (from[length] == ':');
-    if (length && length < PATH_MAX) {
-      memcpy(out_path, from, length);
-      out_path[length] = '\0';
-      return true;
-    }
-  }
-  return false;
-}
 
 static int is_ukernel_file(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
@@ -199,49 +170,97 @@ static void print_environment(FILE *out) {
   }
 }
 
-/* Who may have signed what is linked: an image that was linked of others is not taken. */
-static void print_trust(FILE *out) {
+/* What was checked, by its bytes. Another policy, or other keys, may have let other code in. */
+static void print_checked(FILE *out, const kdl_ukernels *ukernels) {
   kdl_digest keys;
   if (kdl_trust_identity(&keys))
     print_digest(out, "trust", keys);
+  else
+    fprintf(out, "trust %s\n", kdl_trust_policy_name(ukernels->policy));
+  for (size_t i = 0; i < ukernels->count; ++i)
+    print_digest(out, "ukernels", kdl_digest_of(ukernels->items[i].data, ukernels->items[i].size));
 }
 
-static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key) {
+static kdl_status print_microkernels(FILE *out, const kdl_link_task *task, const kdl_link_key *key,
+                                     which_bytes which) {
+  if (key->ukernels.policy != KDL_TRUST_OFF) {
+    print_checked(out, &key->ukernels);
+    return KDL_OK;
+  }
+  kdl_status status = print_library(out, task, which);
+  print_ukernels(out);
+  return status;
+}
+
+static kdl_status print_all(FILE *out, const kdl_link_task *task, const kdl_link_key *key,
+                            which_bytes which) {
   fprintf(out, "device %s\n", key->device);
   if (task->kernel)
     fprintf(out, "kernel %s\n", task->kernel);
   fprintf(out, "%s", task->constants ? task->constants : "");
   print_digest(out, "caller", kdl_digest_of(key->caller, key->caller_size));
-  kdl_status status = print_library(out, task);
-  print_ukernels(out);
+  kdl_status status = print_microkernels(out, task, key, which);
   print_environment(out);
-  print_trust(out);
   fprintf(out, "libkdl " KDL_BUILD_ID "\nkdl-ld ");
   kdl_identity_print_program(out, key->linker);
   fputc('\n', out);
   return status;
 }
 
-kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
-  kdl_link_key *key = out_key;
-  *key = (kdl_link_key){.text = NULL};
-  if (!kdl_linker_path(key->linker))
-    return kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
-  kdl_status status = kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
-                                                 &key->caller_size);
-  if (status != KDL_OK)
-    return status;
-  print_device(task->runtime, key->device);
-  FILE *out = open_memstream(&key->text, &key->length);
+static kdl_status print_text(const kdl_link_task *task, const kdl_link_key *key, which_bytes which,
+                             char **out_text, size_t *out_length) {
+  FILE *out = open_memstream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  status = print_all(out, task, key);
+  kdl_status status = print_all(out, task, key, which);
   if (fclose(out) != 0 && status == KDL_OK)
     status = kdl_fail(KDL_NO_MEMORY, "out of memory");
   return status;
 }
 
+kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key) {
+  kdl_link_key *key = out_key;
+  key->text = NULL;
+  kdl_status status = kdl_ukernels_begin(&key->ukernels);
+  if (status == KDL_OK && !kdl_linker_path(key->linker))
+    status = kdl_fail(KDL_UNSUPPORTED, "kdl-ld not found: it links bitcode into an image");
+  if (status == KDL_OK)
+    status = kdl_container_bytes_to_run(task->lib->container, task->image, &key->caller,
+                                        &key->caller_size);
+  if (status == KDL_OK && key->ukernels.policy != KDL_TRUST_OFF) {
+    status = add_library(task, &key->ukernels);
+    if (status == KDL_OK)
+      status = kdl_ukernels_add_path(&key->ukernels);
+  }
+  if (status != KDL_OK)
+    return status;
+  print_device(task->runtime, key->device);
+  return print_text(task, key, bytes_there, &key->text, &key->length);
+}
+
+kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key) {
+  kdl_container *container = task->lib->container;
+  bool is_checked = atomic_load_explicit(&container->images[task->image].checked,
+                                         memory_order_relaxed) != NULL; /* then it is settled */
+  kdl_status status =
+      is_checked ? KDL_OK
+                 : kdl_container_own_bytes(container, task->image, &key->caller, &key->caller_size);
+  if (status == KDL_OK && key->ukernels.policy == KDL_TRUST_OFF)
+    status = add_library(task, &key->ukernels);
+  return status;
+}
+
+bool kdl_link_key_holds(const kdl_link_task *task, const kdl_link_key *key) {
+  char *text = NULL;
+  size_t length = 0;
+  bool holds = print_text(task, key, bytes_taken, &text, &length) == KDL_OK &&
+               length == key->length && memcmp(text, key->text, length) == 0;
+  free(text);
+  return holds;
+}
+
 void kdl_link_key_free(kdl_link_key *key) {
+  kdl_ukernels_free(&key->ukernels);
   free(key->text);
   key->text = NULL;
 }

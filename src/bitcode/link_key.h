@@ -7,6 +7,7 @@
 #ifndef KDL_BITCODE_LINK_KEY_H
 #define KDL_BITCODE_LINK_KEY_H
 
+#include "bitcode/ukernels.h"
 #include "library/library.h"
 #include "registry/runtime.h"
 
@@ -26,27 +27,22 @@ typedef struct kdl_link_key {
   size_t length;
   const void *caller; /* the bitcode */
   size_t caller_size;
+  kdl_ukernels ukernels; /* where signatures are looked at, all of them, as the text has them */
   char linker[PATH_MAX];
   char device[KDL_SPEC_LINE]; /* what of the device's spec decides how it is linked */
 } kdl_link_key;
 
-/* The caller frees *out_key, also after a failure. */
+/* Checks what is to be linked, as all that is run is. The caller frees *out_key, also after a
+ * failure. */
 kdl_status kdl_link_key_make(const kdl_link_task *task, kdl_link_key *out_key);
 void kdl_link_key_free(kdl_link_key *key);
 
-/* Whether an image of the caller's library is one to look for microkernels in. */
-bool kdl_link_key_includes(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
+/* What is linked may have been written to since: takes the bytes to link into memory of this
+ * process, with the microkernels of the caller's library. */
+kdl_status kdl_link_key_settle(const kdl_link_task *task, kdl_link_key *key);
 
-/* Its bytes, as kdl-ld is given them: one that is not signed by a key that is trusted, where that
- * is asked for, is refused here, and a digest by kdl-ld. */
-kdl_status kdl_link_key_bytes(kdl_container *container, uint32_t image, const void **out_data,
-                              size_t *out_size);
-
-/* Whether kdl-ld is not given it because its signature is not one that is trusted; the reason is
- * recorded. */
-bool kdl_link_key_leaves_out(const kdl_link_task *task, kdl_catalog *catalog, uint32_t image);
-
-/* The next of KDL_UKERNEL_PATH: false at the end. *at starts as the whole of it. */
-bool kdl_ukernel_path_next(const char **at, char out_path[PATH_MAX]);
+/* Whether the key is that of the bytes that were taken, and of the files beside them as they are
+ * now. */
+bool kdl_link_key_holds(const kdl_link_task *task, const kdl_link_key *key);
 
 #endif

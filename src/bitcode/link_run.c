@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "bitcode/identity.h"
 #include "system/environment.h"
-#include "trust/trust.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,39 +16,6 @@
 #include <unistd.h>
 
 #define LIMIT_OUTPUT ((uint64_t)256 << 20)
-
-/* The images of the caller's library that may hold microkernels, and no others, as a library. */
-static kdl_status pack_library(const kdl_link_task *task, void **out_data, size_t *out_size) {
-  kdl_writer *writer;
-  kdl_catalog *catalog;
-  kdl_container *container = task->lib->container;
-  size_t count = 0;
-  *out_data = NULL;
-  kdl_status status = kdl_library_catalog(task->lib, &catalog);
-  if (status == KDL_OK)
-    status = kdl_writer_create(KDL_FORMAT_V1, &writer);
-  if (status != KDL_OK)
-    return status;
-  for (uint32_t i = 0; i < container->count && status == KDL_OK; ++i) {
-    if (!kdl_link_key_includes(task, catalog, i))
-      continue;
-    const kdl_image *image = &container->images[i];
-    kdl_writer_image packed = {.size = sizeof packed,
-                               .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
-                               .offload_kind = image->offload_kind,
-                               .flags = image->flags,
-                               .pairs = kdl_image_pairs(image),
-                               .pair_count = image->pair_count};
-    status = kdl_link_key_bytes(container, i, &packed.data, &packed.data_size);
-    if (status == KDL_OK)
-      status = kdl_writer_add(writer, &packed);
-    ++count;
-  }
-  if (status == KDL_OK && count)
-    status = kdl_writer_finish(writer, out_data, out_size);
-  kdl_writer_destroy(writer);
-  return status;
-}
 
 /* ------------------------------------------------------------------------------------------ */
 /* The command line                                                                             */
@@ -63,49 +29,29 @@ static void add_constants(kdl_words *options, const char *constants) {
   }
 }
 
-static void make_options(const kdl_link_task *task, kdl_words *options) {
+static void make_options(const kdl_link_task *task, const kdl_link_key *key, kdl_words *options) {
   if (task->kernel)
     kdl_words_format(options, "--kernel=%s", task->kernel);
-  kdl_linker_add_places(options);
+  if (key->ukernels.policy == KDL_TRUST_OFF)
+    kdl_linker_add_places(options);
   add_constants(options, task->constants);
 }
 
 /* Ours, but that what it says comes back to us, where there is a listener, and that it has no trace
- * of its own: in ours it is a layer. It may not know that this program has more rights than its
- * user: what we do not read, it is not given. */
+ * of its own: in ours it is a layer. */
 static void make_environment(kdl_words *list) {
-  kdl_trust_policy policy;
   for (char **at = environ; at && *at; ++at) {
-    if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE") &&
-        !kdl_starts_with(*at, "KDL_TRUST=") &&
-        !(kdl_is_privileged() && kdl_starts_with(*at, "KDL_")))
+    if (!kdl_starts_with(*at, "KDL_DEBUG") && !kdl_starts_with(*at, "KDL_TRACE"))
       kdl_words_add(list, *at);
   }
-  if (kdl_trust_read_policy(&policy) == KDL_OK)
-    kdl_words_format(list, "KDL_TRUST=%s", kdl_trust_policy_name(policy));
   kdl_words_add(list, kdl_debug_on(KDL_DEBUG_LINK) ? "KDL_DEBUG=link" : "KDL_DEBUG=");
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* Its messages                                                                                 */
 
-/* One line of what it said, with the files' numbers put as what they are. */
-static void tell_line(kdl_out *out, kdl_string line, const char *library) {
-  for (size_t at = 0; at < line.length;) {
-    kdl_string rest = kdl_text_from(line, at);
-    bool is_caller = kdl_text_starts(rest, KDL_LINKER_CALLER);
-    bool is_library = kdl_text_starts(rest, KDL_LINKER_LIBRARY);
-    if (is_caller || is_library) {
-      kdl_out_format(out, is_caller ? "the image" : "the bitcode of %s", library);
-      at += strlen(KDL_LINKER_CALLER);
-    } else {
-      kdl_out_format(out, "%c", line.data[at++]);
-    }
-  }
-}
-
 /* Its errors, or where it called nothing by that name, all it said. */
-static void tell_words(kdl_out *out, const char *said, const char *library) {
+static void tell_words(kdl_out *out, const char *said, const kdl_linker_call *call) {
   static const char mark[] = "error: ";
   bool has_errors = strstr(said, mark) != NULL;
   const char *join = ": ";
@@ -120,36 +66,36 @@ static void tell_words(kdl_out *out, const char *said, const char *library) {
     if (!line.length)
       continue;
     kdl_out_format(out, "%s", join);
-    tell_line(out, line, library);
+    kdl_linker_tell(call, line, out);
     join = "; ";
   }
 }
 
-static void say_words(const char *said, const char *library) {
+static void say_words(const char *said, const kdl_linker_call *call) {
   static const char mark[] = "kdl: link: ";
   for (const char *at = said; *at && kdl_debug_on(KDL_DEBUG_LINK);) {
     char text[1024];
     kdl_out out = {text, sizeof text, 0};
     kdl_string line = {at, strcspn(at, "\n")};
     at += line.length + (at[line.length] == '\n');
-    tell_line(&out, kdl_text_starts(line, mark) ? kdl_text_from(line, sizeof mark - 1) : line,
-              library);
+    kdl_linker_tell(call, kdl_text_starts(line, mark) ? kdl_text_from(line, sizeof mark - 1) : line,
+                    &out);
     kdl_debug(KDL_DEBUG_LINK, "  kdl-ld: %s", text);
   }
 }
 
-static kdl_status fail_run(const kdl_link_task *task, const kdl_link_limits *limits,
+static kdl_status fail_run(const kdl_link_key *key, const kdl_linker_call *call,
                            const kdl_subprocess_outcome *outcome) {
   char how[128], said[1024] = "";
   kdl_status status = KDL_BAD_FILE;
   int64_t code = 0;
   kdl_out out = {said, sizeof said, 0};
-  tell_words(&out, outcome->words, task->lib->container->name);
+  tell_words(&out, outcome->words, call);
   if (outcome->end == KDL_SUBPROCESS_OVERRAN) {
     status = KDL_NO_MEMORY;
     code = ETIMEDOUT;
     snprintf(how, sizeof how, "was stopped after %" PRId64 " s (KDL_LD_TIMEOUT)",
-             limits->milliseconds / 1000);
+             call->limits.milliseconds / 1000);
   } else if (outcome->end == KDL_SUBPROCESS_KILLED) {
     snprintf(how, sizeof how, "died of signal %d (%s)", outcome->code, strsignal(outcome->code));
   } else if (outcome->end == KDL_SUBPROCESS_UNKNOWN) {
@@ -159,7 +105,7 @@ static kdl_status fail_run(const kdl_link_task *task, const kdl_link_limits *lim
   } else {
     snprintf(how, sizeof how, "died with status %d", outcome->code);
   }
-  return kdl_fail_code(status, code, "kdl-ld %s%s", how, said);
+  return kdl_fail_code(status, code, "kdl-ld %s%s%s", how, said, key->ukernels.left_out);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -190,7 +136,7 @@ static bool is_done(const kdl_subprocess_outcome *outcome, const kdl_link_report
          output_size == report->output_size;
 }
 
-static kdl_status collect(const kdl_link_task *task, const kdl_link_limits *limits,
+static kdl_status collect(const kdl_link_key *key, const kdl_linker_call *call,
                           const kdl_linker_run *run, const char *name, kdl_link_result *result) {
   size_t notes_size;
   kdl_link_report report;
@@ -202,7 +148,7 @@ static kdl_status collect(const kdl_link_task *task, const kdl_link_limits *limi
   kdl_status status = fclose(notes) == 0 ? kdl_linker_output(run, &result->image, &result->size)
                                          : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK && !is_done(&run->outcome, &report, result->size))
-    status = fail_run(task, limits, &run->outcome);
+    status = fail_run(key, call, &run->outcome);
   kdl_link_report_free(&report);
   return status;
 }
@@ -213,14 +159,14 @@ static int64_t now_us(void) {
   return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static kdl_status run_call(const kdl_link_task *task, const kdl_linker_call *call, const char *name,
+static kdl_status run_call(const kdl_link_key *key, const kdl_linker_call *call, const char *name,
                            kdl_link_result *result) {
   kdl_linker_run run;
   int64_t start = now_us();
   kdl_status status = kdl_linker_call_run(call, &run);
   if (status == KDL_OK) {
-    say_words(run.outcome.words, task->lib->container->name);
-    status = collect(task, &call->limits, &run, name, result);
+    say_words(run.outcome.words, call);
+    status = collect(key, call, &run, name, result);
   }
   kdl_linker_close(&run);
   if (status == KDL_OK && !result->size)
@@ -231,63 +177,34 @@ static kdl_status run_call(const kdl_link_task *task, const kdl_linker_call *cal
   return status;
 }
 
-/* The first image that kdl-ld was not given, and why; NULL where there is none. The caller frees
- * it.
- */
-static char *left_out(const kdl_link_task *task) {
-  kdl_catalog *catalog;
-  char *told = NULL;
-  if (kdl_library_catalog(task->lib, &catalog) != KDL_OK)
-    return NULL;
-  for (uint32_t i = 0; i < task->lib->container->count; ++i) {
-    if (kdl_link_key_leaves_out(task, catalog, i))
-      return asprintf(&told, "image %" PRIu32 " was left out: %s", i, kdl_error_message()) < 0
-                 ? NULL
-                 : told;
-  }
-  return NULL;
-}
-
-/* The error may come of what kdl-ld was not given. */
-static void tell_left_out(const kdl_link_task *task, kdl_status status) {
-  int64_t code = kdl_error_code();
-  char *said = strdup(kdl_error_message());
-  char *told = said ? left_out(task) : NULL;
-  if (said)
-    (void)kdl_fail_code(status, code, "%s%s%s", said, told ? "; " : "", told ? told : "");
-  free(told);
-  free(said);
-}
-
-kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
-                        const kdl_link_limits *limits, const char *name,
-                        kdl_link_result *out_result) {
+kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_link_limits *limits,
+                        const char *name, kdl_link_result *out_result) {
   kdl_arena arena = {.blocks = NULL};
   kdl_words options = {.arena = &arena}, environment = {.arena = &arena};
   kdl_link_result result = {.image = NULL};
+  kdl_status status = kdl_link_key_settle(task, key);
+  if (status != KDL_OK)
+    return status;
+  make_options(task, key, &options);
+  make_environment(&environment);
   kdl_linker_call call = {.path = key->linker,
                           .limits = *limits,
                           .largest_output = LIMIT_OUTPUT,
                           .device = key->device,
                           .caller = key->caller,
                           .caller_size = key->caller_size,
-                          .options = &options};
-  void *library;
-  kdl_status status = pack_library(task, &library, &call.library_size);
-  if (status == KDL_OK) {
-    make_options(task, &options);
-    make_environment(&environment);
-    call.library = library;
-    call.environment = environment.items;
-    status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
-                                : run_call(task, &call, name, &result);
-  }
-  free(library);
+                          .libraries = key->ukernels.items,
+                          .library_count = key->ukernels.count,
+                          .options = &options,
+                          .environment = environment.items};
+  status = environment.failed ? kdl_fail(KDL_NO_MEMORY, "out of memory")
+                              : run_call(key, &call, name, &result);
   kdl_arena_free(&arena);
+  if (status == KDL_OK && !result.doubt[0] && !kdl_link_key_holds(task, key))
+    snprintf(result.doubt, sizeof result.doubt, "what it was linked of was changed meanwhile");
   if (status == KDL_OK) {
     *out_result = result;
   } else {
-    tell_left_out(task, status);
     free(result.image);
     free(result.notes);
   }

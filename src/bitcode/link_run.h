@@ -13,9 +13,8 @@ typedef struct kdl_link_result {
   char doubt[256]; /* why it is not to be kept; "" where it may be */
 } kdl_link_result;
 
-/* `name` is what is linked, for people. */
-kdl_status kdl_link_run(const kdl_link_task *task, const kdl_link_key *key,
-                        const kdl_link_limits *limits, const char *name,
-                        kdl_link_result *out_result);
+/* Settles the key, and links what it is of. `name` is what is linked, for people. */
+kdl_status kdl_link_run(const kdl_link_task *task, kdl_link_key *key, const kdl_link_limits *limits,
+                        const char *name, kdl_link_result *out_result);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "bitcode/link_key.h"
+#include "bitcode/ukernels.h"
 #include "system/environment.h"
 #include "system/file.h"
 
@@ -55,6 +55,35 @@ kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
 
 /* In the order of kdl-ld's descriptors, from 3 on. */
 enum { file_caller, file_output, file_report, file_library };
+enum { first_file = 3 };
+#define NAME_OF_FILES "/proc/self/fd/"
+
+const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, size_t *out_length) {
+  size_t at = sizeof NAME_OF_FILES - 1;
+  uint32_t number;
+  if (!kdl_text_starts(text, NAME_OF_FILES) || !kdl_text_number(text, &at, &number))
+    return NULL;
+  *out_length = at;
+  if (number == first_file + file_caller)
+    return "the image";
+  size_t library = (size_t)number - first_file - file_library;
+  return number >= first_file + file_library && library < call->library_count
+             ? call->libraries[library].name
+             : NULL;
+}
+
+void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out) {
+  for (size_t at = 0; at < line.length;) {
+    size_t length;
+    const char *name = kdl_linker_file_name(call, kdl_text_from(line, at), &length);
+    if (name) {
+      kdl_out_format(out, "%s", name);
+      at += length;
+    } else {
+      kdl_out_format(out, "%c", line.data[at++]);
+    }
+  }
+}
 
 static kdl_status make_file(const char *name, const void *data, size_t size, int *out_fd) {
   *out_fd = kdl_memory_file_make(name, KDL_MEMORY_FILE_DATA, data, size);
@@ -70,8 +99,9 @@ static kdl_status make_files(const kdl_linker_call *call, int *files) {
     status = make_file("kdl-output", "", 0, &files[file_output]);
   if (status == KDL_OK)
     status = make_file("kdl-report", "", 0, &files[file_report]);
-  if (status == KDL_OK && call->library)
-    status = make_file("kdl-library", call->library, call->library_size, &files[file_library]);
+  for (size_t i = 0; i < call->library_count && status == KDL_OK; ++i)
+    status = make_file("kdl-library", call->libraries[i].data, call->libraries[i].size,
+                       &files[file_library + i]);
   return status;
 }
 
@@ -85,13 +115,14 @@ void kdl_linker_add_places(kdl_words *options) {
 static void make_line(const kdl_linker_call *call, kdl_words *line) {
   kdl_words_add(line, "kdl-ld");
   kdl_words_add(line, "--protocol=1");
-  kdl_words_add(line, "--caller=" KDL_LINKER_CALLER);
-  kdl_words_add(line, "--output=/proc/self/fd/4");
-  kdl_words_add(line, "--report=/proc/self/fd/5");
+  kdl_words_format(line, "--caller=" NAME_OF_FILES "%d", first_file + file_caller);
+  kdl_words_format(line, "--output=" NAME_OF_FILES "%d", first_file + file_output);
+  kdl_words_format(line, "--report=" NAME_OF_FILES "%d", first_file + file_report);
   kdl_words_format(line, "--for=%s", call->device);
   kdl_words_format(line, "--parent=%d", (int)getpid());
-  if (call->library)
-    kdl_words_add(line, "--ukernels=" KDL_LINKER_LIBRARY);
+  kdl_words_add(line, "--checked");
+  for (size_t i = 0; i < call->library_count; ++i)
+    kdl_words_format(line, "--ukernels=" NAME_OF_FILES "%zu", first_file + file_library + i);
   for (size_t i = 0; i < call->options->count; ++i)
     kdl_words_add(line, call->options->items[i]);
   line->failed |= call->options->failed;
@@ -111,7 +142,7 @@ kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_
                                .arguments = line.items,
                                .environment = call->environment,
                                .files = out_run->files,
-                               .file_count = call->library ? KDL_LINKER_FILES : file_library,
+                               .file_count = file_library + call->library_count,
                                .milliseconds = call->limits.milliseconds,
                                .memory = call->limits.memory,
                                .largest_file = call->largest_output};

@@ -4,6 +4,7 @@
 #ifndef KDL_BITCODE_LINKER_H
 #define KDL_BITCODE_LINKER_H
 
+#include "base/text.h"
 #include "base/words.h"
 #include "bitcode/link_report.h"
 #include "system/subprocess.h"
@@ -16,9 +17,14 @@ typedef struct kdl_link_limits {
 /* From KDL_LD_TIMEOUT and KDL_LD_MEMORY. */
 kdl_status kdl_link_limits_read(kdl_link_limits *out_limits);
 
-/* What kdl-ld calls the files that it is given. */
-#define KDL_LINKER_CALLER "/proc/self/fd/3"
-#define KDL_LINKER_LIBRARY "/proc/self/fd/6"
+/* A library of microkernels as bytes. */
+typedef struct kdl_linker_library {
+  const char *name; /* for people */
+  const void *data;
+  size_t size;
+} kdl_linker_library;
+
+enum { KDL_LINKER_LIBRARIES = 64 };
 
 typedef struct kdl_linker_call {
   const char *path; /* of kdl-ld */
@@ -27,13 +33,13 @@ typedef struct kdl_linker_call {
   const char *device; /* its spec */
   const void *caller; /* the bitcode */
   size_t caller_size;
-  const void *library; /* of microkernels, the first to look into; NULL: none */
-  size_t library_size;
-  const kdl_words *options;       /* further ones, "--option=value" each */
-  const char *const *environment; /* NULL: ours */
+  const kdl_linker_library *libraries; /* the first to look into, in their order */
+  size_t library_count;                /* KDL_LINKER_LIBRARIES at most */
+  const kdl_words *options;            /* further ones, "--option=value" each */
+  const char *const *environment;      /* NULL: ours */
 } kdl_linker_call;
 
-enum { KDL_LINKER_FILES = 4 };
+enum { KDL_LINKER_FILES = 3 + KDL_LINKER_LIBRARIES };
 
 typedef struct kdl_linker_run {
   kdl_subprocess_outcome outcome;
@@ -43,6 +49,13 @@ typedef struct kdl_linker_run {
 
 /* Adds the places of KDL_UKERNEL_PATH as options. */
 void kdl_linker_add_places(kdl_words *options);
+
+/* What people call the file that kdl-ld calls "/proc/self/fd/N": NULL where the text begins with no
+ * such name. *out_length is that name's. */
+const char *kdl_linker_file_name(const kdl_linker_call *call, kdl_string text, size_t *out_length);
+
+/* Prints one line of what kdl-ld said, with the files by what people call them. */
+void kdl_linker_tell(const kdl_linker_call *call, kdl_string line, kdl_out *out);
 
 /* Returns when it has ended, however that was. The caller closes *out_run, also after a failure. */
 kdl_status kdl_linker_call_run(const kdl_linker_call *call, kdl_linker_run *out_run);

@@ -28,17 +28,26 @@ static kdl_signed_image what_is_signed(const kdl_image *image) {
                             pairs ? image->pair_count : 0};
 }
 
+/* Containers may be of several files. */
+static const kdl_source *file_of(const kdl_image *image) {
+  const kdl_source *source = image->source;
+  while (source->codec != KDL_CODEC_NONE)
+    source = source->packed.source;
+  return source;
+}
+
 /* By a signature beside the file, of all images that lie in it. */
 static kdl_status check_beside(kdl_container *container, uint32_t index) {
+  const kdl_source *file = file_of(&container->images[index]);
   kdl_signed_image *all = calloc(container->count, sizeof *all);
   size_t count = 0;
   if (!all)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for signatures", container->name);
   for (uint32_t i = 0; i < container->count; ++i) {
-    if (container->images[i].parent == KDL_PARENT_NONE)
+    if (container->images[i].parent == KDL_PARENT_NONE && file_of(&container->images[i]) == file)
       all[count++] = what_is_signed(&container->images[i]);
   }
-  kdl_status status = kdl_trust_check_beside(container->name, index, all, count);
+  kdl_status status = kdl_trust_check_beside(file->name, index, all, count);
   free(all);
   return status;
 }
@@ -164,7 +173,9 @@ static kdl_status check(kdl_container *container, uint32_t index, kdl_trust_poli
   uint32_t signer = index;
   const void *data = NULL;
   size_t size = 0;
-  kdl_status status = policy == KDL_TRUST_OFF ? KDL_OK : check_signature(container, index, &signer);
+  kdl_status status = policy == KDL_TRUST_OFF || container->is_installed
+                          ? KDL_OK
+                          : check_signature(container, index, &signer);
   if (status == KDL_OK)
     status = signer == index ? kdl_container_own_bytes(container, index, &data, &size)
                              : look_inside(container, signer, index, &data, &size);

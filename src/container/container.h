@@ -104,6 +104,7 @@ typedef struct kdl_container {
   uint32_t module_count;
   bool
       is_own; /* the calling program's file: sections are read by type and name, none is searched */
+  bool is_installed; /* it came with libkdl, and is trusted as that is */
   const char *name;
   uint64_t stored;            /* bytes of the files */
   uint64_t inflated;          /* what their compressed parts inflate to, by their own word */

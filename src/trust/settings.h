@@ -26,6 +26,10 @@ typedef struct kdl_trust_settings {
 
 const kdl_trust_settings *kdl_trust_settings_read(void);
 
+/* For a program that is given what another one has checked: nothing is read, and nothing looked at.
+ * Called before the first of the other calls. */
+void kdl_trust_leave(void);
+
 /* What counts of what the system and the user say: the user's, but where the program has more
  * rights than its user it cannot be less strict than the system's. */
 kdl_trust_policy kdl_trust_decide(kdl_trust_policy of_system, kdl_trust_policy of_user,

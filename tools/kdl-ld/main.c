@@ -199,6 +199,7 @@ static const cli_option options[] = {
     {"for", 0, CLI_ONCE, "DEVICE", "the device to link for, as 'kdl devices' prints it"},
     {"kernel", 0, CLI_MANY, "NAME", "a kernel to keep; default: all"},
     {"ukernels", 0, CLI_MANY, "PATH", "a fat binary, bitcode file or folder with microkernels"},
+    {"checked", 0, CLI_FLAG, NULL, "signatures were checked by who calls: look at none"},
     {"no-builtin", 0, CLI_FLAG, NULL, "do without the built-in microkernels"},
     {"const", 0, CLI_MANY, "NAME=VALUE", "the value of a constant"},
     {"unused-constants", 0, CLI_ONCE, "error|ignore",

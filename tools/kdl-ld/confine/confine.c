@@ -197,7 +197,9 @@ kdl_status ld_confine(const ld_request *request, const char *builtin,
   if (status != KDL_OK)
     return status;
   kdl_debug_on(KDL_DEBUG_LINK); /* opens its file while that is allowed */
-  kdl_trust_prepare();          /* likewise keys and libsodium */
+  if (request && request->is_checked)
+    kdl_trust_leave();
+  kdl_trust_prepare(); /* likewise keys and libsodium */
   made.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   if (!made.is_off) {
     int version;

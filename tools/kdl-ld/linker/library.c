@@ -3,8 +3,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "bitcode/linker.h"
-#include "container/digest.h"
 #include "library/search.h"
 #include "system/environment.h"
 
@@ -49,8 +47,9 @@ kdl_status ld_libraries_open(const char *const *paths, size_t count, const char 
   kdl_status status = KDL_OK;
   for (size_t i = 0; i < count + (builtin != NULL) && status == KDL_OK; ++i) {
     ld_library *library = &out_libraries->items[out_libraries->count++];
-    library->is_trusted = i == count || strcmp(paths[i], KDL_LINKER_LIBRARY) == 0;
     status = open_library(i < count ? paths[i] : builtin, device, library);
+    if (status == KDL_OK)
+      library->container->is_installed = i == count;
   }
   return status;
 }
@@ -66,17 +65,6 @@ void ld_libraries_free(ld_libraries *libraries) {
   }
   free(libraries->items);
   kdl_arena_free(&libraries->arena);
-}
-
-kdl_status ld_library_bytes(const ld_library *library, uint32_t image, const void **out_data,
-                            size_t *out_size) {
-  if (!library->is_trusted)
-    return kdl_container_bytes_to_run(library->container, image, out_data, out_size);
-  const kdl_image *source = &library->container->images[image];
-  kdl_status status = kdl_container_bytes(library->container, image, out_data, out_size);
-  return status == KDL_OK
-             ? kdl_digest_check(kdl_image_pairs(source), source->pair_count, *out_data, *out_size)
-             : status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -146,7 +134,7 @@ static kdl_status read_symbols(ld_libraries *libraries, ld_library *library, uin
   const void *data;
   size_t size;
   LLVMModuleRef module;
-  kdl_status status = ld_library_bytes(library, index, &data, &size);
+  kdl_status status = kdl_container_bytes_to_run(library->container, index, &data, &size);
   if (status == KDL_OK)
     status = ld_module_read(context, data, size, library->name, &module);
   if (status != KDL_OK)

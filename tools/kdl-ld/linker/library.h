@@ -16,8 +16,6 @@ typedef struct ld_symbols {
 
 typedef struct ld_library {
   const char *name; /* the path */
-  bool
-      is_trusted; /* whoever signed its images: libkdl has checked them, or they came with kdl-ld */
   kdl_container *container;
   kdl_catalog *catalog;
   kdl_candidate *ranking; /* every image: the eligible ones first, best first */
@@ -36,11 +34,6 @@ typedef struct ld_libraries {
 kdl_status ld_libraries_open(const char *const *paths, size_t count, const char *builtin,
                              const kdl_select_device *device, ld_libraries *out_libraries);
 void ld_libraries_free(ld_libraries *libraries);
-
-/* The bytes of an image, to be given to LLVM: one that is signed by a key that is trusted, where
- * that is asked for, and that has the digest which its metadata says. */
-kdl_status ld_library_bytes(const ld_library *library, uint32_t image, const void **out_data,
-                            size_t *out_size);
 
 /* Whether an image is bitcode that defines a function of that name. Reads the image where its
  * metadata does not say. */

@@ -207,7 +207,8 @@ static kdl_status read_chosen(ld_linker *linker, const ld_candidate *chosen, con
                               LLVMModuleRef *out_module) {
   const void *data;
   size_t size;
-  kdl_status status = ld_library_bytes(chosen->library, chosen->image, &data, &size);
+  kdl_status status =
+      kdl_container_bytes_to_run(chosen->library->container, chosen->image, &data, &size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s", name);
   if (status == KDL_OK)

@@ -97,6 +97,7 @@ static kdl_status require(const cli_args *args, const char *option, const char *
 kdl_status ld_request_read(const cli_args *args, ld_request *out_request) {
   ld_request *request = out_request;
   *request = (ld_request){.has_builtin = !cli_args_has(args, "no-builtin"),
+                          .is_checked = cli_args_has(args, "checked"),
                           .report = cli_args_value(args, "report")};
   const char *device = "";
   kdl_status status = check_protocol(cli_args_value(args, "protocol"));

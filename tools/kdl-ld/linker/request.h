@@ -32,6 +32,7 @@ typedef struct ld_request {
   ld_words libraries;
   ld_words constants; /* NAME=VALUE each, checked for the '=' */
   bool has_builtin;
+  bool is_checked;     /* nobody's signature is looked at: who calls did */
   bool ignores_unused; /* constants that nothing declares */
   ld_emit emit;
   const char *output; /* NULL for LD_EMIT_CHOICE */

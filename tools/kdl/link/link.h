@@ -5,6 +5,7 @@
 #define KDL_TOOL_LINK_H
 
 #include "bitcode/link_report.h"
+#include "bitcode/ukernels.h"
 #include "cli/input.h"
 #include "cli/options.h"
 
@@ -29,7 +30,8 @@ bool cli_link_candidate_is_near(const kdl_link_candidate *candidate, kdl_string 
 
 typedef struct cli_link_result {
   kdl_link_report report;
-  void *data; /* what was emitted; NULL for "choice" */
+  kdl_ukernels ukernels; /* whose names the report has */
+  void *data;            /* what was emitted; NULL for "choice" */
   size_t size;
 } cli_link_result;
 

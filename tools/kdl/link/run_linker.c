@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "base/error.h"
 #include "base/text.h"
-#include "bitcode/linker.h"
 #include "cli/text.h"
 #include "library/library.h"
 #include "link/link.h"
@@ -21,21 +20,42 @@ static void add_all(kdl_words *options, const cli_args *args, const char *option
     kdl_words_format(options, "--%s=%s", option, value);
 }
 
-static void make_options(const cli_link_job *job, size_t image, kdl_words *options) {
+static void make_options(const cli_link_job *job, size_t image, bool is_checked,
+                         kdl_words *options) {
   kdl_words_format(options, "--name=%.400s: image %zu", job->input->name, image);
   kdl_words_format(options, "--emit=%s", job->emit);
   kdl_words_add(options, "--unused-constants=ignore");
-  if (!job->input->bytes.data) /* only a library that came through a pipe has no name to go by */
-    kdl_words_format(options, "--ukernels=%s", job->input->name);
-  add_all(options, job->args, "ukernels");
-  kdl_linker_add_places(options);
+  if (!is_checked) {
+    if (!job->input->bytes.data) /* only a library that came through a pipe has no name to go by */
+      kdl_words_format(options, "--ukernels=%s", job->input->name);
+    add_all(options, job->args, "ukernels");
+    kdl_linker_add_places(options);
+  }
   add_all(options, job->args, "const");
   if (cli_args_has(job->args, "no-builtin"))
     kdl_words_add(options, "--no-builtin");
 }
 
-static void pass_on(const char *line, size_t length) {
-  char *printable = cli_text_printable((kdl_string){line, length});
+/* Where signatures are looked at, kdl-ld is given the bytes that were checked; otherwise it opens
+ * the libraries by itself, but one that came through a pipe. */
+static kdl_status gather(const cli_link_job *job, kdl_ukernels *ukernels) {
+  size_t cursor = 0;
+  kdl_status status = kdl_ukernels_begin(ukernels);
+  if (status != KDL_OK || ukernels->policy == KDL_TRUST_OFF)
+    return status;
+  status = kdl_ukernels_add(ukernels, job->input->lib->container, job->input->name, NULL, NULL);
+  for (const char *place;
+       status == KDL_OK && (place = cli_args_next(job->args, "ukernels", &cursor));)
+    status = kdl_ukernels_add_place(ukernels, place);
+  return status == KDL_OK ? kdl_ukernels_add_path(ukernels) : status;
+}
+
+static void pass_on(kdl_string line, const kdl_linker_call *call) {
+  char text[2048];
+  kdl_out out = {text, sizeof text, 0};
+  text[0] = '\0';
+  kdl_linker_tell(call, line, &out);
+  char *printable = cli_text_printable(kdl_text_of(text));
   if (printable)
     fprintf(stderr, "%s\n", printable);
   free(printable);
@@ -43,52 +63,52 @@ static void pass_on(const char *line, size_t length) {
 
 /* What kdl-ld says beside its errors, KDL_DEBUG's lines above all, is passed on; its errors become
  * ours. */
-static void tell_rest(char *words, kdl_out *errors) {
+static void tell_rest(const char *words, const kdl_linker_call *call, kdl_out *errors) {
   static const char mark[] = "kdl-ld: error: ";
   bool is_error = false;
-  for (char *line = words; *line;) {
-    size_t length = strcspn(line, "\n");
-    bool starts = strncmp(line, mark, sizeof mark - 1) == 0;
-    is_error = starts || (is_error && line[0] == ' ');
-    if (is_error)
-      kdl_out_format(errors, "%s%.*s", errors->used ? starts ? "\n  " : "\n" : "",
-                     (int)(length - (starts ? sizeof mark - 1 : 0)),
-                     line + (starts ? sizeof mark - 1 : 0));
-    else
-      pass_on(line, length);
-    line += length + (line[length] == '\n');
+  for (const char *at = words; *at;) {
+    kdl_string line = {at, strcspn(at, "\n")};
+    at += line.length + (at[line.length] == '\n');
+    bool starts = kdl_text_starts(line, mark);
+    is_error = starts || (is_error && line.length && line.data[0] == ' ');
+    if (is_error) {
+      kdl_out_format(errors, "%s", errors->used ? starts ? "\n  " : "\n" : "");
+      kdl_linker_tell(call, kdl_text_from(line, starts ? sizeof mark - 1 : 0), errors);
+    } else {
+      pass_on(line, call);
+    }
   }
 }
 
-static kdl_status judge(kdl_subprocess_outcome *outcome, const char *linker, int64_t milliseconds) {
+static kdl_status judge(const kdl_subprocess_outcome *outcome, const kdl_linker_call *call,
+                        const char *left_out) {
   char message[1800] = "";
   kdl_out errors = {message, sizeof message, 0};
-  tell_rest(outcome->words, &errors);
+  tell_rest(outcome->words, call, &errors);
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 0)
     return KDL_OK;
   if (outcome->end == KDL_SUBPROCESS_EXITED && outcome->code == 1 && message[0])
-    return kdl_fail(KDL_BAD_FILE, "%s", message);
+    return kdl_fail(KDL_BAD_FILE, "%s%s", message, left_out);
   if (outcome->end == KDL_SUBPROCESS_OVERRAN)
     return kdl_fail(KDL_BAD_FILE,
                     "%s took longer than %" PRId64
                     " s (KDL_LD_TIMEOUT): the bitcode may be damaged",
-                    linker, milliseconds / 1000);
-  return kdl_fail(KDL_BAD_FILE, "%s died of %s %d: the bitcode may be damaged%s%s", linker,
+                    call->path, call->limits.milliseconds / 1000);
+  return kdl_fail(KDL_BAD_FILE, "%s died of %s %d: the bitcode may be damaged%s%s", call->path,
                   outcome->end == KDL_SUBPROCESS_KILLED ? "signal" : "status", outcome->code,
                   message[0] ? ": " : "", message);
 }
 
-static kdl_status call(const cli_link_job *job, size_t image, const kdl_linker_call *with,
-                       kdl_linker_run *out_run) {
+static kdl_status call(const cli_link_job *job, size_t image, const kdl_ukernels *ukernels,
+                       kdl_linker_call *what, kdl_linker_run *out_run) {
   kdl_arena arena = {.blocks = NULL};
   kdl_words options = {.arena = &arena};
-  make_options(job, image, &options);
-  kdl_linker_call whole = *with;
-  whole.options = &options;
-  kdl_status status = kdl_linker_call_run(&whole, out_run);
+  make_options(job, image, ukernels->policy != KDL_TRUST_OFF, &options);
+  what->options = &options;
+  kdl_status status = kdl_linker_call_run(what, out_run);
   kdl_arena_free(&arena);
-  return status == KDL_OK ? judge(&out_run->outcome, with->path, with->limits.milliseconds)
-                          : status;
+  what->options = NULL;
+  return status == KDL_OK ? judge(&out_run->outcome, what, ukernels->left_out) : status;
 }
 
 /* A report is there after a refusal too, where kdl-ld came far enough; the message then is the
@@ -101,26 +121,45 @@ static kdl_status read_report(const kdl_linker_run *run, kdl_status called,
   return called == KDL_OK ? status : kdl_fail(called, "%s", message);
 }
 
-/* A library that came through a pipe is called what it is called on this side. */
-static void rename_library(const cli_link_job *job, kdl_link_report *report) {
+/* A library that it was given as bytes is called what it is called on this side. */
+static void rename_libraries(const kdl_linker_call *call, kdl_link_report *report) {
   for (size_t i = 0; i < report->ukernel_count; ++i) {
     kdl_link_ukernel *ukernel = &report->ukernels[i];
     for (size_t c = 0; c < ukernel->count; ++c) {
-      if (strcmp(ukernel->candidates[c].library, KDL_LINKER_LIBRARY) == 0)
-        ukernel->candidates[c].library = job->input->name;
+      kdl_string said = kdl_text_of(ukernel->candidates[c].library);
+      size_t length = 0;
+      const char *name = kdl_linker_file_name(call, said, &length);
+      if (name && length == said.length)
+        ukernel->candidates[c].library = name;
     }
   }
+}
+
+static kdl_status run_linker(const cli_link_job *job, size_t image, const kdl_ukernels *ukernels,
+                             kdl_linker_call *what, cli_link_result *result) {
+  kdl_linker_run run;
+  kdl_status status = kdl_link_limits_read(&what->limits);
+  if (status != KDL_OK)
+    return status;
+  status = call(job, image, ukernels, what, &run);
+  status = read_report(&run, status, &result->report);
+  rename_libraries(what, &result->report);
+  if (status == KDL_OK && strcmp(job->emit, "choice") != 0)
+    status = kdl_linker_output(&run, &result->data, &result->size);
+  kdl_linker_close(&run);
+  return status;
 }
 
 kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *device,
                         cli_link_result *out_result) {
   char linker[PATH_MAX];
-  kdl_linker_run run;
+  const cli_bytes *piped = &job->input->bytes;
+  const kdl_linker_library library = {job->input->name, piped->data, piped->size};
   kdl_linker_call what = {.path = linker,
                           .largest_output = largest_output,
                           .device = device,
-                          .library = job->input->bytes.data,
-                          .library_size = job->input->bytes.size};
+                          .libraries = &library,
+                          .library_count = piped->data != NULL};
   *out_result = (cli_link_result){.report = {.error = ""}};
   if (!kdl_linker_path(linker))
     return kdl_fail(KDL_UNSUPPORTED,
@@ -130,20 +169,19 @@ kdl_status cli_link_run(const cli_link_job *job, size_t image, const char *devic
                                                  &what.caller, &what.caller_size);
   if (status == KDL_BAD_FILE)
     kdl_error_prefix("%s: image %zu", job->input->name, image);
-  if (status == KDL_OK)
-    status = kdl_link_limits_read(&what.limits);
   if (status != KDL_OK)
     return status;
-  status = call(job, image, &what, &run);
-  status = read_report(&run, status, &out_result->report);
-  rename_library(job, &out_result->report);
-  if (status == KDL_OK && strcmp(job->emit, "choice") != 0)
-    status = kdl_linker_output(&run, &out_result->data, &out_result->size);
-  kdl_linker_close(&run);
-  return status;
+  status = gather(job, &out_result->ukernels);
+  if (out_result->ukernels.policy != KDL_TRUST_OFF) {
+    what.libraries = out_result->ukernels.items;
+    what.library_count = out_result->ukernels.count;
+  }
+  return status == KDL_OK ? run_linker(job, image, &out_result->ukernels, &what, out_result)
+                          : status;
 }
 
 void cli_link_result_free(cli_link_result *result) {
+  kdl_ukernels_free(&result->ukernels);
   kdl_link_report_free(&result->report);
   free(result->data);
 }

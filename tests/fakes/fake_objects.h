@@ -26,7 +26,7 @@ typedef enum fake_kind {
 typedef struct fake_program fake_program;
 typedef struct fake_recorded fake_recorded;
 
-enum { most_loaded_contexts = 16, most_params = 64 };
+enum { most_loaded_contexts = 16, most_params = 64, fake_name_size = 1024 };
 
 /* One struct for all kinds and vendors: which members count depends on both. */
 typedef struct fake_object fake_object;
@@ -49,7 +49,7 @@ struct fake_object {
   bool borrowed;  /* memory that the program registered and keeps */
   bool is_pinned; /* memory of the host, from the driver */
   bool is_host;   /* memory of the host that devices reach, which backends keep */
-  char name[128];
+  char name[fake_name_size];
   const fake_program *program; /* what a kernel does; NULL: nothing */
   unsigned param_count;
   size_t param_offsets[most_params], param_sizes[most_params];

@@ -121,13 +121,22 @@ static void check_pointers(const thin_input *input, const thin_choice *choice, c
   elf_image_free(&now);
 }
 
+/* Images that are still there. Of bytes that look like damaged code and lie in no container, some
+ * may look so only once a container beside them is smaller; the command refuses such a file. */
+static size_t count_sound(const kdl_library *lib, const bool *went) {
+  size_t sound = 0;
+  for (uint32_t i = 0; i < lib->container->count; ++i)
+    sound += !(went && went[i]) && !lib->container->images[i].problem;
+  return sound;
+}
+
 /* Everything that is left stays: the same bytes again. */
 static void check_again(const uint8_t *data, size_t size, size_t left) {
   thin_input input = {.data = data, .size = size, .name = "again", .fd = -1};
   if (kdl_open_memory(data, size, NULL, &input.lib) != KDL_OK)
     abort();
   size_t count = kdl_image_count(input.lib);
-  if (count != left)
+  if (count_sound(input.lib, NULL) != left)
     abort();
   thin_choice choice = {.lib = input.lib,
                         .count = count,
@@ -167,10 +176,7 @@ static void thin(const thin_input *input, uint8_t rule) {
       abort();
     thin_output_read(&out, 0, bytes, out.size);
     check_pointers(input, &choice, bytes, out.size);
-    size_t left = 0;
-    for (size_t i = 0; i < count; ++i)
-      left += !report.went[i];
-    check_again(bytes, out.size, left);
+    check_again(bytes, out.size, count_sound(input->lib, report.went));
     free(bytes);
   }
   thin_output_free(&out);

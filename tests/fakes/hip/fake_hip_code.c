@@ -102,7 +102,7 @@ static bool find_symbol(const uint8_t *data, const char *name, found_symbol *out
 static bool has_descriptors(const fake_object *module, const void *data) {
   enum { descriptor_size = 64 };
   for (fake_object *f = fake_next(NULL, FAKE_FUNCTION); f; f = fake_next(f, FAKE_FUNCTION)) {
-    char name[160];
+    char name[fake_name_size + 3];
     found_symbol found;
     snprintf(name, sizeof name, "%s.kd", f->name);
     if (f->owner == module &&

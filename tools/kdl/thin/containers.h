@@ -27,6 +27,7 @@ typedef struct thin_container {
   size_t kept;
   bool packs;     /* what stays of it is stored compressed */
   bool keeps_one; /* an image stays also where none was chosen */
+  bool is_fixed;  /* stays as it is */
 } thin_container;
 
 typedef struct thin_container_list {

@@ -70,8 +70,11 @@ static kdl_status add_unit(elf_plan *plan, const thin_container *container, uint
   if (!units)
     return elf_plan_no_memory(plan);
   plan->units = units;
-  units[plan->unit_count++] = (elf_unit){
-      .container = *container, .address = address, .size = container->size, .section = section};
+  units[plan->unit_count++] = (elf_unit){.container = *container,
+                                         .address = address,
+                                         .size = container->size,
+                                         .section = section,
+                                         .hold = container->is_fixed ? ELF_FROZEN : ELF_MOVES};
   return KDL_OK;
 }
 

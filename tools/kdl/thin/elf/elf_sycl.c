@@ -7,9 +7,9 @@
  *     data       | ..., start, end, ... | ..., start, end, ... |
  *     .tgtimg    | address, size        | address, size        |
  *
- * An image is a unit where the table's address is relocated, and where all other pointers to it are
- * such pairs. It moves as containers do; the pairs and the table follow it. One that goes has a
- * size of 0 in the table.
+ * An image is a unit where the table's address is relocated. Where all other pointers to it are
+ * such pairs, it moves as containers do; the pairs and the table follow it. Otherwise it stays as
+ * it is. One that goes has a size of 0 in the table.
  */
 #include "base/array.h"
 #include "base/bytes.h"
@@ -166,35 +166,52 @@ static void assign_images(const elf_plan *plan) {
   }
 }
 
+/* Whether one of the first, which are in order, or the last has bytes of the range. */
 static bool overlaps(const thin_container_list *list, size_t count, uint64_t start, uint64_t end) {
-  for (size_t i = 0; i < count; ++i) {
-    if (list->items[i].offset < end && start < list->items[i].offset + list->items[i].size)
-      return true;
-  }
-  return false;
+  size_t at = kdl_array_first(list->items, count, sizeof *list->items,
+                              offsetof(thin_container, offset), start);
+  const thin_container *before = at ? &list->items[at - 1] : NULL;
+  const thin_container *last = list->count > count ? &list->items[list->count - 1] : NULL;
+  return (at < count && list->items[at].offset < end) ||
+         (before && before->offset + before->size > start) ||
+         (last && last->offset + last->size > start);
 }
 
-/* A unit, unless something about it is not as the wrappers write it. */
+/* How much of the file it is, as far as that is known: to the next one at most. */
+static uint64_t extent(const elf_plan *plan, const elf_sycl *image, const elf_sycl *next) {
+  const elf_segment *load = elf_image_loaded(&plan->image, image->address, 1);
+  uint64_t room = load ? load->address + load->file_size - image->address : 0;
+  if (next && next->address - image->address < room)
+    room = next->address - image->address;
+  bool has_end = !image->is_odd && image->end > image->address;
+  uint64_t size = has_end ? image->end - image->address : image->said;
+  return size < room ? size : room;
+}
+
+/* A unit. It stays as it is where something about it is not as the wrappers write it. */
 static kdl_status add_image(const elf_plan *plan, const elf_sycl *image, const elf_sycl *next,
                             size_t others, thin_container_list *list) {
-  uint64_t size = image->end - image->address;
-  const uint8_t *bytes =
-      image->end > image->address ? elf_image_at(&plan->image, image->address, size) : NULL;
-  if (image->is_odd || !bytes || !image->count || (next && image->end > next->address))
+  uint64_t size = extent(plan, image, next);
+  const uint8_t *bytes = size ? elf_image_at(&plan->image, image->address, size) : NULL;
+  if (!bytes)
     return KDL_OK;
   thin_container found = {.kind = THIN_SYCL,
                           .offset = (uint64_t)(bytes - plan->image.data),
                           .size = size,
                           .first = image->first,
                           .count = image->count};
+  if (overlaps(list, others, found.offset, found.offset + size))
+    return KDL_OK;
   for (size_t i = 0; i < found.count; ++i)
     found.kept += plan->choice->kept[found.first + i];
-  bool is_known;
-  kdl_status status =
-      thin_sycl_measure(plan->input, image->said, &found, &is_known, &found.keeps_one);
-  if (status != KDL_OK || !is_known || overlaps(list, others, found.offset, found.offset + size))
-    return status;
-  return elf_plan_add_container(plan, list, &found);
+  bool is_known = !image->is_odd && image->count && image->end == image->address + size;
+  kdl_status status = KDL_OK;
+  if (is_known)
+    status = thin_sycl_measure(plan->input, image->said, &found, &is_known, &found.keeps_one);
+  if (!is_known)
+    found =
+        (thin_container){.kind = THIN_SYCL, .offset = found.offset, .size = size, .is_fixed = true};
+  return status == KDL_OK ? elf_plan_add_container(plan, list, &found) : status;
 }
 
 static int by_offset(const void *left, const void *right) {
@@ -246,7 +263,8 @@ kdl_status elf_sycl_find_records(elf_plan *plan) {
   for (size_t i = 0; i < plan->pair_count; ++i) {
     const elf_pair *pair = &plan->pairs[i];
     elf_unit *unit = elf_plan_unit_before(plan, pair->start);
-    if (!unit || unit->address != pair->start || unit->container.kind != THIN_SYCL)
+    if (!unit || unit->address != pair->start || unit->container.kind != THIN_SYCL ||
+        unit->container.is_fixed)
       continue;
     elf_record *records = kdl_array_grow(plan->records, plan->record_count, &plan->record_capacity,
                                          64, sizeof *records);

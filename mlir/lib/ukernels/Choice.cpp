@@ -185,6 +185,11 @@ bool kdl::takesTiles(ModuleOp module, StringRef name, const Source &source) {
   return succeeded(variant) && variant->takesTiles;
 }
 
+bool kdl::isOwn(ModuleOp module, StringRef name) {
+  auto own = module.lookupSymbol<func::FuncOp>(name);
+  return own && own->hasAttr(bitcodeAttr);
+}
+
 FailureOr<Tile> kdl::findTile(ModuleOp module, StringRef name, const Source &source,
                               std::string &why) {
   std::string bitcode;

@@ -68,6 +68,9 @@ FailureOr<std::string> findProducts(StringRef kernel, const Source &source, std:
 /// Whether the microkernel that will be linked takes 16 steps at a time.
 bool takesTiles(ModuleOp module, StringRef name, const Source &source);
 
+/// Whether the module brings that microkernel, as a function with bitcode.
+bool isOwn(ModuleOp module, StringRef name);
+
 /// The tile of the microkernel that will be linked: the module's own, or what findVariant gives.
 FailureOr<Tile> findTile(ModuleOp module, StringRef name, const Source &source, std::string &why);
 

@@ -500,16 +500,19 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (op.hasPureTensorSemantics() && !matchMmt4d(op) && !isEmpty(op) &&
-          (isQuantized(op) || linalg::isaContractionOpInterface(op)))
+      bool isProduct =
+          isQuantized(op) || (linalg::isaContractionOpInterface(op) &&
+                              llvm::all_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>));
+      if (isProduct && op.hasPureTensorSemantics() && !matchMmt4d(op) && !isEmpty(op))
         ops.push_back(op);
     });
     for (linalg::LinalgOp op : ops) {
       std::string why;
       if ((leavePlain && gainsNothing(op)) || succeeded(tile(op, why)))
         continue;
-      if (noSilentFallback) {
-        op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
+      if (noSilentFallback || ownIsWrong) {
+        op.emitError(op->getName().getStringRef())
+            << (ownIsWrong ? ": the module's own microkernel: " : " has no microkernel: ") << why;
         signalPassFailure();
       } else {
         op.emitRemark("stays ") << op->getName().getStringRef() << ": " << why;
@@ -535,6 +538,8 @@ private:
 
   Source source() { return {library.getValue(), target.getValue()}; }
 
+  bool ownIsWrong = false; // a microkernel that the module brings cannot be used
+
   /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
   /// are so few rows that packing costs more than multiplying.
   bool gainsNothing(linalg::LinalgOp op) {
@@ -547,6 +552,7 @@ private:
   }
 
   LogicalResult tile(linalg::LinalgOp op, std::string &why) {
+    ownIsWrong = false;
     auto elementOf = [&](unsigned i) {
       return cast<ShapedType>(op->getOperand(i).getType()).getElementType();
     };
@@ -558,8 +564,10 @@ private:
       return failure();
     }
     FailureOr<Tile> tile = findTile(getOperation(), kind->ukernel, source(), why);
-    if (failed(tile))
+    if (failed(tile)) {
+      ownIsWrong = isOwn(getOperation(), kind->ukernel);
       return failure();
+    }
     OpBuilder builder(op);
     FailureOr<Product> product = Matcher(builder, op, why).match();
     if (failed(product))

@@ -41,7 +41,7 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
     return failure();
   };
   if (!linalg::isaContractionOpInterface(op) || op.getNumDpsInputs() != 2 ||
-      op.getNumDpsInits() != 1)
+      op.getNumDpsInits() != 1 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<ShapedType>))
     return refuse("found no product of two matrices");
   SmallVector<Type> elements;
   for (Type type : op->getOperandTypes()) {
@@ -59,6 +59,8 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
   if (failed(dims) || !dims->batch.empty() || dims->m.size() > 1 || dims->n.size() > 1 ||
       dims->k.size() != 1)
     return refuse("found a batch, or more than one dimension of rows, columns or K");
+  if (dims->m.size() + dims->n.size() + 1 != op.getNumLoops())
+    return refuse("found an operand that is repeated along a dimension of the result");
   auto only = [](ArrayRef<unsigned> loops) {
     return loops.empty() ? std::nullopt : std::optional(loops[0]);
   };

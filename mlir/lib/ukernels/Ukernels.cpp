@@ -331,6 +331,9 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
       func::FuncOp ukernel = found ? getUkernel(found->kind, fitsTiles(op, *found), why) : nullptr;
       if (ukernel) {
         lower(op, *found, ukernel);
+      } else if (found && isOwn(getOperation(), found->kind.ukernel)) {
+        op.emitError(op->getName().getStringRef()) << ": the module's own microkernel: " << why;
+        signalPassFailure();
       } else if (noSilentFallback) {
         op.emitError(op->getName().getStringRef()) << " has no microkernel: " << why;
         signalPassFailure();
@@ -440,8 +443,8 @@ func::FuncOp LowerMmt4d::getUkernel(Kind kind, bool mayTakeTiles, std::string &w
   ModuleOp module = getOperation();
   auto known = module.lookupSymbol<func::FuncOp>(kind.ukernel);
   if (known && !declared.contains(known)) {
-    if (known->hasAttr(bitcodeAttr))
-      return known;
+    if (auto bitcode = known->getAttrOfType<StringAttr>(bitcodeAttr))
+      return succeeded(checkLayout(bitcode.getValue(), kind.ukernel, why)) ? known : nullptr;
     why = ("found a function " + kind.ukernel + " without " + bitcodeAttr).str();
     return nullptr;
   }

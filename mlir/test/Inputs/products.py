@@ -215,6 +215,15 @@ def floats():
     matmul(16, 20, 16, "f32", special=SPECIAL)
     matmul(33, 19, 12, "f32", tail=RELU)
     matmul(5, 7, 6, "f64")
+    # One row for all of the result, and one number for all of an operand.
+    case("linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k)>, affine_map<(m, n, k) -> (k, n)>, "
+         "affine_map<(m, n, k) -> (m, n)>] ins({0}, {1} : {t0}, {t1}) outs({2} : {t2})",
+         [([8], "f32"), ([8, 16], "f32"), ([4, 16], "f32")], ([4, 16], "f32"))
+    case("linalg.generic {{indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> ()>, affine_map<(m, k) -> (m)>], "
+         "iterator_types = [\"parallel\", \"reduction\"]}} ins({0}, %half : {t0}, f32) outs({1} : {t1}) {{\n"
+         "  ^bb0(%a: f32, %b: f32, %c: f32):\n    %p = arith.mulf %a, %b : f32\n    %s = arith.addf %p, %c : f32\n"
+         "    linalg.yield %s : f32\n  }}", [([9, 12], "f32"), ([9], "f32")], ([9], "f32"))
+    functions[-1].insert(1, "  %half = arith.constant 0.5 : f32")
 
 
 def integers():

@@ -3,11 +3,13 @@
  * Products that kdl-lower-linalg compiled from linalg.matmul, beside kdl-matmul.offload, in
  * interleaved blocks of one process. linalg.py makes the modules and runs this.
  *
- *     bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE TYPE_MxNxK...
+ *     bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE [--weights=FOLDER] TYPE_MxNxK...
  *
  * FILE is a shared object with a function of each name, of A, B and C as they lie. Both sides pack
- * what they want packed in each run. Before it is measured, each result is compared with the
- * library's: bytes exactly, the others within the error that their number of additions explains.
+ * what they want packed in each run. With --weights, B is FOLDER/NAME, which the functions of A and
+ * C have been compiled with, and the library has packed before. Before it is measured, each result
+ * is compared with the library's: bytes exactly, the others within the error that their number of
+ * additions explains.
  *
  * With one thread, time is the processor's for this process, which others on the machine do not add
  * to; with more, it is the clock's.
@@ -50,7 +52,8 @@ typedef struct {
   const char *name;
   const kind *kind;
   uint32_t m, n, k;
-  void (*function)(memref *a, memref *b, memref *c); /* NULL: the library */
+  void (*function)(void); /* of A, B and C, or of A and C; NULL: the library */
+  int has_weights;        /* B is known before */
   kdl_matmul library;
   char *a, *b, *c, *scratch;
 } way;
@@ -61,6 +64,12 @@ static memref describe(void *data, int64_t rows, int64_t columns) {
 
 static void run(void *context) {
   way *at = context;
+  if (!at->function && at->has_weights) {
+    bench_must(kdl_matmul_run(&at->library, NULL, kdl_matmul_rows(at->a, at->k), at->scratch,
+                              kdl_matmul_rows(at->c, at->n), at->m, at->n, at->k, KDL_MATMUL_SET),
+               at->name);
+    return;
+  }
   if (!at->function) {
     bench_must(kdl_matmul_run_plain(
                    &at->library, NULL, kdl_matmul_rows(at->a, at->k), kdl_matmul_rows(at->b, at->n),
@@ -70,7 +79,10 @@ static void run(void *context) {
   }
   memref a = describe(at->a, at->m, at->k), b = describe(at->b, at->k, at->n);
   memref c = describe(at->c, at->m, at->n);
-  at->function(&a, &b, &c);
+  if (at->has_weights)
+    ((void (*)(memref *, memref *))at->function)(&a, &c);
+  else
+    ((void (*)(memref *, memref *, memref *))at->function)(&a, &b, &c);
 }
 
 static void compare(const way *native, const way *other) {
@@ -114,8 +126,17 @@ static double part_of(double *sorted, size_t count, double part) {
   return sorted[(size_t)(part * (double)(count - 1) + 0.5)];
 }
 
-static void measure(kdl_library *library, void *object, const char *name, uint32_t threads,
-                    size_t blocks) {
+static void read_weights(const char *folder, const char *name, char *to, size_t size) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "rb");
+  if (!file || fread(to, 1, size, file) != size)
+    fail(path, "expected a file of as many bytes as B has");
+  fclose(file);
+}
+
+static void measure(kdl_library *library, void *object, const char *weights, const char *name,
+                    uint32_t threads, size_t blocks) {
   static double native[limit_blocks], linalg[limit_blocks], ratio[limit_blocks];
   way at = {.name = name};
   char type[8], symbol[128];
@@ -136,6 +157,13 @@ static void measure(kdl_library *library, void *object, const char *name, uint32
   kdl_device *host;
   bench_must(kdl_device_find("host", &host), "host");
   bench_must(kdl_matmul_find(library, host, at.kind->type, threads, &at.library), type);
+  at.has_weights = weights != NULL;
+  if (weights) {
+    read_weights(weights, name, at.b, (size_t)at.k * at.n * at.kind->size);
+    bench_must(
+        kdl_matmul_pack(&at.library, NULL, kdl_matmul_rows(at.b, at.n), at.scratch, at.n, at.k),
+        name);
+  }
   way other = at;
   other.c = allocate((size_t)at.m * at.n * 4);
   *(void **)&other.function = dlsym(object, symbol);
@@ -168,7 +196,8 @@ int main(int argc, char **argv) {
   uint32_t threads = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
   if (argc < 6 || !blocks || blocks > limit_blocks || !threads) {
     fprintf(stderr,
-            "usage: bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE TYPE_MxNxK...\n");
+            "usage: bench_mlir_linalg BLOCKS THREADS kdl-matmul.offload FILE [--weights=FOLDER] "
+            "TYPE_MxNxK...\n");
     return 2;
   }
   bench_must(kdl_open(argv[3], NULL, &library), argv[3]);
@@ -177,8 +206,11 @@ int main(int argc, char **argv) {
     fail(argv[4], dlerror());
   printf("%-20s %10s %10s %8s %8s   linalg's speed over native's [10%%, 90%%]\n", "C = A B",
          "native us", "linalg us", "GOP/s", "GOP/s");
-  for (int i = 5; i < argc; ++i)
-    measure(library, object, argv[i], threads, blocks);
+  static const char option[] = "--weights=";
+  int first = strncmp(argv[5], option, sizeof option - 1) ? 5 : 6;
+  const char *weights = first == 6 ? argv[5] + sizeof option - 1 : NULL;
+  for (int i = first; i < argc; ++i)
+    measure(library, object, weights, argv[i], threads, blocks);
   kdl_close(library);
   return 0;
 }

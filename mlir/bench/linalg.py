@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """linalg.matmul compiled by kdl-lower-linalg, beside libkdl's matmul library and IREE.
 
-    linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1] [--types=f32,bf16,i8] [--shapes=MxNxK,...]
+    linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1] [--types=f32,bf16,i8] [--shapes=MxNxK,...] [--weights] [--options=TEXT]
 
 BUILD is a build of libkdl or its installation; BIN the folder of iree-compile and iree-benchmark-module (from PyPI:
-iree-base-compiler, iree-base-runtime), which get the same modules, compiled for this CPU with microkernels."""
+iree-base-compiler, iree-base-runtime), which get the same modules, compiled for this CPU with microkernels. With --weights, B is a
+constant of the module, and packed before on all sides. TEXT is more options of kdl-lower-linalg."""
 import argparse
 import json
 import os
 import pathlib
+import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,7 @@ import tempfile
 SHAPES = ("512x512x512,1024x1024x1024,2048x2048x2048,1x4096x4096,4x4096x4096,16x4096x4096,1x1024x1024,4x1024x1024,"
           "16x1024x1024,127x129x131,333x555x777,1000x1000x1000,64x3000x200")
 RESULT = {"f32": "f32", "bf16": "f32", "f16": "f32", "i8": "i32"}
+SIZE = {"f32": 4, "bf16": 2, "f16": 2, "i8": 1}
 
 
 def body(element, m, n, k):
@@ -29,39 +33,58 @@ def body(element, m, n, k):
                f"  %sum = linalg.matmul ins(%a, %b : {a}, {b}) outs(%start : {c}) -> {c}"]
 
 
-def in_place(element, m, n, k):
-    """A function of A, B and C in memory."""
+def weights(element, n, k):
+    """The bytes of B: numbers from -1 to 1 that are not all the same; the same for the same sizes."""
+    numbers = random.Random(n * k)
+    size = SIZE[element]
+    some = b"".join(
+        {"f32": lambda x: struct.pack("<f", x), "bf16": lambda x: struct.pack("<f", x)[2:], "f16": lambda x: struct.pack("<e", x),
+         "i8": lambda x: struct.pack("<b", int(127 * x))}[element](numbers.uniform(-1, 1)) for _ in range(4099))
+    return (some * (n * k * size // len(some) + 1))[:n * k * size]
+
+
+def constant(element, n, k):
+    return f'  %b = arith.constant dense<"0x{weights(element, n, k).hex()}"> : tensor<{k}x{n}x{element}>'
+
+
+def in_place(element, m, n, k, has_weights):
+    """A function of A, B and C in memory, or of A and C."""
     c, lines = body(element, m, n, k)
     memref = {name: f"memref<{x}x{y}x{e}>" for name, x, y, e in
               (("a", m, k, element), ("b", k, n, element), ("c", m, n, RESULT[element]))}
+    if has_weights:
+        del memref["b"]
+        lines.insert(0, constant(element, n, k))
     return "\n".join([
         f"func.func @{element}_{m}x{n}x{k}({', '.join(f'%{v}m: {t}' for v, t in memref.items())}) attributes {{llvm.emit_c_interface}} {{",
-        *(f"  %{v} = bufferization.to_tensor %{v}m restrict : {memref[v]} to tensor{memref[v][6:]}" for v in "ab"), *lines,
+        *(f"  %{v} = bufferization.to_tensor %{v}m restrict : {memref[v]} to tensor{memref[v][6:]}" for v in memref if v != "c"), *lines,
         f"  bufferization.materialize_in_destination %sum in restrict writable %cm : ({c}, {memref['c']}) -> ()", "  return", "}"])
 
 
-def on_tensors(element, m, n, k):
+def on_tensors(element, m, n, k, has_weights):
     c, lines = body(element, m, n, k)
-    return "\n".join([f"func.func @main(%a: tensor<{m}x{k}x{element}>, %b: tensor<{k}x{n}x{element}>) -> {c} {{", *lines,
-                      f"  return %sum : {c}", "}"])
+    if has_weights:
+        lines.insert(0, constant(element, n, k))
+    more = "" if has_weights else f", %b: tensor<{k}x{n}x{element}>"
+    return "\n".join([f"func.func @main(%a: tensor<{m}x{k}x{element}>{more}) -> {c} {{", *lines, f"  return %sum : {c}", "}"])
 
 
 def run(*command, **options):
     return subprocess.run([str(word) for word in command], check=True, **options)
 
 
-def iree_time(tools, folder, shape, threads):
+def iree_time(tools, folder, shape, threads, has_weights):
     """Milliseconds of a run of the same product by IREE."""
     element, m, n, k = shape
     source, module = folder / "iree.mlir", folder / f"{element}_{m}x{n}x{k}.vmfb"
     if not module.exists():
-        source.write_text(on_tensors(*shape))
+        source.write_text(on_tensors(*shape, has_weights))
         run(tools / "iree-compile", source, "-o", module, "--iree-hal-target-backends=llvm-cpu",
             "--iree-llvmcpu-target-cpu=host", "--iree-llvmcpu-enable-ukernels=all", "--iree-opt-data-tiling")
     device = ["--device=local-sync"] if threads == 1 else ["--device=local-task", f"--task_topology_group_count={threads}"]
     made = run(tools / "iree-benchmark-module", f"--module={module}", *device, "--function=main",
-               f"--input={m}x{k}x{element}=1", f"--input={k}x{n}x{element}=1", "--benchmark_min_time=0.2s",
-               "--benchmark_format=json", capture_output=True, text=True)
+               f"--input={m}x{k}x{element}=1", *([] if has_weights else [f"--input={k}x{n}x{element}=1"]),
+               "--benchmark_min_time=0.2s", "--benchmark_format=json", capture_output=True, text=True)
     clock = "cpu_time" if threads == 1 else "real_time"  # as in linalg.c
     return min(b[clock] * {"ns": 1e-6, "us": 1e-3, "ms": 1}[b["time_unit"]]
                for b in json.loads(made.stdout[made.stdout.index("{"):])["benchmarks"] if b["run_type"] == "iteration")
@@ -75,6 +98,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--types", default="f32,bf16,i8")
     parser.add_argument("--shapes", default=SHAPES)
+    parser.add_argument("--weights", action="store_true")
+    parser.add_argument("--options", default="")
     options = parser.parse_args()
     tool = {name: shutil.which(f"{name}-22") or shutil.which(name) for name in ("mlir-opt", "clang")}
     for name, found in tool.items():
@@ -86,24 +111,28 @@ def main():
     os.environ["KDL_HOST_THREADS"] = str(options.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "in.mlir").write_text("\n".join(in_place(*shape) for shape in shapes))
+        (folder / "in.mlir").write_text("\n".join(in_place(*shape, options.weights) for shape in shapes))
         run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",
             folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true"
-            f" threads={int(options.threads > 1)}}})")
+            f" threads={int(options.threads > 1)} {options.options}}})")
         run(options.build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll")
         run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so",
             f"-L{options.build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{options.build.resolve()}/lib")
-        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}, {options.blocks} blocks", flush=True)
+        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}, {options.blocks} blocks"
+              + (", B known before" if options.weights else ""), flush=True)
         for shape in shapes:
             label = "{}_{}x{}x{}".format(*shape)
+            if options.weights:
+                (folder / label).write_bytes(weights(shape[0], *shape[2:]))
             lines = run(options.build / "bin" / "bench_mlir_linalg", options.blocks, options.threads,
-                        options.build / "lib" / "kdl" / "kdl-matmul.offload", folder / "linalg.so", label,
+                        options.build / "lib" / "kdl" / "kdl-matmul.offload", folder / "linalg.so",
+                        *([f"--weights={folder}"] if options.weights else []), label,
                         capture_output=True, text=True).stdout.splitlines()
             if shape == shapes[0]:
                 print(lines[0] + ("   IREE us, linalg's speed over it" if options.iree else ""))
             beside = ""
             if options.iree:
-                iree = 1e3 * iree_time(options.iree, folder, shape, options.threads)
+                iree = 1e3 * iree_time(options.iree, folder, shape, options.threads, options.weights)
                 beside = f"   {iree:10.1f} {iree / float(lines[1].split()[2]):6.2f}"
             print(lines[1] + beside, flush=True)
 

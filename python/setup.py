@@ -10,6 +10,8 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -19,6 +21,8 @@ try:
 except ImportError:
     from wheel.bdist_wheel import bdist_wheel
 
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    sys.exit("libkdl: this Python is free-threaded, and has no stable ABI, which the package is built for: take a Python with a GIL")
 here = os.path.dirname(os.path.abspath(__file__))
 # In the project this folder is beside the sources; in a source distribution they are below it.
 root = next(folder for folder in (os.path.join(here, "libkdl"), os.path.dirname(here))

@@ -73,6 +73,7 @@ def by_kdl(saxpy):
     queue = kdl.Queue("cuda:0", native=saxpy.stream)
     yield "kdl, torch tensors", timed("launch(2.0, x, y, N)", launch=launcher, x=saxpy.x, y=saxpy.y, N=N)
     yield "kdl, kernel[n](...)", timed("kernel[N](2.0, x, y, N)", kernel=saxpy.kernel, x=saxpy.x, y=saxpy.y, N=N)
+    yield "kdl, prepared tensors", timed("launch()", launch=launcher.prepare(2.0, saxpy.x, saxpy.y, N))
     yield "kdl, addresses and queue", timed("launch(2.0, x, y, N, queue=queue)", launch=launcher, x=ax, y=ay, N=N, queue=queue)
     yield "nothing: a call of a function", timed("nothing()", nothing=lambda: None)
 

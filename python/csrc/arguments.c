@@ -306,6 +306,7 @@ bool py_arguments_begin(const py_target *target, const py_signature *signature,
   out_arguments->count = count;
   out_arguments->loan_count = 0;
   out_arguments->has_stream = names_queue;
+  out_arguments->stream_from = PY_STREAM_NONE;
   out_arguments->late_count = 0;
   if (count > py_most_params || (signature->count >= 0 && count != (size_t)signature->count)) {
     int most = signature->count >= 0 ? signature->count : py_most_params;

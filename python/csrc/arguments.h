@@ -23,12 +23,19 @@ typedef struct py_loan {
   PyObject *capsule; /* of DLPack, or NULL */
 } py_loan;
 
+/* Where the stream of a launch is from: nowhere, for good, or the one that is current in the
+ * package. */
+enum { PY_STREAM_NONE, PY_STREAM_FIXED, PY_STREAM_EXCHANGE, PY_STREAM_TORCH };
+
 /* What every launch touches comes first, close together. */
 typedef struct py_arguments {
   size_t count;
   size_t loan_count;
   size_t late_count;
   bool has_stream; /* an array names the stream that it is worked on, or none is asked any more */
+  uint8_t stream_from;
+  int32_t stream_type; /* the kind of device that the exchange was asked with */
+  const struct dl_exchange *exchange;
   void *stream;
   const void *pointers[py_most_params];
   py_value values[py_most_params];

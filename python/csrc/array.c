@@ -87,6 +87,9 @@ static bool by_exchange(const dl_exchange *api, const py_target *target, const p
     if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0)
       return false;
     arguments->has_stream = true;
+    arguments->stream_from = PY_STREAM_EXCHANGE;
+    arguments->stream_type = tensor.device_type;
+    arguments->exchange = api;
   }
   return true;
 }
@@ -125,15 +128,14 @@ static bool torch_element(PyObject *tensor, uint8_t *out_kind, size_t *out_size)
   return name != NULL;
 }
 
-static bool torch_stream(int32_t ordinal, py_arguments *arguments) {
+static bool torch_stream(int32_t ordinal, void **out_stream) {
   PyObject *torch = PyImport_ImportModule("torch._C");
   PyObject *number =
       torch ? PyObject_CallMethod(torch, "_cuda_getCurrentRawStream", "i", ordinal) : NULL;
   Py_XDECREF(torch);
   if (!number)
     return false;
-  arguments->stream = PyLong_AsVoidPtr(number);
-  arguments->has_stream = true;
+  *out_stream = PyLong_AsVoidPtr(number);
   Py_DECREF(number);
   return !PyErr_Occurred();
 }
@@ -175,7 +177,11 @@ static bool by_torch(const py_target *target, const py_param *param, PyObject *o
   Py_DECREF(address);
   if (PyErr_Occurred())
     return false;
-  return type == dl_cpu || arguments->has_stream || torch_stream(ordinal, arguments);
+  if (type == dl_cpu || arguments->has_stream)
+    return true;
+  arguments->has_stream = torch_stream(ordinal, &arguments->stream);
+  arguments->stream_from = PY_STREAM_TORCH;
+  return arguments->has_stream;
 }
 
 static bool element_of_typestr(const char *text, uint8_t *out_kind, size_t *out_size) {
@@ -198,6 +204,7 @@ static bool cai_stream(PyObject *description, const py_target *target, py_argume
                              stream);
   arguments->stream = PyLong_AsVoidPtr(stream);
   arguments->has_stream = true;
+  arguments->stream_from = PY_STREAM_FIXED;
   return !PyErr_Occurred();
 }
 
@@ -592,5 +599,17 @@ bool py_array_late(const py_target *target, const py_param *param, PyObject *obj
     return true;
   if (!PyErr_Occurred())
     py_argument_error(target, index, "its __dlpack__ failed");
+  return false;
+}
+
+bool py_array_stream(const py_target *target, const py_arguments *arguments, void **out_stream) {
+  *out_stream = arguments->stream;
+  if (arguments->stream_from == PY_STREAM_TORCH)
+    return torch_stream(target->ordinal, out_stream);
+  if (arguments->stream_from != PY_STREAM_EXCHANGE ||
+      arguments->exchange->current_stream(arguments->stream_type, target->ordinal, out_stream) == 0)
+    return true;
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_RuntimeError, "%s: the package tells no current stream", target->kernel);
   return false;
 }

@@ -15,6 +15,9 @@ bool py_array_address(const py_target *target, const py_param *param, PyObject *
 bool py_array_late(const py_target *target, const py_param *param, PyObject *object, void *handle,
                    py_arguments *arguments, size_t index);
 
+/* The stream of a launch that is prepared, for one more: see stream_from. */
+bool py_array_stream(const py_target *target, const py_arguments *arguments, void **out_stream);
+
 /* Raises TypeError for one argument, as "saxpy: argument 2: ..."; returns false. */
 bool py_argument_error(const py_target *target, size_t index, const char *format, ...) PY_COLD;
 

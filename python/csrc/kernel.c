@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels, and launching them: kernel[items](arguments...) and kernel.launch(arguments...,
  * grid=...). */
-#include "arguments.h"
+#include "kernel.h"
+
 #include "dlpack.h"
 
 #include <stdio.h>
@@ -10,28 +11,11 @@
 PyTypeObject *py_kernel_type, *py_launcher_type;
 static PyObject *queue_keyword; /* "queue" */
 
-typedef struct py_kernel {
-  PyObject head;
-  kdl_kernel *kernel;
-  py_library *library;
-  char *name;
-  py_target target;
-  bool is_loaded; /* the signature and what kdl_kernel_get tells are there */
-  py_signature signature;
-} py_kernel;
-
-/* How one launch is shaped: by items, or by groups. */
-typedef struct shape {
-  bool is_grid;
-  kdl_extent items;
-  kdl_launch_desc desc;
-} shape;
-
 typedef struct py_launcher {
   PyObject head;
   vectorcallfunc call;
   py_kernel *kernel;
-  shape shape;
+  py_shape shape;
 } py_launcher;
 
 PyObject *py_kernel_new(py_library *library, const char *name, kdl_device *device,
@@ -152,7 +136,7 @@ static bool three_from(PyObject *object, uint64_t most, const char *what, uint64
   return true;
 }
 
-static bool items_from(PyObject *object, shape *out_shape) {
+static bool items_from(PyObject *object, py_shape *out_shape) {
   uint64_t numbers[3];
   if (!three_from(object, UINT64_MAX, "items", numbers))
     return false;
@@ -161,7 +145,7 @@ static bool items_from(PyObject *object, shape *out_shape) {
   return true;
 }
 
-static kdl_status give(py_kernel *self, kdl_queue *queue, const shape *shape,
+static kdl_status give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
                        const py_arguments *arguments) {
   kdl_args args = {arguments->count, arguments->pointers, arguments->sizes};
   if (self->signature.count >= 0)
@@ -172,9 +156,10 @@ static kdl_status give(py_kernel *self, kdl_queue *queue, const shape *shape,
   return kdl_launch_items_call(self->kernel, queue, &shape->items, &args);
 }
 
-/* On the host the launch is the work, and other threads of Python's may run meanwhile. */
-static kdl_status give_without_lock(py_kernel *self, kdl_queue *queue, const shape *shape,
-                                    const py_arguments *arguments) {
+kdl_status py_kernel_give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
+                          const py_arguments *arguments) {
+  if (!self->target.is_host)
+    return give(self, queue, shape, arguments);
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = give(self, queue, shape, arguments);
   Py_END_ALLOW_THREADS return status;
@@ -203,25 +188,31 @@ static bool take_late(py_kernel *self, kdl_queue *queue, PyObject *const *object
   return false;
 }
 
-static PyObject *launch(py_kernel *self, const shape *shape, PyObject *queue_object,
-                        PyObject *const *objects, size_t count) {
-  py_arguments arguments;
-  kdl_queue *queue = NULL;
-  kdl_status status = KDL_OK;
+bool py_kernel_begin(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
+                     size_t count, py_arguments *out_arguments, kdl_queue **out_queue) {
+  out_arguments->loan_count = 0;
   if (!load(self))
-    return NULL;
+    return false;
   if (queue_object == Py_None)
     queue_object = NULL;
   bool ok = py_arguments_begin(&self->target, &self->signature, objects, count, queue_object,
-                               &arguments) &&
-            choose_queue(self, queue_object, &arguments, &queue);
-  if (ok &&
-      arguments.late_count) /* other code runs meanwhile, and may change the table of queues */
-    ok = take_late(self, queue, objects, &arguments) &&
-         choose_queue(self, queue_object, &arguments, &queue);
+                               out_arguments) &&
+            choose_queue(self, queue_object, out_arguments, out_queue);
+  if (ok && out_arguments->late_count) /* other code runs meanwhile, and may change the table of
+                                          queues */
+    ok = take_late(self, *out_queue, objects, out_arguments) &&
+         choose_queue(self, queue_object, out_arguments, out_queue);
+  return ok;
+}
+
+static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_object,
+                        PyObject *const *objects, size_t count) {
+  py_arguments arguments;
+  kdl_queue *queue;
+  kdl_status status = KDL_OK;
+  bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue);
   if (ok)
-    status = self->target.is_host ? give_without_lock(self, queue, shape, &arguments)
-                                  : give(self, queue, shape, &arguments);
+    status = py_kernel_give(self, queue, shape, &arguments);
   py_arguments_end(&arguments);
   if (!ok)
     return NULL;
@@ -235,26 +226,46 @@ static void launcher_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-/* The keywords' values follow the arguments. The top bit of the count is the interpreter's. */
-static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
-                               PyObject *names) {
-  py_launcher *self = (py_launcher *)object;
-  size_t count = flagged_count << 1 >> 1;
+/* The queue of a call, whose keywords' values follow the arguments. False with the exception set.
+ */
+static bool queue_of(const py_launcher *self, PyObject *const *objects, size_t count,
+                     PyObject *names, PyObject **out_queue) {
   static const char *const known[] = {"queue", NULL};
-  PyObject *queue = NULL;
+  *out_queue = NULL;
   /* The compiler has interned the keyword; a name of another making is compared as text. */
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject *name = PyTuple_GetItem(names, i);
     if (name != queue_keyword && py_keyword(name, known, self->kernel->name) < 0)
-      return NULL;
-    queue = objects[count + (size_t)i];
+      return false;
+    *out_queue = objects[count + (size_t)i];
   }
-  return launch(self->kernel, &self->shape, queue, objects, count);
+  return true;
+}
+
+/* The top bit of the count is the interpreter's. */
+static PyObject *launcher_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
+                               PyObject *names) {
+  py_launcher *self = (py_launcher *)object;
+  size_t count = flagged_count << 1 >> 1;
+  PyObject *queue;
+  return queue_of(self, objects, count, names, &queue)
+             ? launch(self->kernel, &self->shape, queue, objects, count)
+             : NULL;
+}
+
+/* METH_FASTCALL | METH_KEYWORDS */
+static PyObject *launcher_prepare(PyObject *object, PyObject *const *objects, Py_ssize_t count,
+                                  PyObject *names) {
+  py_launcher *self = (py_launcher *)object;
+  PyObject *queue;
+  return queue_of(self, objects, (size_t)count, names, &queue)
+             ? py_prepared_new(self->kernel, &self->shape, queue, objects, (size_t)count)
+             : NULL;
 }
 
 static PyObject *subscript(PyObject *object, PyObject *items) {
-  shape shape;
+  py_shape shape;
   if (!items_from(items, &shape))
     return NULL;
   py_launcher *launcher = PyObject_New(py_launcher, py_launcher_type);
@@ -267,7 +278,7 @@ static PyObject *subscript(PyObject *object, PyObject *items) {
   return (PyObject *)launcher;
 }
 
-static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, shape *out_shape) {
+static bool grid_from(PyObject *grid, PyObject *block, PyObject *cluster, py_shape *out_shape) {
   uint64_t groups[3], threads[3] = {0, 0, 0}, clusters[3] = {0, 0, 0};
   if (!three_from(grid, UINT32_MAX, "grid", groups) ||
       (block && !three_from(block, UINT32_MAX, "block", threads)) ||
@@ -295,7 +306,7 @@ enum {
 static const char *const launch_names[] = {"items", "grid",        "block",   "shared",
                                            "queue", "cooperative", "cluster", NULL};
 
-static bool shape_from(PyObject *const keys[key_count], shape *out_shape) {
+static bool shape_from(PyObject *const keys[key_count], py_shape *out_shape) {
   bool by_items = keys[key_items] != NULL;
   if (by_items == (keys[key_grid] != NULL)) {
     PyErr_SetString(PyExc_TypeError, "launch() takes either items or grid");
@@ -321,19 +332,35 @@ static bool shape_from(PyObject *const keys[key_count], shape *out_shape) {
 }
 
 /* METH_FASTCALL | METH_KEYWORDS: the keywords' values follow the arguments. */
-static PyObject *kernel_launch(PyObject *object, PyObject *const *objects, Py_ssize_t count,
-                               PyObject *names) {
+static bool launch_keys(PyObject *const *objects, Py_ssize_t count, PyObject *names,
+                        PyObject **out_queue, py_shape *out_shape) {
   PyObject *keys[key_count] = {NULL};
   Py_ssize_t named = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     int key = py_keyword(PyTuple_GetItem(names, i), launch_names, "launch");
     if (key < 0)
-      return NULL;
+      return false;
     keys[key] = objects[count + i] == Py_None && key != key_queue ? NULL : objects[count + i];
   }
-  shape shape;
-  return shape_from(keys, &shape)
-             ? launch((py_kernel *)object, &shape, keys[key_queue], objects, (size_t)count)
+  *out_queue = keys[key_queue];
+  return shape_from(keys, out_shape);
+}
+
+static PyObject *kernel_launch(PyObject *object, PyObject *const *objects, Py_ssize_t count,
+                               PyObject *names) {
+  PyObject *queue;
+  py_shape shape;
+  return launch_keys(objects, count, names, &queue, &shape)
+             ? launch((py_kernel *)object, &shape, queue, objects, (size_t)count)
+             : NULL;
+}
+
+static PyObject *kernel_prepare(PyObject *object, PyObject *const *objects, Py_ssize_t count,
+                                PyObject *names) {
+  PyObject *queue;
+  py_shape shape;
+  return launch_keys(objects, count, names, &queue, &shape)
+             ? py_prepared_new((py_kernel *)object, &shape, queue, objects, (size_t)count)
              : NULL;
 }
 
@@ -426,6 +453,11 @@ static PyMethodDef methods[] = {
      "launch($self, *arguments, items=None, grid=None, block=None, shared=0, queue=None, "
      "cooperative=False, "
      "cluster=None)\n--\n\nLaunches the kernel over so many work-items, or with a grid of groups."},
+    {"prepare", (PyCFunction)(void (*)(void))kernel_prepare, METH_FASTCALL | METH_KEYWORDS,
+     "prepare($self, *arguments, items=None, grid=None, block=None, shared=0, queue=None, "
+     "cooperative=False, "
+     "cluster=None)\n--\n\nThe launch as an object to be called often: its arguments are converted "
+     "now."},
     {"info", kernel_info, METH_NOARGS,
      "info($self)\n--\n\nWhat runs when the kernel is launched, as a dict. Loads it."},
     {"load", kernel_load, METH_NOARGS,
@@ -452,6 +484,14 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
+static PyMethodDef launcher_methods[] = {
+    {"prepare", (PyCFunction)(void (*)(void))launcher_prepare, METH_FASTCALL | METH_KEYWORDS,
+     "prepare($self, *arguments, queue=None)\n--\n\nThe launch as an object to be called often: "
+     "its "
+     "arguments are converted now."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef launcher_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(py_launcher, call), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -463,6 +503,7 @@ static PyType_Slot launcher_slots[] = {
     {Py_tp_new, py_no_new},
     {Py_tp_dealloc, launcher_destroy},
     {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_methods, launcher_methods},
     {Py_tp_members, launcher_members},
     {0, NULL},
 };
@@ -476,5 +517,5 @@ int py_kernel_init(PyObject *module) {
   py_kernel_type = py_add_type(module, &spec);
   py_launcher_type = py_kernel_type ? py_add_type(module, &launcher_spec) : NULL;
   queue_keyword = PyUnicode_InternFromString("queue");
-  return py_launcher_type && queue_keyword ? 0 : -1;
+  return py_launcher_type && queue_keyword ? py_prepared_init(module) : -1;
 }

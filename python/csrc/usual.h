@@ -77,6 +77,9 @@ static inline bool py_usual_array(PyObject *object, const py_param *param, const
     PyErr_Clear();
     return false;
   }
+  arguments->stream_from = PY_STREAM_EXCHANGE;
+  arguments->stream_type = tensor.device_type;
+  arguments->exchange = api;
   return arguments->has_stream = true;
 }
 

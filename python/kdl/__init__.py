@@ -15,9 +15,10 @@ devices need, kdl.trace runs a program and says what its launches took: each as 
 kdl.compile compiles C, and kdl.triton packs kernels of Triton's.
 
 LAUNCHING. kernel[items](arguments...) launches over work-items, kernel.launch(arguments..., grid=, block=) over groups. Arguments are
-converted by the kernel's signature. Numbers may be Python's or NumPy's. A pointer may be an array of NumPy's for a kernel on the
-host; on a GPU a tensor of PyTorch's or whatever has __cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the kernel's
-device; an address as an int; None. What is wrong is a TypeError that names the argument by its place.
+converted by the kernel's signature; kernel[items].prepare(arguments...) converts them once, and is called without any. Numbers may be
+Python's or NumPy's. A pointer may be an array of NumPy's for a kernel on the host; on a GPU a tensor of PyTorch's or whatever has
+__cuda_array_interface__ or DLPack's protocol; a kdl.Buffer of the kernel's device; an address as an int; None. What is wrong is a
+TypeError that names the argument by its place.
 
 QUEUES. A tensor of PyTorch's for a GPU brings its stream with it: the launch goes to PyTorch's current one unless queue= names
 another: a kdl.Queue, an object with __cuda_stream__, or a driver's handle. A launch with any other argument goes to the device's own

@@ -196,6 +196,43 @@ def test_exchange(cuda, capture):
         cuda.kernel[4](1.0, dlpack.ByExchange(cuda.x.address, cuda.place, "bf16"), y, 4)
 
 
+def test_prepared_follows_the_current_stream(cuda, capture):
+    x, y = (dlpack.ByExchange(buffer.address, cuda.place) for buffer in (cuda.x, cuda.y))
+    dlpack.ByExchange.stream = 0
+    again = cuda.kernel[4].prepare(1.0, x, y, 4)
+    again()
+    queue = kdl.Queue(cuda.device)
+    end = capture(queue.native)
+    again()
+    kdl.Queue(cuda.device, native=0).sync()
+    assert cuda.values() == [2, 4, 6, 8]
+    dlpack.ByExchange.stream = queue.native
+    again()  # which is captured
+    assert cuda.values() == [2, 4, 6, 8]
+    end()
+    queue.sync()
+    assert cuda.values() == [3, 6, 9, 12]
+    dlpack.ByExchange.stream = 0
+
+
+@pytest.mark.parametrize("name", ["queue", "handle", "interface"])
+def test_prepared_for_a_queue(cuda, capture, name):
+    queue = kdl.Queue(cuda.device)
+    array = dlpack.ByCudaInterface(cuda.x.address, stream=queue.native)
+    again = (cuda.kernel[4].prepare(1.0, array, cuda.y, 4) if name == "interface" else
+             cuda.kernel[4].prepare(1.0, cuda.x, cuda.y, 4, queue=queue if name == "queue" else queue.native))
+    others = [kdl.Queue(cuda.device) for _ in range(100)]  # more than are kept
+    for other in others:
+        cuda.kernel[4](0.0, cuda.x, cuda.y, 4, queue=other.native)
+        other.sync()
+    end = capture(queue.native)
+    again()
+    assert cuda.values() == [0, 0, 0, 0]
+    end()
+    queue.sync()
+    assert cuda.values() == [1, 2, 3, 4]
+
+
 def test_arrays_without_memory(cuda):
     array = dlpack.ByExchange(0, cuda.place)
     for shape, is_refused in (((2, 3), True), ((), True), ((2, 0), False)):

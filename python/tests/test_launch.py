@@ -247,3 +247,49 @@ def test_queues_and_events(saxpy, host):
     assert y.tolist() == [1, 1, 1, 1]
     with pytest.raises(TypeError, match="queue"):
         saxpy[4](1.0, x, y, 4, queue="default")
+
+
+def test_prepared(saxpy, host):
+    y = np.zeros(4, np.float32)
+    again = saxpy[4].prepare(2.0, np.ones(4, np.float32), y, 4)  # which keeps what it needs
+    for count in range(1, 4):
+        again()
+        assert y.tolist() == [2.0 * count] * 4
+    saxpy.prepare(1.0, y, y, 4, grid=1, block=256, queue=kdl.Queue(host))()
+    assert y.tolist() == [12.0] * 4
+    threads = [threading.Thread(target=saxpy[1].prepare(1.0, np.ones(1, np.float32), y[i:], 1)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert y.tolist() == [13.0] * 4
+    with pytest.raises(TypeError, match="saxpy: a prepared launch takes no arguments"):
+        again(1)
+    with pytest.raises(TypeError, match="saxpy: a prepared launch takes no arguments"):
+        again(queue=None)
+    with pytest.raises(TypeError, match="saxpy: argument 2: found <class 'str'>"):
+        saxpy[4].prepare(2.0, "x", y, 4)
+    with pytest.raises(TypeError, match="has no constructor"):
+        type(again)()
+
+
+def test_prepared_with_buffers(saxpy, host):
+    x, y, out = kdl.Buffer(host, 16), kdl.Buffer(host, 16), np.zeros(4, np.float32)
+    x.write(np.ones(4, np.float32))
+    y.fill(bytes(4))
+    again = saxpy[4].prepare(2.0, x, y, 4)
+    again()
+    with kdl.Sequence(host) as steps:
+        again()
+    steps.run()
+    y.read(out)
+    assert out.tolist() == [4.0] * 4
+    memory = bytearray(16)
+    held = saxpy[4].prepare(2.0, memoryview(memory).cast("f"), y, 4)
+    with pytest.raises(BufferError):
+        memory.append(1)
+    del held
+    memory.append(1)
+    x.free()
+    with pytest.raises(TypeError, match="saxpy: argument 2: the buffer was freed"):
+        again()

@@ -18,6 +18,8 @@ kernel[4, 4](queue=3)
 kernel[4, 4, 4, 4]()  # type: ignore[index]
 kernel["4"]()  # type: ignore[index]
 kernel.launch(1, grid=(1, 2), block=256, shared=0, cooperative=True)
+kernel[4].prepare(2.0, None, 0, 4, queue=None)()
+kernel.prepare(1, grid=1)(5)  # type: ignore[arg-type]
 kernel.launch(1, gird=1)  # type: ignore[call-arg]
 buffer = kdl.Buffer("host", 16)
 buffer.write(b"data", offset=4)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Kernels, and the two halves of a launch: what it takes, and giving it to a queue. */
+#ifndef KDL_PYTHON_KERNEL_H
+#define KDL_PYTHON_KERNEL_H
+
+#include "arguments.h"
+
+typedef struct py_kernel {
+  PyObject head;
+  kdl_kernel *kernel;
+  py_library *library;
+  char *name;
+  py_target target;
+  bool is_loaded; /* the signature and what kdl_kernel_get tells are there */
+  py_signature signature;
+} py_kernel;
+
+/* How one launch is shaped: by items, or by groups. */
+typedef struct py_shape {
+  bool is_grid;
+  kdl_extent items;
+  kdl_launch_desc desc;
+} py_shape;
+
+/* Loads the kernel where that has not happened yet, converts the arguments and chooses the queue,
+ * NULL for the device's own. False with the exception set; py_arguments_end is called either way.
+ * `queue_object` may be NULL. */
+bool py_kernel_begin(py_kernel *self, PyObject *queue_object, PyObject *const *objects,
+                     size_t count, py_arguments *out_arguments, kdl_queue **out_queue);
+
+/* On the host the launch is the work, and other threads of Python's may run meanwhile. */
+kdl_status py_kernel_give(py_kernel *self, kdl_queue *queue, const py_shape *shape,
+                          const py_arguments *arguments);
+
+/* The launch with all it takes, to be called often; NULL with the exception set. */
+PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *queue_object,
+                          PyObject *const *objects, size_t count);
+int py_prepared_init(PyObject *module);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Launches whose arguments are converted once: kernel[items].prepare(arguments...). */
+#include "array.h"
+#include "kernel.h"
+
+#include <structmember.h>
+
+static PyTypeObject *prepared_type;
+
+typedef struct py_prepared {
+  PyObject head;
+  vectorcallfunc call;
+  py_kernel *kernel;
+  kdl_queue *queue;        /* NULL: the device's own, or around the stream of `arguments` */
+  py_arguments *arguments; /* whose values stay as they are */
+  PyObject *kept;          /* a tuple of what they are from, and the queue's object */
+  bool has_buffers;        /* among them, which may be freed by hand */
+  py_shape shape;
+} py_prepared;
+
+static bool are_buffers_there(const py_prepared *self) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(self->kept); ++i) {
+    PyObject *object = PyTuple_GetItem(self->kept, i);
+    if (Py_TYPE(object) == py_buffer_type && ((py_buffer *)object)->is_freed)
+      return py_argument_error(&self->kernel->target, (size_t)i, "the buffer was freed");
+  }
+  return true;
+}
+
+static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_t flagged_count,
+                               PyObject *names) {
+  (void)objects;
+  py_prepared *self = (py_prepared *)object;
+  kdl_queue *queue = self->queue;
+  if (flagged_count << 1 || names) {
+    PyErr_Format(PyExc_TypeError, "%s: a prepared launch takes no arguments", self->kernel->name);
+    return NULL;
+  }
+  if (self->has_buffers && !are_buffers_there(self))
+    return NULL;
+  if (self->arguments->stream_from != PY_STREAM_NONE) {
+    void *stream;
+    if (!py_array_stream(&self->kernel->target, self->arguments, &stream) ||
+        !py_queue_of_native(self->kernel->target.device, stream, &queue))
+      return NULL;
+  }
+  kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments);
+  if (status != KDL_OK)
+    return py_raise_for(status, self->kernel->name);
+  Py_RETURN_NONE;
+}
+
+static void prepared_destroy(PyObject *object) {
+  py_prepared *self = (py_prepared *)object;
+  py_arguments_end(self->arguments);
+  PyMem_Free(self->arguments);
+  Py_XDECREF(self->kept);
+  Py_DECREF(self->kernel);
+  py_object_free(object);
+}
+
+static bool keep(py_prepared *self, PyObject *queue_object, PyObject *const *objects,
+                 size_t count) {
+  self->kept = PyTuple_New((Py_ssize_t)count + 1);
+  for (size_t i = 0; self->kept && i <= count; ++i) {
+    PyObject *object = i < count ? objects[i] : queue_object ? queue_object : Py_None;
+    Py_INCREF(object);
+    PyTuple_SetItem(self->kept, (Py_ssize_t)i, object);
+    self->has_buffers = self->has_buffers || Py_TYPE(object) == py_buffer_type;
+  }
+  return self->kept != NULL;
+}
+
+/* A queue around a stream that is no kdl.Queue is in a table that may drop it, and is looked up
+ * there at each launch. */
+static bool settle_queue(py_prepared *self, PyObject *queue_object, kdl_queue *queue) {
+  self->queue = NULL;
+  if (!queue || self->arguments->stream_from != PY_STREAM_NONE)
+    return true;
+  if (Py_TYPE(queue_object) == py_queue_type) {
+    self->queue = queue;
+    return true;
+  }
+  self->arguments->stream_from = PY_STREAM_FIXED;
+  kdl_status status = kdl_queue_native(queue, &self->arguments->stream);
+  return status == KDL_OK || py_raise_for(status, self->kernel->name);
+}
+
+PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *queue_object,
+                          PyObject *const *objects, size_t count) {
+  py_arguments *arguments = PyMem_Malloc(sizeof *arguments);
+  if (!arguments)
+    return PyErr_NoMemory();
+  py_prepared *self = PyObject_New(py_prepared, prepared_type);
+  if (!self) {
+    PyMem_Free(arguments);
+    return NULL;
+  }
+  self->call = prepared_call;
+  self->kernel = kernel;
+  Py_INCREF(kernel);
+  self->shape = *shape;
+  self->arguments = arguments;
+  arguments->loan_count = 0;
+  self->has_buffers = false;
+  self->kept = NULL;
+  kdl_queue *queue;
+  if (!py_kernel_begin(kernel, queue_object, objects, count, arguments, &queue) ||
+      !keep(self, queue_object, objects, count) || !settle_queue(self, queue_object, queue))
+    Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(py_prepared, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A launch whose arguments are converted: call it, without arguments, often."},
+    {Py_tp_new, py_no_new},
+    {Py_tp_dealloc, prepared_destroy},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, members},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"kdl._kdl.Prepared", sizeof(py_prepared), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+int py_prepared_init(PyObject *module) {
+  prepared_type = py_add_type(module, &spec);
+  return prepared_type ? 0 : -1;
+}

@@ -212,8 +212,13 @@ void kdl_identity_print_contents(FILE *out, const char *path) {
     fprintf(out, "absent");
   } else if (!S_ISREG(info.st_mode)) {
     fprintf(out, "folder");
-  } else if (!print_build_id(out, path)) {
+  } else {
     digest_file(path, digest);
     fprintf(out, "%s", digest);
   }
+}
+
+void kdl_identity_print_built(FILE *out, const char *path) {
+  if (!print_build_id(out, path))
+    kdl_identity_print_contents(out, path);
 }

@@ -24,9 +24,13 @@ bool kdl_identity_changed(kdl_string notes, kdl_string *out_file);
 /* The path that such a text is about, malloc'ed; NULL where memory is out. */
 char *kdl_identity_path(kdl_string text);
 
-/* What tells the file's contents, wherever it lies: its GNU build ID, or a digest of all bytes.
- * "absent", or "folder", where it is no file. */
+/* What tells the file's contents, wherever it lies: a digest of all bytes. "absent", or "folder",
+ * where it is no file. */
 void kdl_identity_print_contents(FILE *out, const char *path);
+
+/* The same of a program or its library, by its GNU build ID where it has one: that a linker made it
+ * of the same. */
+void kdl_identity_print_built(FILE *out, const char *path);
 
 /* The program's GNU build ID in hexadecimal, read from the file; where it has none, its identity.
  */

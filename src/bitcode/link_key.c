@@ -130,7 +130,7 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* A file, or a folder with the files in it. */
+/* A file, or a folder with the files in it, which are one library. */
 static void print_place(FILE *out, const char *path) {
   struct dirent **entries;
   fprintf(out, "ukernels ");
@@ -140,7 +140,7 @@ static void print_place(FILE *out, const char *path) {
   for (int i = 0; i < count; ++i) {
     char *file;
     if (asprintf(&file, "%s/%s", path, entries[i]->d_name) >= 0) {
-      fprintf(out, "ukernels ");
+      fprintf(out, "member ");
       kdl_identity_print(out, file, NULL);
       fputc('\n', out);
       free(file);

@@ -12,6 +12,7 @@
 static const kdl_string mark = KDL_TEXT_ROW("portable\n");
 static const kdl_string depends = KDL_TEXT_ROW("depends ");
 static const kdl_string ukernels = KDL_TEXT_ROW("ukernels ");
+static const kdl_string member = KDL_TEXT_ROW("member ");
 static const kdl_string linker = KDL_TEXT_ROW("kdl-ld ");
 
 static bool next_line(kdl_string *text, kdl_string *out_line) {
@@ -29,13 +30,17 @@ static void print_line(FILE *out, kdl_string line) {
 }
 
 /* Contents, and of what kdl-ld looks up by itself, the path. Microkernels are files one by one, in
- * the order of their names; where they lie does not matter. */
+ * the order of their names; where they lie does not matter, and what another tool put into them
+ * does. */
 static bool print_file(FILE *out, kdl_string word, kdl_string identity) {
   char *path = kdl_identity_path(identity);
   if (!path)
     return false;
   fprintf(out, "%.*s", (int)word.length, word.data);
-  kdl_identity_print_contents(out, path);
+  if (kdl_text_equal(word, depends) || kdl_text_equal(word, linker))
+    kdl_identity_print_built(out, path);
+  else
+    kdl_identity_print_contents(out, path);
   if (kdl_text_equal(word, depends))
     fprintf(out, " %s", path);
   fputc('\n', out);
@@ -44,7 +49,7 @@ static bool print_file(FILE *out, kdl_string word, kdl_string identity) {
 }
 
 static bool print_portable(FILE *out, kdl_string line) {
-  static const kdl_string *const words[] = {&depends, &ukernels, &linker};
+  static const kdl_string *const words[] = {&depends, &ukernels, &member, &linker};
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
     kdl_string rest = kdl_text_from(line, kdl_text_begins(line, *words[i]) ? words[i]->length : 0);
     bool is_file = rest.length < line.length && kdl_text_find(rest, 0, " ") < rest.length;
@@ -103,7 +108,7 @@ static bool has_contents(const char *path, kdl_string contents) {
   size_t length = 0;
   FILE *out = open_memstream(&now, &length);
   if (out)
-    kdl_identity_print_contents(out, path);
+    kdl_identity_print_built(out, path);
   bool same = out && fclose(out) == 0 && kdl_text_equal((kdl_string){now, length}, contents);
   free(now);
   return same;

@@ -97,6 +97,58 @@ static void ukernels_by_contents(void **state) {
 }
 
 /* What kdl-ld found by itself must be the same on the machine that uses the entry. */
+/* Microkernels of one folder are one library, of which the best is taken; those of two places are
+ * two, of which the first goes before. */
+static void ukernels_by_place(void **state) {
+  (void)state;
+  char both[64], one[64], first[80], list[256];
+  snprintf(both, sizeof both, "%s/both", work);
+  snprintf(one, sizeof one, "%s/one", work);
+  assert_int_equal(mkdir(both, 0700), 0);
+  assert_int_equal(mkdir(one, 0700), 0);
+  for (int i = 0; i < 3; ++i) {
+    const char *const files[] = {"both/a.offload", "both/b.offload", "one/a.offload"};
+    snprintf(first, sizeof first, "%s/%s", work, files[i]);
+    write_file(first, i == 1 ? "b" : "a", 1000000);
+  }
+  setenv("KDL_UKERNEL_PATH", both, 1);
+  assert_int_equal(run_rows(alone, 1), 3);
+  next_machine();
+  snprintf(list, sizeof list, "%s:%s/b.offload", one, both);
+  setenv("KDL_UKERNEL_PATH", list, 1);
+  assert_int_equal(run_rows(alone, 1), 3);
+  assert_int_equal(runs(), 2);
+}
+
+static void write_program(const char *path, const char *more) {
+  size_t size;
+  uint8_t *data = read_file(KDL_TEST_FAKES "/linker/kdl-ld", &size);
+  FILE *file = fopen(path, "wbe");
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  fputs(more, file);
+  fclose(file);
+  free(data);
+}
+
+/* A build ID is of what a linker made of a file, and stays where a tool puts other microkernels
+ * into it. */
+static void ukernels_by_all_bytes(void **state) {
+  (void)state;
+  char file[128];
+  snprintf(file, sizeof file, "%s/ukernels.so", work);
+  setenv("KDL_UKERNEL_PATH", file, 1);
+  write_program(file, "one");
+  assert_int_equal(run_rows(alone, 1), 3);
+  next_machine();
+  write_program(file, "one");
+  assert_int_equal(run_rows(alone, 1), 3);
+  assert_int_equal(runs(), 1);
+  next_machine();
+  write_program(file, "two");
+  assert_int_equal(run_rows(alone, 1), 3);
+  assert_int_equal(runs(), 2);
+}
+
 static void depends_by_contents(void **state) {
   (void)state;
   static const char text[] = "source t\ndepends 7 4 1.000000000 2.000000000 ";
@@ -245,9 +297,10 @@ static void folder_refuses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(linked_once),         TEST(no_own_cache),          TEST(ukernels_by_contents),
-      TEST(depends_by_contents), TEST(contents_come_late),    TEST(damage_is_removed_late),
-      TEST(lower_is_only_read),  TEST(untrusted_is_not_used), TEST(folder_refuses),
+      TEST(linked_once),           TEST(no_own_cache),           TEST(ukernels_by_contents),
+      TEST(ukernels_by_all_bytes), TEST(ukernels_by_place),      TEST(depends_by_contents),
+      TEST(contents_come_late),    TEST(damage_is_removed_late), TEST(lower_is_only_read),
+      TEST(untrusted_is_not_used), TEST(folder_refuses),
   };
   return cmocka_run_group_tests(tests, make_work, end_work);
 }

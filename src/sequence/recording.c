@@ -78,9 +78,17 @@ static void need(const kdl_recording *recording, const kdl_operand *operand, uin
 
 enum { alignment = 64 }; /* of any value */
 
-static kdl_status keep_value(kdl_recording *recording, kdl_operand *operand) {
+/* The value of the same argument of the launch before is nearly always the same, and need not be
+ * kept twice. */
+static kdl_status keep_value(kdl_recording *recording, kdl_operand *operand,
+                             const kdl_operand *before) {
   if (operand->kind != KDL_OPERAND_VALUE)
     return KDL_OK;
+  if (before && before->kind == KDL_OPERAND_VALUE && before->bytes == operand->bytes &&
+      memcmp(before->of.value, operand->of.value, operand->bytes) == 0) {
+    operand->of.value = before->of.value;
+    return KDL_OK;
+  }
   size_t aligned = operand->bytes <= 8 ? 8 : alignment;
   char *room = kdl_arena_alloc(&recording->memory, operand->bytes + aligned - 8);
   if (!room)
@@ -99,8 +107,13 @@ static kdl_status keep_launch(kdl_recording *recording, kdl_recorded_launch *lau
     return no_memory();
   memcpy(args, launch->args, launch->arg_count * sizeof *args);
   launch->args = args;
+  const kdl_recorded_node *last =
+      recording->node_count ? &recording->nodes[recording->node_count - 1] : NULL;
+  const kdl_recorded_launch *before =
+      last && last->kind == KDL_NODE_LAUNCH ? &last->of.launch : NULL;
   for (size_t i = 0; i < launch->arg_count; ++i) {
-    kdl_status status = keep_value(recording, &args[i]);
+    bool has_before = before && i < before->arg_count;
+    kdl_status status = keep_value(recording, &args[i], has_before ? &before->args[i] : NULL);
     if (status != KDL_OK)
       return status;
   }

@@ -17,8 +17,8 @@
 #include <time.h>
 
 enum {
-  short_ns = 10000,     /* a step that takes no longer is run by the thread alone */
-  unmeasured_runs = 255 /* so often, until it is measured again */
+  short_ns = 10000,      /* a step that takes no longer is run by the thread alone */
+  unmeasured_runs = 1023 /* so often, until it is measured again */
 };
 
 typedef enum {
@@ -32,16 +32,21 @@ typedef enum {
   STEP_END,     /* goes back */
 } step_kind;
 
+/* What calls and lines need, and the rest apart: runs share the first cache with what kernels use.
+ */
 typedef struct {
   step_kind kind;
   bool is_line;           /* one launch in one direction, without group memory */
   kdl_host_function *run; /* of a call and of a line, with its arguments and shape */
   const void *const *args;
   const kdl_host_group *shape;
+} step;
+
+typedef struct {
   const kdl_host_work *first; /* of those that are not skipped */
   uint64_t total;             /* groups */
   uint32_t begin, end;        /* its launches, or its node */
-} step;
+} step_works;
 
 /* Where a node is compiled to. */
 typedef struct {
@@ -54,6 +59,7 @@ typedef struct {
   kdl_host_work *works; /* of launches, by level */
   uint32_t *work_nodes; /* whose they are */
   step *steps;
+  step_works *step_works; /* of each */
   size_t step_count;
   uint32_t unmeasured;    /* runs that are left before all steps are measured again */
   kdl_host_group *shapes; /* that steps have in common: what a run reads stays in the first cache */
@@ -97,11 +103,13 @@ static bool sort_by_level(const host_sequence *sequence, uint32_t *levels, uint3
 /* Compiling                                                                                    */
 
 /* Links the launches of a step that are not skipped. */
-static void link_works(host_sequence *sequence, step *made) {
+static void link_works(host_sequence *sequence, size_t index) {
+  step *made = &sequence->steps[index];
+  step_works *works = &sequence->step_works[index];
   const kdl_host_work *first = NULL;
   kdl_host_work *last = NULL;
   uint64_t total = 0;
-  for (uint32_t i = made->begin; i < made->end; ++i) {
+  for (uint32_t i = works->begin; i < works->end; ++i) {
     kdl_host_work *work = &sequence->works[i];
     if (sequence->nodes[sequence->work_nodes[i]]->is_skipped)
       continue;
@@ -114,8 +122,8 @@ static void link_works(host_sequence *sequence, step *made) {
       first = work;
     last = work;
   }
-  made->first = first;
-  made->total = total;
+  works->first = first;
+  works->total = total;
   made->is_line = first && first == last && first->shape.shared_size == 0 &&
                   total == first->shape.group_count[0];
   made->kind = !first                                        ? STEP_NOTHING
@@ -131,7 +139,7 @@ static void link_works(host_sequence *sequence, step *made) {
 /* Steps that follow each other with one shape have it in common, until a binding changes one. */
 static void share_shape(host_sequence *sequence, step *made) {
   size_t *count = &sequence->shape_count;
-  if (!made->first)
+  if (made->kind == STEP_NOTHING)
     return;
   if (*count == 0 || memcmp(&sequence->shapes[*count - 1], made->shape, sizeof *made->shape) != 0)
     sequence->shapes[(*count)++] = *made->shape;
@@ -147,7 +155,7 @@ static kdl_status compile_launch(host_sequence *sequence, uint32_t work) {
 /* Lays nodes out as steps. */
 static void arrange(host_sequence *sequence, const uint32_t *levels, const uint32_t *sorted) {
   uint32_t work = 0;
-  step *last = NULL; /* launches of this level */
+  step_works *last = NULL; /* launches of this level */
   for (size_t i = 0; i < sequence->node_count; ++i) {
     uint32_t index = sorted[i];
     kdl_node_kind kind = sequence->nodes[index]->kind;
@@ -160,17 +168,17 @@ static void arrange(host_sequence *sequence, const uint32_t *levels, const uint3
       *made = (step){.kind = kind == KDL_NODE_LAUNCH  ? STEP_LAUNCH
                              : kind == KDL_NODE_WHILE ? STEP_WHILE
                              : kind == KDL_NODE_END   ? STEP_END
-                                                      : STEP_OTHER,
-                     .begin = index};
+                                                      : STEP_OTHER};
       sequence->places[index].step = (uint32_t)(made - sequence->steps);
+      sequence->step_works[made - sequence->steps].begin = index;
       if (kind == KDL_NODE_LAUNCH) {
-        made->begin = made->end = work;
-        last = made;
+        last = &sequence->step_works[made - sequence->steps];
+        last->begin = last->end = work;
       }
     }
     if (kind != KDL_NODE_LAUNCH)
       continue;
-    sequence->places[index] = (place){(uint32_t)(last - sequence->steps), work};
+    sequence->places[index] = (place){(uint32_t)(last - sequence->step_works), work};
     sequence->work_nodes[work] = index;
     last->end = ++work;
   }
@@ -178,16 +186,16 @@ static void arrange(host_sequence *sequence, const uint32_t *levels, const uint3
 
 static kdl_status compile(host_sequence *sequence) {
   for (size_t i = 0; i < sequence->step_count; ++i) {
-    step *made = &sequence->steps[i];
-    if (made->kind != STEP_LAUNCH)
+    const step_works *works = &sequence->step_works[i];
+    if (sequence->steps[i].kind != STEP_LAUNCH)
       continue;
-    for (uint32_t work = made->begin; work < made->end; ++work) {
+    for (uint32_t work = works->begin; work < works->end; ++work) {
       kdl_status status = compile_launch(sequence, work);
       if (status != KDL_OK)
         return status;
     }
-    link_works(sequence, made);
-    share_shape(sequence, made);
+    link_works(sequence, i);
+    share_shape(sequence, &sequence->steps[i]);
   }
   return KDL_OK;
 }
@@ -199,11 +207,12 @@ static kdl_status make(host_sequence *sequence) {
   sequence->works = calloc(count, sizeof *sequence->works);
   sequence->work_nodes = calloc(count, sizeof *sequence->work_nodes);
   sequence->steps = calloc(count, sizeof *sequence->steps);
+  sequence->step_works = calloc(count, sizeof *sequence->step_works);
   sequence->places = calloc(count, sizeof *sequence->places);
   sequence->shapes = calloc(count, sizeof *sequence->shapes);
   bool has_memory = levels && sorted && sequence->works && sequence->work_nodes &&
-                    sequence->steps && sequence->places && sequence->shapes &&
-                    sort_by_level(sequence, levels, sorted);
+                    sequence->steps && sequence->step_works && sequence->places &&
+                    sequence->shapes && sort_by_level(sequence, levels, sorted);
   if (has_memory)
     arrange(sequence, levels, sorted);
   free(levels);
@@ -219,6 +228,7 @@ void kdl_host_sequence_destroy(void *device, void *handle) {
   free(sequence->works);
   free(sequence->work_nodes);
   free(sequence->steps);
+  free(sequence->step_works);
   free(sequence->places);
   free(sequence->shapes);
   free(sequence);
@@ -251,8 +261,9 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* One launch in one direction, without group memory: as a program would call it. */
-static inline void run_line(const step *line, kdl_host_group *group) {
+/* One launch in one direction, without group memory: as a program would call it. By itself, so that
+ * what each call is given stays in registers: a group then begins earlier. */
+__attribute__((noinline)) static void run_line(const step *line, kdl_host_group *group) {
   kdl_host_function *const run = line->run;
   const void *const *const args = line->args;
   const uint32_t count = group->group_count[0];
@@ -262,9 +273,9 @@ static inline void run_line(const step *line, kdl_host_group *group) {
   }
 }
 
-static kdl_status run_measured(step *launches) {
+static kdl_status run_measured(step *launches, const step_works *works) {
   int64_t start = now_ns();
-  kdl_status status = kdl_host_run(launches->first, launches->total);
+  kdl_status status = kdl_host_run(works->first, works->total);
   if (now_ns() - start < short_ns)
     launches->kind = launches->is_line ? STEP_LINE : STEP_HERE;
   return status;
@@ -317,14 +328,18 @@ static kdl_status update(host_sequence *sequence, const uint32_t *changed, size_
     kdl_status status = compile_launch(sequence, where.work);
     if (status != KDL_OK)
       return status;
-    link_works(sequence, &sequence->steps[where.step]);
+    link_works(sequence, where.step);
   }
   return KDL_OK;
 }
 
+static const kdl_backend_node *node_of(const host_sequence *sequence, const step *now) {
+  return sequence->nodes[sequence->step_works[now - sequence->steps].begin];
+}
+
 /* At an end of a loop: the step behind which it goes on. */
 static step *go_on(const host_sequence *sequence, step *now) {
-  const kdl_backend_node *node = sequence->nodes[now->begin];
+  const kdl_backend_node *node = node_of(sequence, now);
   const kdl_backend_node *loop = now->kind == STEP_END ? sequence->nodes[node->other] : node;
   const void *number = at(loop->from, loop->from_offset);
   bool is_on = __atomic_load_n((const uint32_t *)number, __ATOMIC_RELAXED) != 0;
@@ -339,13 +354,14 @@ static const char *error_of(const host_sequence *sequence) {
 /* Steps that are no call and no line. */
 static kdl_status run_step(const host_sequence *sequence, step **now) {
   step *at_it = *now;
+  const step_works *works = &sequence->step_works[at_it - sequence->steps];
   switch (at_it->kind) {
   case STEP_LAUNCH:
-    return run_measured(at_it);
+    return run_measured(at_it, works);
   case STEP_HERE:
-    return kdl_host_run_here(at_it->first, at_it->total);
+    return kdl_host_run_here(works->first, works->total);
   case STEP_OTHER:
-    run_other(sequence->nodes[at_it->begin]);
+    run_other(node_of(sequence, at_it));
     return KDL_OK;
   case STEP_WHILE:
   case STEP_END:

@@ -195,11 +195,29 @@ static kdl_status parse(const cli_args *args, signing *out) {
   return status == KDL_OK && key ? cli_secret_key_open(key, &out->key) : status;
 }
 
-static kdl_status sign(signing *job, const char *path, const char *output) {
-  char beside[PATH_MAX];
-  if (job->index != SIZE_MAX && job->index >= kdl_image_count(job->input->lib))
+static kdl_status check_index(const signing *job, const char *path) {
+  kdl_image_info image = {.size = sizeof image};
+  if (job->index == SIZE_MAX)
+    return KDL_OK;
+  if (job->index >= kdl_image_count(job->input->lib))
     return kdl_fail(KDL_NO_MATCH, "%s: --image: found %zu, expected a number below %zu", path,
                     job->index, kdl_image_count(job->input->lib));
+  size_t outer = job->index;
+  while (kdl_image_get(job->input->lib, outer, &image) == KDL_OK && image.parent != KDL_NO_PARENT)
+    outer = image.parent;
+  if (outer == job->index)
+    return KDL_OK;
+  return kdl_fail(KDL_BAD_CALL,
+                  "%s: --image: found %zu, which lies in image %zu, expected that: what an image "
+                  "holds is signed with it",
+                  path, job->index, outer);
+}
+
+static kdl_status sign(signing *job, const char *path, const char *output) {
+  char beside[PATH_MAX];
+  kdl_status status = check_index(job, path);
+  if (status != KDL_OK)
+    return status;
   if (cli_args_has(job->args, "message"))
     return print_message(job);
   if (!cli_args_has(job->args, "detached"))

@@ -93,7 +93,6 @@ static void keep_found(kdl_linked *linked, const kdl_cache_entry *found) {
 /* Under the portable key: here, in the folders behind, or from the machine that is making it. */
 static bool look_behind(kdl_linked *linked, const kdl_link_limits *limits) {
   kdl_cache_found found;
-  linked->layers = kdl_link_layers_open(&linked->cache, text_of(&linked->key));
   if (!linked->layers)
     return false;
   if (!kdl_link_layers_find(linked->layers, &found) &&
@@ -150,6 +149,7 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
     return KDL_OK;
   if (may_look && linked->cache.mode == KDL_CACHE_ON && wait_for_others(linked, &limits))
     return KDL_OK;
+  linked->layers = kdl_link_layers_open(&linked->cache, text_of(&linked->key));
   if (from == KDL_LINK_FROM_CACHE && look_behind(linked, &limits))
     return KDL_OK;
   return link_anew(task, &limits, linked);
@@ -184,6 +184,8 @@ void kdl_linked_drop(kdl_linked *linked) {
   kdl_debug(KDL_DEBUG_LINK, "cache: %s: what was there does not load", linked->name);
   if (linked->cache.mode == KDL_CACHE_ON)
     kdl_cache_remove(&linked->cache, text_of(&linked->key));
+  if (linked->layers)
+    kdl_link_layers_drop(linked->layers);
 }
 
 void *kdl_linked_take(kdl_linked *linked) {

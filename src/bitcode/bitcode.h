@@ -39,7 +39,8 @@ kdl_status kdl_bitcode_link(const kdl_link_task *task, kdl_link_from from, kdl_l
  * is no error. */
 void kdl_linked_keep(kdl_linked *linked);
 
-/* Removes from the cache an image that came from there and that its backend refused. */
+/* Removes from the cache an image that came from there and that its backend refused: from the
+ * folder that it was found in, too. */
 void kdl_linked_drop(kdl_linked *linked);
 
 /* Hands over what holds the image, to be freed with free(). */

@@ -2,6 +2,7 @@
 #include "bitcode/layers.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "bitcode/portable.h"
 #include "system/environment.h"
 
@@ -36,7 +37,7 @@ void kdl_link_layers_close(kdl_link_layers *layers) {
   free(layers);
 }
 
-static bool find_in(const kdl_link_layers *layers, const kdl_cache_settings *folder,
+static bool find_in(kdl_link_layers *layers, const kdl_cache_settings *folder,
                     kdl_cache_found *out_found) {
   kdl_status status = kdl_cache_find(folder, key_of(layers), out_found);
   if (status != KDL_OK) {
@@ -46,6 +47,7 @@ static bool find_in(const kdl_link_layers *layers, const kdl_cache_settings *fol
   }
   if (kdl_portable_holds(out_found->entry.notes)) {
     kdl_debug(KDL_DEBUG_LINK, "cache: found in %s", folder->dir);
+    layers->found_in = folder;
     return true;
   }
   kdl_debug(KDL_DEBUG_LINK, "cache: %s: the entry was made with files that are others here",
@@ -54,7 +56,7 @@ static bool find_in(const kdl_link_layers *layers, const kdl_cache_settings *fol
   return false;
 }
 
-bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_found) {
+bool kdl_link_layers_find(kdl_link_layers *layers, kdl_cache_found *out_found) {
   if (layers->own.mode != KDL_CACHE_OFF && find_in(layers, &layers->own, out_found))
     return true;
   for (size_t i = 0; i < layers->folders.count; ++i) {
@@ -64,8 +66,13 @@ bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_fo
   return false;
 }
 
+void kdl_link_layers_drop(const kdl_link_layers *layers) {
+  if (layers->found_in && layers->found_in->mode == KDL_CACHE_ON)
+    kdl_cache_remove(layers->found_in, key_of(layers));
+}
+
 typedef struct {
-  const kdl_link_layers *layers;
+  kdl_link_layers *layers;
   const kdl_cache_settings *folder;
   kdl_cache_found *found;
 } search;
@@ -95,13 +102,27 @@ static bool is_shared(const kdl_link_layers *layers) {
   return false;
 }
 
+/* A file system of a network may have shown another state of a file than the one that was linked,
+ * by which all machines would find it. */
+static kdl_status check_key(const kdl_link_layers *layers, kdl_string link_key) {
+  char *now = NULL;
+  size_t length;
+  kdl_status status = kdl_portable_key(link_key, &now, &length);
+  if (status == KDL_OK && !kdl_text_equal((kdl_string){now, length}, key_of(layers)))
+    status = kdl_fail(KDL_IO, "what it was linked of was changed meanwhile");
+  free(now);
+  return status;
+}
+
 void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry) {
   kdl_cache_entry portable = *entry;
-  char *notes;
-  size_t length;
+  char *notes = NULL;
+  size_t length = 0;
   if (!is_shared(layers))
     return;
-  kdl_status status = kdl_portable_notes(entry->notes, &notes, &length);
+  kdl_status status = check_key(layers, entry->link_key);
+  if (status == KDL_OK)
+    status = kdl_portable_notes(entry->notes, &notes, &length);
   portable.link_key = key_of(layers);
   portable.notes = (kdl_string){notes, length};
   for (size_t i = 0; status == KDL_OK && i < layers->folders.count; ++i) {

@@ -13,6 +13,7 @@ typedef struct kdl_link_layers {
   kdl_cache_layers folders;
   char *key; /* portable */
   size_t key_length;
+  const kdl_cache_settings *found_in; /* the folder that an entry was found in, or NULL */
   kdl_cache_lease lease;
 } kdl_link_layers;
 
@@ -22,12 +23,15 @@ void kdl_link_layers_close(kdl_link_layers *layers);
 
 /* The entry of the first folder, the own one included, that has one which holds here. The caller
  * frees *out_found. */
-bool kdl_link_layers_find(const kdl_link_layers *layers, kdl_cache_found *out_found);
+bool kdl_link_layers_find(kdl_link_layers *layers, kdl_cache_found *out_found);
 
 /* Where there is a folder that machines share: waits for the machine that is making the entry, and
  * finds that, or makes this one the machine that does. */
 bool kdl_link_layers_wait(kdl_link_layers *layers, int64_t milliseconds,
                           kdl_cache_found *out_found);
+
+/* Removes the entry that was found, where its folder may be written to. */
+void kdl_link_layers_drop(const kdl_link_layers *layers);
 
 /* Puts an entry of this machine's cache into the folders that are shared. */
 void kdl_link_layers_store(const kdl_link_layers *layers, const kdl_cache_entry *entry);

@@ -234,6 +234,58 @@ static void damage_is_removed_late(void **state) {
 /* ------------------------------------------------------------------------------------------ */
 /* Lower layers                                                                                 */
 
+/* The entry is whole, and no device loads its image. */
+static void spoil_entry(void) {
+  char path[4200];
+  size_t size;
+  void *data;
+  kdl_cache_entry entry;
+  entry_path(path);
+  uint8_t *bytes = read_file(path, &size);
+  assert_ok(kdl_cache_entry_parse(bytes, size, &entry));
+  entry.image = "\177ELF and nothing more";
+  entry.image_size = 21;
+  assert_ok(kdl_cache_entry_make(&entry, &data, &size));
+  FILE *file = fopen(path, "wbe");
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  fclose(file);
+  free(data);
+  free(bytes);
+}
+
+static void what_does_not_load_is_made_anew_for_all(void **state) {
+  (void)state;
+  for (int own = 0; own < 2; ++own) {
+    begin_layers(state);
+    if (!own) {
+      char list[128];
+      snprintf(list, sizeof list, "off:%s,shared", shared_path);
+      setenv("KDL_CACHE", list, 1);
+    }
+    assert_int_equal(run_rows(alone, 1), 3);
+    spoil_entry();
+    next_machine();
+    assert_int_equal(run_rows(alone, 1), 3);
+    assert_int_equal(runs(), 2);
+    for (int machine = 0; machine < 3; ++machine) {
+      next_machine();
+      assert_int_equal(run_rows(alone, 1), 3);
+      assert_int_equal(runs(), 2);
+    }
+  }
+}
+
+/* Where nothing else can be made of it, it is at least not found by the next. */
+static void what_does_not_load_is_removed(void **state) {
+  (void)state;
+  assert_int_equal(run_rows(with_fallback, 2), 3);
+  spoil_entry();
+  next_machine();
+  setenv("KDL_FAKE_LD", "status", 1);
+  assert_int_equal(run_rows(with_fallback, 2), 1);
+  assert_int_equal(files_in(shared_path), 0);
+}
+
 static void lower_is_only_read(void **state) {
   (void)state;
   char path[4200];
@@ -297,10 +349,19 @@ static void folder_refuses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(linked_once),           TEST(no_own_cache),           TEST(ukernels_by_contents),
-      TEST(ukernels_by_all_bytes), TEST(ukernels_by_place),      TEST(depends_by_contents),
-      TEST(contents_come_late),    TEST(damage_is_removed_late), TEST(lower_is_only_read),
-      TEST(untrusted_is_not_used), TEST(folder_refuses),
+      TEST(linked_once),
+      TEST(no_own_cache),
+      TEST(ukernels_by_contents),
+      TEST(ukernels_by_all_bytes),
+      TEST(ukernels_by_place),
+      TEST(depends_by_contents),
+      TEST(contents_come_late),
+      TEST(damage_is_removed_late),
+      TEST(what_does_not_load_is_made_anew_for_all),
+      TEST(what_does_not_load_is_removed),
+      TEST(lower_is_only_read),
+      TEST(untrusted_is_not_used),
+      TEST(folder_refuses),
   };
   return cmocka_run_group_tests(tests, make_work, end_work);
 }

@@ -77,6 +77,11 @@ thin)
   tail -c +2 "$golden/../fuzz/corpus/fuzz_thin/openmp-06" >omp.so
   each thin omp.so --strip-to=1 -o out
   ;;
+oci)
+  each push lib oci:folder:1
+  each pull oci:folder:1 -o out
+  each pull oci:folder:1 --for=h200,mi210 --verbose -o out
+  ;;
 devices)
   KDL_FAKE_DEVICES='cuda:sm_90; hip:gfx90a; level_zero:pvc; opencl:spirv64 platform=fake'
   each devices

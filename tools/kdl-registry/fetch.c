@@ -110,9 +110,13 @@ kdl_status blob_list_next(const char **at, const char *end, blob_line *out_line,
   snprintf(line, sizeof line, "%.*s", (size_t)(stop - *at) < sizeof line ? (int)(stop - *at) : 0,
            *at);
   *at = stop + 1;
-  int used = 0;
-  if (sscanf(line, "%79s %" SCNu64 "%n", out_line->digest, &out_line->size, &used) != 2 ||
-      line[used] || !oci_digest_is_valid(out_line->digest))
+  char *size = strchr(line, ' '), *rest = NULL;
+  if (size) {
+    *size++ = '\0';
+    snprintf(out_line->digest, sizeof out_line->digest, "%.79s", line);
+    out_line->size = strtoull(size, &rest, 10);
+  }
+  if (!size || !*size || *rest || !oci_digest_is_valid(out_line->digest))
     return kdl_fail(KDL_BAD_CALL, "--list: found \"%s\", expected a digest and a size", line);
   return KDL_OK;
 }

@@ -153,7 +153,7 @@ static bool is_content(transfer *work) {
          (work->answer->code == 200 || work->answer->code == 206);
 }
 
-static size_t on_header(char *data, size_t size, size_t count, void *user) {
+static size_t on_header(const char *data, size_t size, size_t count, void *user) {
   transfer *work = user;
   (void)size;
   work->header_bytes += count;

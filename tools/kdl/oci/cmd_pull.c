@@ -171,6 +171,7 @@ static kdl_status from_registry(pulling *pull, bool is_dry) {
   if (status == KDL_OK && !is_dry)
     oci_store_drop(&store, &pull->manifest, pull->fetched);
   oci_store_close(&store);
+  pull->folder = NULL;
   return status;
 }
 

@@ -171,6 +171,7 @@ static kdl_status to_registry(pushing *push, const cli_args *args, const oci_ref
   if (status == KDL_OK)
     status = oci_remote_push(args, to, staging.folder, &push->manifest, push->digest, push->size);
   oci_store_close(&staging);
+  push->folder = NULL;
   return status;
 }
 

@@ -111,7 +111,9 @@ static bool same_kernels(kdl_catalog *a, size_t i, kdl_catalog *b, size_t k) {
   size_t count, other_count;
   const kdl_string *names = kdl_catalog_kernels(a, i, &count);
   const kdl_string *others = kdl_catalog_kernels(b, k, &other_count);
-  if (count != other_count || !names != !others)
+  if (!names || !others)
+    return !names && !others;
+  if (count != other_count)
     return false;
   for (size_t n = 0; n < count; ++n) {
     if (!kdl_text_equal(names[n], others[n]))

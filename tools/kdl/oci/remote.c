@@ -64,8 +64,6 @@ static kdl_status judge(kdl_subprocess_outcome *outcome, const char *path) {
                   message[0] ? ": " : "", message);
 }
 
-extern char **environ;
-
 static kdl_status run(const kdl_words *line, const int *files, size_t count, uint64_t limit) {
   char path[PATH_MAX];
   if (line->failed)

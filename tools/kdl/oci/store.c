@@ -41,13 +41,22 @@ kdl_status oci_store_open_own(oci_store *out_store) {
   return status;
 }
 
-static void remove_files(const char *path) {
-  DIR *folder = opendir(path);
-  for (struct dirent *item; folder && (item = readdir(folder));)
-    unlinkat(dirfd(folder), item->d_name, 0);
-  if (folder)
-    closedir(folder);
-  rmdir(path);
+/* Removes the files of a folder that are so many seconds old. */
+static void remove_files(const char *path, time_t age) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  for (struct dirent *item; (item = readdir(folder));) {
+    if (fstatat(fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+        time(NULL) - info.st_mtime >= age)
+      unlinkat(fd, item->d_name, 0);
+  }
+  closedir(folder);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -85,18 +94,6 @@ kdl_status oci_store_open(oci_store *out_store) {
   return status;
 }
 
-static void sweep(const char *path) {
-  DIR *folder = opendir(path);
-  struct stat info;
-  for (struct dirent *item; folder && (item = readdir(folder));) {
-    if (fstatat(dirfd(folder), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(info.st_mode) && time(NULL) - info.st_mtime > seconds_kept)
-      unlinkat(dirfd(folder), item->d_name, 0);
-  }
-  if (folder)
-    closedir(folder);
-}
-
 void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const bool *fetched) {
   char path[PATH_MAX];
   if (store->lock < 0 || flock(store->lock, LOCK_EX | LOCK_NB) != 0)
@@ -106,7 +103,7 @@ void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const 
       unlink(path);
   }
   snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, blobs);
-  sweep(path);
+  remove_files(path, seconds_kept);
 }
 
 void oci_store_close(oci_store *store) {
@@ -118,6 +115,7 @@ void oci_store_close(oci_store *store) {
   }
   for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
     snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, below[i]);
-    remove_files(path);
+    remove_files(path, INT_MIN);
+    rmdir(path);
   }
 }

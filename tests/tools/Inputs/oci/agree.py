@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-DEVICES = ["h200", "a100", "rtx5090", "mi300x", "mi210", "rx7900xtx", "pvc", "zen4", "cuda:sm_75 driver=11.0"]
+DEVICES = ["h200", "rtx5090", "mi210", "rx7900xtx", "pvc", "zen4", "cuda:sm_75 driver=11.0"]
 
 
 def kdl(*words):

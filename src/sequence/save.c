@@ -383,14 +383,25 @@ static kdl_status choose_all(saving *job) {
   return status;
 }
 
-static kdl_status describe(kdl_lender from, kdl_writer_image *out_image) {
+/* What an OffloadBinary says of its images is a part of what is signed; in other formats the same
+ * words mean something else. */
+static bool is_in_offload_binary(const kdl_image *image) {
+  return strncmp(image->label, "offload-binary ", 15) == 0;
+}
+
+/* Bit 0 of the flags says "without bytes" from version 2 on, and nothing before. */
+static kdl_status describe(kdl_lender from, int format, kdl_writer_image *out_image) {
   const kdl_image *image = &from.container->images[from.index];
   const kdl_pair *pairs = kdl_image_pairs(image);
+  bool is_own = is_in_offload_binary(image);
+  uint32_t kept = format == KDL_FORMAT_V1 || !image->size ? UINT32_MAX : UINT32_MAX - 1;
   if (!pairs && image->pair_count)
     return no_memory();
   *out_image = (kdl_writer_image){.size = sizeof *out_image,
-                                  .declared_kind = kdl_llvm_image_kind(image->kind),
+                                  .declared_kind = is_own ? image->declared_kind
+                                                          : kdl_llvm_image_kind(image->kind),
                                   .offload_kind = image->offload_kind,
+                                  .flags = is_own ? image->flags & kept : 0,
                                   .pairs = pairs,
                                   .pair_count = image->pair_count};
   return KDL_OK;
@@ -401,7 +412,7 @@ static kdl_status choose_format(const saving *job, int *out_format) {
   *out_format = KDL_FORMAT_V1;
   for (size_t i = 0; i < job->carried_count; ++i) {
     kdl_writer_image image = {.pair_count = 0};
-    kdl_status status = describe(job->carried[i], &image);
+    kdl_status status = describe(job->carried[i], KDL_FORMAT_V1, &image);
     if (status != KDL_OK)
       return status;
     for (size_t k = 0; k < image.pair_count; ++k) {
@@ -413,10 +424,10 @@ static kdl_status choose_format(const saving *job, int *out_format) {
 }
 
 /* With its digest: where it has one, that is checked. */
-static kdl_status add_image(kdl_writer *writer, kdl_lender from) {
+static kdl_status add_image(kdl_writer *writer, int format, kdl_lender from) {
   kdl_writer_image image;
   const void *data;
-  kdl_status status = describe(from, &image);
+  kdl_status status = describe(from, format, &image);
   if (status == KDL_OK)
     status = kdl_container_hold(from.container, from.index, &data, &image.data_size);
   if (status != KDL_OK)
@@ -478,7 +489,7 @@ static kdl_status prepare(saving *job) {
   if (status == KDL_OK)
     status = add_sequence(job);
   for (size_t i = 0; i < job->carried_count && status == KDL_OK; ++i)
-    status = add_image(job->writer, job->carried[i]);
+    status = add_image(job->writer, format, job->carried[i]);
   return status;
 }
 

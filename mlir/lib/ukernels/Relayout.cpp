@@ -67,9 +67,9 @@ private:
   Value isWhole(ArrayRef<Value> outerIndices, unsigned which);
   void packElements(ArrayRef<Value> outerIndices, Value padding);
   void unpackElements(ArrayRef<Value> outerIndices);
-  void packRows(ArrayRef<Value> outerIndices);
+  void packRows(ArrayRef<Value> outerIndices, Value padding = nullptr);
   void packPanels(Value padding);
-  void packWords(ArrayRef<Value> rowIndices, Value firstStep);
+  void packWords(ArrayRef<Value> rowIndices, Value firstStep, Value padding = nullptr);
   void eachPacked(function_ref<void(ArrayRef<Value>)> body);
   Value flat();
 
@@ -188,15 +188,25 @@ void Relayout::packElements(ArrayRef<Value> outerIndices, Value padding) {
   });
 }
 
-/// One step of K0, of a whole panel: rows of the matrix side by side, dealt into each other.
-void Relayout::packRows(ArrayRef<Value> outerIndices) {
+/// One step of K0, of a panel: rows of the matrix side by side, dealt into each other. With
+/// padding, the panel may lack columns.
+void Relayout::packRows(ArrayRef<Value> outerIndices, Value padding) {
   auto vector = VectorType::get({tiles[0]}, plainType.getElementType());
   Indices from = place(outerIndices), to(outerIndices.begin(), outerIndices.end());
   SmallVector<Value> rows;
+  Value mask, rest;
+  if (padding) {
+    Value left = arith::SubIOp::create(builder, where, size(inner[0]), from[inner[0]]);
+    mask = vector::CreateMaskOp::create(builder, where,
+                                        VectorType::get({tiles[0]}, builder.getI1Type()), left);
+    rest = vector::BroadcastOp::create(builder, where, vector, padding);
+  }
   for (int64_t k = 0; k < tiles[1]; ++k) {
     Indices at(from);
     at[inner[1]] = add(from[inner[1]], index(k));
-    rows.push_back(vector::LoadOp::create(builder, where, vector, plain, at));
+    rows.push_back(
+        padding ? Value(vector::MaskedLoadOp::create(builder, where, vector, plain, at, mask, rest))
+                : Value(vector::LoadOp::create(builder, where, vector, plain, at)));
   }
   while (rows.size() > 1) {
     size_t half = rows.size() / 2;
@@ -209,8 +219,8 @@ void Relayout::packRows(ArrayRef<Value> outerIndices) {
 }
 
 /// Sixteen steps of K0 of all rows of a tile: 16 words of each, exchanged by four times dealing one
-/// half into the other.
-void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep) {
+/// half into the other. With padding, the tile may lack rows.
+void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep, Value padding) {
   constexpr int64_t steps = mmaSteps;
   Type element = plainType.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth() * tiles[1];
@@ -218,6 +228,11 @@ void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep) {
   auto words = VectorType::get({steps}, builder.getIntegerType(static_cast<unsigned>(bits)));
   Value to = flat();
   Value none = arith::ConstantOp::create(builder, where, builder.getZeroAttr(words));
+  Value last, rest;
+  if (padding) {
+    last = arith::SubIOp::create(builder, where, size(inner[0]), index(1));
+    rest = vector::BroadcastOp::create(builder, where, line, padding);
+  }
   for (int64_t first = 0; first < tiles[0]; first += steps) {
     int64_t rows = std::min(tiles[0] - first, steps);
     Indices from = place(rowIndices);
@@ -225,8 +240,11 @@ void Relayout::packWords(ArrayRef<Value> rowIndices, Value firstStep) {
     from[inner[1]] = mul(firstStep, index(tiles[1]));
     Value begin = from[inner[0]];
     for (int64_t row = 0; row < rows; ++row) {
-      from[inner[0]] = add(begin, index(first + row));
+      Value at = add(begin, index(first + row));
+      from[inner[0]] = padding ? arith::MinUIOp::create(builder, where, at, last) : at;
       Value loaded = vector::LoadOp::create(builder, where, line, plain, from);
+      if (padding)
+        loaded = arith::SelectOp::create(builder, where, isBelow(at, last), loaded, rest);
       cards[static_cast<size_t>(row)] = vector::BitCastOp::create(builder, where, words, loaded);
     }
     for (int turn = 0; turn < 4; ++turn, std::swap(cards, dealt)) {
@@ -273,8 +291,15 @@ void Relayout::packPanels(Value padding) {
       loop(begin, end, [&](Value step) {
         Indices at(panel.begin(), panel.end());
         at.push_back(step);
-        Value whole = arith::AndIOp::create(builder, where, isWhole(at, 0), isWhole(at, 1));
-        branch(whole, [&] { packRows(at); }, [&] { packElements(at, padding); });
+        auto part = [&] { packElements(at, padding); };
+        branch(
+            isWhole(at, 1),
+            [&] {
+              branch(
+                  isWhole(at, 0), [&] { packRows(at); },
+                  [&] { padding ? packRows(at, padding) : part(); });
+            },
+            part);
       });
     });
   });
@@ -302,9 +327,14 @@ void Relayout::pack(Value padding) {
     Value allSteps = memref::DimOp::create(builder, where, packed, packedType.getRank() - 3);
     Value lots = arith::DivUIOp::create(builder, where, size(inner[1]), index(mmaSteps * tiles[1]));
     at.push_back(index(0));
-    Value done = arith::SelectOp::create(builder, where, isWhole(at, 0), lots, index(0));
-    loop(index(0), done, [&](Value lot) { packWords(at, mul(lot, index(mmaSteps))); });
-    loop(mul(done, index(mmaSteps)), allSteps, [&](Value step) {
+    auto pack = [&](Value with) {
+      loop(index(0), lots, [&](Value lot) { packWords(at, mul(lot, index(mmaSteps)), with); });
+    };
+    if (padding)
+      branch(isWhole(at, 0), [&] { pack(nullptr); }, [&] { pack(padding); });
+    else
+      pack(nullptr);
+    loop(mul(lots, index(mmaSteps)), allSteps, [&](Value step) {
       at.back() = step;
       packElements(at, padding);
     });

@@ -59,10 +59,28 @@ static void digests_of_every_kind_of_last_block(void **state) {
     uint8_t digest[SHA256_SIZE], short_digest[MD5_SIZE];
     sha256(as, cases[i].length, digest);
     assert_string_equal(hex(digest, sizeof digest, text), cases[i].sha256);
+    sha256_plain(as, cases[i].length, digest);
+    assert_string_equal(hex(digest, sizeof digest, text), cases[i].sha256);
     md5(as, cases[i].length, short_digest);
     assert_string_equal(hex(short_digest, sizeof short_digest, text), cases[i].md5);
   }
   free(as);
+}
+
+/* By the CPU's instructions, where it has them, and without. */
+static void both_ways_digest_the_same(void **state) {
+  uint8_t bytes[517], fast[SHA256_SIZE], plain[SHA256_SIZE];
+  uint32_t seed = 1;
+  (void)state;
+  for (size_t i = 0; i < sizeof bytes; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    bytes[i] = (uint8_t)(seed >> 24);
+  }
+  for (size_t size = 0; size <= sizeof bytes; ++size) {
+    sha256(bytes + sizeof bytes - size, size, fast);
+    sha256_plain(bytes + sizeof bytes - size, size, plain);
+    assert_memory_equal(fast, plain, sizeof fast);
+  }
 }
 
 static void records_are_base64_for_addresses_without_padding(void **state) {
@@ -77,6 +95,7 @@ static void records_are_base64_for_addresses_without_padding(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(digests_of_every_kind_of_last_block),
+      cmocka_unit_test(both_ways_digest_the_same),
       cmocka_unit_test(records_are_base64_for_addresses_without_padding),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

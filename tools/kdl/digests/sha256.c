@@ -2,10 +2,11 @@
 #include "digests/sha256.h"
 
 #include "digests/blocks.h"
+#include "digests/sha256_x86.h"
 
 #include <string.h>
 
-static const uint32_t rounds[64] = {
+const uint32_t sha256_rounds[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -34,7 +35,7 @@ static void take_block(uint32_t *state, const uint8_t *block) {
   for (int i = 0; i < 64; ++i) {
     uint32_t e = turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25);
     uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-    uint32_t one = s[7] + e + choice + rounds[i] + w[i];
+    uint32_t one = s[7] + e + choice + sha256_rounds[i] + w[i];
     uint32_t a = turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22);
     uint32_t two = a + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
     memmove(s + 1, s, 7 * sizeof *s);
@@ -45,12 +46,21 @@ static void take_block(uint32_t *state, const uint8_t *block) {
     state[i] += s[i];
 }
 
-void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
+static void digest(const void *data, size_t size, digest_block *take, uint8_t out[SHA256_SIZE]) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  digest_blocks(data, size, true, take_block, state);
+  digest_blocks(data, size, true, take, state);
   for (int i = 0; i < SHA256_SIZE; ++i)
     out[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
+  digest_block *fast = sha256_block_x86();
+  digest(data, size, fast ? fast : take_block, out);
+}
+
+void sha256_plain(const void *data, size_t size, uint8_t out[SHA256_SIZE]) {
+  digest(data, size, take_block, out);
 }
 
 void sha256_record(const uint8_t digest[SHA256_SIZE], char out[SHA256_RECORD]) {

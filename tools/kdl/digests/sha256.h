@@ -10,6 +10,9 @@ enum { SHA256_SIZE = 32, SHA256_RECORD = 44 };
 
 void sha256(const void *data, size_t size, uint8_t out[SHA256_SIZE]);
 
+/* The same without the instructions that a CPU may have for it, for tests. */
+void sha256_plain(const void *data, size_t size, uint8_t out[SHA256_SIZE]);
+
 /* In base64 for addresses, without padding, with a NUL. */
 void sha256_record(const uint8_t digest[SHA256_SIZE], char out[SHA256_RECORD]);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """help(kdl), and the files that come with the package."""
+import ctypes
 import inspect
 import os
 import pydoc
@@ -36,3 +37,9 @@ def test_types_and_headers_come_with_the_package():
     folder = os.path.dirname(kdl.__file__)
     for path in ("py.typed", "_kdl.pyi", "include/kdl/kernel.h", "bin/kdl"):
         assert os.path.exists(os.path.join(folder, path)), path
+
+
+def test_the_extension_exports_nothing_else():
+    extension = ctypes.CDLL(kdl._kdl.__file__)
+    assert hasattr(extension, "PyInit__kdl")
+    assert not [name for name in ("kdl_open", "kdl_version", "kdl_launch_call", "py_raise") if hasattr(extension, name)]

@@ -18,13 +18,9 @@
 /* ------------------------------------------------------------------------------------------ */
 /* Files                                                                                        */
 
-enum { young_seconds = 2 };
-
 static bool is_young(const struct stat *info) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return info->st_mtim.tv_sec + young_seconds >= now.tv_sec ||
-         info->st_ctim.tv_sec + young_seconds >= now.tv_sec;
+  time_t young = time(NULL) - KDL_IDENTITY_YOUNG;
+  return info->st_mtim.tv_sec >= young || info->st_ctim.tv_sec >= young;
 }
 
 /* Of the contents, in hexadecimal. */
@@ -42,15 +38,23 @@ static void digest_file(const char *path, char out_text[KDL_DIGEST_TEXT]) {
   kdl_digest_print(&digest, out_text);
 }
 
-/* On one line, whatever it holds. */
+void kdl_identity_print_text(FILE *out, const char *text) {
+  for (; *text; ++text) {
+    if (*text == '\n' || *text == '\\')
+      fprintf(out, "\\%03o", (unsigned)*text);
+    else
+      fputc(*text, out);
+  }
+}
+
 static void print_path(FILE *out, const char *path) {
   fputc(' ', out);
-  for (; *path; ++path) {
-    if (*path == '\n' || *path == '\\')
-      fprintf(out, "\\%03o", (unsigned)*path);
-    else
-      fputc(*path, out);
-  }
+  kdl_identity_print_text(out, path);
+}
+
+bool kdl_identity_is_newer(const char *path, time_t than) {
+  struct stat info;
+  return stat(path, &info) == 0 && (info.st_mtim.tv_sec >= than || info.st_ctim.tv_sec >= than);
 }
 
 void kdl_identity_print(FILE *out, const char *path, bool *out_is_young) {

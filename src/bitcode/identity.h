@@ -15,6 +15,15 @@
  * alone. */
 void kdl_identity_print(FILE *out, const char *path, bool *out_is_young);
 
+/* For how many seconds a file counts as just written. */
+enum { KDL_IDENTITY_YOUNG = 2 };
+
+/* Whether it was written, or put there, at that second or later. */
+bool kdl_identity_is_newer(const char *path, time_t than);
+
+/* A text on one line, whatever it holds: line feeds and backslashes as octal numbers. */
+void kdl_identity_print_text(FILE *out, const char *text);
+
 /* Whether the file that such a text is about is still as it says. */
 bool kdl_identity_holds(kdl_string text);
 

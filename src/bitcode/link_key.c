@@ -165,8 +165,11 @@ static void print_environment(FILE *out) {
   static const char *const names[] = {"KDL_LLD", "KDL_PTXAS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const char *value = kdl_environment(names[i]);
-    if (value && !strchr(value, '\n'))
-      fprintf(out, "environment %s=%s\n", names[i], value);
+    if (!value)
+      continue;
+    fprintf(out, "environment %s=", names[i]);
+    kdl_identity_print_text(out, value);
+    fputc('\n', out);
   }
 }
 

@@ -110,14 +110,16 @@ static kdl_status fail_run(const kdl_link_key *key, const kdl_linker_call *call,
 
 /* ------------------------------------------------------------------------------------------ */
 
-/* A report that cannot be read leaves the image as good as it is. */
-static void read_report(const kdl_linker_run *run, FILE *notes, kdl_link_result *result,
-                        kdl_link_report *report) {
+/* A report that cannot be read leaves the image as good as it is. What it depends on is looked at
+ * when all is done: where a file came since it was begun, another one may have been used. */
+static void read_report(const kdl_linker_run *run, time_t begun, FILE *notes,
+                        kdl_link_result *result, kdl_link_report *report) {
   bool is_young = false;
   kdl_status status = kdl_linker_report(run, report);
   for (size_t i = 0; i < report->depends.count; ++i) {
     fprintf(notes, "depends ");
     kdl_identity_print(notes, report->depends.items[i], &is_young);
+    is_young |= kdl_identity_is_newer(report->depends.items[i], begun - KDL_IDENTITY_YOUNG);
     fputc('\n', notes);
   }
   if (status != KDL_OK)
@@ -137,14 +139,15 @@ static bool is_done(const kdl_subprocess_outcome *outcome, const kdl_link_report
 }
 
 static kdl_status collect(const kdl_link_key *key, const kdl_linker_call *call,
-                          const kdl_linker_run *run, const char *name, kdl_link_result *result) {
+                          const kdl_linker_run *run, time_t begun, const char *name,
+                          kdl_link_result *result) {
   size_t notes_size;
   kdl_link_report report;
   FILE *notes = open_memstream(&result->notes, &notes_size);
   if (!notes)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fprintf(notes, "source %s\n", name);
-  read_report(run, notes, result, &report);
+  read_report(run, begun, notes, result, &report);
   kdl_status status = fclose(notes) == 0 ? kdl_linker_output(run, &result->image, &result->size)
                                          : kdl_fail(KDL_NO_MEMORY, "out of memory");
   if (status == KDL_OK && !is_done(&run->outcome, &report, result->size))
@@ -163,10 +166,11 @@ static kdl_status run_call(const kdl_link_key *key, const kdl_linker_call *call,
                            kdl_link_result *result) {
   kdl_linker_run run;
   int64_t start = now_us();
+  time_t begun = time(NULL);
   kdl_status status = kdl_linker_call_run(call, &run);
   if (status == KDL_OK) {
     say_words(run.outcome.words, call);
-    status = collect(key, call, &run, name, result);
+    status = collect(key, call, &run, begun, name, result);
   }
   kdl_linker_close(&run);
   if (status == KDL_OK && !result->size)

@@ -170,6 +170,12 @@ static void programs_matter(void **state) {
   assert_linked(alone);
   setenv("KDL_LLD", "/x", 1);
   assert_linked(alone);
+  setenv("KDL_LLD", "/x\ny", 1);
+  assert_linked(alone);
+  setenv("KDL_LLD", "/x\nz", 1);
+  assert_linked(alone);
+  setenv("KDL_LLD", "/x\\012z", 1);
+  assert_linked(alone);
   unsetenv("KDL_LLD");
   assert_cached(alone);
   unsetenv("KDL_PTXAS");

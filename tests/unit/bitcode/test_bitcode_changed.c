@@ -152,6 +152,23 @@ static void microkernels_that_change_while_they_are_linked_are_not_kept(void **s
   unsetenv("KDL_UKERNEL_PATH");
 }
 
+/* LLVM may be upgraded while it links: what was linked is of the one before, and the files that the
+ * report names are those after. */
+static void what_it_depends_on_may_not_change_either(void **state) {
+  (void)state;
+  char path[128];
+  snprintf(path, sizeof path, "%s/llvm.so", work);
+  write_text(path, "before");
+  setenv("KDL_FAKE_LD_DEPENDS", path, 1);
+  setenv("D", path, 1);
+  make_linker("echo after > $D; sleep 3.1");
+  start_listening("link");
+  assert_int_equal(run_rows(alone, 1), 3);
+  assert_said("not kept: what it depends on was just changed");
+  stop_listening();
+  assert_false(has_entry(cache_path));
+}
+
 static int make_places(void **state) {
   make_work(state);
   snprintf(library, sizeof library, "%s/library.offload", work);
@@ -166,6 +183,7 @@ int main(void) {
       cmocka_unit_test_setup(a_library_that_changes_while_it_waits_is_not_kept, begin_test),
       cmocka_unit_test_setup(microkernels_that_change_while_they_are_linked_are_not_kept,
                              begin_test),
+      cmocka_unit_test_setup(what_it_depends_on_may_not_change_either, begin_test),
   };
   return cmocka_run_group_tests(tests, make_places, end_work);
 }

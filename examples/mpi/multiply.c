@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "multiply.h"
 
+#include "bind.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,7 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
   memset(result, 0, bytes(m, n));
   must(kdl_open(panel_library, NULL, &it->lib));
   must(kdl_device_local(it->lib, "panel", NULL, -1, 0, &it->device));
+  int node = bind_near(it->device);
   must(kdl_queue_create(it->device, NULL, &it->queue));
   kdl_device_info device = {.size = sizeof device};
   must(kdl_device_get(it->device, &device));
@@ -53,7 +56,10 @@ void multiplier_open(multiplier *it, const char *panel_library, bool by_panel, f
   kdl_kernel_info info = {.size = sizeof info};
   must(kdl_prefetch(kernel)); /* not in the middle of the first product */
   must(kdl_kernel_get(kernel, &info));
-  snprintf(it->where, sizeof it->where, "%s %s, image %zu", device.label, device.name, info.image);
+  int used = snprintf(it->where, sizeof it->where, "%s %s, image %zu", device.label, device.name,
+                      info.image);
+  if (node >= 0 && used > 0 && (size_t)used < sizeof it->where)
+    snprintf(it->where + used, sizeof it->where - (size_t)used, ", near node %d", node);
 }
 
 void multiplier_add(multiplier *it, const float *a, const float *b, uint32_t k) {

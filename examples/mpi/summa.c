@@ -9,6 +9,7 @@
  *     mpirun -n 4 summa [--panel] PANELS.offload [N [WIDTH [ROUNDS]]]
  *
  * PANELS.offload is panel.c, compiled by kdl cc; CPUs have a faster way, unless --panel is given.
+ * WIDTH is that of a panel; 0, as usual.
  * Elements are small whole numbers, so that every sum is exact and the same on every device; C is
  * compared with the definition in places. With WITH_SCALAPACK, pdgemm's single-precision sister
  * psgemm multiplies the same blocks on the same grid, in turn.
@@ -63,6 +64,16 @@ static void make_grid(grid *out_grid) {
   MPI_Comm_split(MPI_COMM_WORLD, made.row, made.column, &made.along_row);
   MPI_Comm_split(MPI_COMM_WORLD, made.column, made.row, &made.along_column);
   *out_grid = made;
+}
+
+/* Adding a panel reads and writes all of C: the wider it is, the less often. Several are left where
+ * there is something to overlap with. */
+static uint32_t usual_width(const grid *on, uint32_t n) {
+  uint32_t m = n / (uint32_t)on->rows, k = n / (uint32_t)on->columns;
+  uint32_t most = on->size == 1 ? 2048 : 512, width = n < most ? n : most;
+  while (width > 1 && (m % width || k % width))
+    --width;
+  return width;
 }
 
 static void make_problem(const grid *on, uint32_t n, uint32_t width, problem *out_problem) {
@@ -200,7 +211,9 @@ int main(int argc, char **argv) {
   argc -= by_panel;
   argv += by_panel;
   uint32_t n = argc > 2 ? (uint32_t)atoi(argv[2]) : 512;
-  uint32_t width = argc > 3 ? (uint32_t)atoi(argv[3]) : 64;
+  uint32_t width = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
+  if (!width && n)
+    width = usual_width(&on, n);
   int rounds = argc > 4 ? atoi(argv[4]) : 1;
   if (argc < 2 || !width || rounds < 1 || rounds > 99 || n % (uint32_t)on.rows ||
       n % (uint32_t)on.columns || (n / (uint32_t)on.rows) % width ||

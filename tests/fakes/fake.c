@@ -200,10 +200,12 @@ static void add_device(machine *made, const char *text, size_t length) {
     made->devices[made->device_count++] = spec;
 }
 
-/* HIP shows those that HIP_VISIBLE_DEVICES lists, in that order, up to the first that is none. */
+/* CUDA and HIP show those that a variable lists, in that order, up to the first that is none. */
 static void keep_visible(machine *made) {
-  const char *list = getenv("HIP_VISIBLE_DEVICES");
-  if (shown != KDL_BACKEND_HIP || !list || !*list)
+  const char *list = shown == KDL_BACKEND_HIP    ? getenv("HIP_VISIBLE_DEVICES")
+                     : shown == KDL_BACKEND_CUDA ? getenv("CUDA_VISIBLE_DEVICES")
+                                                 : NULL;
+  if (!list || !*list)
     return;
   kdl_device_spec kept[most_devices];
   size_t count = 0;

@@ -3,20 +3,19 @@
 """A transformer block in linalg on tensors, and what NumPy makes of it.
 
     transformer.py mlir > block.mlir        the module; its weights are arguments
-    transformer.py check BUILD [--threads=N] compiles and runs it, and compares
-    transformer.py bench BUILD [--iree=BIN]  the time of a run beside IREE's and ONNX Runtime's where they are there
+    transformer.py check BUILD [--threads=N] [--constants] compiles and runs it, and compares
 
-One block: layer norm, attention of HEADS heads, residual, layer norm, two linear layers with GELU's
+mlir/bench/network.py measures it. One block: layer norm, attention of HEADS heads, residual, layer norm, two linear layers with GELU's
 approximation by tanh, residual."""
 import argparse
 import ctypes
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
@@ -123,9 +122,13 @@ class Module:
                             ["%s = arith.divf {0}, {1} : f32", "linalg.yield %s : f32"])
 
 
-def block_text(destination):
+def block_text(destination, constants=None):
+    """On memrefs and with a destination, or on tensors; `constants`: what parameters are that are not handed over."""
     m = Module()
     p = {name: (f"%{name}", shape) for name, shape in PARAMETERS}
+    for name, value in (constants or {}).items():
+        m.lines.append(f'%{name} = arith.constant dense<"0x{value.tobytes().hex()}"> : {m.type(value.shape)}')
+    handed = [value for name, value in p.items() if name not in (constants or {})]
     full, column = ["d0", "d1"], ["d1"]
     normed = m.norm(p["x"], p["gain1"], p["shift1"])
     q, k, v = (m.heads(m.product("matmul", normed, p[w], (SEQ, WIDTH))) for w in ("wq", "wk", "wv"))
@@ -150,12 +153,12 @@ def block_text(destination):
                       "%s = arith.mulf %9, %8 : f32", "linalg.yield %s : f32"])
     out = m.generic([m.product("matmul", gelu, p["w2"], (SEQ, WIDTH)), p["b2"], x], [full, column, full, full], (SEQ, WIDTH), residual)
     if not destination:
-        head = f"func.func @main({', '.join(f'{n}: {m.type(s)}' for n, s in p.values())}) -> {m.type(out[1])} {{"
+        head = f"func.func @main({', '.join(f'{n}: {m.type(s)}' for n, s in handed)}) -> {m.type(out[1])} {{"
         return "\n".join([head, *("  " + line for line in m.lines), f"  return {out[0]} : {m.type(out[1])}", "}"])
     memref = lambda shape: "memref" + m.type(shape)[6:]
-    head = (f"func.func @block({', '.join(f'{n}_m: {memref(s)}' for n, s in p.values())}, %out_m: {memref(out[1])}) "
+    head = (f"func.func @block({', '.join(f'{n}_m: {memref(s)}' for n, s in handed)}, %out_m: {memref(out[1])}) "
             "attributes {llvm.emit_c_interface} {")
-    taken = [f"{n} = bufferization.to_tensor {n}_m restrict : {memref(s)} to {m.type(s)}" for n, s in p.values()]
+    taken = [f"{n} = bufferization.to_tensor {n}_m restrict : {memref(s)} to {m.type(s)}" for n, s in handed]
     put = f"bufferization.materialize_in_destination {out[0]} in restrict writable %out_m : ({m.type(out[1])}, {memref(out[1])}) -> ()"
     return "\n".join([head, *("  " + line for line in taken + m.lines + [put]), "  return", "}"])
 
@@ -195,25 +198,38 @@ def descriptor(array):
                 (ctypes.c_int64 * array.ndim)(*[stride // array.itemsize for stride in array.strides]))
 
 
-def compile_block(build, folder, threads):
+def compile_block(build, folder, threads, constants=None, debug=False):
     opt = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
     clang = shutil.which("clang-22") or shutil.which("clang")
-    (folder / "block.mlir").write_text(block_text(destination=True))
+    (folder / "block.mlir").write_text(block_text(destination=True, constants=constants))
+    lines = ",ensure-debug-info-scope-on-llvm-func" if debug else ""
     subprocess.run([opt, f"--load-dialect-plugin={build}/lib/KdlMLIR.so", folder / "block.mlir", "-o", folder / "llvm.mlir",
-                    "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true "
-                    f"approximate-math=true threads={int(threads > 1)}}})"], check=True)
+                    "--mlir-print-debuginfo", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true "
+                    f"approximate-math=true threads={int(threads > 1)}}}{lines})"], check=True)
     subprocess.run([f"{build}/bin/kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "block.ll"], check=True)
     subprocess.run([clang, "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "block.ll", "-o", folder / "block.so", "-lm",
                     f"-L{build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{build.resolve()}/lib"], check=True)
     return ctypes.CDLL(str(folder / "block.so"))
 
 
+def run_block(library, p, constants=None):
+    """The result, and a function that computes it again."""
+    out = np.zeros((SEQ, WIDTH), np.float32)
+    arguments = [descriptor(value) for name, value in p.items() if name not in (constants or {})] + [descriptor(out)]
+    pointers = [ctypes.byref(argument) for argument in arguments]
+
+    def again():
+        library._mlir_ciface_block(*pointers)
+        return out  # which lives as long as this function
+    return again(), again
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["mlir", "check", "bench"])
+    parser.add_argument("command", choices=["mlir", "check"])
     parser.add_argument("build", type=pathlib.Path, nargs="?")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--iree", type=pathlib.Path)
+    parser.add_argument("--constants", action="store_true")
     options = parser.parse_args()
     if options.command == "mlir":
         print(block_text(destination=True))
@@ -221,87 +237,17 @@ def main():
     os.environ["KDL_HOST_THREADS"] = str(options.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        library = compile_block(options.build, folder, options.threads)
         p = weights()
-        out = np.zeros((SEQ, WIDTH), np.float32)
-        arguments = [ctypes.byref(descriptor(array)) for array in (*p.values(), out)]
-        library._mlir_ciface_block(*arguments)
+        constants = {name: value for name, value in p.items() if name != "x"} if options.constants else None
+        library = compile_block(options.build, folder, options.threads, constants)
+        out, _ = run_block(library, p, constants)
         error = float(np.abs(out - reference(p)).max())
-        calls = (folder / "llvm.mlir").read_text().count("llvm.call @kdl_uk_mma")
-        print(f"largest difference to float64: {error:.2e}; {calls} calls of microkernels", flush=True)
-        if not error < 1e-4 or calls == 0:
-            sys.exit("transformer: the result is wrong, or no microkernel was called")
-        if options.command == "bench":
-            bench(options, folder, library, arguments, p)
+        lowered = (folder / "llvm.mlir").read_text()
+        tiles, plain = lowered.count("llvm.call @kdl_uk_mma"), len(re.findall(r"llvm.call @kdl_matmul_(?:plain_)?[fs]", lowered))
+        print(f"largest difference to float64: {error:.2e}; {tiles} products in tiles, {plain} as the operands lie", flush=True)
+        if not error < 1e-4 or tiles + plain != 8:
+            sys.exit("transformer: the result is wrong, or a product has no microkernel")
 
 
-def bench(options, folder, library, arguments, p):
-    clock = time.process_time if options.threads == 1 else time.perf_counter
-    ways = {"kdl-lower-linalg": lambda: library._mlir_ciface_block(*arguments)}
-    if options.iree:
-        ways["IREE"] = iree(options, folder, p)
-    try:
-        ways["ONNX Runtime"] = onnx_runtime(options, p)
-    except ImportError:
-        pass
-    times = {way: [] for way in ways}
-    for _ in range(15):
-        for way, run in ways.items():
-            begin = clock()
-            for _ in range(10):
-                run()
-            times[way].append((clock() - begin) / 10)
-    for way, values in times.items():
-        print(f"{way:18} {1e6 * sorted(values)[len(values) // 2]:9.1f} us")
-
-
-def iree(options, folder, p):
-    sys.path[:0] = [str(next((options.iree.parent / "lib").glob("python3*/site-packages")))]
-    import iree.runtime as rt
-    (folder / "iree.mlir").write_text(block_text(destination=False))
-    subprocess.run([options.iree / "iree-compile", folder / "iree.mlir", "-o", folder / "block.vmfb", "--iree-hal-target-backends=llvm-cpu",
-                    "--iree-llvmcpu-target-cpu=host", "--iree-llvmcpu-enable-ukernels=all", "--iree-opt-data-tiling"], check=True)
-    config = rt.Config("local-sync" if options.threads == 1 else "local-task")
-    context = rt.SystemContext(config=config)
-    context.add_vm_module(rt.VmModule.mmap(context.instance, str(folder / "block.vmfb")))
-    function = context.modules.module["main"]
-    values = [rt.asdevicearray(config.device, array) for array in p.values()]
-    result = function(*values).to_host()
-    print(f"IREE: largest difference to float64: {np.abs(result - reference(p)).max():.2e}")
-    return lambda: function(*values).to_host()
-
-
-def onnx_runtime(options, p):
-    import onnx
-    import onnxruntime
-    from onnx import helper, numpy_helper
-    nodes, count = [], [0]
-
-    def op(kind, *inputs, **attributes):
-        count[0] += 1
-        nodes.append(helper.make_node(kind, list(inputs), [f"t{count[0]}"], **attributes))
-        return f"t{count[0]}"
-    inits = [numpy_helper.from_array(value, name) for name, value in p.items() if name != "x"]
-    for name, value in (("shape", np.array([SEQ, HEADS, DEPTH])), ("flat", np.array([SEQ, WIDTH])),
-                        ("scale", np.float32(DEPTH ** -0.5))):
-        inits.append(numpy_helper.from_array(np.asarray(value), name))
-    norm = lambda x, g, b: op("LayerNormalization", x, g, b, epsilon=1e-5)
-    n = norm("x", "gain1", "shift1")
-    q, k, v = (op("Transpose", op("Reshape", op("MatMul", n, w), "shape"), perm=[1, 0, 2]) for w in ("wq", "wk", "wv"))
-    s = op("Softmax", op("Mul", op("MatMul", q, op("Transpose", k, perm=[0, 2, 1])), "scale"), axis=2)
-    a = op("Reshape", op("Transpose", op("MatMul", s, v), perm=[1, 0, 2]), "flat")
-    x = op("Add", op("Add", op("MatMul", a, "wo"), "bo"), "x")
-    h = op("Gelu", op("Add", op("MatMul", norm(x, "gain2", "shift2"), "w1"), "b1"), approximate="tanh")
-    y = op("Add", op("Add", op("MatMul", h, "w2"), "b2"), x)
-    value = lambda name: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [SEQ, WIDTH])
-    graph = helper.make_graph(nodes, "block", [value("x")], [value(y)], inits)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    session_options = onnxruntime.SessionOptions()
-    session_options.intra_op_num_threads = options.threads
-    session = onnxruntime.InferenceSession(model.SerializeToString(), session_options, providers=["CPUExecutionProvider"])
-    result = session.run(None, {"x": p["x"]})[0]
-    print(f"ONNX Runtime: largest difference to float64: {np.abs(result - reference(p)).max():.2e}")
-    return lambda: session.run(None, {"x": p["x"]})
-
-
-main()
+if __name__ == "__main__":
+    main()

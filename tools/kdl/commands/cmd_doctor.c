@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "bitcode/linker.h"
 #include "cache/inspect.h"
+#include "cli/beside.h"
 #include "cli/report.h"
 #include "cli/text.h"
 #include "commands.h"
@@ -153,6 +154,16 @@ static void print_linker(void) {
   free(outcome);
 }
 
+/* What kdl push and kdl pull start. */
+static void print_registries(void) {
+  char path[PATH_MAX];
+  if (cli_beside("kdl-registry", path) && access(path, X_OK) == 0)
+    print("registries", "%s", path);
+  else
+    print("registries", "kdl-registry not found: bundles go to folders alone (it is built where "
+                        "libcurl is)");
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Folders                                                                                      */
 
@@ -210,6 +221,7 @@ int cli_run_doctor(const cli_args *args) {
   print_codecs();
   kdl_status status = print_drivers();
   print_linker();
+  print_registries();
   print_cache();
   print_folders();
   print_environment();

@@ -261,9 +261,8 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* One launch in one direction, without group memory: as a program would call it. By itself, so that
- * what each call is given stays in registers: a group then begins earlier. */
-__attribute__((noinline)) static void run_line(const step *line, kdl_host_group *group) {
+/* One launch in one direction, without group memory: as a program would call it. */
+static inline void run_line(const step *line, kdl_host_group *group) {
   kdl_host_function *const run = line->run;
   const void *const *const args = line->args;
   const uint32_t count = group->group_count[0];

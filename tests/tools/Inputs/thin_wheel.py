@@ -129,6 +129,44 @@ def wheels():
     check("pkg/a.fatbin: " in done.stdout and "3 images go, 1 stay" in done.stdout, done.stdout)
 
 
+def records():
+    """RECORDs as no tool writes them, several, and one that cannot be read."""
+    def archive(name, record, *more):
+        with zipfile.ZipFile(FOLDER / name, "w") as wheel:
+            wheel.writestr(member("a.fatbin"), FATBIN)
+            for path, data in ((f"{INFO}/RECORD", record), *more):
+                wheel.writestr(member(path), data)
+
+    old = f"{digest(FATBIN)},{len(FATBIN)}"
+    # A path with a line break is one line; what is not of a changed member stays, whatever it says.
+    odd = f'"a.fatbin\nx",{old}\r\n"a.fatbin",{old}\r\n../a.fatbin,{old}\n/etc/passwd,,\n,,\n\n\0\na.fatbin,{old}'
+    archive("odd.whl", odd)
+    wheel, _ = good("odd.whl")
+    thinned = wheel.read("a.fatbin")
+    new = f"{digest(thinned)},{len(thinned)}"
+    expected = odd.replace(f'"a.fatbin",{old}', f'"a.fatbin",{new}').replace(f"\na.fatbin,{old}", f"\na.fatbin,{new}")
+    check(wheel.read(f"{INFO}/RECORD").decode() == expected, f"odd.whl: {wheel.read(f'{INFO}/RECORD')}")
+    archive("open.whl", f'"a.fatbin,{old}\na.fatbin,{old}\n')
+    wheel, _ = good("open.whl")
+    check(wheel.read(f"{INFO}/RECORD").decode() == f'"a.fatbin,{old}\na.fatbin,{old}\n', "open.whl")
+    archive("without.whl", "other,,\n")
+    wheel, _ = good("without.whl")
+    check(wheel.read(f"{INFO}/RECORD") == b"other,,\n", "without.whl")
+    # A zip of a whole environment has several.
+    archive("several.zip", f"a.fatbin,{old}\n", ("b.fatbin", FATBIN), ("other-2.dist-info/RECORD", f"b.fatbin,{old}\n"))
+    wheel, _ = good("several.zip")
+    check(wheel.read(f"{INFO}/RECORD").decode() == f"a.fatbin,{new}\n" and
+          wheel.read("other-2.dist-info/RECORD").decode() == f"b.fatbin,{new}\n", "several.zip")
+    # One that cannot be read cannot be made true.
+    archive("secret.whl", f"a.fatbin,{old}\n")
+    data = bytearray((FOLDER / "secret.whl").read_bytes())
+    header = data.index(b"PK\3\4", 4)
+    data[header + 6] |= 1
+    data[data.index(b"PK\1\2", data.index(b"PK\1\2") + 4) + 8] |= 1
+    (FOLDER / "secret.whl").write_bytes(data)
+    bad("secret.whl", f"{INFO}/RECORD")
+
+
 def forms():
     # Sizes behind the data, where what writes cannot seek.
     class Stream(io.RawIOBase):
@@ -249,6 +287,7 @@ def hostile():
 
 
 wheels()
+records()
 forms()
 hostile()
 print("thin_wheel: done")

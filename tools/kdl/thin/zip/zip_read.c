@@ -222,6 +222,11 @@ static kdl_status map_file(uint64_t size, uint8_t **out_data) {
 kdl_status zip_inflate(const zip_archive *archive, const zip_member *member, zip_bytes *out_bytes) {
   const uint8_t *packed = archive->data + member->data;
   *out_bytes = (zip_bytes){.data = packed, .size = (size_t)member->entry.inflated};
+  bool is_known = member->entry.method == ZIP_STORED || member->entry.method == ZIP_DEFLATED;
+  if (!is_known || member->entry.flags & ZIP_ENCRYPTED)
+    return failed(archive, member,
+                  kdl_fail(KDL_BAD_FILE, "zip: found a member %s, expected one that can be read",
+                           is_known ? "that is encrypted" : "packed by another method"));
   if (member->entry.method == ZIP_STORED)
     return member->entry.packed == member->entry.inflated
                ? KDL_OK

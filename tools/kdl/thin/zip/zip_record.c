@@ -37,25 +37,31 @@ typedef struct {
   FILE *to;
 } recorder;
 
+/* Where a field that begins with a quote has its last one, or the end of all. */
+static size_t closing_quote(const char *field, size_t length) {
+  size_t at = 1;
+  while (at < length && (field[at] != '"' || (at + 1 < length && field[at + 1] == '"')))
+    at += field[at] == '"' ? 2 : 1;
+  return at < length ? at : length;
+}
+
 /* The first field of a line: where it ends, and what it says without quotes. */
 static size_t read_path(const char *line, size_t length, char *path, size_t *out_size) {
-  size_t used = 0, at = 0;
-  if (length == 0 || line[0] != '"') {
-    while (at < length && line[at] != ',')
-      path[used++] = line[at++];
-    *out_size = used;
-    return at;
-  }
-  for (at = 1; at < length; ++at) {
-    if (line[at] == '"') {
-      if (at + 1 == length || line[at + 1] != '"')
-        break;
-      ++at;
-    }
+  bool is_quoted = length && line[0] == '"';
+  const char *comma = is_quoted || !length ? NULL : memchr(line, ',', length);
+  size_t end = is_quoted ? closing_quote(line, length) : comma ? (size_t)(comma - line) : length;
+  size_t used = 0;
+  for (size_t at = is_quoted; at < end; at += is_quoted && line[at] == '"' ? 2 : 1)
     path[used++] = line[at];
-  }
   *out_size = used;
-  return at < length ? at + 1 : at;
+  return is_quoted && end < length ? end + 1 : end;
+}
+
+/* A line with its end. A path in quotes may have line breaks. */
+static size_t line_length(const char *line, size_t left) {
+  size_t at = line[0] == '"' ? closing_quote(line, left) : 0;
+  const char *newline = memchr(line + at, '\n', left - at);
+  return newline ? (size_t)(newline - line) + 1 : left;
 }
 
 static const zip_member *find_changed(const recorder *r, const char *path, size_t length) {
@@ -97,8 +103,7 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
   if (path && r.to) {
     const char *data = (const char *)old.data;
     for (size_t at = 0; at < old.size;) {
-      const char *newline = memchr(data + at, '\n', old.size - at);
-      size_t length = newline ? (size_t)(newline - data) + 1 - at : old.size - at;
+      size_t length = line_length(data + at, old.size - at);
       put_line(&r, data + at, length, path);
       at += length;
     }
@@ -115,7 +120,6 @@ static kdl_status rewrite(zip_archive *archive, zip_member *record, const record
 }
 
 kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
-  zip_member *record = NULL;
   recorder r = {.changed = calloc(archive->count + 1, sizeof *r.changed)};
   if (!r.changed)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", archive->name);
@@ -124,8 +128,6 @@ kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
     any = any || archive->members[i].is_changed;
   for (size_t i = 0; any && i < archive->count; ++i) {
     zip_member *m = &archive->members[i];
-    if (is_metadata(m->entry.name, "RECORD"))
-      record = m;
     if (is_metadata(m->entry.name, "RECORD.jws") || is_metadata(m->entry.name, "RECORD.p7s")) {
       m->is_dropped = true;
       cli_warning("%s: the signature %.*s does not hold for what is left: it is dropped",
@@ -135,7 +137,11 @@ kdl_status zip_update_record(zip_archive *archive, kdl_arena *arena) {
       r.changed[r.count++] = m;
   }
   qsort(r.changed, r.count, sizeof *r.changed, by_name);
-  kdl_status status = record ? rewrite(archive, record, &r, arena) : KDL_OK;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; any && i < archive->count && status == KDL_OK; ++i) {
+    if (is_metadata(archive->members[i].entry.name, "RECORD"))
+      status = rewrite(archive, &archive->members[i], &r, arena);
+  }
   free(r.changed);
   return status;
 }

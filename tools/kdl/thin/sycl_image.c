@@ -30,8 +30,12 @@ typedef struct {
   uint8_t *own;  /* NULL where it lies in the file */
 } content;
 
+bool thin_sycl_is_packed(const uint8_t *bytes) {
+  return kdl_load_u32(bytes) == zstd_magic;
+}
+
 static bool is_packed(const thin_input *input, const thin_container *container) {
-  return container->size >= 4 && kdl_load_u32(input->data + container->offset) == zstd_magic;
+  return container->size >= 4 && thin_sycl_is_packed(input->data + container->offset);
 }
 
 static kdl_status read_content(const thin_input *input, const thin_container *container,

@@ -8,6 +8,9 @@
 
 #include "thin/containers.h"
 
+/* Whether four first bytes are those of a compressed one. */
+bool thin_sycl_is_packed(const uint8_t *bytes);
+
 /* Whether the bytes of `container` are an image that is understood, for which SYCL's table says
  * `said`; and whether one of its listed images must stay, since others that are not listed are with
  * them. */

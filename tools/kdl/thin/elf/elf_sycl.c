@@ -219,16 +219,28 @@ static int by_offset(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+/* What an entry says of itself may reach into the next one, which then stays too. A compressed
+ * image is shorter than the table says. */
+static void mark_overlaps(const elf_plan *plan) {
+  uint64_t reached = 0;
+  for (size_t i = 0; i < plan->sycl_count; ++i) {
+    elf_sycl *image = &plan->sycl[i];
+    const uint8_t *bytes = elf_image_at(&plan->image, image->address, 4);
+    bool is_packed = bytes && thin_sycl_is_packed(bytes);
+    uint64_t end = image->address + (is_packed ? 1 : image->said);
+    if (image->address < reached)
+      image->is_odd = plan->sycl[i - 1].is_odd = true;
+    reached = end > reached ? end : reached;
+  }
+}
+
 static kdl_status find_pairs(finder *f) {
   elf_plan *plan = f->plan;
   const elf_image *image = &plan->image;
   kdl_status status = elf_image_relocations(image, see_entry, ignore_place, f);
   if (plan->sycl_count)
     qsort(plan->sycl, plan->sycl_count, sizeof *plan->sycl, by_address);
-  for (size_t i = 1; i < plan->sycl_count; ++i) {
-    if (plan->sycl[i].address == plan->sycl[i - 1].address)
-      plan->sycl[i].is_odd = plan->sycl[i - 1].is_odd = true;
-  }
+  mark_overlaps(plan);
   if (status == KDL_OK && plan->sycl_count)
     status = elf_image_relocations(image, see_start, ignore_place, f);
   if (plan->pair_count)

@@ -14,8 +14,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "container/codec/deflate.h"
-#include "library/library.h"
 #include "digests/md5.h"
+#include "library/library.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -64,8 +64,8 @@ static void copy_mode(int from, int to, const char *path) {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
-static bool is_like(const writing *w, const kdl_image *left, const kdl_image *right) {
-  return left->kind == right->kind && (w->is_packed || left->stored_size == right->stored_size) &&
+static bool is_like(bool is_packed, const kdl_image *left, const kdl_image *right) {
+  return left->kind == right->kind && (is_packed || left->stored_size == right->stored_size) &&
          left->size == right->size && left->arch.length == right->arch.length &&
          memcmp(left->arch.data, right->arch.data, left->arch.length) == 0;
 }
@@ -99,20 +99,20 @@ static const kdl_image **list_images(const kdl_library *lib, const bool *went, s
   return list;
 }
 
-/* What libkdl finds in the new file is what was to stay, image by image. */
-static kdl_status compare_images(const writing *w, const kdl_library *lib) {
+kdl_status thin_compare_images(const thin_input *input, const thin_report *report, bool is_packed,
+                               const kdl_library *lib, const char *name) {
   size_t old_count, new_count, same = 0;
-  const kdl_image **old = list_images(w->input->lib, w->report->went, &old_count);
+  const kdl_image **old = list_images(input->lib, report->went, &old_count);
   const kdl_image **now = list_images(lib, NULL, &new_count);
-  kdl_status status = old && now ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", w->path);
+  kdl_status status = old && now ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", name);
   while (status == KDL_OK && same < old_count && same < new_count &&
-         is_like(w, old[same], now[same]))
+         is_like(is_packed, old[same], now[same]))
     ++same;
   if (status == KDL_OK && (same != old_count || same != new_count))
     status = kdl_fail(KDL_UNSUPPORTED,
                       "%s: found other images in what was written (%zu of %zu are as they were), "
                       "nothing was kept of it; this is a bug",
-                      w->path, same, old_count);
+                      name, same, old_count);
   free(old);
   free(now);
   return status;
@@ -128,7 +128,7 @@ static kdl_status read_again(const writing *w, int fd) {
     kdl_error_prefix("%s: what was written cannot be read", w->path);
     return status;
   }
-  status = compare_images(w, lib);
+  status = thin_compare_images(w->input, w->report, w->is_packed, lib, w->path);
   kdl_close(lib);
   return status;
 }

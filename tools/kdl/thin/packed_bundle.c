@@ -4,9 +4,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "container/codec/deflate.h"
+#include "digests/md5.h"
 #include "library/library.h"
 #include "thin/containers.h"
-#include "digests/md5.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

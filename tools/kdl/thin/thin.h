@@ -57,6 +57,11 @@ void thin_report_left(thin_report *report, const thin_input *input, size_t index
                       thin_left_why why);
 thin_left thin_report_all_left(const thin_report *report);
 
+/* Whether what libkdl finds in the new file is what was to stay, image by image. KDL_UNSUPPORTED
+ * where it is not. `is_packed`: sizes as stored may differ. */
+kdl_status thin_compare_images(const thin_input *input, const thin_report *report, bool is_packed,
+                               const kdl_library *lib, const char *name);
+
 /* Whether first bytes are those of a shared object or executable. */
 bool thin_is_linked_elf(const uint8_t *data, uint64_t size);
 

@@ -61,13 +61,29 @@ static void add_up(thin_report *sum, const thin_report *report) {
   sum->zeroed_bytes += report->zeroed_bytes;
 }
 
-static kdl_status replace(const thinning *work, zip_member *member, const thin_output *out) {
+static kdl_status read_again(const thin_input *input, const thin_choice *choice,
+                             const thin_report *report, const uint8_t *bytes, size_t size) {
+  kdl_library *lib;
+  kdl_open_opts opts = {.size = sizeof opts, .name = input->name};
+  kdl_status status = kdl_open_memory(bytes, size, &opts, &lib);
+  if (status != KDL_OK)
+    return status;
+  status = thin_compare_images(input, report, choice->is_packed, lib, input->name);
+  kdl_close(lib);
+  return status;
+}
+
+static kdl_status replace(const thinning *work, zip_member *member, const thin_input *input,
+                          const thin_choice *choice, const thin_report *report,
+                          const thin_output *out) {
   uint8_t *bytes = malloc((size_t)out->size + 1);
   if (!bytes)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory for %.*s", work->archive->name,
                     (int)member->entry.name.length, member->entry.name.data);
   thin_output_read(out, 0, bytes, (size_t)out->size);
-  kdl_status status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
+  kdl_status status = read_again(input, choice, report, bytes, (size_t)out->size);
+  if (status == KDL_OK)
+    status = zip_replace(work->archive, member, bytes, (size_t)out->size, work->arena);
   free(bytes);
   return status;
 }
@@ -92,14 +108,14 @@ static kdl_status thin_library(const thinning *work, zip_member *member, const c
     status = KDL_OK;
   } else if (status == KDL_OK) {
     status = thin_file(input, &choice, &(thin_shape){.sparse = false}, &report, &out);
+    if (status == KDL_OK && report.is_changed)
+      status = replace(work, member, input, &choice, &report, &out);
     if (status == KDL_UNSUPPORTED) {
       work->tell(work->user, shown, NULL, NULL, reason(name));
       status = KDL_OK;
     } else if (status == KDL_OK) {
       work->tell(work->user, shown, &choice, &report, NULL);
       add_up(work->sum, &report);
-      if (report.is_changed)
-        status = replace(work, member, &out);
     }
   }
   free(report.went);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """linalg.matmul compiled by kdl-lower-linalg, beside libkdl's matmul library and IREE.
 
-    linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1] [--types=f32,bf16,i8] [--shapes=MxNxK,...] [--weights] [--options=TEXT]
+    linalg.py BUILD [--iree=BIN] [--blocks=N] [--threads=1,2] [--types=f32,bf16,i8] [--shapes=MxNxK,...] [--weights] [--options=TEXT]
 
 BUILD is a build of libkdl or its installation; BIN the folder of iree-compile and iree-benchmark-module (from PyPI:
 iree-base-compiler, iree-base-runtime), which get the same modules, compiled for this CPU with microkernels. With --weights, B is a
@@ -13,6 +13,7 @@ import os
 import pathlib
 import random
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -90,12 +91,46 @@ def iree_time(tools, folder, shape, threads, has_weights):
                for b in json.loads(made.stdout[made.stdout.index("{"):])["benchmarks"] if b["run_type"] == "iteration")
 
 
+def measure(options, tool, folder, shapes, threads):
+    """All shapes with so many threads; the least ratio and the geometric mean at the end."""
+    os.environ["KDL_HOST_THREADS"] = str(threads)
+    (folder / "in.mlir").write_text("\n".join(in_place(*shape, options.weights) for shape in shapes))
+    run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",
+        folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true"
+        f" threads={int(threads > 1)} {options.options}}})")
+    run(options.build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll")
+    run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so",
+        f"-L{options.build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{options.build.resolve()}/lib")
+    print(f"{threads} thread{'s' if threads > 1 else ''}, {options.blocks} blocks" + (", B known before" if options.weights else ""),
+          flush=True)
+    native, iree = [], []
+    for shape in shapes:
+        label = "{}_{}x{}x{}".format(*shape)
+        if options.weights:
+            (folder / label).write_bytes(weights(shape[0], *shape[2:]))
+        lines = run(options.build / "bin" / "bench_mlir_linalg", options.blocks, threads,
+                    options.build / "lib" / "kdl" / "kdl-matmul.offload", folder / "linalg.so",
+                    *([f"--weights={folder}"] if options.weights else []), label, capture_output=True, text=True).stdout.splitlines()
+        if shape == shapes[0]:
+            print(lines[0] + ("   IREE us, linalg's speed over it" if options.iree else ""))
+        native.append(float(lines[1].split()[5]))
+        beside = ""
+        if options.iree:
+            time = 1e3 * iree_time(options.iree, folder, shape, threads, options.weights)
+            iree.append(time / float(lines[1].split()[2]))
+            beside = f"   {time:10.1f} {iree[-1]:6.2f}"
+        print(lines[1] + beside, flush=True)
+    for who, ratios in (("native's", native), ("IREE's", iree)):
+        if ratios:
+            print(f"speed over {who}: at least {min(ratios):.3f}, geometric mean {statistics.geometric_mean(ratios):.3f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--iree", type=pathlib.Path)
     parser.add_argument("--blocks", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", default="1")
     parser.add_argument("--types", default="f32,bf16,i8")
     parser.add_argument("--shapes", default=SHAPES)
     parser.add_argument("--weights", action="store_true")
@@ -108,33 +143,8 @@ def main():
             sys.exit(77)
     shapes = [(element, *map(int, shape.split("x"))) for element in options.types.split(",")
               for shape in options.shapes.split(",")]
-    os.environ["KDL_HOST_THREADS"] = str(options.threads)
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "in.mlir").write_text("\n".join(in_place(*shape, options.weights) for shape in shapes))
-        run(tool["mlir-opt"], f"--load-dialect-plugin={options.build}/lib/KdlMLIR.so", folder / "in.mlir", "-o",
-            folder / "llvm.mlir", "--pass-pipeline=builtin.module(kdl-lower-linalg{target=host no-silent-fallback=true"
-            f" threads={int(options.threads > 1)} {options.options}}})")
-        run(options.build / "bin" / "kdl-mlir", "translate", folder / "llvm.mlir", "-o", folder / "linked.ll")
-        run(tool["clang"], "-O2", "-fPIC", "-shared", "-Wno-override-module", folder / "linked.ll", "-o", folder / "linalg.so",
-            f"-L{options.build}/lib", "-lkdl_mlir_runtime", f"-Wl,-rpath,{options.build.resolve()}/lib")
-        print(f"{options.threads} thread{'s' if options.threads > 1 else ''}, {options.blocks} blocks"
-              + (", B known before" if options.weights else ""), flush=True)
-        for shape in shapes:
-            label = "{}_{}x{}x{}".format(*shape)
-            if options.weights:
-                (folder / label).write_bytes(weights(shape[0], *shape[2:]))
-            lines = run(options.build / "bin" / "bench_mlir_linalg", options.blocks, options.threads,
-                        options.build / "lib" / "kdl" / "kdl-matmul.offload", folder / "linalg.so",
-                        *([f"--weights={folder}"] if options.weights else []), label,
-                        capture_output=True, text=True).stdout.splitlines()
-            if shape == shapes[0]:
-                print(lines[0] + ("   IREE us, linalg's speed over it" if options.iree else ""))
-            beside = ""
-            if options.iree:
-                iree = 1e3 * iree_time(options.iree, folder, shape, options.threads, options.weights)
-                beside = f"   {iree:10.1f} {iree / float(lines[1].split()[2]):6.2f}"
-            print(lines[1] + beside, flush=True)
-
+        for threads in map(int, options.threads.split(",")):
+            measure(options, tool, pathlib.Path(name), shapes, threads)
 
 main()

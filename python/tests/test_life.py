@@ -22,12 +22,15 @@ def resident():
 def test_launches_take_no_memory(library):
     kernel = library.kernel("saxpy", "host")
     x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
-    refused = np.zeros(4)
+    refused, prepared = np.zeros(4), kernel[4].prepare(1.0, x, y, 4)
 
     def some(count):
         for _ in range(count):
             kernel[4](1.0, x, y, 4)
             kernel.launch(1.0, x, y, 4, items=4)
+            prepared()
+        for _ in range(count // 10):
+            kernel[4].prepare(1.0, x, y, 4)
         for _ in range(count // 10):
             with pytest.raises(TypeError):
                 kernel[4](1.0, x, refused, 4)

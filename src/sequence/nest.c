@@ -169,7 +169,7 @@ static kdl_status copy_node(const nesting *nest, const kdl_recorded_node *from) 
 
 static kdl_status keep_slot_bytes(nesting *nest) {
   const kdl_recording *outer = nest->outer;
-  nest->slot_bytes = malloc((outer->slot_count + 1) * sizeof *nest->slot_bytes);
+  nest->slot_bytes = calloc(outer->slot_count + 1, sizeof *nest->slot_bytes);
   if (!nest->slot_bytes)
     return kdl_fail(KDL_NO_MEMORY, "kdl_sequence_nest: out of memory");
   for (size_t i = 0; i < outer->slot_count; ++i)

@@ -375,7 +375,7 @@ static kdl_status run_step(const host_sequence *sequence, step **now) {
 static kdl_status run_steps(const host_sequence *sequence) {
   const step *const end = sequence->steps + sequence->step_count;
   const kdl_host_group *shape = NULL;
-  kdl_host_group group;
+  kdl_host_group group = {.size = sizeof group};
   for (step *now = sequence->steps; now != end; ++now) {
     if (now->kind == STEP_LINE) {
       if (now->shape != shape)

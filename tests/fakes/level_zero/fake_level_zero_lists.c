@@ -26,7 +26,8 @@ bool fake_ze_is_lazy(void) {
 }
 
 static fake_ze_command *commands_of(fake_object *list) {
-  return (fake_ze_command *)(void *)list->text;
+  void *commands = list->text;
+  return commands;
 }
 
 static void must_be_idle(fake_object *list, const char *function) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kdl-approximate-math: functions of f32 as polynomials, which LLVM makes vectors of.
+// kdl-approximate-math: functions of f32 as polynomials, and sums in an order that LLVM chooses, so
+// that it makes vectors of them.
 #include "Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,10 +19,27 @@ using namespace mlir;
 
 namespace {
 
+/// An addition to what the result was so far, in the body of an operation that reduces.
+void addInAnyOrder(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  if (op.getNumReductionLoops() == 0 || !body)
+    return;
+  for (Value sum : body->getTerminator()->getOperands()) {
+    auto add = sum.getDefiningOp<arith::AddFOp>();
+    if (add && llvm::any_of(add->getOperands(), [&](Value operand) {
+          auto argument = dyn_cast<BlockArgument>(operand);
+          return argument && argument.getOwner() == body &&
+                 argument.getArgNumber() >= static_cast<unsigned>(op.getNumDpsInputs());
+        }))
+      add.setFastmath(add.getFastmath() | arith::FastMathFlags::reassoc);
+  }
+}
+
 struct ApproximateMath : public kdl::impl::KdlApproximateMathBase<ApproximateMath> {
   using Base::Base;
 
   void runOnOperation() override {
+    getOperation().walk(addInAnyOrder);
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == math::ExpOp::getOperationName() || name == math::TanhOp::getOperationName() ||

@@ -5,6 +5,8 @@
 #include "Passes.h"
 #include "Tools.h"
 #include "host/HostKernels.h"
+#include "ukernels/GpuUkernels.h"
+#include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -174,6 +176,12 @@ gpu::ObjectAttr Compiler::finish(gpu::ObjectAttr object, function_ref<Type(Strin
 }
 
 gpu::ObjectAttr Compiler::compileHost(ModuleOp module, HostTargetAttr target) {
+  for (auto function : source.getOps<func::FuncOp>()) {
+    if (function->hasAttr(bitcodeAttr)) {
+      function.emitError(bitcodeAttr) << ": found no bitcode for " << target;
+      return {};
+    }
+  }
   FailureOr<SmallVector<HostKernel>> lowered = lowerKernelsForHost(module);
   if (failed(lowered) || failed(lower(module, target)))
     return {};
@@ -291,7 +299,10 @@ gpu::ObjectAttr Compiler::compileGPU(ModuleOp module, Attribute target) {
                  cast<ROCDL::ROCDLTargetAttr>(target).getChip());
     toolkit = rocm->path().str();
   }
-  gpu::TargetOptions targetOptions(toolkit, {}, "", "", format);
+  GpuUkernels ukernels;
+  if (failed(ukernels.collect(lowered, target)))
+    return {};
+  gpu::TargetOptions targetOptions(toolkit, ukernels.paths(), "", "", format);
   std::optional<SmallVector<char, 0>> bytes = compiler.serializeToObject(lowered, targetOptions);
   if (!bytes) {
     source.emitError("cannot be compiled for ") << target;

@@ -197,10 +197,11 @@ def KdlFreeBuffers : Pass<"kdl-free-buffers", "::mlir::ModuleOp"> {
 }
 
 def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
-  let summary = "Replaces exp, tanh and erf of f32 by MLIR's polynomials";
+  let summary = "Replaces exp, tanh and erf of f32 by MLIR's polynomials, and adds up in any order";
   let description = [{
     LLVM makes vectors of polynomials, and calls of the C library of the functions. Results differ
-    from the C library's in the last bits.
+    from the C library's in the last bits. Sums of linalg's reductions get the flag `reassoc`, without
+    which they are made one after the other.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];

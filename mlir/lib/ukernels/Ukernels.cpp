@@ -2,6 +2,7 @@
 #include "Dialect.h"
 #include "Passes.h"
 #include "ukernels/Contraction.h"
+#include "ukernels/GpuUkernels.h"
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -328,10 +329,17 @@ struct LowerMmt4d : public kdl::impl::KdlLowerMmt4dToUkernelsBase<LowerMmt4d> {
     for (linalg::LinalgOp op : ops) {
       std::string why;
       std::optional<Mmt4d> found = checkShapes(op, why);
-      func::FuncOp ukernel = found ? getUkernel(found->kind, fitsTiles(op, *found), why) : nullptr;
+      auto gpuModule = op->getParentOfType<gpu::GPUModuleOp>();
+      func::FuncOp ukernel;
+      if (found && gpuModule)
+        ukernel = findGpuUkernel(gpuModule, op, found->kind, why);
+      else if (found)
+        ukernel = getUkernel(found->kind, fitsTiles(op, *found), why);
+      bool isBrought = found && (gpuModule ? gpuModule.lookupSymbol(found->kind.ukernel) != nullptr
+                                           : isOwn(getOperation(), found->kind.ukernel));
       if (ukernel) {
         lower(op, *found, ukernel);
-      } else if (found && isOwn(getOperation(), found->kind.ukernel)) {
+      } else if (isBrought) {
         op.emitError(op->getName().getStringRef()) << ": the module's own microkernel: " << why;
         signalPassFailure();
       } else if (noSilentFallback) {

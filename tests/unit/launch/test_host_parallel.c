@@ -32,6 +32,22 @@ static void each_iteration_runs_once(void **state) {
   }
 }
 
+static void count_all(void *context, uint64_t index) {
+  (void)index;
+  assert_int_equal(kdl_host_parallel(most, count, context), KDL_OK);
+}
+
+static void an_iteration_may_do_the_same(void **state) {
+  (void)state;
+  atomic_uint total = 0;
+  for (unsigned j = 0; j < most; ++j)
+    atomic_store(&counts[j], 0);
+  assert_int_equal(kdl_host_parallel(16, count_all, &total), KDL_OK);
+  assert_int_equal(atomic_load(&total), 16 * most);
+  for (unsigned j = 0; j < most; ++j)
+    assert_int_equal(atomic_load(&counts[j]), 16);
+}
+
 static void bad_calls_are_refused(void **state) {
   (void)state;
   assert_fails(kdl_host_parallel(1, NULL, NULL), KDL_BAD_CALL,
@@ -43,6 +59,7 @@ static void bad_calls_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_iteration_runs_once),
+      cmocka_unit_test(an_iteration_may_do_the_same),
       cmocka_unit_test(bad_calls_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

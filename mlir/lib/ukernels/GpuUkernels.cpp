@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ukernels/GpuUkernels.h"
+
+#include "ukernels/UkernelLink.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+using namespace mlir::kdl;
+
+/// One bitcode, or an array of them for several targets.
+static SmallVector<StringRef> bitcodesOf(Operation *function) {
+  SmallVector<StringRef> found;
+  Attribute attribute = function->getAttr(bitcodeAttr);
+  if (auto one = dyn_cast_or_null<StringAttr>(attribute))
+    found.push_back(one.getValue());
+  if (auto several = dyn_cast_or_null<ArrayAttr>(attribute)) {
+    for (auto one : several.getAsRange<StringAttr>())
+      found.push_back(one.getValue());
+  }
+  return found;
+}
+
+func::FuncOp kdl::findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind kind,
+                                 std::string &why) {
+  auto function = module.lookupSymbol<func::FuncOp>(kind.ukernel);
+  SmallVector<StringRef> bitcodes =
+      function ? bitcodesOf(function.getOperation()) : SmallVector<StringRef>();
+  if (bitcodes.empty()) {
+    why = ("found no " + kind.ukernel + " with " + bitcodeAttr +
+           " in the gpu.module, expected one: libkdl has none for GPUs")
+              .str();
+    return nullptr;
+  }
+  if (kind.left != Left::AsItIs) {
+    why = "found a left operand that has to be converted, which takes memory that a kernel has not";
+    return nullptr;
+  }
+  auto hasSpace = [](Type type) {
+    auto memref = dyn_cast<MemRefType>(type);
+    return memref && memref.getMemorySpace() != nullptr;
+  };
+  if (llvm::any_of(op->getOperandTypes(), hasSpace)) {
+    why = "found operands in a memory space, expected them in global memory";
+    return nullptr;
+  }
+  for (StringRef bitcode : bitcodes) {
+    if (failed(checkLayout(bitcode, kind.ukernel, why)))
+      return nullptr;
+  }
+  return function;
+}
+
+/// MLIR's conversion gives a function without a body one that calls a wrapper of C's, which nothing
+/// defines here: that is taken off again.
+static void takeOffWrappers(gpu::GPUModuleOp lowered) {
+  SmallVector<LLVM::LLVMFuncOp> functions(lowered.getOps<LLVM::LLVMFuncOp>());
+  for (LLVM::LLVMFuncOp wrapper : functions) {
+    StringRef name = wrapper.getName();
+    auto function = name.consume_front("_mlir_ciface_") && wrapper.isExternal()
+                        ? lowered.lookupSymbol<LLVM::LLVMFuncOp>(name)
+                        : nullptr;
+    if (!function || !function->hasAttr(bitcodeAttr))
+      continue;
+    function.getBody().dropAllReferences();
+    function.getBody().getBlocks().clear();
+    function.setLinkage(LLVM::Linkage::External);
+    wrapper.erase();
+  }
+}
+
+/// The bitcode with functions that go into their callers as a whole, and are compiled for what
+/// those are compiled for. Empty where it cannot be read.
+static std::string madeToInline(StringRef bitcode) {
+  llvm::LLVMContext context;
+  auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, bitcodeAttr), context);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return "";
+  }
+  for (llvm::Function &function : **parsed) {
+    if (function.isDeclaration())
+      continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.removeFnAttr("target-cpu");
+    function.removeFnAttr("target-features");
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    function.setSection("");
+  }
+  std::string written;
+  llvm::raw_string_ostream stream(written);
+  llvm::WriteBitcodeToFile(**parsed, stream);
+  return written;
+}
+
+LogicalResult GpuUkernels::collect(gpu::GPUModuleOp lowered, Attribute target) {
+  llvm::Triple::ArchType wanted = isa<NVVM::NVVMTargetAttr>(target)     ? llvm::Triple::nvptx64
+                                  : isa<ROCDL::ROCDLTargetAttr>(target) ? llvm::Triple::amdgcn
+                                                                        : llvm::Triple::UnknownArch;
+  takeOffWrappers(lowered);
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
+    SmallVector<StringRef> bitcodes = bitcodesOf(function);
+    if (bitcodes.empty() || !function.isExternal())
+      continue;
+    StringRef *mine = llvm::find_if(bitcodes, [&](StringRef bitcode) {
+      llvm::Expected<std::string> triple =
+          llvm::getBitcodeTargetTriple(llvm::MemoryBufferRef(bitcode, function.getName()));
+      if (triple)
+        return llvm::Triple(*triple).getArch() == wanted && wanted != llvm::Triple::UnknownArch;
+      llvm::consumeError(triple.takeError());
+      return false;
+    });
+    if (mine == bitcodes.end())
+      return function.emitError(bitcodeAttr) << ": found no bitcode for " << target;
+    SmallString<128> path;
+    int file = -1;
+    std::error_code failed = llvm::sys::fs::createTemporaryFile("kdl-ukernel", "bc", file, path);
+    if (failed)
+      return function.emitError(bitcodeAttr) << ": " << path << ": " << failed.message();
+    files.push_back(std::make_unique<llvm::FileRemover>(path));
+    llvm::raw_fd_ostream to(file, /*shouldClose=*/true);
+    to << madeToInline(*mine);
+    to.flush();
+    if (to.has_error()) {
+      std::string why = to.error().message();
+      to.clear_error();
+      return function.emitError(bitcodeAttr) << ": " << path << ": " << why;
+    }
+    names.push_back(StringAttr::get(lowered.getContext(), path));
+    function->removeAttr(bitcodeAttr);
+  }
+  return success();
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Microkernels for GPUs: functions of a gpu.module with the attribute kdl.bitcode, one bitcode per
+// target that it is compiled for.
+#ifndef KDL_MLIR_GPU_UKERNELS_H
+#define KDL_MLIR_GPU_UKERNELS_H
+
+#include "ukernels/Choice.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/FileUtilities.h"
+
+#include <memory>
+
+namespace mlir::kdl {
+
+/// The microkernel that a product in a gpu.module calls, which the module brings; otherwise what is
+/// wrong. All work-items of a group call it.
+func::FuncOp findGpuUkernel(gpu::GPUModuleOp module, Operation *op, Kind kind, std::string &why);
+
+/// The microkernels that a lowered gpu.module calls, as files that MLIR's compiler for the target
+/// links: with it they go.
+class GpuUkernels {
+public:
+  /// Fails after an error where one has no bitcode for the target.
+  LogicalResult collect(gpu::GPUModuleOp lowered, Attribute target);
+
+  ArrayRef<Attribute> paths() const { return names; }
+
+private:
+  SmallVector<std::unique_ptr<llvm::FileRemover>> files;
+  SmallVector<Attribute> names;
+};
+
+} // namespace mlir::kdl
+
+#endif

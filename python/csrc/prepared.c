@@ -14,11 +14,15 @@ typedef struct py_prepared {
   kdl_queue *queue;        /* NULL: the device's own, or around the stream of `arguments` */
   py_arguments *arguments; /* whose values stay as they are */
   PyObject *kept;          /* a tuple of what they are from, and the queue's object */
-  bool has_buffers;        /* among them, which may be freed by hand */
+  bool may_be_gone;        /* buffers are among them, which are freed by hand, or it is collected */
   py_shape shape;
 } py_prepared;
 
-static bool are_buffers_there(const py_prepared *self) {
+static bool is_there(const py_prepared *self) {
+  if (!self->kept) {
+    PyErr_Format(PyExc_RuntimeError, "%s: the prepared launch was collected", self->kernel->name);
+    return false;
+  }
   for (Py_ssize_t i = 0; i < PyTuple_Size(self->kept); ++i) {
     PyObject *object = PyTuple_GetItem(self->kept, i);
     if (Py_TYPE(object) == py_buffer_type && ((py_buffer *)object)->is_freed)
@@ -36,7 +40,7 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
     PyErr_Format(PyExc_TypeError, "%s: a prepared launch takes no arguments", self->kernel->name);
     return NULL;
   }
-  if (self->has_buffers && !are_buffers_there(self))
+  if (self->may_be_gone && !is_there(self))
     return NULL;
   if (self->arguments->stream_from != PY_STREAM_NONE) {
     void *stream;
@@ -50,8 +54,22 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
   Py_RETURN_NONE;
 }
 
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(((py_prepared *)object)->kept);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  py_prepared *self = (py_prepared *)object;
+  self->may_be_gone = true;
+  Py_CLEAR(self->kept);
+  return 0;
+}
+
 static void prepared_destroy(PyObject *object) {
   py_prepared *self = (py_prepared *)object;
+  PyObject_GC_UnTrack(object);
   py_arguments_end(self->arguments);
   PyMem_Free(self->arguments);
   Py_XDECREF(self->kept);
@@ -66,7 +84,7 @@ static bool keep(py_prepared *self, PyObject *queue_object, PyObject *const *obj
     PyObject *object = i < count ? objects[i] : queue_object ? queue_object : Py_None;
     Py_INCREF(object);
     PyTuple_SetItem(self->kept, (Py_ssize_t)i, object);
-    self->has_buffers = self->has_buffers || Py_TYPE(object) == py_buffer_type;
+    self->may_be_gone = self->may_be_gone || Py_TYPE(object) == py_buffer_type;
   }
   return self->kept != NULL;
 }
@@ -91,7 +109,7 @@ PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *qu
   py_arguments *arguments = PyMem_Malloc(sizeof *arguments);
   if (!arguments)
     return PyErr_NoMemory();
-  py_prepared *self = PyObject_New(py_prepared, prepared_type);
+  py_prepared *self = PyObject_GC_New(py_prepared, prepared_type);
   if (!self) {
     PyMem_Free(arguments);
     return NULL;
@@ -102,12 +120,14 @@ PyObject *py_prepared_new(py_kernel *kernel, const py_shape *shape, PyObject *qu
   self->shape = *shape;
   self->arguments = arguments;
   arguments->loan_count = 0;
-  self->has_buffers = false;
+  self->may_be_gone = false;
   self->kept = NULL;
   kdl_queue *queue;
   if (!py_kernel_begin(kernel, queue_object, objects, count, arguments, &queue) ||
       !keep(self, queue_object, objects, count) || !settle_queue(self, queue_object, queue))
     Py_CLEAR(self);
+  else
+    PyObject_GC_Track(self);
   return (PyObject *)self;
 }
 
@@ -122,11 +142,14 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, prepared_destroy},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_members, members},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
     {0, NULL},
 };
 
 static PyType_Spec spec = {"kdl._kdl.Prepared", sizeof(py_prepared), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+                           slots};
 
 int py_prepared_init(PyObject *module) {
   prepared_type = py_add_type(module, &spec);

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Memory over many launches, the end of the interpreter, fork, and other interpreters."""
+import gc
 import os
 import resource
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import pytest
 
@@ -100,3 +102,26 @@ def test_command_of_the_package():
     assert "kdl" in kdl.run_command("--version")
     with pytest.raises(kdl.CommandError, match="no-such-file"):
         kdl.run_command("ls", "no-such-file")
+
+
+def test_cycles_through_prepared_launches_are_collected(library):
+    class Array:
+        """An array that holds a launch of its own."""
+        def __init__(self, kernel):
+            self.data = np.ones(4, np.float32)
+            self.step = kernel[4].prepare(1.0, self, self, 4)
+
+        def __buffer__(self, flags):
+            return memoryview(self.data)
+
+        def __dlpack__(self, **options):
+            return self.data.__dlpack__(**options)
+    if not hasattr(np.ndarray, "__dlpack__"):
+        pytest.skip("NumPy without DLPack")
+    array = Array(library.kernel("saxpy", "host"))
+    array.step()
+    assert array.data.tolist() == [2, 2, 2, 2]
+    seen = weakref.ref(array)
+    del array
+    gc.collect()
+    assert seen() is None

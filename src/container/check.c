@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static kdl_status check_digest(kdl_image *image, const void *data, size_t size) {
   return image->says & KDL_SAYS_DIGEST
@@ -28,17 +29,25 @@ static kdl_signed_image what_is_signed(const kdl_image *image) {
                             pairs ? image->pair_count : 0};
 }
 
+/* ------------------------------------------------------------------------------------------ */
+/* By a signature beside the file                                                               */
+
+/* What came of looking at it. It is of all images of the file, and costs as much: it is looked at
+ * once while the file is open. */
+typedef struct kdl_beside {
+  kdl_status status;
+  char message[];
+} kdl_beside;
+
 /* Containers may be of several files. */
-static const kdl_source *file_of(const kdl_image *image) {
-  const kdl_source *source = image->source;
+static kdl_source *file_of(const kdl_image *image) {
+  kdl_source *source = image->source;
   while (source->codec != KDL_CODEC_NONE)
     source = source->packed.source;
   return source;
 }
 
-/* By a signature beside the file, of all images that lie in it. */
-static kdl_status check_beside(kdl_container *container, uint32_t index) {
-  const kdl_source *file = file_of(&container->images[index]);
+static kdl_status look_beside(const kdl_container *container, const kdl_source *file) {
   kdl_signed_image *all = calloc(container->count, sizeof *all);
   size_t count = 0;
   if (!all)
@@ -47,9 +56,38 @@ static kdl_status check_beside(kdl_container *container, uint32_t index) {
     if (container->images[i].parent == KDL_PARENT_NONE && file_of(&container->images[i]) == file)
       all[count++] = what_is_signed(&container->images[i]);
   }
-  kdl_status status = kdl_trust_check_beside(file->name, index, all, count);
+  kdl_status status = kdl_trust_check_beside(file->name, all, count);
   free(all);
   return status;
+}
+
+/* Where another thread was faster, that one's stays; what failed for lack of memory may be tried
+ * again. */
+static void keep_beside(kdl_source *file, kdl_status status) {
+  kdl_beside *known = NULL;
+  const char *message = status == KDL_OK ? "" : kdl_error_message();
+  kdl_beside *made = status == KDL_OK || status == KDL_BAD_FILE
+                         ? malloc(sizeof *made + strlen(message) + 1)
+                         : NULL;
+  if (!made)
+    return;
+  made->status = status;
+  memcpy(made->message, message, strlen(message) + 1);
+  if (!atomic_compare_exchange_strong(&file->beside, &known, made))
+    free(made);
+}
+
+static kdl_status check_beside(kdl_container *container, uint32_t index) {
+  kdl_source *file = file_of(&container->images[index]);
+  const kdl_beside *known = atomic_load_explicit(&file->beside, memory_order_acquire);
+  kdl_status status = KDL_OK;
+  if (!known) {
+    status = look_beside(container, file);
+    keep_beside(file, status);
+  } else if (known->status != KDL_OK) {
+    status = kdl_fail(known->status, "%s", known->message);
+  }
+  return kdl_trust_judge(status, file->name, index);
 }
 
 /* ------------------------------------------------------------------------------------------ */

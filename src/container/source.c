@@ -194,6 +194,7 @@ void kdl_source_close(kdl_source *source) {
   kdl_source_rest(source);
   free(source->window);
   free(source->owned);
+  free(atomic_load_explicit(&source->beside, memory_order_relaxed));
   pthread_mutex_destroy(&source->lock);
 }
 

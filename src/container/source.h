@@ -20,6 +20,7 @@
 #include <kdl/kdl.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,8 @@ struct kdl_source {
   uint64_t ready_size;
 
   void *owned; /* memory that the source frees, or NULL */
+
+  _Atomic(struct kdl_beside *) beside; /* of a file: container/check.c; malloc'ed */
 
   int fd; /* of a file that was not read whole; -1 otherwise */
   uint8_t *window;

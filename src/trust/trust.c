@@ -77,11 +77,14 @@ static kdl_status check_signature(const kdl_signed_image *image) {
   return status == KDL_OK ? check_message(&signature, image, 1) : status;
 }
 
-static kdl_status judge(kdl_status status, kdl_trust_policy policy, const char *file,
-                        uint32_t index) {
-  if (status == KDL_OK || policy == KDL_TRUST_REQUIRE)
+kdl_status kdl_trust_judge(kdl_status status, const char *file, uint32_t index) {
+  char line[PATH_MAX + 1024];
+  if (status == KDL_OK || kdl_trust_settings_read()->policy == KDL_TRUST_REQUIRE)
     return status;
-  fprintf(stderr, "kdl: warning: %s: image %u: %s\n", file, index, kdl_error_message());
+  snprintf(line, sizeof line, "kdl: warning: %s: image %u: %s", file, (unsigned)index,
+           kdl_error_message());
+  kdl_plain(line, sizeof line);
+  fprintf(stderr, "%s\n", line);
   return KDL_OK;
 }
 
@@ -94,7 +97,7 @@ kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_im
   status = check_signature(image);
   if (status == KDL_OK)
     kdl_remembered_add(none, image, 1);
-  return judge(status, policy, file, index);
+  return kdl_trust_judge(status, file, index);
 }
 
 static bool read_text(const char *path, char text[KDL_TRUST_LIMIT_FILE], kdl_string *out_text) {
@@ -105,7 +108,6 @@ static bool read_text(const char *path, char text[KDL_TRUST_LIMIT_FILE], kdl_str
   return is_read;
 }
 
-/* The file is read again each time: it may be another one by now. */
 static kdl_status check_beside(const char *path, kdl_string text, const kdl_signed_image *images,
                                size_t count) {
   kdl_signature signature;
@@ -119,20 +121,14 @@ static kdl_status check_beside(const char *path, kdl_string text, const kdl_sign
   return status;
 }
 
-kdl_status kdl_trust_check_beside(const char *file, uint32_t index, const kdl_signed_image *images,
-                                  size_t count) {
+kdl_status kdl_trust_check_beside(const char *file, const kdl_signed_image *images, size_t count) {
   char path[PATH_MAX], content[KDL_TRUST_LIMIT_FILE];
   kdl_string text;
-  kdl_trust_policy policy;
-  kdl_status status = kdl_trust_read_policy(&policy);
-  if (status != KDL_OK || policy == KDL_TRUST_OFF)
-    return status;
   snprintf(path, sizeof path, "%.*s.minisig", PATH_MAX - 16, file);
-  status = read_text(path, content, &text)
-               ? check_beside(path, text, images, count)
-               : kdl_fail(KDL_BAD_FILE,
-                          "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl "
-                          "sign %s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",
-                          path, kdl_trust_settings_read()->folder, file);
-  return judge(status, policy, file, index);
+  return read_text(path, content, &text)
+             ? check_beside(path, text, images, count)
+             : kdl_fail(KDL_BAD_FILE,
+                        "kdl.signature: found none, nor %s; expected one of a key in %s: `kdl "
+                        "sign %s --key=SECRET` signs it, KDL_TRUST=off loads it as it is",
+                        path, kdl_trust_settings_read()->folder, file);
 }

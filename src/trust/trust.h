@@ -24,9 +24,12 @@ void kdl_trust_prepare(void);
  * standard error, and it may. `file` is named there. */
 kdl_status kdl_trust_check(const char *file, uint32_t index, const kdl_signed_image *image);
 
-/* Likewise by the signature in FILE.minisig, of all the images of a file. */
-kdl_status kdl_trust_check_beside(const char *file, uint32_t index, const kdl_signed_image *images,
-                                  size_t count);
+/* Whether all the images of a file may be by the signature in FILE.minisig, as it is now. What
+ * speaks against it is to be judged for each image that is wanted. */
+kdl_status kdl_trust_check_beside(const char *file, const kdl_signed_image *images, size_t count);
+
+/* Under `warn`, what the last error says goes to standard error, and the image may be loaded. */
+kdl_status kdl_trust_judge(kdl_status status, const char *file, uint32_t index);
 
 /* Whether a signature of a message is by one of the keys. `where` says which keys they are. */
 kdl_status kdl_trust_check_by(const kdl_signature *signature, kdl_string message,

@@ -54,7 +54,7 @@ static kdl_status add(cli_devices *devices, const char *name, kdl_device *device
     devices->items = items;
   if (!items || !name)
     return kdl_fail(KDL_NO_MEMORY, "out of memory for %zu devices", devices->count + 1);
-  devices->items[devices->count++] = (cli_device){name, device};
+  devices->items[devices->count++] = (cli_device){.name = name, .device = device};
   return KDL_OK;
 }
 
@@ -99,7 +99,10 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
     for (bool more = true; more && status == KDL_OK;) {
       size_t length = separator ? find_separator(text, separator) : strlen(text);
       bool is_here = separator && kdl_text_is((kdl_string){text, length}, "native");
+      size_t before = out_devices->count;
       status = is_here ? add_here(out_devices) : add_given(out_devices, option, text, length);
+      for (size_t i = before; is_here && i < out_devices->count; ++i)
+        out_devices->items[i].is_native = true;
       more = text[length] != '\0';
       text += length + more;
     }

@@ -9,6 +9,7 @@
 
 #include <kdl/kdl.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* --policy and --variant-tag, else KDL_POLICY and KDL_VARIANT_TAG. */
@@ -17,6 +18,7 @@ kdl_status cli_choose_opts(const cli_args *args, kdl_select_opts *out_opts);
 typedef struct cli_device {
   const char *name; /* as the user or the table calls it */
   kdl_device *device;
+  bool is_native; /* one of this machine's, by that word, and not by its name */
 } cli_device;
 
 typedef struct cli_devices {
@@ -28,7 +30,8 @@ typedef struct cli_devices {
 void cli_devices_free(cli_devices *devices);
 
 /* The devices given to a repeatable option, each value one device, or with `separator` several, of
- * which "native" is every device of this machine. A separator inside quotes is none. The caller frees *out_devices, also after a failure. */
+ * which "native" is every device of this machine. A separator inside quotes is none. The caller
+ * frees *out_devices, also after a failure. */
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
                              cli_devices *out_devices);
 

@@ -185,6 +185,21 @@ static kdl_status collect_kernels(keeper *k) {
              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
 }
 
+/* A machine may have devices beside the one that the file is for: a CPU's driver for OpenCL. */
+static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
+  size_t served = 0;
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < devices->count && status == KDL_OK; ++i) {
+    k->device = &devices->items[i];
+    status = keep_for_device(k);
+    served += status == KDL_OK;
+    bool others_may = k->device->is_native && (served || i + 1 < devices->count);
+    if (status == KDL_NO_MATCH && others_may)
+      status = KDL_OK;
+  }
+  return status;
+}
+
 kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,
                         void *user, bool *kept) {
   keeper k = {.input = input,
@@ -202,10 +217,8 @@ kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_t
     status = collect_kernels(&k);
   if (status == KDL_OK)
     keep_sequences(&k);
-  for (size_t i = 0; i < devices.count && status == KDL_OK; ++i) {
-    k.device = &devices.items[i];
-    status = keep_for_device(&k);
-  }
+  if (status == KDL_OK)
+    status = keep_for_all(&k, &devices);
   if (status == KDL_OK && tell)
     status = tell_all(&k, &devices, tell, user);
   cli_devices_free(&devices);

@@ -17,7 +17,8 @@
  * architecture, PTX behind machine code, SPIR-V behind that; and for a CPU with AMX, whose use the
  * system may refuse, the first image that does without.
  *
- * Fails with KDL_NO_MATCH where a device takes none of the images. `tell`, which may be NULL, is
+ * Fails with KDL_NO_MATCH where a device takes none of the images; one of "native" where no other
+ * takes any either. `tell`, which may be NULL, is
  * called with each image and why it is kept or dropped. */
 typedef void cli_keep_tell(void *user, size_t index, const char *why);
 kdl_status cli_keep_for(const cli_args *args, const cli_input *input, cli_keep_tell *tell,

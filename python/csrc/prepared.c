@@ -55,15 +55,24 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
 }
 
 static int traverse(PyObject *object, visitproc visit, void *arg) {
+  const py_prepared *self = (const py_prepared *)object;
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(((py_prepared *)object)->kept);
+  Py_VISIT(self->kept);
+  for (size_t i = 0; i < self->arguments->loan_count; ++i) {
+    const py_loan *loan = &self->arguments->loans[i];
+    Py_VISIT(loan->capsule ? loan->capsule : loan->view.obj);
+  }
   return 0;
 }
 
 static int clear(PyObject *object) {
   py_prepared *self = (py_prepared *)object;
-  self->may_be_gone = true;
-  Py_CLEAR(self->kept);
+  PyObject *kept = self->kept;
+  self->may_be_gone = true; /* before other code runs, which might call it */
+  self->kept = NULL;
+  py_arguments_end(self->arguments);
+  self->arguments->loan_count = 0;
+  Py_XDECREF(kept);
   return 0;
 }
 

@@ -129,7 +129,7 @@ static void sequences_nest_twenty_deep(void **state) {
     kdl_sequence_destroy(inner);
     inner = outer;
   }
-  kdl_slot_desc desc = {.size = sizeof desc};
+  kdl_slot_desc desc = {.size = sizeof desc, .kind = KDL_SLOT_BUFFER};
   assert_ok(kdl_sequence_slot_get(inner, 1, &desc));
   assert_int_equal(desc.bytes, sizeof memory);
   const kdl_binding binding = kdl_bind_buffer(1, whole(memory, words));

@@ -23,7 +23,23 @@ export RAY_TMPDIR=$temporary HOME=$temporary
 RAY_AUTH_TOKEN=$("$python" -c 'import secrets; print(secrets.token_hex(32))')
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN
 port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-start() { "$python" -c 'from ray.scripts.scripts import main; main()' start "$@" --num-cpus=1 --object-store-memory=80000000 --disable-usage-stats >>ray.log 2>&1; }
+
+# The programs that docs/clusters.md names, with what two nodes on one machine need besides.
+mkdir bin
+ln -s "$source/examples" examples
+cat >bin/python3 <<END
+#!/bin/sh
+exec "$python" -B "\$@"
+END
+cat >bin/ray <<END
+#!/bin/bash
+common=(--node-ip-address=127.0.0.1 --num-cpus=1 --object-store-memory=80000000 --disable-usage-stats)
+[ "\$2" != --head ] || common+=(--port=$port --include-dashboard=false --temp-dir=$temporary)
+exec "$python" -c 'from ray.scripts.scripts import main; main()' "\${@/HEAD:6379/127.0.0.1:$port}" "\${common[@]}" >>ray.log 2>&1
+END
+chmod +x bin/*
+PATH=$work/bin:$PATH
+mapfile -t commands < <("$python" "$source/tests/product/clusters.py" "$source" print ray)
 
 # What Ray has started is told from all else by the folder of this run, in its environment.
 stop() {
@@ -40,13 +56,11 @@ stop() {
 }
 trap stop EXIT
 
-one=$(KDL_DEVICE=host "$python" "$source/examples/ray/resources.py")
-KDL_DEVICE=host start --head --port="$port" --node-ip-address=127.0.0.1 --include-dashboard=false --temp-dir="$temporary" --resources="$one"
-export LD_LIBRARY_PATH=$build/fakes/whole KDL_FAKE_DEVICES='cuda:sm_90 driver=13.0 memory=1GiB'
-two=$(KDL_DEVICE=cuda "$python" "$source/examples/ray/resources.py")
-start --address="127.0.0.1:$port" --node-ip-address=127.0.0.1 --resources="$two"
-unset LD_LIBRARY_PATH KDL_FAKE_DEVICES
-echo "nodes: $one $two"
-RAY_ADDRESS=127.0.0.1:$port "$python" -B "$source/examples/ray/saxpy.py" saxpy.offload kdl:x86-64-v2 kdl:host kdl:cuda kdl:sm_90 | tee out.txt
+KDL_DEVICE=host bash -c "${commands[0]}"
+(
+  export LD_LIBRARY_PATH=$build/fakes/whole KDL_FAKE_DEVICES='cuda:sm_90 driver=13.0 memory=1GiB' KDL_DEVICE=cuda
+  bash -c "${commands[1]}"
+)
+RAY_ADDRESS=127.0.0.1:$port bash -c "${commands[2]}" | tee out.txt
 grep -q '^kdl:x86-64-v2: right, on host:' out.txt
 grep -q '^kdl:sm_90: right, on cuda:sm_90, image 3' out.txt

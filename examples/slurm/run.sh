@@ -4,7 +4,7 @@
 # a job that asks each task for its device. Needs root: slurmd does. Nothing of an installed Slurm is touched.
 set -euo pipefail
 source=$1 build=$2 work=$3
-for program in slurmctld slurmd sbatch srun mpicc clang-22; do
+for program in slurmctld slurmd sbatch srun mpicc clang-22 python3; do
   command -v "$program" >/dev/null || { echo "skipped: $program not found (Debian: slurmctld, slurmd, slurm-client, libopenmpi-dev, clang-22)"; exit 77; }
 done
 [ "$(id -u)" = 0 ] || { echo 'skipped: slurmd needs root'; exit 77; }
@@ -52,8 +52,9 @@ mpicc -std=gnu17 -O2 -I"$source/include" "$source/examples/mpi/summa.c" "$source
 
 # On the CPU; then on four GPUs of a fake driver, of which each task must have its own.
 export KDL_CACHE_DIR=$work/cache KDL_SHARED_CACHE=$work/shared
-KDL_DEVICE=host sbatch --wait --overcommit -o cpu.txt "$source/examples/slurm/summa.sbatch" ./summa panels.offload
-cat cpu.txt
+ln -s "$source/examples" examples
+KDL_DEVICE=host SBATCH_WAIT=1 SBATCH_OVERCOMMIT=1 bash -c "$(python3 "$source/tests/product/clusters.py" "$source" print slurm)" # as the page has it
+cat summa-*.txt | tee cpu.txt
 grep -q '256 by 256 on 2 by 2 processes: .* 0 wrong' cpu.txt
 gpu='cuda:sm_90 driver=13.0 memory=1GiB name'
 LD_LIBRARY_PATH=$build/fakes/whole KDL_FAKE_DEVICES="$gpu=a;$gpu=b;$gpu=c;$gpu=d" \

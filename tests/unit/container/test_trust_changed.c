@@ -184,6 +184,50 @@ static void metadata_that_was_another_when_it_was_read_is_refused(void **state) 
   kdl_close(lib);
 }
 
+typedef struct {
+  pthread_t thread;
+  pthread_barrier_t *begin;
+  kdl_library *lib;
+  kdl_choice choice;
+  kdl_status status;
+} chooser;
+
+static void *choose_at_once(void *user) {
+  chooser *one = user;
+  pthread_barrier_wait(one->begin);
+  one->status = choose(one->lib, &one->choice);
+  return NULL;
+}
+
+static void threads_share_what_was_checked(void **state) {
+  (void)state;
+  enum { threads = 6, rounds = 20 };
+  the_host();
+  for (int round = 0; round < rounds; ++round) {
+    chooser all[threads];
+    pthread_barrier_t begin;
+    if (round % 2)
+      make_nested(HOST_ARCH);
+    else
+      make_file(TRUST_SIGNED);
+    kdl_library *lib = open_it();
+    pthread_barrier_init(&begin, NULL, threads);
+    for (int i = 0; i < threads; ++i) {
+      all[i].begin = &begin;
+      all[i].lib = lib;
+      assert_int_equal(pthread_create(&all[i].thread, NULL, choose_at_once, &all[i]), 0);
+    }
+    for (int i = 0; i < threads; ++i) {
+      pthread_join(all[i].thread, NULL);
+      assert_int_equal(all[i].status, KDL_OK);
+      assert_ptr_equal(all[i].choice.data, all[0].choice.data);
+      assert_memory_equal(all[i].choice.data, good, image_size);
+    }
+    pthread_barrier_destroy(&begin);
+    kdl_close(lib);
+  }
+}
+
 static void a_digest_alone_does_the_same(void **state) {
   (void)state;
   what_was_checked_is_what_runs(TRUST_DIGESTED);
@@ -230,6 +274,7 @@ int main(void) {
       cmocka_unit_test(an_image_in_a_signed_one_runs_as_it_was_checked),
       cmocka_unit_test(an_image_in_a_signed_one_that_changed_is_refused),
       cmocka_unit_test(metadata_that_was_another_when_it_was_read_is_refused),
+      cmocka_unit_test(threads_share_what_was_checked),
   };
   int status = 0;
   pid_t child = fork();

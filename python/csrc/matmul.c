@@ -131,6 +131,25 @@ static bool fit(const operand *a, uint32_t n, uint32_t k, const operand *c) {
   return false;
 }
 
+/* The bytes between an operand's first and last element, whichever of them comes first. */
+static void bounds_of(const operand *operand, uintptr_t *out_begin, uintptr_t *out_end) {
+  const Py_buffer *view = &operand->view;
+  *out_begin = (uintptr_t)view->buf;
+  *out_end = *out_begin + (uintptr_t)view->itemsize;
+  for (int i = 0; i < 2; ++i) {
+    Py_ssize_t reach = (view->shape[i] - 1) * view->strides[i];
+    *(reach < 0 ? out_begin : out_end) += (uintptr_t)reach;
+  }
+}
+
+/* Of operands that have elements. A result among what is still read would be wrong. */
+static bool overlap(const operand *a, const operand *c) {
+  uintptr_t begin, end, out_begin, out_end;
+  bounds_of(a, &begin, &end);
+  bounds_of(c, &out_begin, &out_end);
+  return begin < out_end && out_begin < end;
+}
+
 /* Nothing is launched for a result without elements, nor for sums of nothing, which the package has
  * cleared. */
 static bool multiply(const py_matmul *self, const operand *a, PyObject *right, const operand *b,
@@ -141,6 +160,8 @@ static bool multiply(const py_matmul *self, const operand *a, PyObject *right, c
     return false;
   if (!a->rows || !n || !k)
     return true;
+  if (overlap(a, c) || (!packed && overlap(b, c)))
+    return refuse("out", "it overlaps an operand");
   kdl_status status;
   if (packed) {
     status = by_packed(self, a, packed, c);

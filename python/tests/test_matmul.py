@@ -132,6 +132,13 @@ def test_out():
     same = a.copy()
     kdl.matmul(same, b, same)  # the result in an operand
     check("float32", same, a, b)
+    for places in ((slice(0, 30), slice(15, 45)), (slice(0, 30), slice(29, None, -1)), (slice(44, 14, -1), slice(0, 30))):
+        for is_left in (True, False):
+            memory = np.zeros((60, 30), np.float32)
+            memory[places[0]] = a if is_left else b
+            left, right = (memory[places[0]], b) if is_left else (a, memory[places[0]])
+            kdl.matmul(left, right, memory[places[1]])
+            check("float32", memory[places[1]], a, b)
     stack, target = operand("float32", (4, 5, 30)), np.empty((5, 4, 30), np.float32).transpose(1, 0, 2)
     assert kdl.matmul(stack, b, target) is target
     assert np.array_equal(target, kdl.matmul(stack, b))

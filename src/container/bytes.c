@@ -278,12 +278,15 @@ kdl_status kdl_container_bytes(kdl_container *container, uint32_t index, const v
   return status;
 }
 
-/* For the thread whose work it is. */
+/* For the thread whose work it is. A large one costs fewer faults on large pages. */
 static kdl_status copy_image(kdl_container *container, kdl_image *image) {
+  enum { large = 4 * 1024 * 1024 };
   kdl_spare found;
   kdl_status status = find_memory(container, image->size, &found);
   if (status != KDL_OK)
     return status;
+  if (image->size >= large)
+    (void)madvise(found.memory, image->size, MADV_HUGEPAGE);
   status = kdl_source_copy(image->source, image->offset, image->size, found.memory);
   if (status == KDL_OK) {
     image->loan->inflated = found.memory;

@@ -22,6 +22,7 @@ enum {
   slowest = 1024, /* bytes a second */
   most_headers = 64 * 1024,
   small_factor = 4,
+  checked_a_second = 32 << 20,
 };
 
 struct http {
@@ -255,7 +256,9 @@ static void set_limits(const http *client, const char *url, const http_request *
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, client->seconds);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)slowest);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, client->seconds);
+  /* Before it answers, a registry reads again what it was sent. */
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                   client->seconds + (long)(request->body_size / checked_a_second));
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "kdl");
   if (request->is_small)
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, small_factor * client->seconds);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { small_body = 1 << 20 };
+
 /* Whether the registry has it: what it has under a digest, it has checked. */
 static kdl_status has_blob(registry_session *session, const char *digest, bool *out_has) {
   char where[128];
@@ -43,7 +45,8 @@ static kdl_status send_bytes(registry_session *session, const char *digest,
   const http_request request = {.method = HTTP_PUT,
                                 .content_type = "application/octet-stream",
                                 .body = bytes->data,
-                                .body_size = bytes->size};
+                                .body_size = bytes->size,
+                                .is_small = bytes->size <= small_body};
   kdl_status status = begin_upload(session, url);
   if (status == KDL_OK && !http_add_query(url, "digest", digest))
     status = kdl_fail(KDL_BAD_FILE, "%s: upload: the address is too long", session->host);
@@ -75,7 +78,8 @@ static kdl_status send_manifest(registry_session *session, const char *reference
   const http_request request = {.method = HTTP_PUT,
                                 .content_type = OCI_MANIFEST_TYPE,
                                 .body = bytes->data,
-                                .body_size = bytes->size};
+                                .body_size = bytes->size,
+                                .is_small = bytes->size <= small_body};
   snprintf(where, sizeof where, "manifests/%s", reference);
   kdl_status status = session_ask(session, where, &request, &answer);
   if (status == KDL_OK && answer.code != 201)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""faults.py LAYOUT WORK [NAME...]: kdl pull from registries that lie, break off, stall and redirect. LAYOUT holds one bundle;
+"""faults.py LAYOUT WORK [NAME...]: kdl pull from, and kdl push to, registries that lie, break off, stall and redirect. LAYOUT holds one bundle;
 each case says what the pull must say, or that it must succeed, and how many bytes of images it may move."""
 import base64
 import concurrent.futures
@@ -261,11 +261,50 @@ def cases(other):
     }
 
 
+def absent(lie=None):
+    """A registry that has nothing yet, and lies besides."""
+    return lambda r: (r.command == "HEAD" and r.answer(404)) or bool(lie and lie(r))
+
+
+def posts(lie):
+    return absent(lambda r: r.command == "POST" and lie(r))
+
+
+def puts(lie):
+    return absent(lambda r: r.command == "PUT" and lie(r))
+
+
+def drain(r):
+    r.rfile.read(int(r.headers.get("Content-Length", "0")))
+
+
+def pushed(other):
+    """Pushes. `blobs` is how many of them are sent to the registry itself."""
+    def sent_elsewhere(r):
+        return basic(r) if r.command != "POST" else basic(r) or r.answer(202, headers={"Location": f"http://{other.host}{r.path}one"})
+    return {
+        "good": Case(absent(), blobs=1.0),
+        "again": Case(None, blobs=0.0),
+        "elsewhere": Case(absent(sent_elsewhere), blobs=0.0, config=True, apart=True),
+        "no-location": Case(posts(lambda r: r.answer(202)), "upload: found no Location"),
+        "location-is-a-file": Case(posts(lambda r: r.answer(202, headers={"Location": "file:///tmp/x"})), "found the address"),
+        "location-is-plain": Case(posts(lambda r: r.answer(202, headers={"Location": "http://registry.invalid/x"})),
+                                  "--plain-http allows it"),
+        "denied": Case(posts(lambda r: r.answer(403, b'{"errors": [{"code": "DENIED", "message": "not yours"}]}')),
+                       "found HTTP status 403 (not yours)"),
+        "full": Case(puts(lambda r: drain(r) or r.answer(507)), "upload: found HTTP status 507"),
+        "breaks-off": Case(puts(lambda r: r.cut()), ""),
+        "stalls": Case(puts(lambda r: drain(r) or stalled(r)), "KDL_REGISTRY_TIMEOUT allows more"),
+        "other-digest": Case(puts(lambda r: r.is_manifest and (drain(r) or r.answer(
+            201, headers={"Docker-Content-Digest": "sha256:" + "0" * 64}))), "found that the registry keeps the manifest as"),
+    }
+
+
 class Faults:
     """What all cases share: two registries. Each case has a repository, a cache and a folder of its own."""
 
     def __init__(self, layout, work):
-        self.work = work
+        self.work, self.layout = work, layout
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(os.path.join(work, "docker"))
         self.other = Registry(layout, {})
@@ -284,6 +323,10 @@ class Faults:
                   if not case.options.get("skip")}
         wanted.update({"private": Pull.authorization_stays, "later": Pull.goes_on, "killed": Pull.survives_a_kill,
                        "partial": Pull.mends_a_partial, "many": Pull.many_at_once})
+        pushes = {"push-" + name: functools.partial(Pull.pushes, case=case) for name, case in pushed(self.other).items()}
+        for name, case in pushed(self.other).items():
+            self.server.lies["push-" + name] = case.lie
+        wanted.update(pushes)
         pulls = [(Pull(self, name), how) for name, how in wanted.items() if not names or name in names]
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
             for done in [pool.submit(how, pull) for pull, how in pulls]:
@@ -301,6 +344,7 @@ class Faults:
 class Pull:
     def __init__(self, faults, name):
         self.name, self.server, self.other, self.total = name, faults.server, faults.other, faults.total
+        self.layout = faults.layout
         self.manifest, self.docker = faults.manifest, os.path.join(faults.work, "docker")
         self.work = os.path.join(faults.work, name)
         self.cache = os.path.join(self.work, "cache")
@@ -355,6 +399,28 @@ class Pull:
         self.check(not left, f"left: {left}")
         self.check(sum(self.stored().values()) <= self.total, f"left in the cache: {self.stored()}")
         self.check(USER not in errors and "secret" not in errors, f"a secret is told: {errors}")
+
+    def pushes(self, case):
+        environment = dict(os.environ, KDL_REGISTRY_TIMEOUT="1", TMPDIR=self.work,
+                           DOCKER_CONFIG=self.docker if case.options.get("config") else self.work)
+        file = os.path.join(self.work, self.manifest["annotations"]["org.opencontainers.image.title"])
+        subprocess.run(["kdl", "pull", f"oci:{self.layout}:1", "-o", file], check=True, capture_output=True)
+        done = subprocess.run(["kdl", "push", file, f"{self.server.host}/{self.name}/x:1"], env=environment, check=False,
+                              capture_output=True, text=True, errors="replace")
+        left = [name for name in os.listdir(self.work) if name != os.path.basename(file)]
+        self.check(not left, f"left: {left}")
+        if case.says is not None:
+            return self.check(done.returncode == 1 and case.says in done.stderr and done.stderr.startswith("kdl push: error: "),
+                              f"exit code {done.returncode}: {done.stderr}")
+        self.check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
+        sent = sum(entry[3] for entry in self.server.asked(self.name) if entry[0] == "PUT" and "/blobs/" in entry[1])
+        self.check(sent == int(case.options["blobs"] * (self.total + 2)), f"{sent} bytes sent, of {self.total}")
+        manifests_sent = [entry for entry in self.server.asked(self.name) if entry[0] == "PUT" and "/manifests/1" in entry[1]]
+        self.check(manifests_sent and self.server.digest in self.server.taken, "the manifest was not sent")
+        if case.options.get("apart"):
+            others = self.other.asked(self.name)
+            self.check(sum(entry[3] for entry in others) == self.total + 2, f"{len(others)} requests elsewhere")
+            self.check(not any("Authorization" in entry[2] for entry in others), "the other host was told who that is")
 
     def authorization_stays(self):
         """What logs in goes to the registry alone: not to where it redirects."""

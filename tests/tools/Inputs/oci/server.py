@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A registry for tests, on the loopback, which serves one layout and can lie: the first part of a repository's name says how.
 What it was asked is in `requests`: (method, path, headers, bytes sent)."""
+import hashlib
 import http.server
 import json
 import os
@@ -22,6 +23,7 @@ class Registry(http.server.ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.stopping = False
         self.blobs = {}
+        self.taken = {}
         if layout:
             folder = os.path.join(layout, "blobs", "sha256")
             for name in os.listdir(folder):
@@ -145,8 +147,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         words = self.headers.get("Range", "")
         return int(words[len("bytes="):-1]) if words.startswith("bytes=") else 0
 
+    def take(self):
+        """What is pushed: blobs under their digest, and manifests by what they are called."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.command == "POST":
+            return self.answer(202, headers={"Location": self.path + "one?state=x"})
+        self.entry[3] += len(body)
+        digest = "sha256:" + hashlib.sha256(body).hexdigest()
+        if "digest=" in self.path and digest.replace(":", "%3A") not in self.path:
+            return self.answer(400)
+        self.server.taken[digest] = body
+        return self.answer(201, headers={"Docker-Content-Digest": digest})
+
     def serve(self):
         """The truth."""
+        if self.command in ("POST", "PUT"):
+            return self.take()
         if self.command not in ("GET", "HEAD") or not (self.is_manifest or self.is_blob):
             return self.answer(404)
         if self.is_blob and self.path.rsplit("/", 1)[1] not in self.server.blobs:

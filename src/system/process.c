@@ -10,12 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-  first_file = 3,
-  limit_files = 8,
-  clear_of_files = first_file + limit_files, /* no descriptor of ours is below, so that putting one
-                                                into its place overwrites none */
-};
+enum { first_file = 3, limit_files = 80 };
 
 /* The child closes whatever is open from `first` on. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
@@ -94,9 +89,11 @@ static int spawn(const kdl_process *process, const int *sources, pid_t *out_chil
 }
 
 int kdl_process_start(const kdl_process *process, pid_t *out_child) {
-  int sources[clear_of_files];
+  int sources[first_file + limit_files];
   size_t count = 0;
   int problem = process->file_count <= limit_files ? 0 : EMFILE;
+  /* No descriptor of ours is below, so that putting one into its place overwrites none. */
+  int clear_of_files = first_file + (int)process->file_count;
   for (; count < first_file + process->file_count && !problem; ++count) {
     int fd = count < first_file ? process->standard[count] : process->files[count - first_file];
     sources[count] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, clear_of_files);

@@ -97,7 +97,7 @@ static void apart(void **state) {
 
 static void what_cannot_be_started(void **state) {
   (void)state;
-  static const int many[16] = {0};
+  static const int many[100] = {0};
   const char *const arguments[] = {"x", NULL};
   kdl_process process = {
       .path = "/nonexistent/x", .arguments = arguments, .standard = {-1, -1, -1}};
@@ -107,7 +107,7 @@ static void what_cannot_be_started(void **state) {
   process.standard[1] = 9999;
   assert_int_equal(kdl_process_start(&process, &child), EBADF);
   process =
-      (kdl_process){.path = "/bin/true", .arguments = arguments, .files = many, .file_count = 16};
+      (kdl_process){.path = "/bin/true", .arguments = arguments, .files = many, .file_count = 100};
   assert_int_equal(kdl_process_start(&process, &child), EMFILE);
   assert_int_equal(kdl_process_wait(getpid(), &state_of), ECHILD);
 }

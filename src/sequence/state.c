@@ -48,20 +48,6 @@ static void point_to_cells(const kdl_plan *plan, const kdl_state *state) {
   }
 }
 
-/* Launches with the same arguments have them in common: a run reads less. */
-static void share_arguments(const kdl_plan *plan, const kdl_state *state) {
-  const kdl_args *before = NULL;
-  for (size_t i = 0; i < plan->node_count; ++i) {
-    kdl_args *args = &state->nodes[i].args;
-    if (state->nodes[i].kind != KDL_NODE_LAUNCH)
-      continue;
-    if (before && before->count == args->count && args->count &&
-        memcmp(before->pointers, args->pointers, args->count * sizeof *args->pointers) == 0)
-      args->pointers = before->pointers;
-    before = args;
-  }
-}
-
 kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
   enum { alignment = 64 };
   parts measure = {NULL, 0};
@@ -91,7 +77,6 @@ kdl_status kdl_state_create(const kdl_plan *plan, kdl_state **out_state) {
     return status;
   }
   point_to_cells(plan, state);
-  share_arguments(plan, state);
   *out_state = state;
   return KDL_OK;
 }

@@ -146,6 +146,22 @@ static void share_shape(host_sequence *sequence, step *made) {
   made->shape = &sequence->shapes[*count - 1];
 }
 
+/* The arguments of a step of one launch; NULL of any other. */
+static const kdl_args *args_of(const host_sequence *sequence, size_t index) {
+  const step_works *works = &sequence->step_works[index];
+  bool is_one = sequence->steps[index].args && works->end - works->begin == 1;
+  return is_one ? &sequence->nodes[sequence->work_nodes[works->begin]]->args : NULL;
+}
+
+/* So have those with the same arguments. */
+static void share_args(const host_sequence *sequence, size_t index) {
+  const kdl_args *args = args_of(sequence, index);
+  const kdl_args *before = index ? args_of(sequence, index - 1) : NULL;
+  if (args && before && args->count == before->count && args->count &&
+      memcmp(args->pointers, before->pointers, args->count * sizeof *args->pointers) == 0)
+    sequence->steps[index].args = sequence->steps[index - 1].args;
+}
+
 static kdl_status compile_launch(host_sequence *sequence, uint32_t work) {
   const kdl_backend_node *node = sequence->nodes[sequence->work_nodes[work]];
   return kdl_host_prepare(node->kernel->context, &node->desc, &node->args, &sequence->error,
@@ -196,6 +212,7 @@ static kdl_status compile(host_sequence *sequence) {
     }
     link_works(sequence, i);
     share_shape(sequence, &sequence->steps[i]);
+    share_args(sequence, i);
   }
   return KDL_OK;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # transformer.sh SOURCE KDL PROGRAM WORK ROUTE...: records a transformer block on the host, and replays the file
 # through each driver: with the kernels it carries, and with those of a library whose tiles are others. On the
-# host, at each level of x86-64; on the fakes of CUDA and HIP, calls are counted, since nothing is computed.
+# host, at each level of x86-64; on the fakes of CUDA, HIP and Level Zero, calls are counted, since nothing is computed.
 set -euo pipefail
 source=$1 kdl=$2 program=$3 work=$4
 shift 4
@@ -19,7 +19,7 @@ else
 fi
 case " $* " in # recording takes one level
 *' opencl '*) targets=${levels%% *},opencl-c ;;
-*' cuda '*) targets=${levels%% *},compute_75,gfx90a ;;
+*' cuda '*) targets=${levels%% *},compute_75,gfx90a,spirv64 ;;
 *) targets=${levels// /,} ;;
 esac
 rm -rf "$work"
@@ -85,6 +85,11 @@ for route in "$@"; do
     export KDL_FAKE_DEVICES='hip:gfx90a:sramecc+:xnack- driver=7.0.0 memory=1GiB max_block=1024 shared=64KiB'
     fake hip block.offload hipGraphAddKernelNode 42 hipGraphLaunch 2 hipModuleLaunchKernel 42 hipGraphInstantiate 1
     library=others.offload fake hip alone.offload hipGraphAddKernelNode 42 hipGraphLaunch 2
+    ;;
+  level_zero) # appended to the queue one by one, and once to a list
+    export KDL_FAKE_DEVICES='level_zero:ip=20.1.4 memory=1GiB max_block=1024 shared=128KiB il=1.4'
+    fake level_zero block.offload zeCommandListAppendLaunchKernel 84 zeCommandListImmediateAppendCommandListsExp 2 zeCommandListClose 1
+    library=others.offload fake level_zero alone.offload zeCommandListAppendLaunchKernel 84 zeCommandListImmediateAppendCommandListsExp 2
     ;;
   *)
     if ! "$kdl" devices --json | grep -q "^ *\"backend\": \"$route\",\$"; then

@@ -310,9 +310,11 @@ kdl_status kdl_memory_file_read(int fd, const char *writer, uint64_t most, void 
   size_t size = (size_t)info.st_size;
   size_t have = 0;
   char *data = malloc(size + 1);
-  if (!data || lseek(fd, 0, SEEK_SET) != 0 || !kdl_fd_read(fd, data, size, &have) || have < size) {
+  if (!data)
+    return kdl_fail(KDL_NO_MEMORY, "out of memory for the %zu bytes that %s wrote", size, writer);
+  if (lseek(fd, 0, SEEK_SET) != 0 || !kdl_fd_read(fd, data, size, &have) || have < size) {
     free(data);
-    return kdl_fail(KDL_NO_MEMORY, "cannot read the %zu bytes that %s wrote", size, writer);
+    return kdl_fail(KDL_IO, "cannot read the %zu bytes that %s wrote", size, writer);
   }
   data[size] = '\0';
   *out_data = data;

@@ -24,6 +24,10 @@ static int compare_pairs(const void *left, const void *right) {
   return order ? order : (first->number > second->number) - (first->number < second->number);
 }
 
+static kdl_status no_memory(void) {
+  return kdl_fail(KDL_NO_MEMORY, "out of memory for what is signed");
+}
+
 static size_t pairs_to_sign(const kdl_signed_image *image, numbered *out_pairs,
                             bool *out_has_digest) {
   size_t count = 0;
@@ -39,10 +43,12 @@ static size_t pairs_to_sign(const kdl_signed_image *image, numbered *out_pairs,
   return count;
 }
 
-static bool write_image(FILE *out, const kdl_signed_image *image) {
+static kdl_status write_image(FILE *out, const kdl_signed_image *image) {
   bool has_digest = false;
   numbered *pairs = calloc(image->pair_count + 1, sizeof *pairs);
-  size_t count = pairs ? pairs_to_sign(image, pairs, &has_digest) : 0;
+  if (!pairs)
+    return no_memory();
+  size_t count = pairs_to_sign(image, pairs, &has_digest);
   fprintf(out, "kdl image 1: %zu keys, kinds %u %u, flags %u\n", count, image->declared_kind,
           image->offload_kind, image->flags);
   for (size_t i = 0; i < count; ++i) {
@@ -54,24 +60,28 @@ static bool write_image(FILE *out, const kdl_signed_image *image) {
     fputc('\n', out);
   }
   free(pairs);
-  return has_digest;
+  return has_digest ? KDL_OK
+                    : kdl_fail(KDL_BAD_FILE,
+                               "kdl.digest: found none, expected one, which stands for the image's "
+                               "bytes in what is signed: `kdl sign` adds it");
 }
 
 kdl_status kdl_signed_message(const kdl_signed_image *images, size_t count, kdl_string *out_text) {
   char *text = NULL;
-  size_t size = 0, digests = 0;
+  size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  for (size_t i = 0; out && i < count; ++i)
-    digests += write_image(out, &images[i]);
-  bool failed = !out || ferror(out);
-  failed |= out && fclose(out) != 0;
-  if (failed || digests < count) {
+  if (!out)
+    return no_memory();
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < count && status == KDL_OK; ++i)
+    status = write_image(out, &images[i]);
+  bool failed = ferror(out);
+  failed |= fclose(out) != 0;
+  if (failed && status == KDL_OK)
+    status = no_memory();
+  if (status == KDL_OK)
+    *out_text = (kdl_string){text, size};
+  else
     free(text);
-    return failed ? kdl_fail(KDL_NO_MEMORY, "out of memory for what is signed")
-                  : kdl_fail(KDL_BAD_FILE,
-                             "kdl.digest: found none, expected one, which stands for the image's "
-                             "bytes in what is signed: `kdl sign` adds it");
-  }
-  *out_text = (kdl_string){text, size};
-  return KDL_OK;
+  return status;
 }

@@ -96,6 +96,33 @@ sequence)
   each run --sequence=lib --device=host --slot=x=zero '--slot=y=buf:f32[8]' --slot=a=f32:2 --slot=items=8 \
     '--slot=from=buf:f32[8]=iota' '--slot=a copy=zero' '--slot=#7=buf:u32[1]=1' --dump=y
   ;;
+signed) # a signature in the file, around the image, beside the file; and of bitcode, beside which there is some without
+  mkdir -p etc/keys.d
+  printf '%s\n' "untrusted comment: a test's" RWQxMjM0NTY3ONdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea >etc/keys.d/a.pub
+  zeros=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+  printf '%s\n' "untrusted comment: a test's" "RWQAAEIy${zeros}${zeros%AAAAAAAAAAAAAAAAAAAAAA}MTIzNDU2NzidYbGd7/1aYLqESvSS7CzEREnFaXsyaRlwO6wDHK5/YNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea$zeros=" >secret
+  "$kdl" thin "$examples/saxpy.offload" --keep=0 -o plain
+  "$kdl" annotate plain --image=0 --digest -o beside
+  "$kdl" sign plain --key=secret -o signed 2>err || { cat err; grep -q libsodium err && exit 77; exit 1; }
+  "$kdl" sign beside --key=secret --detached
+  "$kdl" pack -o outer --image=file=plain,triple=x86_64-unknown-linux-gnu,arch=x86-64
+  "$kdl" sign outer --key=secret
+  export KDL_TRUST=require KDL_TRUST_DIR="$work/etc"
+  for lib in signed outer beside; do
+    cp $lib lib
+    [ ! -e $lib.minisig ] || cp $lib.minisig lib.minisig
+    run host ''
+  done
+  bitcode="file=$golden/images/host.bc,triple=x86_64-unknown-linux-gnu,arch=x86-64"
+  "$kdl" pack -o caller "--image=$bitcode,kdl.kernel.mark=sig=ptr<u32> u32"
+  "$kdl" pack -o uk "--image=$bitcode,kdl.ukernel.x=1"
+  "$kdl" sign caller --key=secret
+  "$kdl" merge caller uk -o lib
+  export KDL_LD="$fakes/linker/kdl-ld" KDL_FAKE_LD_IMAGE="$examples/../tests/images/mark3.so" KDL_FAKE_LD_LOG="$work/log" KDL_UKERNEL_PATH="$work/uk" KDL_CACHE=off
+  each run lib mark --device=host --items=5 '--arg=buf:u32[5]' --arg=u32:5 --dump=arg0
+  grep -q protocol=1 log
+  if grep ukernels= log; then echo "kdl-ld was given what is not signed"; result=1; fi
+  ;;
 host) # of one image, so that there is nothing to fall back to
   "$kdl" thin "$examples/saxpy.offload" --keep=0 -o lib
   run host ''

@@ -4,16 +4,23 @@ with and without a password; to and from skopeo. Bytes are counted by the regist
 
     registry.py WORK --table FILE DEVICE...     only the table of bytes, for docs/results"""
 import base64
+import ctypes
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 # secret, by bcrypt
 PASSWORDS = "user:$2b$04$ddSNGp6Jsblzquy/IwhTYekfMl7/.1PL2UuWeeNEFwk2ZyfyJp18e\n"
+
+
+def end_with_parent():
+    """Also where this test is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class DockerRegistry:
@@ -41,7 +48,7 @@ class DockerRegistry:
     def __enter__(self):
         with open(self.path("log"), "wb") as log:
             self.process = subprocess.Popen(["docker-registry", "serve", self.path("config.yml")], stdout=log,
-                                            stderr=subprocess.STDOUT)
+                                            stderr=subprocess.STDOUT, preexec_fn=end_with_parent)
         for _ in range(1000):
             found = re.search(r"listening on 127\.0\.0\.1:(\d+)", self.log())
             if found:

@@ -166,6 +166,8 @@ static kdl_image_kind declared_kind(const kdl_image *image) {
     return KDL_IMAGE_HSACO;
   if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "nvptx"))
     return KDL_IMAGE_CUBIN;
+  if (kind == KDL_IMAGE_OBJECT && kdl_text_starts(image->triple, "spir"))
+    return KDL_IMAGE_ZEBIN;
   if (kind == KDL_IMAGE_UNKNOWN && kdl_text_starts(image->triple, "spirv"))
     return KDL_IMAGE_SPIRV;
   return kind;

@@ -49,14 +49,27 @@ static void leave_out(kdl_ukernels *ukernels, const kdl_container *container, ui
     memcpy(ukernels->left_out, reason, sizeof reason);
 }
 
-/* Where nothing is checked here, kdl-ld checks the digests of what it takes. */
+/* Version 1 has no NUL in values. */
+static int format_for(const kdl_container *container) {
+  for (uint32_t i = 0; i < container->count; ++i) {
+    const kdl_image *image = &container->images[i];
+    for (uint32_t k = 0; image->kind == KDL_IMAGE_BITCODE && k < image->pair_count; ++k) {
+      kdl_string value = kdl_image_pairs(image)[k].value;
+      if (memchr(value.data, 0, value.length))
+        return KDL_FORMAT_V2;
+    }
+  }
+  return KDL_FORMAT_V1;
+}
+
+/* Where nothing is checked here, kdl-ld checks the digests of what it takes. Flags mean nothing to
+ * it, and not the same in every version. */
 static kdl_status pack_image(kdl_ukernels *ukernels, kdl_container *container, uint32_t index,
                              kdl_writer *writer, size_t *count) {
   const kdl_image *image = &container->images[index];
   kdl_writer_image packed = {.size = sizeof packed,
                              .declared_kind = kdl_llvm_image_kind(KDL_IMAGE_BITCODE),
                              .offload_kind = image->offload_kind,
-                             .flags = image->flags,
                              .pairs = kdl_image_pairs(image),
                              .pair_count = image->pair_count};
   bool is_off = ukernels->policy == KDL_TRUST_OFF;
@@ -93,7 +106,7 @@ kdl_status kdl_ukernels_add(kdl_ukernels *ukernels, kdl_container *container, co
                             bool (*wants)(const void *user, uint32_t image), const void *user) {
   kdl_writer *writer;
   size_t count = 0;
-  kdl_status status = kdl_writer_create(KDL_FORMAT_V1, &writer);
+  kdl_status status = kdl_writer_create(format_for(container), &writer);
   if (status != KDL_OK)
     return status;
   for (uint32_t i = 0; i < container->count && status == KDL_OK; ++i) {

@@ -41,6 +41,39 @@ static void device_is_told_in_essence(void **state) {
   assert_null(strstr(last_run, "--kernel"));
 }
 
+/* Version 2 has values with a NUL in them: a microkernel's is no reason to link nothing. */
+static void any_metadata_is_passed_on(void **state) {
+  (void)state;
+  static const kdl_pair pairs[] = {{{"triple", 6}, {HOST_TRIPLE, sizeof HOST_TRIPLE - 1}},
+                                   {{"arch", 4}, {HOST_ARCH, sizeof HOST_ARCH - 1}},
+                                   {{"kdl.ukernel.x", 13}, {"a\0b", 3}}};
+  const mixed_row row = {NULL, NULL, MARK, NULL};
+  kdl_writer *writer;
+  kdl_library *lib;
+  uint8_t *caller;
+  void *data;
+  size_t size;
+  kdl_writer_image other = {.size = sizeof other,
+                            .declared_kind = 2,
+                            .flags = 2,
+                            .pairs = pairs,
+                            .pair_count = 3,
+                            .data = "BC\xc0\xde and so on",
+                            .data_size = 14};
+  assert_ok(kdl_writer_create(KDL_FORMAT_V2, &writer));
+  add_mixed(writer, &row, &caller);
+  assert_ok(kdl_writer_add(writer, &other));
+  assert_ok(kdl_writer_finish(writer, &data, &size));
+  kdl_writer_destroy(writer);
+  assert_ok(kdl_open_memory(data, size, NULL, &lib));
+  assert_int_equal(run_mark(kernel_named(lib, "mark"), 10), 3);
+  assert_int_equal(runs(), 1);
+  assert_non_null(strstr(last_run, "--ukernels=/proc/self/fd/6"));
+  kdl_close(lib);
+  free(data);
+  free(caller);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* Ends that are not good                                                                       */
 
@@ -329,6 +362,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(linked_and_run),
       TEST(device_is_told_in_essence),
+      TEST(any_metadata_is_passed_on),
       TEST(bad_ends_are_errors),
       TEST(next_image_is_taken),
       TEST(refusal_is_told),

@@ -55,6 +55,18 @@ def make_library(options, folder):
     with open(f"{folder}/kdl-ld", "w") as file:
         file.write(f"#!/bin/sh\necho >> {folder}/links\nexec {os.path.abspath(options.linker)} \"$@\"\n")
     os.chmod(f"{folder}/kdl-ld", 0o755)
+    if options.rounds > 1 or "," in options.processes:
+        time.sleep(3.1)  # a linker without a build ID that has just been written is told by its contents, and then no longer
+
+
+def check_late(path):
+    """That the library does stand in libc's way: one without the functions would delay nothing."""
+    import ctypes
+    library = ctypes.CDLL(path, mode=os.RTLD_LAZY)
+    for name in ("openat", "renameat", "unlinkat"):
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        if address == ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value:
+            sys.exit(f"{path}: has no {name} of its own")
 
 
 class Round:
@@ -130,6 +142,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="kdl-storm-")
     bad = 0
     try:
+        check_late(options.late)
         make_library(options, folder)
         print(f"{'PROCESSES':>9}  {'HOSTS':>5}  {'LINKS':>5}  {'ALL (s)':>8}  {'MEDIAN (s)':>10}  {'LONGEST (s)':>11}  {'KILLED':>6}  WRONG")
         for count in [int(text) for text in options.processes.split(",")]:

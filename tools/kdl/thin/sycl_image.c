@@ -124,7 +124,7 @@ static uint8_t *put_bytes(uint8_t *to, const uint8_t *from, uint64_t size) {
 }
 
 /* Padding like `like` that aligns the data of the member behind it. */
-static uint8_t *put_padding(uint8_t *start, uint8_t *to, const content *archive,
+static uint8_t *put_padding(const uint8_t *start, uint8_t *to, const content *archive,
                             const member *like) {
   char digits[24];
   /* Two headers are a multiple of the alignment. */

@@ -269,8 +269,9 @@ static kdl_status report(const elf_plan *plan, size_t containers, const thin_out
   }
   uint64_t gone = plan->input->size > out->size ? plan->input->size - out->size : 0;
   out_report->zeroed_bytes = less > gone ? less - gone : 0;
-  kdl_status status = mark_gone(plan, went);
-  return status == KDL_OK ? note_left(plan, out_report) : status;
+  if (mark_gone(plan, went) != KDL_OK)
+    return kdl_error_status();
+  return note_left(plan, out_report);
 }
 
 kdl_status elf_plan_make(elf_plan *plan, thin_container_list *list, thin_output *out,

@@ -26,6 +26,7 @@ typedef struct {
   elf_plan *plan;
   const elf_section *table;
   bool is_short; /* of memory */
+  bool is_odd;   /* something other than its addresses is relocated in the table */
 } finder;
 
 const elf_section *elf_sycl_table(const elf_image *image) {
@@ -54,6 +55,7 @@ static void see_entry(void *user, const elf_pointer *pointer) {
   finder *f = user;
   elf_plan *plan = f->plan;
   uint64_t at = pointer->place - f->table->address;
+  f->is_odd |= (at < f->table->size && at % table_entry) || at > UINT64_MAX - 7;
   const uint8_t *entry = elf_image_at(&plan->image, pointer->place, table_entry);
   if (at >= f->table->size || at % table_entry || !entry || !kdl_load_u64(entry + 8))
     return;
@@ -65,6 +67,12 @@ static void see_entry(void *user, const elf_pointer *pointer) {
   plan->sycl = images;
   images[plan->sycl_count++] =
       (elf_sycl){.address = pointer->target, .said = kdl_load_u64(entry + 8)};
+}
+
+/* Any other relocation. */
+static void see_other(void *user, uint64_t place) {
+  finder *f = user;
+  f->is_odd |= is_in_table(f->table, place + 7) || is_in_table(f->table, place);
 }
 
 static int by_address(const void *left, const void *right) {
@@ -237,10 +245,12 @@ static void mark_overlaps(const elf_plan *plan) {
 static kdl_status find_pairs(finder *f) {
   elf_plan *plan = f->plan;
   const elf_image *image = &plan->image;
-  kdl_status status = elf_image_relocations(image, see_entry, ignore_place, f);
+  kdl_status status = elf_image_relocations(image, see_entry, see_other, f);
   if (plan->sycl_count)
     qsort(plan->sycl, plan->sycl_count, sizeof *plan->sycl, by_address);
   mark_overlaps(plan);
+  for (size_t i = 0; i < plan->sycl_count; ++i)
+    plan->sycl[i].is_odd |= f->is_odd;
   if (status == KDL_OK && plan->sycl_count)
     status = elf_image_relocations(image, see_start, ignore_place, f);
   if (plan->pair_count)
@@ -251,7 +261,7 @@ static kdl_status find_pairs(finder *f) {
 }
 
 kdl_status elf_sycl_find(elf_plan *plan, thin_container_list *list) {
-  finder f = {plan, elf_sycl_table(&plan->image), false};
+  finder f = {plan, elf_sycl_table(&plan->image), false, false};
   size_t others = list->count;
   if (!f.table || !(f.table->flags & ELF_ALLOC))
     return KDL_OK;

@@ -120,18 +120,38 @@ char *kdl_identity_path(kdl_string text) {
   return path;
 }
 
-bool kdl_identity_holds(kdl_string text) {
+/* Whether the identity of a path is that text now. */
+static bool is_now(const char *path, kdl_string text) {
   char *now = NULL;
   size_t length = 0;
-  char *path = path_of(text);
-  FILE *out = path ? open_memstream(&now, &length) : NULL;
+  FILE *out = open_memstream(&now, &length);
   if (out)
     kdl_identity_print(out, path, NULL);
-  bool holds =
+  bool same =
       out && fclose(out) == 0 && length == text.length && memcmp(now, text.data, length) == 0;
   free(now);
+  return same;
+}
+
+bool kdl_identity_holds(kdl_string text) {
+  char *path = path_of(text);
+  bool holds = path && is_now(path, text);
   free(path);
   return holds;
+}
+
+bool kdl_identity_is_of_now(kdl_string text) {
+  char digest[KDL_DIGEST_TEXT];
+  char *path = kdl_identity_path(text);
+  bool is_of_now = path && is_now(path, text);
+  if (path && !is_of_now && text.length >= sizeof digest &&
+      text.data[text.length - sizeof digest] == ' ') {
+    digest_file(path, digest);
+    is_of_now =
+        memcmp(text.data + text.length - (sizeof digest - 1), digest, sizeof digest - 1) == 0;
+  }
+  free(path);
+  return is_of_now;
 }
 
 bool kdl_identity_changed(kdl_string notes, kdl_string *out_file) {

@@ -27,6 +27,10 @@ void kdl_identity_print_text(FILE *out, const char *text);
 /* Whether the file that such a text is about is still as it says. */
 bool kdl_identity_holds(kdl_string text);
 
+/* The same for a file that had just been written: its contents are what the text says, however old
+ * it is by now. */
+bool kdl_identity_is_of_now(kdl_string text);
+
 /* The first of the notes' `depends` lines that does not hold; false where all do. */
 bool kdl_identity_changed(kdl_string notes, kdl_string *out_file);
 

@@ -29,53 +29,62 @@ static void print_line(FILE *out, kdl_string line) {
   fputc('\n', out);
 }
 
-/* Contents, and of what kdl-ld looks up by itself, the path. Microkernels are files one by one, in
- * the order of their names; where they lie does not matter, and what another tool put into them
- * does. */
-static bool print_file(FILE *out, kdl_string word, kdl_string identity) {
+/* Contents, and of what kdl-ld looks up by itself, the path; whether that still holds is another
+ * question. Microkernels are files one by one, in the order of their names; where they lie does not
+ * matter, and what another tool put into them does. A key is of files as they were: of those that
+ * are others now, nothing can be said. */
+static kdl_status print_file(FILE *out, kdl_string word, kdl_string identity) {
   char *path = kdl_identity_path(identity);
+  bool is_found = kdl_text_equal(word, depends);
   if (!path)
-    return false;
+    return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fprintf(out, "%.*s", (int)word.length, word.data);
-  if (kdl_text_equal(word, depends) || kdl_text_equal(word, linker))
+  if (is_found || kdl_text_equal(word, linker))
     kdl_identity_print_built(out, path);
   else
     kdl_identity_print_contents(out, path);
-  if (kdl_text_equal(word, depends))
+  if (is_found)
     fprintf(out, " %s", path);
   fputc('\n', out);
+  kdl_status status = is_found || kdl_identity_is_of_now(identity)
+                          ? KDL_OK
+                          : kdl_fail(KDL_UNSUPPORTED, "%s is another now", path);
   free(path);
-  return true;
+  return status;
 }
 
-static bool print_portable(FILE *out, kdl_string line) {
+static kdl_status print_portable(FILE *out, kdl_string line) {
   static const kdl_string *const words[] = {&depends, &ukernels, &member, &linker};
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
     kdl_string rest = kdl_text_from(line, kdl_text_begins(line, *words[i]) ? words[i]->length : 0);
     bool is_file = rest.length < line.length && kdl_text_find(rest, 0, " ") < rest.length;
     if (is_file && memchr(rest.data, '\\', rest.length)) /* a path that is no single line */
-      return false;
+      return kdl_fail(KDL_UNSUPPORTED, "found a path that cannot be shared");
     if (is_file)
       return print_file(out, *words[i], rest);
   }
   print_line(out, line);
-  return true;
+  return KDL_OK;
 }
 
 static kdl_status make_portable(kdl_string first, kdl_string text, char **out_text,
                                 size_t *out_length) {
-  bool is_good = true;
+  kdl_status status = KDL_OK;
   kdl_string line;
   *out_text = NULL;
   FILE *out = open_memstream(out_text, out_length);
   if (!out)
     return kdl_fail(KDL_NO_MEMORY, "out of memory");
   fwrite(first.data, 1, first.length, out);
-  while (is_good && next_line(&text, &line))
-    is_good = print_portable(out, line);
-  if (fclose(out) != 0)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory");
-  return is_good ? KDL_OK : kdl_fail(KDL_UNSUPPORTED, "found a path that cannot be shared");
+  while (status == KDL_OK && next_line(&text, &line))
+    status = print_portable(out, line);
+  if (fclose(out) != 0 && status == KDL_OK)
+    status = kdl_fail(KDL_NO_MEMORY, "out of memory");
+  if (status != KDL_OK) {
+    free(*out_text);
+    *out_text = NULL;
+  }
+  return status;
 }
 
 kdl_status kdl_portable_key(kdl_string link_key, char **out_text, size_t *out_length) {

@@ -4,6 +4,7 @@
  * A machine is a cache folder of its own. */
 #include "bitcode_support.h"
 
+#include "bitcode/identity.h"
 #include "bitcode/portable.h"
 #include "cache/lease.h"
 
@@ -118,6 +119,35 @@ static void ukernels_by_place(void **state) {
   setenv("KDL_UKERNEL_PATH", list, 1);
   assert_int_equal(run_rows(alone, 1), 3);
   assert_int_equal(runs(), 2);
+}
+
+/* A key of this machine is about files as they were: exported later, it must not say that the image
+ * is of what they are now. */
+static void keys_of_files_that_changed_are_not_portable(void **state) {
+  (void)state;
+  static const char *const words[] = {"ukernels", "member", "kdl-ld"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    char *text, *first, *again;
+    size_t length;
+    write_file(depended, "one", 1000000);
+    FILE *out = open_memstream(&text, &length);
+    fprintf(out, "device x\n%s ", words[i]);
+    kdl_identity_print(out, depended, NULL);
+    fputc('\n', out);
+    fclose(out);
+    assert_ok(kdl_portable_key((kdl_string){text, length}, &first, &length));
+    write_file(depended, "one", 2000000); /* the contents are what the key tells of a young file */
+    assert_ok(kdl_portable_key(text_of(text), &again, &length));
+    assert_string_equal(first, again);
+    free(again);
+    write_file(depended, "two", 1000000);
+    assert_int_equal(kdl_portable_key(text_of(text), &again, &length), KDL_UNSUPPORTED);
+    assert_non_null(strstr(kdl_error_message(), "is another now"));
+    unlink(depended);
+    assert_int_equal(kdl_portable_key(text_of(text), &again, &length), KDL_UNSUPPORTED);
+    free(first);
+    free(text);
+  }
 }
 
 static void write_program(const char *path, const char *more) {
@@ -354,6 +384,7 @@ int main(void) {
       TEST(ukernels_by_contents),
       TEST(ukernels_by_all_bytes),
       TEST(ukernels_by_place),
+      TEST(keys_of_files_that_changed_are_not_portable),
       TEST(depends_by_contents),
       TEST(contents_come_late),
       TEST(damage_is_removed_late),

@@ -8,6 +8,7 @@
 #include "ukernels/PackedConstants.h"
 #include "ukernels/Products.h"
 #include "ukernels/Propagate.h"
+#include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -498,6 +499,7 @@ struct DataTile : public kdl::impl::KdlDataTileBase<DataTile> {
   using Base::Base;
 
   void runOnOperation() override {
+    getOperation()->setAttr(forTargetAttr, UnitAttr::get(&getContext()));
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) {
       bool isProduct =

@@ -52,21 +52,22 @@ static std::string uniteFeatures(StringRef first, StringRef second) {
   return llvm::join(features, ",");
 }
 
-/// The caller is compiled for the CPU that its microkernels are for: LLVM inlines nothing into code
-/// for a lesser one.
+/// Compiles a function for the CPU that a microkernel is for.
+static void lift(llvm::Function &function, const llvm::Function &ukernel) {
+  StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
+  if (!features.empty())
+    function.addFnAttr(
+        "target-features",
+        uniteFeatures(function.getFnAttribute("target-features").getValueAsString(), features));
+  if (ukernel.hasFnAttribute("target-cpu"))
+    function.addFnAttr(ukernel.getFnAttribute("target-cpu"));
+}
+
+/// LLVM inlines nothing into code for a lesser CPU.
 static void liftCallers(llvm::Function &ukernel) {
   for (llvm::User *user : ukernel.users()) {
-    auto *call = dyn_cast<llvm::CallBase>(user);
-    if (!call)
-      continue;
-    llvm::Function &caller = *call->getFunction();
-    StringRef features = ukernel.getFnAttribute("target-features").getValueAsString();
-    if (!features.empty())
-      caller.addFnAttr(
-          "target-features",
-          uniteFeatures(caller.getFnAttribute("target-features").getValueAsString(), features));
-    if (ukernel.hasFnAttribute("target-cpu"))
-      caller.addFnAttr(ukernel.getFnAttribute("target-cpu"));
+    if (auto *call = dyn_cast<llvm::CallBase>(user))
+      lift(*call->getFunction(), ukernel);
   }
 }
 
@@ -206,9 +207,11 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
   found->setName(declaration.getName());
   SmallVector<std::string> names;
   for (llvm::Function &function : **parsed) {
+    // A static function may have the name of one of the program's.
     if (!function.isDeclaration()) {
       function.setSection("");
-      names.push_back(function.getName().str());
+      if (!function.hasLocalLinkage())
+        names.push_back(function.getName().str());
     }
   }
   bool needsTiles =
@@ -296,6 +299,11 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(op, context);
   if (!module)
     return nullptr;
+  SmallVector<llvm::Function *> own; // what is for the same CPU as its microkernels
+  for (llvm::Function &function : *module) {
+    if (op->hasAttr(forTargetAttr) && !function.isDeclaration())
+      own.push_back(&function);
+  }
   // What calls microkernels is linked before them.
   SmallVector<LLVM::LLVMFuncOp> ukernels;
   for (bool calls : {true, false}) {
@@ -313,6 +321,10 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
       return nullptr;
   }
   liftProducts(*module);
+  for (LLVM::LLVMFuncOp ukernel : ukernels) {
+    for (llvm::Function *function : own)
+      lift(*function, *module->getFunction(ukernel.getName()));
+  }
   if (!ukernels.empty() && failed(inlineAndOptimize(op, *module, ukernels)))
     return nullptr;
   return module;

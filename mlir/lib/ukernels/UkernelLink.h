@@ -33,6 +33,9 @@ inline constexpr StringLiteral tilesAttr = "kdl.tiles";
 /// function of its own, compiled for the CPU of the microkernel.
 inline constexpr StringLiteral callsAttr = "kdl.calls";
 
+/// Attribute of a module all of which is for one CPU, that of its microkernels.
+inline constexpr StringLiteral forTargetAttr = "kdl.for_target";
+
 /// Whether the function's operands lie as callers of its name expect them: the same parameters may
 /// stand for other operands, and a mark says which (KDL_UKERNEL_LAYOUT of <kdl/ukernel.h>).
 /// Otherwise what is wrong.

@@ -183,15 +183,16 @@ static int open_folder(void) {
 static void read_all(void) {
   char text[KDL_TRUST_LIMIT_FILE];
   const char *place = kdl_environment("KDL_TRUST_DIR");
-  snprintf(settings.folder, sizeof settings.folder, "%.*s", PATH_MAX - 16,
-           place ? place : "/etc/kdl");
+  const int length = PATH_MAX - 16;
+  place = place ? place : "/etc/kdl";
+  snprintf(settings.folder, sizeof settings.folder, "%.*s", length, place);
   int folder = open_folder();
   if (folder >= 0)
     read_system(folder, text);
   read_user();
   if (settings.policy != KDL_TRUST_OFF && folder < 0)
     folder = open_folder(); /* why there are no keys */
-  strcat(settings.folder, "/keys.d");
+  snprintf(settings.folder, sizeof settings.folder, "%.*s/keys.d", length, place);
   if (settings.policy != KDL_TRUST_OFF && folder >= 0)
     read_keys(folder, text);
   if (folder >= 0)

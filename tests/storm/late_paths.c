@@ -2,7 +2,7 @@
 /* late_folder.c for programs that name files by their paths, as the caches of others do: all that
  * lies below KDL_LATE_FOLDER. Renames to names that KDL_COUNT_NAMES lists, separated by colons, are
  * counted as bytes of the file KDL_COUNT_FILE. */
-#include "late_folder.c"
+#include "late_folder.c" /* NOLINT(bugprone-suspicious-include) */
 
 static bool is_below(const char *path) {
   const char *wanted = getenv("KDL_LATE_FOLDER");

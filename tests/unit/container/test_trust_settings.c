@@ -67,7 +67,7 @@ static kdl_status alone(kdl_status (*run)(void)) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0)
-    _exit(run());
+    _exit((int)run());
   waitpid(child, &status, 0);
   assert_true(WIFEXITED(status));
   return (kdl_status)WEXITSTATUS(status);

@@ -207,6 +207,16 @@ def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
+  let summary = "Moves memory on the stack out of loops";
+  let description = [{
+    A `memref.alloca` of static size in the loops and branches of scf goes to where its function begins.
+    Where it stands, each turn of a loop would take more of the stack, and LLVM keep in memory what
+    could be registers. To be run where no loop is made parallel any more: behind
+    `kdl-outline-parallel`.
+  }];
+}
+
 def KdlOutlineParallel : Pass<"kdl-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "Makes a function of the body of each outermost scf.forall";
   let description = [{
@@ -263,6 +273,9 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
     | f32, f32 to f32 | 1 | `kdl_uk_mma_f32_f32` |
     | f16, f16 to f32 | 1 | `kdl_uk_mma_f32_f16`, with the left operand converted to f32 first |
 
+    Where what a single tile is added to is written just before, by `linalg.fill` or another elementwise
+    operation, that becomes a store for each vector, which LLVM makes registers of.
+
     N0 is a multiple of 16; M0, N0 and K0 are static, the outer sizes need not be. What does not fit
     stays as it is, with a remark that says why, or is an error there with `no-silent-fallback`.
 
@@ -274,7 +287,8 @@ def KdlLowerMmt4dToUkernels : Pass<"kdl-lower-mmt4d-to-ukernels", "::mlir::Modul
   let options = ukernelOptions;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::kdl::KdlDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 #endif

@@ -369,22 +369,32 @@ void Relayout::unpack() {
   eachPacked([&](ArrayRef<Value> at) {
     if (!byRows)
       return unpackElements(at);
-    auto vector = VectorType::get({tiles[1]}, plainType.getElementType());
     Indices begin = place(at);
-    auto copyRow = [&](Value row) {
-      Indices from(at.begin(), at.end()), to(begin);
-      from.append({row, index(0)});
-      to[inner[0]] = add(begin[inner[0]], row);
-      Value value = vector::LoadOp::create(builder, where, vector, packed, from);
-      vector::StoreOp::create(builder, where, value, plain, to);
+    auto copyRow = [&](Value row, int64_t width) {
+      auto vector = VectorType::get({width}, plainType.getElementType());
+      for (int64_t column = 0; column < tiles[1]; column += width) {
+        Indices from(at.begin(), at.end()), to(begin);
+        from.append({row, index(column)});
+        to[inner[0]] = add(begin[inner[0]], row);
+        to[inner[1]] = add(begin[inner[1]], index(column));
+        Value value = vector::LoadOp::create(builder, where, vector, packed, from);
+        vector::StoreOp::create(builder, where, value, plain, to);
+      }
+    };
+    auto copyRows = [&] {
+      Value left = arith::SubIOp::create(builder, where, size(inner[0]), begin[inner[0]]);
+      Value end = arith::MinSIOp::create(builder, where, tile(0), left);
+      loop(index(0), end, [&](Value row) { copyRow(row, tiles[1]); });
+    };
+    // Vectors of a whole tile one by one, as the microkernel stored them: from register to matrix.
+    constexpr int64_t mostSums = 512;
+    bool isSmall = tiles[1] % mmaColumns == 0 && tiles[0] * tiles[1] <= mostSums;
+    auto copyTile = [&] {
+      for (int64_t row = 0; row < tiles[0]; ++row)
+        copyRow(index(row), mmaColumns);
     };
     branch(
-        isWhole(at, 1),
-        [&] {
-          Value left = arith::SubIOp::create(builder, where, size(inner[0]), begin[inner[0]]);
-          Value end = arith::MinSIOp::create(builder, where, index(tiles[0]), left);
-          loop(index(0), end, copyRow);
-        },
+        isWhole(at, 1), [&] { isSmall ? branch(isWhole(at, 0), copyTile, copyRows) : copyRows(); },
         [&] { unpackElements(at); });
   });
 }

@@ -3,6 +3,7 @@
 #include "Passes.h"
 #include "ukernels/Contraction.h"
 #include "ukernels/GpuUkernels.h"
+#include "ukernels/TileSums.h"
 #include "ukernels/UkernelLink.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::kdl {
@@ -420,6 +422,7 @@ bool LowerMmt4d::fitsTiles(linalg::LinalgOp op, const Mmt4d &found) {
 
 /// A batch is a loop around the product.
 void LowerMmt4d::lower(linalg::LinalgOp op, const Mmt4d &found, func::FuncOp ukernel) {
+  unrollTileStart(op);
   OpBuilder builder(op);
   Location where = op.getLoc();
   SmallVector<Value> operands(op->getOperands());

@@ -187,6 +187,14 @@ def KdlKeepFrees : Pass<"kdl-keep-frees", "::mlir::ModuleOp"> {
   }];
 }
 
+def KdlExpandShapes : Pass<"kdl-expand-shapes", "::mlir::ModuleOp"> {
+  let summary = "Casts in place of memref.expand_shape with two dynamic sizes in a group";
+  let description = [{
+    The sizes are those that the operation names. MLIR's `expand-strided-metadata` crashes at such.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def KdlFreeBuffers : Pass<"kdl-free-buffers", "::mlir::ModuleOp"> {
   let summary = "Frees the buffers that tensors became";
   let description = [{

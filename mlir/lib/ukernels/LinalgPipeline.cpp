@@ -65,6 +65,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   addText(passes, "canonicalize,buffer-deallocation-simplification,"
                   "bufferization-lower-deallocations,cse,canonicalize,"
                   "convert-bufferization-to-memref,canonicalize,cse");
+  passes.addPass(createKdlExpandShapes());
   if (options.leavePlain) {
     KdlLowerProductsOptions products;
     products.target = options.target;

@@ -110,6 +110,10 @@ kdl_status cli_devices_given(const cli_args *args, const char *option, char sepa
   return status;
 }
 
+bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t served) {
+  return devices->items[index].is_native && (served || index + 1 < devices->count);
+}
+
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices) {
   *out_devices = (cli_devices){.count = 0};
   kdl_device *device;

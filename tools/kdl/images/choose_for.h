@@ -35,6 +35,11 @@ void cli_devices_free(cli_devices *devices);
 kdl_status cli_devices_given(const cli_args *args, const char *option, char separator,
                              cli_devices *out_devices);
 
+/* Whether a device that no image fits can be passed over: one of "native", where a device before it
+ * has some (`served`) or one behind it may. A machine has devices beside the one that a file is
+ * for: a CPU's driver for OpenCL. */
+bool cli_devices_may_pass(const cli_devices *devices, size_t index, size_t served);
+
 /* The one that a text names. */
 kdl_status cli_devices_one(const char *text, cli_devices *out_devices);
 

@@ -185,7 +185,6 @@ static kdl_status collect_kernels(keeper *k) {
              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory for the kernels", k->input->name);
 }
 
-/* A machine may have devices beside the one that the file is for: a CPU's driver for OpenCL. */
 static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
   size_t served = 0;
   kdl_status status = KDL_OK;
@@ -193,8 +192,7 @@ static kdl_status keep_for_all(keeper *k, const cli_devices *devices) {
     k->device = &devices->items[i];
     status = keep_for_device(k);
     served += status == KDL_OK;
-    bool others_may = k->device->is_native && (served || i + 1 < devices->count);
-    if (status == KDL_NO_MATCH && others_may)
+    if (status == KDL_NO_MATCH && cli_devices_may_pass(devices, i, served))
       status = KDL_OK;
   }
   return status;

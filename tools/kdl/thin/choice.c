@@ -239,9 +239,12 @@ static kdl_status by_devices(chooser *c) {
   c->modules = calloc(module_count + 1, sizeof *c->modules);
   if (!c->module_of || !c->standings || !c->better || !c->devices || !c->modules)
     return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", c->name);
-  for (size_t i = 0; i < c->rules->devices->count && status == KDL_OK; ++i) {
+  for (size_t i = 0, served = 0; i < c->rules->devices->count && status == KDL_OK; ++i) {
     c->device = &c->rules->devices->items[i];
     status = choose_for_device(c, module_count);
+    served += status == KDL_OK;
+    if (status == KDL_NO_MATCH && cli_devices_may_pass(c->rules->devices, i, served))
+      status = KDL_OK;
   }
   if (status != KDL_OK)
     return status;

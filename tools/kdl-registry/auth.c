@@ -64,12 +64,13 @@ static kdl_status read_token(const token_answer *answer, char *token) {
 
 static kdl_status make_url(const registry_session *session, const challenge *asked, char *out_url) {
   char scope[1024];
-  kdl_status status = session_check_address(session, asked->realm, "token service");
+  snprintf(out_url, HTTP_LONGEST_URL, "%s", asked->realm);
+  http_normalize(NULL, out_url);
+  kdl_status status = session_check_address(session, out_url, "token service");
   if (status != KDL_OK)
     return status;
   snprintf(scope, sizeof scope, "repository:%s:%s", session->name,
            session->sends ? "pull,push" : "pull");
-  snprintf(out_url, HTTP_LONGEST_URL, "%s", asked->realm);
   bool fits = (!asked->service[0] || http_add_query(out_url, "service", asked->service)) &&
               http_add_query(out_url, "scope", asked->scope[0] ? asked->scope : scope);
   return fits ? KDL_OK

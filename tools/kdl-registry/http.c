@@ -27,6 +27,7 @@ enum {
 
 struct http {
   CURL *curl;
+  const char *schemes;
   long seconds;
   char error[CURL_ERROR_SIZE];
 };
@@ -46,7 +47,7 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Opening                                                                                      */
 
-kdl_status http_open(http **out_http) {
+kdl_status http_open(const char *schemes, http **out_http) {
   const char *text = kdl_environment("KDL_REGISTRY_TIMEOUT");
   uint32_t seconds = default_seconds;
   size_t at = 0;
@@ -61,6 +62,7 @@ kdl_status http_open(http **out_http) {
     free(client);
     return kdl_fail(KDL_NO_MEMORY, "libcurl cannot begin");
   }
+  client->schemes = schemes;
   client->seconds = (long)seconds;
   *out_http = client;
   return KDL_OK;
@@ -159,8 +161,9 @@ static size_t on_header(const char *data, size_t size, size_t count, void *user)
   (void)size;
   work->header_bytes += count;
   if (work->header_bytes > most_headers) {
-    work->status = kdl_fail(KDL_BAD_FILE, "%s: found headers of more than %d bytes, expected less",
-                            work->url, most_headers);
+    work->status =
+        kdl_fail(KDL_BAD_FILE, "%.*s: found headers of more than %d bytes, expected less",
+                 http_shown(work->url), work->url, most_headers);
     return 0;
   }
   take_header(work->answer, (kdl_string){data, count});
@@ -252,6 +255,7 @@ static void set_method(CURL *curl, const http_request *request, transfer *work) 
 static void set_limits(const http *client, const char *url, const http_request *request) {
   CURL *curl = client->curl;
   char host[HTTP_LONGEST_URL];
+  bool is_plain;
   const char *authorities = getenv("SSL_CERT_FILE");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, client->seconds);
@@ -264,7 +268,7 @@ static void set_limits(const http *client, const char *url, const http_request *
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, small_factor * client->seconds);
   if (authorities && *authorities)
     curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
-  if (http_host_of(url, host, sizeof host) && oci_host_is_local(host))
+  if (http_host_of(url, host, sizeof host, &is_plain) && oci_host_is_local(host))
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 
@@ -277,25 +281,10 @@ static kdl_status judge(const http *client, CURLcode code, const transfer *work)
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return kdl_fail(KDL_UNSUPPORTED,
-                    "%s: %s: expected an answer, and %d bytes a second, within %ld s: "
+                    "%.*s: %s: expected an answer, and %d bytes a second, within %ld s: "
                     "KDL_REGISTRY_TIMEOUT allows more",
-                    work->url, words, slowest, client->seconds);
-  return kdl_fail(KDL_IO, "%s: %s", work->url, words);
-}
-
-/* A Location may be relative. One with a user and a password is none. */
-static void resolve(const char *base, char location[HTTP_LONGEST_URL]) {
-  CURLU *url = curl_url();
-  char *whole = NULL;
-  bool fits = *location && url && curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK &&
-              curl_url_set(url, CURLUPART_URL, location, CURLU_DISALLOW_USER) == CURLUE_OK &&
-              curl_url_get(url, CURLUPART_URL, &whole, 0) == CURLUE_OK &&
-              strlen(whole) < HTTP_LONGEST_URL;
-  location[0] = '\0';
-  if (fits)
-    memcpy(location, whole, strlen(whole) + 1);
-  curl_free(whole);
-  curl_url_cleanup(url);
+                    http_shown(work->url), work->url, words, slowest, client->seconds);
+  return kdl_fail(KDL_IO, "%.*s: %s", http_shown(work->url), work->url, words);
 }
 
 kdl_status http_send(http *client, const char *url, const char *authorization,
@@ -310,6 +299,7 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
   struct curl_slist *headers = make_headers(request, authorization, &fits);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->error);
   curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, client->schemes);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &work);
@@ -321,15 +311,34 @@ kdl_status http_send(http *client, const char *url, const char *authorization,
   if (request->from)
     curl_easy_setopt(curl, CURLOPT_RANGE, range);
   kdl_status status = fits ? judge(client, curl_easy_perform(curl), &work)
-                           : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", url);
+                           : kdl_fail(KDL_NO_MEMORY, "%.*s: out of memory", http_shown(url), url);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out_answer->code);
-  resolve(url, out_answer->location);
+  http_normalize(url, out_answer->location);
   curl_slist_free_all(headers);
   return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* URLs                                                                                         */
+
+void http_normalize(const char *base, char url[HTTP_LONGEST_URL]) {
+  CURLU *parsed = curl_url();
+  char *whole = NULL;
+  bool fits = *url && parsed &&
+              (!base || curl_url_set(parsed, CURLUPART_URL, base, 0) == CURLUE_OK) &&
+              curl_url_set(parsed, CURLUPART_URL, url, CURLU_DISALLOW_USER) == CURLUE_OK &&
+              curl_url_get(parsed, CURLUPART_URL, &whole, 0) == CURLUE_OK &&
+              strlen(whole) < HTTP_LONGEST_URL;
+  url[0] = '\0';
+  if (fits)
+    memcpy(url, whole, strlen(whole) + 1);
+  curl_free(whole);
+  curl_url_cleanup(parsed);
+}
+
+int http_shown(const char *url) {
+  return (int)strcspn(url, "?#");
+}
 
 bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value) {
   size_t length = strlen(url);
@@ -364,11 +373,11 @@ bool http_same_origin(const char *a, const char *b) {
   return same;
 }
 
-bool http_host_of(const char *url, char *out_host, size_t room) {
+bool http_host_of(const char *url, char *out_host, size_t room, bool *out_is_plain) {
   char *scheme = part_of(url, CURLUPART_SCHEME, 0), *host = part_of(url, CURLUPART_HOST, 0);
   char *port = part_of(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  bool fits = scheme && host && port &&
-              (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+  *out_is_plain = scheme && strcasecmp(scheme, "http") == 0;
+  bool fits = scheme && host && port && (*out_is_plain || strcasecmp(scheme, "https") == 0) &&
               (size_t)snprintf(out_host, room, "%s:%s", host, port) < room;
   curl_free(scheme);
   curl_free(host);

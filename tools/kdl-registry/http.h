@@ -46,8 +46,8 @@ typedef struct http_request {
 
 typedef struct http http;
 
-/* The caller closes *out_http. */
-kdl_status http_open(http **out_http);
+/* `schemes` is what may be spoken at all: "https", or "http,https". The caller closes *out_http. */
+kdl_status http_open(const char *schemes, http **out_http);
 void http_close(http *client);
 
 /* `authorization` is the header's value, or NULL. KDL_IO where the transfer failed, which may
@@ -56,14 +56,22 @@ void http_close(http *client);
 kdl_status http_send(http *client, const char *url, const char *authorization,
                      const http_request *request, http_answer *out_answer);
 
+/* A URL as libcurl reads it, with its scheme in lower case; a relative one below `base`, unless
+ * that is NULL. "" where it is none, or has a user or a password. */
+void http_normalize(const char *base, char url[HTTP_LONGEST_URL]);
+
+/* How much of a URL messages show: not its query, which may hold a signature. */
+int http_shown(const char *url);
+
 /* KEY=VALUE for a URL's query, escaped, behind ? or &. False where it does not fit. */
 bool http_add_query(char url[HTTP_LONGEST_URL], const char *key, const char *value);
 
 /* Whether scheme, host and port of both are the same. */
 bool http_same_origin(const char *a, const char *b);
 
-/* The host of a URL, with its port. False where it is no http or https, or too long. */
-bool http_host_of(const char *url, char *out_host, size_t room);
+/* The host of a URL, with its port, and whether it is http. False where it is no http or https, or
+ * too long. */
+bool http_host_of(const char *url, char *out_host, size_t room, bool *out_is_plain);
 
 /* What the registry says of a failure, for people: "404 manifest unknown". */
 void http_describe(const http_answer *answer, char *out_text, size_t room);

@@ -26,7 +26,9 @@ kdl_status session_open(registry_session *out_session) {
   kdl_status status = session_check_address(out_session, out_session->base, "the registry");
   if (status == KDL_OK)
     status = credentials_read(is_hub ? hub_login : out_session->host, &out_session->login);
-  return status == KDL_OK ? http_open(&out_session->client) : status;
+  bool is_secure = strcmp(out_session->scheme, "https") == 0;
+  return status == KDL_OK ? http_open(is_secure ? "https" : "http,https", &out_session->client)
+                          : status;
 }
 
 void session_close(registry_session *session) {
@@ -37,21 +39,22 @@ void session_close(registry_session *session) {
 kdl_status session_check_address(const registry_session *session, const char *url,
                                  const char *why) {
   char host[HTTP_LONGEST_URL];
-  if (!http_host_of(url, host, sizeof host))
-    return kdl_fail(KDL_BAD_FILE, "%s/%s: %s: found the address \"%s\", expected one of https",
-                    session->host, session->name, why, url);
-  bool is_plain = strncmp(url, "http:", 5) == 0;
+  bool is_plain;
+  int shown = http_shown(url);
+  if (!http_host_of(url, host, sizeof host, &is_plain))
+    return kdl_fail(KDL_BAD_FILE, "%s/%s: %s: found the address \"%.*s\", expected one of https",
+                    session->host, session->name, why, shown, url);
   if (!is_plain)
     return KDL_OK;
   if (strcmp(session->scheme, "https") == 0)
     return kdl_fail(KDL_BAD_FILE,
-                    "%s/%s: %s: found %s, expected https, as the registry itself has it",
-                    session->host, session->name, why, url);
+                    "%s/%s: %s: found %.*s, expected https, as the registry itself has it",
+                    session->host, session->name, why, shown, url);
   if (!oci_host_is_local(host) && !session->allows_http)
     return kdl_fail(KDL_BAD_FILE,
-                    "%s/%s: %s: found %s, expected https, or a host that is this machine: "
+                    "%s/%s: %s: found %.*s, expected https, or a host that is this machine: "
                     "--plain-http allows it",
-                    session->host, session->name, why, url);
+                    session->host, session->name, why, shown, url);
   return KDL_OK;
 }
 
@@ -93,12 +96,13 @@ kdl_status session_ask(registry_session *session, const char *where, const http_
     if (status != KDL_OK || !is_redirect(request, out_answer))
       return status;
     if (!out_answer->location[0])
-      return kdl_fail(KDL_BAD_FILE, "%s: found a redirect without an address, expected one", url);
+      return kdl_fail(KDL_BAD_FILE, "%.*s: found a redirect without an address, expected one",
+                      http_shown(url), url);
     memcpy(url, out_answer->location, sizeof url);
   }
   return kdl_fail(KDL_BAD_FILE,
-                  "%s/%s: found more than %d redirects, expected fewer: the last to %s",
-                  session->host, session->name, most_redirects, url);
+                  "%s/%s: found more than %d redirects, expected fewer: the last to %.*s",
+                  session->host, session->name, most_redirects, http_shown(url), url);
 }
 
 kdl_status session_refused(const registry_session *session, const char *what,

@@ -23,6 +23,8 @@ def main(layout, work):
     secure = Registry(layout, {
         "plain": lambda r: r.is_blob and r.answer(307, headers={"Location": f"http://{plain.host}{r.path}"}),
         "login": lambda r: r.answer(401, headers={"WWW-Authenticate": f'Bearer realm="http://{plain.host}/token"'}),
+        "upper": lambda r: r.is_blob and r.answer(307, headers={"Location": f"HTTP://{plain.host}{r.path}"}),
+        "login-upper": lambda r: r.answer(401, headers={"WWW-Authenticate": f'Bearer realm="hTTp://{plain.host}/token"'}),
     }, certificate)
     failures = 0
 
@@ -42,7 +44,9 @@ def main(layout, work):
     pull("good", 1, "certificate", trusted=False)
     pull("good", 1, "", scheme="")
     pull("plain", 1, "expected https, as the registry itself has it")
+    pull("upper", 1, "expected https, as the registry itself has it")
     pull("login", 1, "token service: found http://")
+    pull("login-upper", 1, "token service: found http://")
     secure.stop()
     plain.stop()
     print(f"TLS: {failures} failures; {len(plain.requests)} requests without it")

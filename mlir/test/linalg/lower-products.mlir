@@ -8,7 +8,7 @@
 // CHECK-DAG: func.func private @kdl_uk_mma_f32_f32({{.*}}) attributes {BITCODE, kdl.variant = "avx512"}
 // CHECK-LABEL: func.func @narrow(
 // CHECK-NOT: linalg.fill
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<720896xi8>
+// CHECK: memref.alloc() {alignment = 4096 : i64} : memref<720896xi8>
 // CHECK: call @kdl_matmul_plain_f32_f32_part(
 // CHECK: memref.dealloc
 // CHECK-NOT: linalg.matmul
@@ -24,7 +24,7 @@ func.func @narrow(%a: memref<4x1024xf32>, %b: memref<1024x1024xf32>, %c: memref<
 // Many: packed as a whole, with the sums of columns of bytes. What is there is added to, in spite of zeros elsewhere.
 // CHECK-LABEL: func.func @many(
 // CHECK: linalg.fill
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<1052672xi8>
+// CHECK: memref.alloc() {alignment = 4096 : i64} : memref<1052672xi8>
 // CHECK: call @kdl_matmul_pack_s32_s8_part(
 // CHECK: call @kdl_matmul_s32_s8_part(
 func.func @many(%a: memref<1024x1024xi8>, %b: memref<1024x1024xi8>, %c: memref<1024x1024xi32>, %d: memref<1024x1024xi32>) {

@@ -103,6 +103,24 @@ kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
   return status;
 }
 
+kdl_status cli_bytes_read_file(const char *path, cli_bytes *out_bytes) {
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0)
+    return failed(path, "open");
+  kdl_status status;
+  if (fstat(fd, &info) != 0)
+    status = failed(path, "look at it");
+  else if (S_ISREG(info.st_mode))
+    status = map_file(path, fd, info.st_size, out_bytes);
+  else
+    status =
+        kdl_fail(KDL_BAD_FILE,
+                 "%s: found a directory, device, pipe or socket, expected a regular file", path);
+  close(fd);
+  return status;
+}
+
 void cli_bytes_free(cli_bytes *bytes) {
   if (bytes->mapped)
     munmap(bytes->owned, bytes->size);

@@ -17,6 +17,8 @@ typedef struct cli_bytes {
 
 /* The whole of a file. The caller frees *out_bytes. */
 kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes);
+/* The same of a regular file alone: what else is there is not waited for. */
+kdl_status cli_bytes_read_file(const char *path, cli_bytes *out_bytes);
 void cli_bytes_free(cli_bytes *bytes);
 
 typedef struct cli_input {

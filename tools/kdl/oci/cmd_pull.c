@@ -10,11 +10,16 @@
 #include "oci/layout.h"
 #include "oci/remote.h"
 #include "oci/store.h"
+#include "oci/written.h"
+#include "system/file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct {
   const cli_args *args;
@@ -29,10 +34,6 @@ typedef struct {
   kdl_arena arena;
 } pulling;
 
-static bool is_whole(const pulling *pull) {
-  return pull->count == pull->manifest.layer_count;
-}
-
 /* ------------------------------------------------------------------------------------------ */
 /* The file                                                                                     */
 
@@ -42,7 +43,7 @@ static kdl_status add_images(pulling *pull, kdl_writer *writer) {
     const oci_layer *layer = &pull->manifest.layers[i];
     if (!pull->fetched[i])
       continue;
-    status = oci_layout_read(pull->folder, layer->digest, layer->size, &pull->blobs[i]);
+    status = oci_layout_map(pull->folder, layer->digest, layer->size, &pull->blobs[i]);
     if (status != KDL_OK)
       break;
     const kdl_writer_image image = {.size = sizeof image,
@@ -67,21 +68,43 @@ typedef struct {
   kdl_writer *writer;
 } writing;
 
-/* What was pushed as a whole is the same file again, or none. */
-static kdl_status write_checked(void *user, int fd) {
+static kdl_status write_checked(const writing *what, int fd) {
+  const pulling *pull = what->pull;
+  kdl_status status = kdl_writer_write(what->writer, fd, pull->output);
+  return status == KDL_OK
+             ? oci_written_check(fd, pull->from.text, pull->folder, &pull->manifest, pull->fetched)
+             : status;
+}
+
+static kdl_status copy_file(int from, int to, const char *name) {
+  char piece[1 << 16];
+  size_t size = 0;
+  if (lseek(from, 0, SEEK_SET) != 0)
+    return kdl_fail(KDL_IO, "%s: cannot write: %s", name, strerror(errno));
+  do {
+    if (!kdl_fd_read(from, piece, sizeof piece, &size))
+      return kdl_fail(KDL_IO, "%s: cannot write: %s", name, strerror(errno));
+    if (!kdl_fd_write(to, piece, size))
+      return kdl_fd_write_failed(name);
+  } while (size == sizeof piece);
+  return KDL_OK;
+}
+
+/* A draft is checked where it is. A pipe or a device is given nothing that was not checked. */
+static kdl_status write_output(void *user, int fd) {
   const writing *what = user;
-  const oci_manifest *manifest = &what->pull->manifest;
-  char found[OCI_DIGEST_TEXT];
-  kdl_status status = kdl_writer_write(what->writer, fd, what->pull->output);
-  if (status != KDL_OK || !is_whole(what->pull) || !manifest->whole[0] ||
-      strcmp(what->pull->output, "-") == 0)
+  struct stat info;
+  bool is_stdout = strcmp(what->pull->output, "-") == 0;
+  if (!is_stdout && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    return write_checked(what, fd);
+  int checked;
+  kdl_status status = oci_store_make_file(&checked);
+  if (status != KDL_OK)
     return status;
-  status = oci_digest_of_file(fd, found);
-  if (status == KDL_OK && strcmp(found, manifest->whole) != 0)
-    status = kdl_fail(KDL_BAD_FILE,
-                      "%s: found images that make a file with the digest %s, expected %s, which "
-                      "the manifest says",
-                      what->pull->from.text, found, manifest->whole);
+  status = write_checked(what, checked);
+  if (status == KDL_OK)
+    status = copy_file(checked, fd, is_stdout ? "<stdout>" : what->pull->output);
+  close(checked);
   return status;
 }
 
@@ -93,7 +116,7 @@ static kdl_status assemble(pulling *pull) {
   if (status == KDL_OK)
     status = add_images(pull, writer);
   if (status == KDL_OK)
-    status = cli_output_save_by(pull->output, write_checked, &(writing){pull, writer});
+    status = cli_output_save_by(pull->output, write_output, &(writing){pull, writer});
   kdl_writer_destroy(writer);
   for (size_t i = 0; pull->blobs && i < pull->manifest.layer_count; ++i)
     cli_bytes_free(&pull->blobs[i]);
@@ -148,7 +171,7 @@ static kdl_status from_folder(pulling *pull, bool is_dry) {
         kdl_fail(KDL_BAD_FILE, "%s: found a manifest of %" PRIu64 " bytes, expected at most %d",
                  pull->from.text, size, OCI_LIMIT_MANIFEST);
   if (status == KDL_OK)
-    status = oci_layout_read(pull->folder, digest, size, &pull->text);
+    status = oci_layout_copy(pull->folder, digest, size, &pull->text);
   if (status == KDL_OK)
     status = read_manifest(pull);
   return status == KDL_OK && !is_dry ? assemble(pull) : status;

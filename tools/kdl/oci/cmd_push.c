@@ -13,10 +13,10 @@
 #include "oci/remote.h"
 #include "oci/store.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   cli_input input;
@@ -88,13 +88,14 @@ static kdl_status write_again(const pushing *push, int fd) {
 static kdl_status note_whole(pushing *push, const char *path) {
   char again[OCI_DIGEST_TEXT], now[OCI_DIGEST_TEXT];
   cli_bytes bytes;
-  FILE *file = tmpfile();
-  if (!file)
-    return kdl_fail(KDL_IO, "cannot make a file: %s", strerror(errno));
-  kdl_status status = write_again(push, fileno(file));
+  int fd;
+  kdl_status status = oci_store_make_file(&fd);
+  if (status != KDL_OK)
+    return status;
+  status = write_again(push, fd);
   if (status == KDL_OK)
-    status = oci_digest_of_file(fileno(file), again);
-  fclose(file);
+    status = oci_digest_of_file(fd, again);
+  close(fd);
   bool is_pipe = push->input.bytes.data != NULL;
   if (status == KDL_OK && !is_pipe)
     status = cli_bytes_read(path, &bytes);

@@ -26,7 +26,7 @@ static kdl_status check_layout(const char *path) {
   kdl_json json;
   char key[32], version[32] = "";
   bool more = true;
-  kdl_status status = cli_bytes_read(path, &bytes);
+  kdl_status status = cli_bytes_read_file(path, &bytes);
   if (status != KDL_OK)
     return status;
   kdl_json_start(&json, path, bytes.data, bytes.size);
@@ -70,29 +70,58 @@ bool oci_layout_path(const char *folder, const char *digest, char out_path[PATH_
   return used > 0 && used < PATH_MAX;
 }
 
-kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
-                           cli_bytes *out_bytes) {
-  char path[PATH_MAX], found[OCI_DIGEST_TEXT];
+kdl_status oci_layout_map(const char *folder, const char *digest, uint64_t size,
+                          cli_bytes *out_bytes) {
+  char path[PATH_MAX];
+  *out_bytes = (cli_bytes){.data = ""};
   if (!oci_layout_path(folder, digest, path))
     return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", folder);
-  kdl_status status = cli_bytes_read(path, out_bytes);
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read_file(path, &bytes);
   if (status != KDL_OK)
     return status;
-  if (out_bytes->size != size) {
-    status =
-        kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %" PRIu64 ", as the manifest says",
-                 path, out_bytes->size, size);
-  } else {
-    oci_digest_of(out_bytes->data, out_bytes->size, found);
-    if (strcmp(found, digest) != 0)
-      status = kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s", path,
-                        found, digest);
+  if (bytes.size != size) {
+    cli_bytes_free(&bytes);
+    return kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected %" PRIu64 ", as the manifest says",
+                    path, bytes.size, size);
   }
-  if (status != KDL_OK) {
-    cli_bytes_free(out_bytes);
-    *out_bytes = (cli_bytes){.data = ""};
+  *out_bytes = bytes;
+  return KDL_OK;
+}
+
+/* Frees bytes that have another digest. */
+static kdl_status check_digest(const char *folder, const char *digest, cli_bytes *bytes) {
+  char path[PATH_MAX], found[OCI_DIGEST_TEXT];
+  oci_digest_of(bytes->data, bytes->size, found);
+  if (strcmp(found, digest) == 0)
+    return KDL_OK;
+  cli_bytes_free(bytes);
+  *bytes = (cli_bytes){.data = ""};
+  return kdl_fail(KDL_BAD_FILE, "%s: found bytes with the digest %s, expected %s",
+                  oci_layout_path(folder, digest, path) ? path : folder, found, digest);
+}
+
+kdl_status oci_layout_copy(const char *folder, const char *digest, uint64_t size,
+                           cli_bytes *out_bytes) {
+  cli_bytes mapped;
+  kdl_status status = oci_layout_map(folder, digest, size, &mapped);
+  *out_bytes = (cli_bytes){.data = ""};
+  if (status != KDL_OK)
+    return status;
+  char *copy = malloc(mapped.size + 1);
+  if (copy) {
+    memcpy(copy, mapped.data, mapped.size);
+    *out_bytes = (cli_bytes){.data = copy, .size = mapped.size, .owned = copy};
   }
-  return status;
+  cli_bytes_free(&mapped);
+  return copy ? check_digest(folder, digest, out_bytes)
+              : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", folder);
+}
+
+kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
+                           cli_bytes *out_bytes) {
+  kdl_status status = oci_layout_map(folder, digest, size, out_bytes);
+  return status == KDL_OK ? check_digest(folder, digest, out_bytes) : status;
 }
 
 kdl_status oci_layout_put(const char *folder, const void *data, size_t size,

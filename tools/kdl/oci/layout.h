@@ -28,7 +28,15 @@ kdl_status oci_layout_put(const char *folder, const void *data, size_t size,
 /* FOLDER/blobs/sha256/HEX. False where that is too long. */
 bool oci_layout_path(const char *folder, const char *digest, char out_path[PATH_MAX]);
 
-/* A blob, which has that size and digest. The caller frees *out_bytes. */
+/* A blob of that size, mapped, whatever its bytes are. The caller frees *out_bytes. */
+kdl_status oci_layout_map(const char *folder, const char *digest, uint64_t size,
+                          cli_bytes *out_bytes);
+
+/* A copy of it, which has that digest. */
+kdl_status oci_layout_copy(const char *folder, const char *digest, uint64_t size,
+                           cli_bytes *out_bytes);
+
+/* A blob mapped that had that digest: of a folder that others do not write. */
 kdl_status oci_layout_read(const char *folder, const char *digest, uint64_t size,
                            cli_bytes *out_bytes);
 

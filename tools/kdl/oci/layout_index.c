@@ -166,7 +166,7 @@ kdl_status oci_layout_find(const oci_reference *reference, char out_digest[OCI_D
   search state = {.wanted = reference};
   kdl_status status = index_path(reference->folder, path);
   if (status == KDL_OK)
-    status = cli_bytes_read(path, &bytes);
+    status = cli_bytes_read_file(path, &bytes);
   if (status != KDL_OK)
     return status;
   status = visit_all(path, &bytes, &arena, look, &state);
@@ -248,7 +248,7 @@ static kdl_status rewrite(const char *path, const char *tag, const entry *added)
       state.head && state.entries ? KDL_OK : kdl_fail(KDL_NO_MEMORY, "%s: out of memory", path);
   if (status == KDL_OK && access(path, F_OK) == 0) {
     cli_bytes bytes;
-    status = cli_bytes_read(path, &bytes);
+    status = cli_bytes_read_file(path, &bytes);
     if (status == KDL_OK) {
       status = visit_all(path, &bytes, &arena, keep, &state);
       cli_bytes_free(&bytes);

@@ -28,17 +28,36 @@ static kdl_status failed(const char *path, const char *step) {
 /* ------------------------------------------------------------------------------------------ */
 /* A folder of its own                                                                          */
 
-kdl_status oci_store_open_own(oci_store *out_store) {
+static const char *temporary_folder(void) {
   const char *place = secure_getenv("TMPDIR");
+  return place && *place ? place : "/tmp";
+}
+
+kdl_status oci_store_open_own(oci_store *out_store) {
   *out_store = (oci_store){.lock = -1};
   snprintf(out_store->folder, sizeof out_store->folder - room_below, "%s/kdl-registry-XXXXXX",
-           place && *place ? place : "/tmp");
+           temporary_folder());
   if (!mkdtemp(out_store->folder))
     return failed(out_store->folder, "make a folder");
   kdl_status status = oci_layout_make(out_store->folder);
   if (status != KDL_OK)
     oci_store_close(out_store);
   return status;
+}
+
+kdl_status oci_store_make_file(int *out_fd) {
+  char path[PATH_MAX];
+  const char *folder = temporary_folder();
+  *out_fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (*out_fd >= 0)
+    return KDL_OK;
+  /* Not every file system knows files without a name. */
+  snprintf(path, sizeof path, "%.*s/kdl-pull-XXXXXX", PATH_MAX - room_below, folder);
+  *out_fd = mkostemp(path, O_CLOEXEC);
+  if (*out_fd < 0)
+    return failed(path, "make a file");
+  unlink(path);
+  return KDL_OK;
 }
 
 /* Removes the files of a folder that are so many seconds old. */

@@ -29,6 +29,9 @@ kdl_status oci_store_open(oci_store *out_store);
 /* Always one of its own, for what is to be sent. */
 kdl_status oci_store_open_own(oci_store *out_store);
 
+/* A file without a name below TMPDIR, which goes when it is closed. */
+kdl_status oci_store_make_file(int *out_fd);
+
 /* Removes blobs that are part of a file now, unless another process is at work; and what was left
  * a week ago. */
 void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const bool *fetched);

@@ -63,6 +63,12 @@ def cut(layout):
     write(path, open(path, "rb").read()[:-1])
 
 
+def replace(layout, make, path=None):
+    path = path or layout.blob(layout.manifest["layers"][0]["digest"])
+    os.unlink(path)
+    make(path)
+
+
 def many_layers(layout, count):
     layer = json.dumps({k: v for k, v in layout.manifest["layers"][0].items() if k != "annotations"})
     text = json.dumps(dict(layout.manifest, layers=["LAYERS"])).replace('"LAYERS"', ",".join([layer] * count))
@@ -89,6 +95,11 @@ def other_manifest(layout):
 DAMAGE = {
     "has another byte": flip,
     "is shorter": cut,
+    "is a pipe": lambda l: replace(l, os.mkfifo),
+    "is a device": lambda l: replace(l, lambda path: os.symlink("/dev/zero", path)),
+    "is a folder": lambda l: replace(l, os.mkdir),
+    "the manifest is a pipe": lambda l: replace(l, os.mkfifo, l.blob(l.index["manifests"][0]["digest"])),
+    "the index is a pipe": lambda l: replace(l, os.mkfifo, os.path.join(l.work, "index.json")),
     "a layer's size is another": lambda l: set_layer(l, size=1),
     "a layer's size is huge": lambda l: set_layer(l, size=2**64 - 1),
     "a layer's size is negative": lambda l: set_layer(l, size=-1),
@@ -131,7 +142,8 @@ def main(source):
         layout = Layout(source, work)
         how(layout)
         done = subprocess.run(["kdl", "pull", f"oci:{work}:1", "-o", OUT], capture_output=True, check=False,
-                              text=True, errors="replace", preexec_fn=limit, cwd=os.path.dirname(source))
+                              text=True, errors="replace", preexec_fn=limit, cwd=os.path.dirname(source),
+                              timeout=20)
         message = done.stderr.strip()
         left = [name for name in os.listdir(os.path.dirname(source)) if name.startswith(OUT)]
         if done.returncode not in (1, 3) or not message.startswith("kdl pull: error: ") or len(message) > 4000 or left:

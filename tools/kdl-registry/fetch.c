@@ -131,7 +131,8 @@ typedef struct {
   char what[512];
   int fd;
   uint64_t have;
-  bool is_refused; /* asking again would not help */
+  bool is_refused;     /* asking again would not help */
+  bool is_other_range; /* but without a range it may */
 } download;
 
 static kdl_status start_over(download *work) {
@@ -147,10 +148,12 @@ static kdl_status begin_blob(void *user, const http_answer *answer) {
   work->is_refused = true;
   if (answer->code == 200 && work->have)
     status = start_over(work); /* it knows no ranges */
-  else if (answer->code == 206 && (!answer->has_begin || answer->begin != work->have))
+  else if (answer->code == 206 && (!answer->has_begin || answer->begin != work->have)) {
+    work->is_other_range = work->have > 0;
     status = kdl_fail(KDL_BAD_FILE,
                       "%s: Content-Range: found %s%" PRIu64 ", expected bytes from %" PRIu64 " on",
                       work->what, answer->has_begin ? "" : "none, ", answer->begin, work->have);
+  }
   uint64_t left = work->blob->size - work->have;
   if (status == KDL_OK && answer->has_length && answer->length != left)
     status = kdl_fail(KDL_BAD_FILE,
@@ -183,7 +186,7 @@ static kdl_status ask_rest(download *work) {
   const http_sink sink = {begin_blob, put_blob, work};
   const http_request request = {.method = HTTP_GET, .from = work->have, .sink = &sink};
   snprintf(where, sizeof where, "blobs/%s", work->blob->digest);
-  work->is_refused = false;
+  work->is_refused = work->is_other_range = false;
   kdl_status status = session_ask(work->session, where, &request, &answer);
   if (status != KDL_OK) {
     work->is_refused |= status != KDL_IO;
@@ -209,10 +212,17 @@ static void wait_before(unsigned idle) {
 /* Until all is there. What breaks off goes on, as long as something comes. */
 static kdl_status fill(download *work) {
   unsigned idle = 0;
+  bool has_begun_anew = false;
   kdl_status status = KDL_OK;
   for (unsigned attempt = 0; work->have < work->blob->size && attempt < most_attempts; ++attempt) {
     uint64_t before = work->have;
     status = ask_rest(work);
+    if (status != KDL_OK && work->is_other_range && !has_begun_anew) {
+      has_begun_anew = true;
+      status = start_over(work);
+      if (status == KDL_OK)
+        continue;
+    }
     if (status != KDL_OK && work->is_refused)
       return status;
     idle = work->have > before ? 0 : idle + 1;
@@ -264,11 +274,25 @@ static bool is_there(const char *folder, const blob_line *blob) {
   return true;
 }
 
+/* The lock is of a file, not of a name: what was renamed or removed meanwhile is not the one. */
+static kdl_status lock_part(download *work, struct stat *out_info) {
+  struct stat named;
+  for (;;) {
+    work->fd = open(work->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (work->fd < 0 || flock(work->fd, LOCK_EX) != 0 || fstat(work->fd, out_info) != 0)
+      return failed(work->part, "open");
+    if (lstat(work->part, &named) == 0 && named.st_ino == out_info->st_ino &&
+        named.st_dev == out_info->st_dev)
+      return KDL_OK;
+    close(work->fd);
+  }
+}
+
 static kdl_status open_part(download *work) {
   struct stat info;
-  work->fd = open(work->part, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (work->fd < 0 || flock(work->fd, LOCK_EX) != 0 || fstat(work->fd, &info) != 0)
-    return failed(work->part, "open");
+  kdl_status status = lock_part(work, &info);
+  if (status != KDL_OK)
+    return status;
   work->have = (uint64_t)info.st_size;
   if (work->have > work->blob->size)
     return start_over(work);
@@ -286,7 +310,9 @@ static kdl_status fetch_blob(registry_session *session, const blob_line *blob, c
   snprintf(work.what, sizeof work.what, "%.255s/%.80s: %s", session->host, session->name,
            blob->digest);
   kdl_status status = open_part(&work);
-  if (status == KDL_OK && !is_there(folder, blob)) { /* made by who held the lock before */
+  if (status == KDL_OK && is_there(folder, blob)) { /* made while this one waited for the lock */
+    unlink(part);
+  } else if (status == KDL_OK) {
     status = complete(&work);
     if (status == KDL_OK && rename(part, path) != 0)
       status = failed(path, "rename");

@@ -179,7 +179,9 @@ static kdl_status from_folder(pulling *pull, bool is_dry) {
 
 static kdl_status from_registry(pulling *pull, bool is_dry) {
   oci_store store;
-  kdl_status status = oci_store_open(&store);
+  kdl_status status = oci_remote_check(pull->args, &pull->from);
+  if (status == KDL_OK)
+    status = oci_store_open(&store);
   if (status != KDL_OK)
     return status;
   pull->folder = store.folder;

@@ -164,7 +164,9 @@ static kdl_status to_folder(pushing *push, const char *path, const oci_reference
 
 static kdl_status to_registry(pushing *push, const cli_args *args, const oci_reference *to) {
   oci_store staging;
-  kdl_status status = oci_store_open_own(&staging);
+  kdl_status status = oci_remote_check(args, to);
+  if (status == KDL_OK)
+    status = oci_store_open_own(&staging);
   if (status != KDL_OK)
     return status;
   push->folder = staging.folder;

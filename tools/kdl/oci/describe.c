@@ -80,7 +80,7 @@ static size_t count_inside(const describer *d, size_t outer) {
 
 /* The images in an outermost one follow it in the list. */
 static kdl_status describe_layer(describer *d, size_t outer, oci_layer *layer) {
-  size_t count = count_inside(d, outer), used = 0;
+  size_t count = count_inside(d, outer), used = 0, first = d->count;
   kdl_image_info image = {.size = sizeof image};
   kdl_image_get(d->input->lib, outer, &image);
   layer->choice = image.kind == KDL_IMAGE_SEQUENCE ? OCI_CHOICE_ANY : OCI_CHOICE_DEVICES;
@@ -99,8 +99,10 @@ static kdl_status describe_layer(describer *d, size_t outer, oci_layer *layer) {
   layer->candidates = is_plain ? &layer->image : records;
   layer->candidate_count = used;
   kdl_image_get(d->input->lib, outer, &image);
-  if (status == KDL_OK && (used == 0 || image.problem.length))
+  if (status == KDL_OK && (used == 0 || image.problem.length)) {
     layer->choice = OCI_CHOICE_UNKNOWN;
+    d->count = first; /* none of it is tried */
+  }
   return status;
 }
 

@@ -85,6 +85,13 @@ static kdl_status run(const kdl_words *line, const int *files, size_t count, uin
   return status == KDL_OK ? judge(&outcome, path) : status;
 }
 
+kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference) {
+  return cli_args_has(args, "plain-http") && kdl_starts_with(reference->text, "https://")
+             ? kdl_fail(KDL_BAD_CALL, "%s: found https:// and --plain-http, expected one of them",
+                        reference->text)
+             : KDL_OK;
+}
+
 static void begin_line(const cli_args *args, const oci_reference *reference, const char *work,
                        kdl_words *line) {
   bool is_secure = reference->is_secure && !cli_args_has(args, "plain-http");

@@ -9,6 +9,9 @@
 #include "oci/manifest.h"
 #include "oci/reference.h"
 
+/* Whether what is asked for can be: not https and --plain-http together. */
+kdl_status oci_remote_check(const cli_args *args, const oci_reference *reference);
+
 /* The manifest that a reference names, with its digest where it says one. The caller frees
  * *out_bytes. */
 kdl_status oci_remote_manifest(const cli_args *args, const oci_reference *from,

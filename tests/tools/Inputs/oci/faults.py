@@ -116,6 +116,13 @@ def wrong_range(r):
     return r.answer(206, r.content, {"Content-Range": f"bytes 0-{len(r.content) - 1}/{len(r.content)}"})
 
 
+def wrong_range_always(r):
+    if r.from_range():
+        return wrong_range(r)
+    r.server.counts.pop(r.path, None)
+    return half(r)
+
+
 def no_ranges(r):
     return half(r) or r.answer(200, r.content)
 
@@ -193,7 +200,8 @@ def cases(other):
         "breaks-off": Case(blobs(half), most=1.0),
         "resets": Case(blobs(lambda r: half(r) and r.reset()), most=1.6),
         "knows-no-ranges": Case(blobs(no_ranges), most=1.6),
-        "another-range": Case(blobs(wrong_range), "Content-Range: found 0, expected bytes from"),
+        "another-range": Case(blobs(wrong_range), most=2.5),
+        "another-range-always": Case(blobs(wrong_range_always), "Content-Range: found 0, expected bytes from"),
         "range-not-satisfiable": Case(blobs(not_satisfiable), most=1.6),
         "fails-twice": Case(blobs(failing(2)), most=1.0),
         "fails-always": Case(blobs(failing(99)), "found HTTP status 503"),
@@ -331,7 +339,8 @@ class Faults:
         wanted = {name: functools.partial(Pull.as_case, case=case) for name, case in self.cases.items()
                   if not case.options.get("skip")}
         wanted.update({"private": Pull.authorization_stays, "later": Pull.goes_on, "killed": Pull.survives_a_kill,
-                       "partial": Pull.mends_a_partial, "many": Pull.many_at_once})
+                       "partial": Pull.mends_a_partial, "many": Pull.many_at_once,
+                       "removed": Pull.survives_a_removal})
         pushes = {"push-" + name: functools.partial(Pull.pushes, case=case) for name, case in pushed(self.other).items()}
         for name, case in pushed(self.other).items():
             self.server.lies["push-" + name] = case.lie
@@ -472,6 +481,28 @@ class Pull:
         self.server.lies[self.name] = None
         self.succeeds()
 
+    def survives_a_removal(self):
+        """The beginning of a blob is removed while another pull waits for it: that one begins anew."""
+        self.server.lies[self.name] = blobs(lambda r: self.server.times(self.name) == 1 and stalled(r))
+        first = self.start(seconds=60)
+        self.wait_for(lambda: self.stored())
+        second = self.start(out=self.out + "2", seconds=10)
+        self.wait_for(lambda: has_partial(second.pid))
+        folder = os.path.join(self.cache, "registry", "blobs", "sha256")
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+        _, errors = second.communicate(timeout=100)
+        self.check(second.returncode == 0, f"exit code {second.returncode}: {errors}")
+        self.check(not self.stored(), f"left in the cache: {self.stored()}")
+
+    def wait_for(self, condition):
+        deadline = time.time() + 30
+        while not condition() and time.time() < deadline:
+            time.sleep(0.02)
+        self.check(condition(), "what was waited for did not come")
+
     def mends_a_partial(self):
         """The beginning that is there is another blob's."""
         layer = self.manifest["layers"][0]
@@ -496,6 +527,17 @@ class Pull:
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         return file.read().split()
+
+
+def has_partial(pid):
+    """Whether a program that it started has a beginning open."""
+    links = []
+    for child in children_of(pid):
+        try:
+            links += [os.readlink(f"/proc/{child}/fd/{name}") for name in os.listdir(f"/proc/{child}/fd")]
+        except OSError:
+            pass
+    return any(link.endswith(".partial") for link in links)
 
 
 def is_running(pid):

@@ -5,8 +5,8 @@
 #include "cache/folder.h"
 #include "cache/settings.h"
 #include "oci/layout.h"
+#include "oci/own_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,6 +39,10 @@ kdl_status oci_store_open_own(oci_store *out_store) {
            temporary_folder());
   if (!mkdtemp(out_store->folder))
     return failed(out_store->folder, "make a folder");
+  if (!own_folder_begin(out_store->folder)) {
+    rmdir(out_store->folder);
+    return kdl_fail(KDL_BAD_CALL, "%s: the path is too long", out_store->folder);
+  }
   kdl_status status = oci_layout_make(out_store->folder);
   if (status != KDL_OK)
     oci_store_close(out_store);
@@ -58,24 +62,6 @@ kdl_status oci_store_make_file(int *out_fd) {
     return failed(path, "make a file");
   unlink(path);
   return KDL_OK;
-}
-
-/* Removes the files of a folder that are so many seconds old. */
-static void remove_files(const char *path, time_t age) {
-  struct stat info;
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-  if (!folder) {
-    if (fd >= 0)
-      close(fd);
-    return;
-  }
-  for (struct dirent *item; (item = readdir(folder));) {
-    if (fstatat(fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-        time(NULL) - info.st_mtime >= age)
-      unlinkat(fd, item->d_name, 0);
-  }
-  closedir(folder);
 }
 
 /* ------------------------------------------------------------------------------------------ */
@@ -101,6 +87,8 @@ static kdl_status open_cached(const kdl_cache_settings *settings, oci_store *out
   snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, out->folder, blobs);
   if (!is_made)
     return failed(path, "make the folder");
+  if (out->lock >= 0 && flock(out->lock, LOCK_EX | LOCK_NB) == 0)
+    own_folder_remove_files(path, seconds_kept);
   return out->lock >= 0 && flock(out->lock, LOCK_SH) == 0 ? KDL_OK : failed(out->folder, "lock");
 }
 
@@ -125,20 +113,11 @@ void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const 
     if (fetched[i] && oci_layout_path(store->folder, manifest->layers[i].digest, path))
       unlink(path);
   }
-  snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, blobs);
-  remove_files(path, seconds_kept);
 }
 
 void oci_store_close(oci_store *store) {
-  static const char *const below[] = {"/blobs/sha256", "/blobs", ""};
-  char path[PATH_MAX];
-  if (store->lock >= 0) {
+  if (store->lock >= 0)
     close(store->lock);
-    return;
-  }
-  for (size_t i = 0; i < sizeof below / sizeof *below; ++i) {
-    snprintf(path, sizeof path, "%.*s%s", PATH_MAX - room_below, store->folder, below[i]);
-    remove_files(path, INT_MIN);
-    rmdir(path);
-  }
+  else
+    own_folder_end();
 }

@@ -22,8 +22,8 @@ typedef struct oci_store {
   int lock; /* -1: the folder is ours alone, and goes when it is closed */
 } oci_store;
 
-/* In the cache's folder; where KDL_CACHE is not on, one of its own below TMPDIR. The caller closes
- * *out_store. */
+/* In the cache's folder, from which what was left a week ago is removed unless another process is
+ * at work; where KDL_CACHE is not on, one of its own below TMPDIR. The caller closes *out_store. */
 kdl_status oci_store_open(oci_store *out_store);
 
 /* Always one of its own, for what is to be sent. */
@@ -32,8 +32,7 @@ kdl_status oci_store_open_own(oci_store *out_store);
 /* A file without a name below TMPDIR, which goes when it is closed. */
 kdl_status oci_store_make_file(int *out_fd);
 
-/* Removes blobs that are part of a file now, unless another process is at work; and what was left
- * a week ago. */
+/* Removes blobs that are part of a file now, unless another process is at work. */
 void oci_store_drop(const oci_store *store, const oci_manifest *manifest, const bool *fetched);
 void oci_store_close(oci_store *store);
 

@@ -340,7 +340,8 @@ class Faults:
                   if not case.options.get("skip")}
         wanted.update({"private": Pull.authorization_stays, "later": Pull.goes_on, "killed": Pull.survives_a_kill,
                        "partial": Pull.mends_a_partial, "many": Pull.many_at_once,
-                       "removed": Pull.survives_a_removal})
+                       "removed": Pull.survives_a_removal,
+                       "ended": Pull.leaves_nothing, "push-ended": Pull.leaves_nothing, "expired": Pull.expires})
         pushes = {"push-" + name: functools.partial(Pull.pushes, case=case) for name, case in pushed(self.other).items()}
         for name, case in pushed(self.other).items():
             self.server.lies["push-" + name] = case.lie
@@ -496,6 +497,42 @@ class Pull:
         _, errors = second.communicate(timeout=100)
         self.check(second.returncode == 0, f"exit code {second.returncode}: {errors}")
         self.check(not self.stored(), f"left in the cache: {self.stored()}")
+
+    def leaves_nothing(self):
+        """A push, or a pull without a cache, is ended by a signal: its folder goes."""
+        is_push = self.name.startswith("push")
+        self.server.lies[self.name] = puts(stalled) if is_push else blobs(stalled)
+        environment = dict(os.environ, KDL_CACHE="off", KDL_REGISTRY_TIMEOUT="60", TMPDIR=self.work, DOCKER_CONFIG=self.docker)
+        place = f"{self.server.host}/{self.name}/x:1"
+        file = os.path.join(self.layout + ".file-" + self.name)
+        subprocess.run(["kdl", "pull", f"oci:{self.layout}:1", "-o", file], check=True, capture_output=True)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before = len(self.server.asked(self.name))
+            process = subprocess.Popen(["kdl", "push", file, place] if is_push else ["kdl", "pull", place, "-o", self.out],
+                                       env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            method = "PUT" if is_push else "GET"
+            self.wait_for(lambda: any(entry[0] == method and "/blobs/" in entry[1]
+                                      for entry in self.server.asked(self.name)[before:]))
+            self.check(os.listdir(self.work), "there was no folder")
+            process.send_signal(number)
+            process.communicate()
+            self.check(process.returncode == -number, f"exit code {process.returncode}, expected {-number}")
+            self.check(not os.listdir(self.work), f"left: {os.listdir(self.work)}")
+
+    def expires(self):
+        """What was left more than a week ago goes with the next pull, though that fails; what is younger stays."""
+        self.server.lies[self.name] = manifests(lambda r: r.answer(404))
+        folder = os.path.join(self.cache, "registry", "blobs", "sha256")
+        os.makedirs(folder)
+        for place in (self.cache, os.path.join(self.cache, "registry")):
+            os.chmod(place, 0o700)
+        for name, days in {"old": 8, "old.partial": 8, "young": 6}.items():
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(b"x")
+            os.utime(os.path.join(folder, name), (time.time() - days * 86400,) * 2)
+        code, errors = self.pull()
+        self.check(code == 3, f"exit code {code}: {errors}")
+        self.check(list(self.stored()) == ["young"], f"left in the cache: {self.stored()}")
 
     def wait_for(self, condition):
         deadline = time.time() + 30

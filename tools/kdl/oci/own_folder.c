@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* All that removes is called by a handler of signals too: no memory is allocated, no lock taken. */
+#include "oci/own_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { folder_count = 3, most_passes = 100 };
+
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+enum { number_count = sizeof numbers / sizeof *numbers };
+
+static char folders[folder_count][PATH_MAX]; /* the innermost first */
+static pid_t owner;                          /* 0: there is none */
+static struct sigaction before[number_count];
+
+static bool remove_file(int folder, const char *name, time_t age) {
+  struct stat info;
+  return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+         time(NULL) - info.st_mtime >= age && unlinkat(folder, name, 0) == 0;
+}
+
+bool own_folder_remove_files(const char *path, time_t age) {
+  _Alignas(struct dirent64) char items[4096];
+  bool has_removed = false;
+  long size;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  while ((size = syscall(SYS_getdents64, fd, items, sizeof items)) > 0) {
+    for (long at = 0; at < size;) {
+      const struct dirent64 *item = (const struct dirent64 *)(items + at);
+      has_removed |= remove_file(fd, item->d_name, age);
+      at += item->d_reclen;
+    }
+  }
+  close(fd);
+  return has_removed;
+}
+
+/* kdl-registry may still be writing there: once a folder is gone, it cannot. */
+static void remove_all(void) {
+  for (size_t i = 0; i < folder_count; ++i) {
+    for (int pass = 0; pass < most_passes && rmdir(folders[i]) != 0; ++pass) {
+      if (!own_folder_remove_files(folders[i], INT_MIN) && pass)
+        break;
+    }
+  }
+}
+
+/* A program that was forked and is not started yet has the handler too. */
+static void on_signal(int number) {
+  if (getpid() == owner)
+    remove_all();
+  raise(number); /* which ends it: the handler is taken away, and the signal is not blocked */
+}
+
+bool own_folder_begin(const char *path) {
+  static const char *const below[folder_count] = {"/blobs/sha256", "/blobs", ""};
+  for (size_t i = 0; i < folder_count; ++i) {
+    if (snprintf(folders[i], PATH_MAX, "%s%s", path, below[i]) >= PATH_MAX)
+      return false;
+  }
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+  sigemptyset(&action.sa_mask);
+  owner = getpid();
+  for (size_t i = 0; i < number_count; ++i) {
+    sigaction(numbers[i], NULL, &before[i]);
+    if (before[i].sa_handler == SIG_DFL)
+      sigaction(numbers[i], &action, NULL);
+  }
+  return true;
+}
+
+void own_folder_end(void) {
+  if (!owner)
+    return;
+  remove_all();
+  owner = 0;
+  for (size_t i = 0; i < number_count; ++i)
+    sigaction(numbers[i], &before[i], NULL);
+}

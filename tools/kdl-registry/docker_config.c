@@ -18,8 +18,15 @@ static bool key_is_for(const char *key, const char *host) {
   at = at ? at + 3 : key;
   size_t length = strcspn(at, "/");
   return strlen(host) == length && strncmp(at, host, length) == 0 &&
-         (!at[length] || strcmp(at + length, "/") == 0 || strcmp(at + length, "/v1/") == 0 ||
+         (!at[length] || strcmp(at + length, "/") == 0 || strcmp(at + length, "/v1") == 0 ||
+          strcmp(at + length, "/v1/") == 0 || strcmp(at + length, "/v2") == 0 ||
           strcmp(at + length, "/v2/") == 0);
+}
+
+/* null is as good as nothing. What cannot be read is left to the function that reads it. */
+static bool is_null(kdl_json *json) {
+  kdl_json_kind kind;
+  return kdl_json_peek(json, &kind) == KDL_OK && kind == KDL_JSON_NULL;
 }
 
 static bool is_base64(const char *text) {
@@ -27,6 +34,7 @@ static bool is_base64(const char *text) {
   return *text && text[strspn(text, digits)] == '\0';
 }
 
+/* `docker login` writes an identity token beside an "auth" that has no password. */
 static kdl_status read_auth(kdl_json *json, credentials *out) {
   char key[longest_key];
   bool more = true;
@@ -35,12 +43,19 @@ static kdl_status read_auth(kdl_json *json, credentials *out) {
     status = kdl_json_next_key(json, key, sizeof key, &more);
     if (status != KDL_OK || !more)
       break;
-    status = strcmp(key, "auth") == 0 ? kdl_json_string(json, out->basic, sizeof out->basic)
-                                      : kdl_json_skip(json);
+    bool has_value = !is_null(json);
+    size_t begin = json->at;
+    status = has_value && strcmp(key, "auth") == 0
+                 ? kdl_json_string(json, out->basic, sizeof out->basic)
+                 : kdl_json_skip(json);
+    bool is_empty = !has_value || json->at - begin <= strlen("\"\"");
+    out->has_identity |= !is_empty && strcmp(key, "identitytoken") == 0;
   }
   /* The value is a secret: it is in no message. */
   if (status == KDL_OK && out->basic[0] && !is_base64(out->basic))
     status = kdl_fail(KDL_BAD_FILE, "%s: auth: expected base64", json->name);
+  if (out->has_identity)
+    out->basic[0] = '\0';
   return status;
 }
 
@@ -52,7 +67,8 @@ static kdl_status read_auths(kdl_json *json, const char *host, credentials *out)
     status = kdl_json_next_key(json, key, sizeof key, &more);
     if (status != KDL_OK || !more)
       break;
-    status = key_is_for(key, host) && !out->basic[0] ? read_auth(json, out) : kdl_json_skip(json);
+    status = key_is_for(key, host) && !out->basic[0] && !is_null(json) ? read_auth(json, out)
+                                                                       : kdl_json_skip(json);
   }
   return status;
 }
@@ -65,8 +81,11 @@ static kdl_status read_config(kdl_json *json, const char *host, credentials *out
     status = kdl_json_next_key(json, key, sizeof key, &more);
     if (status != KDL_OK || !more)
       break;
-    out->has_helper |= strcmp(key, "credsStore") == 0 || strcmp(key, "credHelpers") == 0;
-    status = strcmp(key, "auths") == 0 ? read_auths(json, host, out) : kdl_json_skip(json);
+    bool has_value = !is_null(json);
+    out->has_helper |=
+        has_value && (strcmp(key, "credsStore") == 0 || strcmp(key, "credHelpers") == 0);
+    status =
+        has_value && strcmp(key, "auths") == 0 ? read_auths(json, host, out) : kdl_json_skip(json);
   }
   return status;
 }

@@ -12,6 +12,7 @@ enum { CREDENTIALS_SIZE = 4096 };
 typedef struct credentials {
   char basic[CREDENTIALS_SIZE]; /* user and password as base64; "" where there are none */
   bool has_helper;              /* the file names a program that keeps them, which is not asked */
+  bool has_identity;            /* it has an identity token for the host, which is not used */
   char path[4096];              /* of the file, for messages */
 } credentials;
 

@@ -272,12 +272,26 @@ static void set_limits(const http *client, const char *url, const http_request *
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
 }
 
+/* A line that libcurl has no room for. It has bounds of its own, which on_header does not see, and
+ * says before version 8.6 that there is no memory. */
+static bool is_header_too_long(CURLcode code, const transfer *work) {
+#if LIBCURL_VERSION_NUM >= 0x080600
+  if (code == CURLE_TOO_LARGE)
+    return true;
+#endif
+  return code == CURLE_OUT_OF_MEMORY && work->header_bytes && !work->has_begun;
+}
+
 static kdl_status judge(const http *client, CURLcode code, const transfer *work) {
   if (work->status != KDL_OK)
     return work->status;
   /* A body that is no content was cut off on purpose. */
   if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && work->answer->error_size))
     return KDL_OK;
+  if (is_header_too_long(code, work))
+    return kdl_fail(KDL_BAD_FILE,
+                    "%.*s: found a header that is too long, expected headers of at most %d bytes",
+                    http_shown(work->url), work->url, most_headers);
   const char *words = client->error[0] ? client->error : curl_easy_strerror(code);
   if (code == CURLE_OPERATION_TIMEDOUT)
     return kdl_fail(KDL_UNSUPPORTED,

@@ -111,12 +111,15 @@ kdl_status session_refused(const registry_session *session, const char *what,
   http_describe(answer, found, sizeof found);
   bool is_login = answer->code == 401 || answer->code == 403;
   bool has_any = session->login.basic[0] != '\0';
-  const char *advice = !is_login ? ""
-                       : has_any ? ": the credentials of config.json do not allow it"
-                       : session->login.has_helper
-                           ? ": config.json has no \"auth\" for the host, and names a program that "
-                             "keeps credentials, which is not asked"
-                           : ": `docker login` keeps credentials for it in config.json";
+  const char *advice =
+      !is_login ? ""
+      : has_any ? ": the credentials of config.json do not allow it"
+      : session->login.has_identity
+          ? ": config.json has an \"identitytoken\" for the host, which is not used"
+      : session->login.has_helper
+          ? ": config.json has no \"auth\" for the host, and names a program that "
+            "keeps credentials, which is not asked"
+          : ": `docker login` keeps credentials for it in config.json";
   return kdl_fail(answer->code == 404 ? KDL_NO_MATCH : KDL_BAD_FILE,
                   "%s/%s: %s: found %s, expected it%s", session->host, session->name, what, found,
                   advice);

@@ -81,6 +81,23 @@ static void hosts_have_credentials_of_their_own(void **state) {
     assert_string_equal(found.basic, rows[i].basic);
     assert_false(found.has_helper);
   }
+  write_config("{\"auths\": {\"a.org\": null, \"b.org\": {\"auth\": null}, \"f.org\": "
+               "{\"identitytoken\":  \"\", \"auth\": \"Zjpn\"}, \"https://c.org/v2\": "
+               "{\"auth\": \"Yzpk\"}, \"d.org/v1\": {\"auth\": \"ZDpl\"}, \"e.org\": {\"auth\": "
+               "\"PHRva2VuPjo=\", \"identitytoken\": \"x\"}}, \"credsStore\": null}");
+  static const struct {
+    const char *host, *basic;
+  } others[] = {{"a.org", ""},     {"b.org", ""}, {"c.org", "Yzpk"},
+                {"d.org", "ZDpl"}, {"e.org", ""}, {"f.org", "Zjpn"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+    assert_int_equal(credentials_read(others[i].host, &found), KDL_OK);
+    assert_string_equal(found.basic, others[i].basic);
+    assert_int_equal(found.has_identity, strcmp(others[i].host, "e.org") == 0);
+    assert_false(found.has_helper);
+  }
+  write_config("{\"auths\": null}");
+  assert_int_equal(credentials_read("a.org", &found), KDL_OK);
+  assert_string_equal(found.basic, "");
   write_config("{\"credsStore\": \"desktop\"}");
   assert_int_equal(credentials_read("a.org", &found), KDL_OK);
   assert_true(found.has_helper);

@@ -194,6 +194,7 @@ def elsewhere(other):
 
 def cases(other):
     big = "0" * 300000
+    first = json.loads(other.manifest)["layers"][0]["size"]
     return {
         "good": Case(None, most=1.0),
         # Broken off, and gone on.
@@ -209,7 +210,7 @@ def cases(other):
         "redirected": Case(elsewhere(other), most=0.1),
         # Lies about blobs.
         "wrong-digest": Case(blobs(flipped), "found bytes with the digest sha256:"),
-        "truncated": Case(blobs(ends_early), "expected"),
+        "truncated": Case(blobs(ends_early), f"found {first // 2} bytes, expected {first}"),
         "endless": Case(blobs(endless_body), "bytes, expected as many, as the manifest says"),
         "length-too-large": Case(blobs(other_length(1)), "Content-Length: found"),
         "length-too-small": Case(blobs(other_length(-1)), "Content-Length: found"),
@@ -236,7 +237,7 @@ def cases(other):
         "manifest-stalls": Case(manifests(stalled), "KDL_REGISTRY_TIMEOUT allows more"),
         "million-layers": Case(manifests(many_layers), "found a manifest of more than 4194304 bytes"),
         "headers-endless": Case(manifests(endless_headers), "found headers of more than 65536 bytes"),
-        "header-long": Case(manifests(long_header), ""),
+        "header-long": Case(manifests(long_header), "found a header that is too long, expected headers of at most 65536 bytes"),
         "manifest-digest": Case(manifests(lambda r: r.answer(200, r.content + b" ", {"Docker-Content-Digest": r.server.digest})),
                                 "which the registry itself says"),
         "manifest-pinned": Case(manifests(lambda r: r.answer(200, r.content + b" ")), "which the reference says", pinned=True),
@@ -310,7 +311,7 @@ def pushed(other):
         "denied": Case(posts(lambda r: r.answer(403, b'{"errors": [{"code": "DENIED", "message": "not yours"}]}')),
                        "found HTTP status 403 (not yours)"),
         "full": Case(puts(lambda r: drain(r) or r.answer(507)), "upload: found HTTP status 507"),
-        "breaks-off": Case(puts(lambda r: r.cut()), ""),
+        "breaks-off": Case(puts(lambda r: r.cut()), "/push-breaks-off/x/blobs/uploads/one: "),
         "stalls": Case(puts(lambda r: drain(r) or stalled(r)), "KDL_REGISTRY_TIMEOUT allows more"),
         "other-digest": Case(puts(lambda r: r.is_manifest and (drain(r) or r.answer(
             201, headers={"Docker-Content-Digest": "sha256:" + "0" * 64}))), "found that the registry keeps the manifest as"),
@@ -586,5 +587,7 @@ def is_running(pid):
 
 
 if __name__ == "__main__":
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # by lit: what is started here shall not ignore them
+        signal.signal(ignored, signal.SIG_DFL)
     most_memory = int(os.environ.get("FAULTS_MEMORY", "100"))
     sys.exit(Faults(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])).run(sys.argv[3:]))

@@ -42,7 +42,7 @@ def main(layout, work):
 
     pull("good", 0, "")
     pull("good", 1, "certificate", trusted=False)
-    pull("good", 1, "", scheme="")
+    pull("good", 1, f"kdl pull: error: http://{secure.host}/v2/good/x/manifests/1: ", scheme="")
     pull("plain", 1, "expected https, as the registry itself has it")
     pull("upper", 1, "expected https, as the registry itself has it")
     pull("login", 1, "token service: found http://")

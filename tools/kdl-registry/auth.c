@@ -112,7 +112,9 @@ kdl_status session_log_in(registry_session *session, const char *text) {
   if (!asked.is_bearer)
     return session->login.basic[0] ? set_authorization(session, "Basic", session->login.basic)
                                    : KDL_OK;
-  token_answer answer = {.text = malloc(largest_answer), .from = asked.realm};
+  char from[sizeof asked.realm];
+  snprintf(from, sizeof from, "%.*s", http_shown(asked.realm), asked.realm);
+  token_answer answer = {.text = malloc(largest_answer), .from = from};
   char *token = malloc(SESSION_LONGEST_TOKEN);
   kdl_status status = answer.text && token
                           ? ask_token(session, &asked, &answer, token)

@@ -334,7 +334,7 @@ class Faults:
             json.dump({"auths": {"elsewhere.org": {"auth": "eDp5"}, self.server.host: {"auth": USER}}}, file)
         for name, place in {"token-no-json": "token-html", "token-too-large": "token-large",
                             "token-two-lines": "token-lines"}.items():
-            self.server.lies[name] = bearer(realm=f"http://{self.server.host}/{place}")
+            self.server.lies[name] = bearer(realm=f"http://{self.server.host}/{place}?signature=secret")
 
     def run(self, names):
         wanted = {name: functools.partial(Pull.as_case, case=case) for name, case in self.cases.items()

@@ -255,8 +255,9 @@ def KdlLowerProducts : Pass<"kdl-lower-products", "::mlir::ModuleOp"> {
     that is linked into it: the module's own, else the best of the library for the target. With
     `threads` they are made in parts, in an `scf.forall`.
 
-    What does not fit, and what has a microkernel that takes 16 steps at a time, stays as it is, with
-    a remark that says why, or is an error with `no-silent-fallback`.
+    What does not fit stays as it is, with a remark that says why, or is an error with
+    `no-silent-fallback`: so does what has a microkernel that takes 16 steps at a time and no
+    function for blocks, or one of the module's own that does.
   }];
   let options = ukernelOptions # [
     Option<"threads", "threads", "bool", "false", "in parts that may run at the same time">,

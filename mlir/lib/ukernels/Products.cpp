@@ -95,14 +95,33 @@ static std::string nameOf(StringRef what, const PlainProduct &product) {
   return ("kdl_matmul_" + what + product.suffix).str();
 }
 
+/// A microkernel that takes 16 steps at a time is called by blocks of C, for which it has a
+/// function of its own.
+static LogicalResult hasBlocks(ModuleOp module, const PlainProduct &product, const Source &source,
+                               std::string &why) {
+  if (isOwn(module, product.kind.ukernel)) {
+    why = "found a microkernel of the module's own that takes 16 steps at a time, which is called "
+          "for tiles alone";
+    return failure();
+  }
+  std::string block = ("kdl_uk_mma_" + product.suffix + "_block").str();
+  FailureOr<Variant> variant =
+      findVariant(product.kind.ukernel, source, /*mayTakeTiles=*/true, why);
+  if (failed(variant))
+    return failure();
+  if (definesFunction(variant->bitcode, block))
+    return success();
+  why = "found a microkernel that takes 16 steps at a time without a function " + block;
+  return failure();
+}
+
 LogicalResult kdl::hasPlainProduct(ModuleOp module, const PlainProduct &product,
                                    const Source &source, std::string &why) {
   if (failed(findTile(module, product.kind.ukernel, source, why)))
     return failure();
-  if (takesTiles(module, product.kind.ukernel, source)) {
-    why = "found a microkernel that takes 16 steps at a time, of which it would be a part";
+  if (takesTiles(module, product.kind.ukernel, source) &&
+      failed(hasBlocks(module, product, source, why)))
     return failure();
-  }
   return success(succeeded(findProducts(nameOf("", product), source, why)));
 }
 
@@ -280,16 +299,20 @@ private:
   FlatSymbolRefAttr ukernel(const PlainProduct &product, std::string &why);
 };
 
-/// The declaration of the microkernel that the kernels call.
+/// The declaration of the microkernel that the kernels call. One that takes 16 steps at a time may
+/// be beside another that mmt4d's tiles call, and has another name.
 FlatSymbolRefAttr LowerProducts::ukernel(const PlainProduct &product, std::string &why) {
   ModuleOp module = getOperation();
-  StringRef name = product.kind.ukernel;
+  std::string name = product.kind.ukernel.str();
   if (!module.lookupSymbol<func::FuncOp>(name)) {
     FailureOr<Variant> variant =
-        findVariant(name, {library.getValue(), target.getValue()}, /*mayTakeTiles=*/false, why);
+        findVariant(name, {library.getValue(), target.getValue()}, /*mayTakeTiles=*/true, why);
     if (failed(variant))
       return nullptr;
-    declareUkernel(module, name, product.kind, *variant);
+    if (variant->takesTiles)
+      name += "_blocks";
+    if (!module.lookupSymbol<func::FuncOp>(name))
+      declareUkernel(module, name, product.kind, *variant);
   }
   return FlatSymbolRefAttr::get(&getContext(), name);
 }

@@ -133,6 +133,34 @@ LogicalResult kdl::checkLayout(StringRef bitcode, StringRef name, std::string &w
   return failure();
 }
 
+bool kdl::definesFunction(StringRef bitcode, StringRef name) {
+  llvm::LLVMContext context;
+  auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, name), context);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return false;
+  }
+  const llvm::Function *found = (*parsed)->getFunction(name);
+  return found && !found->isDeclaration();
+}
+
+/// What a microkernel's name has behind its name in the bitcode: two variants may be in one
+/// program. The functions beside it (its tile, its blocks) have the same behind theirs.
+static StringRef suffixOf(LLVM::LLVMFuncOp ukernel) {
+  StringRef name = ukernel.getName();
+  auto inside = ukernel->getAttrOfType<StringAttr>(kdl::functionAttr);
+  return inside && name.consume_front(inside.getValue()) ? name : StringRef();
+}
+
+/// Functions of microkernels that a module defines, or calls.
+static void addSuffix(llvm::Module &module, bool defined, StringRef suffix) {
+  for (llvm::Function &function : module) {
+    if (!function.hasLocalLinkage() && function.isDeclaration() != defined &&
+        function.getName().starts_with("kdl_uk_"))
+      function.setName(function.getName() + suffix);
+  }
+}
+
 /// Functions of this attribute are compiled for the CPU of the microkernel that it names.
 static constexpr StringLiteral liftedAttr = "kdl-lifted-to";
 
@@ -154,7 +182,7 @@ static void liftProducts(llvm::Module &module) {
 /// Bitcode that calls microkernels: its constants have the values that they come with, and nothing
 /// of it is seen from outside. One that several functions are in is linked once.
 static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcode,
-                                  StringRef ukernel, llvm::Module &module) {
+                                  FlatSymbolRefAttr called, llvm::Module &module) {
   llvm::Function *known = module.getFunction(declaration.getName());
   if (!known || !known->isDeclaration())
     return success();
@@ -162,6 +190,10 @@ static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcod
                                        module.getContext());
   if (!parsed)
     return declaration.emitError(kdl::bitcodeAttr) << ": " << llvm::toString(parsed.takeError());
+  auto ukernel = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(declaration, called);
+  if (!ukernel)
+    return declaration.emitError(kdl::callsAttr) << ": found no function " << called;
+  addSuffix(**parsed, /*defined=*/false, suffixOf(ukernel));
   SmallVector<std::string> names;
   for (llvm::GlobalValue &value : (*parsed)->global_values()) {
     if (!value.isDeclaration() && !value.hasLocalLinkage())
@@ -169,7 +201,7 @@ static LogicalResult linkProducts(LLVM::LLVMFuncOp declaration, StringRef bitcod
   }
   for (llvm::Function &function : **parsed) {
     if (!function.isDeclaration())
-      function.addFnAttr(liftedAttr, ukernel);
+      function.addFnAttr(liftedAttr, called.getValue());
   }
   if (module.getTargetTriple().empty()) {
     module.setTargetTriple((*parsed)->getTargetTriple());
@@ -204,6 +236,7 @@ static LogicalResult link(LLVM::LLVMFuncOp declaration, StringRef bitcode, llvm:
     module.setTargetTriple((*parsed)->getTargetTriple());
     module.setDataLayout((*parsed)->getDataLayout());
   }
+  addSuffix(**parsed, /*defined=*/true, suffixOf(declaration));
   found->setName(declaration.getName());
   SmallVector<std::string> names;
   for (llvm::Function &function : **parsed) {
@@ -313,7 +346,7 @@ std::unique_ptr<llvm::Module> kdl::translateWithUkernels(Operation *op,
       if (!bitcode || !function.isExternal() || bool(called) != calls)
         return WalkResult::advance();
       if (called)
-        return WalkResult(linkProducts(function, bitcode.getValue(), called.getValue(), *module));
+        return WalkResult(linkProducts(function, bitcode.getValue(), called, *module));
       ukernels.push_back(function);
       return WalkResult(link(function, bitcode.getValue(), *module));
     });

@@ -44,6 +44,9 @@ LogicalResult checkLayout(const llvm::Function &ukernel, StringRef name, std::st
 /// The same of a function in bitcode.
 LogicalResult checkLayout(StringRef bitcode, StringRef name, std::string &why);
 
+/// Whether bitcode has a function of that name with a body.
+bool definesFunction(StringRef bitcode, StringRef name);
+
 /// Translates a module and puts the microkernels that it carries into their callers. Null after an
 /// error.
 std::unique_ptr<llvm::Module> translateWithUkernels(Operation *module, llvm::LLVMContext &context);

@@ -119,8 +119,12 @@ func.func @stays(%a3: memref<2x4x8xf32>, %b3: memref<2x8x16xf32>, %c3: memref<2x
 
 // -----
 
-// A microkernel that takes 16 steps at a time is called for tiles.
-// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=AMX
-// AMX: remark: stays linalg.matmul: found a microkernel that takes 16 steps at a time
+// A microkernel that takes 16 steps at a time is called in blocks, and has a name of its own.
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64-v4+avx512_bf16+avx512_vnni+amx_tile+amx_bf16+amx_int8})' -split-input-file 2>/dev/null | sed 's/kdl.bitcode = "[^"]*"/BITCODE/' | FileCheck %s --check-prefix=AMX
+// AMX: func.func private @kdl_matmul_s32_s8_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_s32_u8s8_blocks}
+// AMX: func.func private @kdl_uk_mma_s32_u8s8_blocks({{.*}}) attributes {BITCODE, kdl.function = "kdl_uk_mma_s32_u8s8", kdl.tiles, kdl.variant = "amx"}
+// AMX-LABEL: func.func @many(
+// AMX: call @kdl_matmul_pack_s32_s8_part(
+// AMX: call @kdl_matmul_s32_s8_part(
 // RUN: not mlir-opt %s --pass-pipeline='builtin.module(kdl-lower-products{target=host:x86-64 no-silent-fallback=true})' -split-input-file 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR-DAG: error: linalg.batch_matmul has no microkernel: found a batch

@@ -43,20 +43,17 @@ static bool is_token(const char *text) {
   return *text;
 }
 
+static kdl_status read_token_key(kdl_json *json, const char *key, void *user) {
+  char *token = user;
+  bool is_it = strcmp(key, "token") == 0 || (strcmp(key, "access_token") == 0 && !token[0]);
+  return is_it ? kdl_json_string(json, token, SESSION_LONGEST_TOKEN) : kdl_json_skip(json);
+}
+
 static kdl_status read_token(const token_answer *answer, char *token) {
-  char key[32];
   kdl_json json;
-  bool more = true;
   token[0] = '\0';
   kdl_json_start(&json, answer->from, answer->text, answer->used);
-  kdl_status status = kdl_json_begin(&json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    bool is_it = strcmp(key, "token") == 0 || (strcmp(key, "access_token") == 0 && !token[0]);
-    status = is_it ? kdl_json_string(&json, token, SESSION_LONGEST_TOKEN) : kdl_json_skip(&json);
-  }
+  kdl_status status = kdl_json_members(&json, read_token_key, token);
   if (status == KDL_OK && !is_token(token))
     status = kdl_fail(KDL_BAD_FILE, "%s: found no token, expected one", answer->from);
   return status;

@@ -10,7 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { longest_key = 512, largest_file = 1 << 20 };
+enum { largest_file = 1 << 20 };
+
+typedef struct {
+  const char *host;
+  credentials *out;
+} reader;
 
 /* Keys are hosts, or addresses as older versions wrote them: https://HOST/v1/. */
 static bool key_is_for(const char *key, const char *host) {
@@ -34,23 +39,21 @@ static bool is_base64(const char *text) {
   return *text && text[strspn(text, digits)] == '\0';
 }
 
+static kdl_status read_auth_key(kdl_json *json, const char *key, void *user) {
+  credentials *out = user;
+  bool has_value = !is_null(json);
+  size_t begin = json->at;
+  kdl_status status = has_value && strcmp(key, "auth") == 0
+                          ? kdl_json_string(json, out->basic, sizeof out->basic)
+                          : kdl_json_skip(json);
+  bool is_empty = !has_value || json->at - begin <= strlen("\"\"");
+  out->has_identity |= !is_empty && strcmp(key, "identitytoken") == 0;
+  return status;
+}
+
 /* `docker login` writes an identity token beside an "auth" that has no password. */
 static kdl_status read_auth(kdl_json *json, credentials *out) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    bool has_value = !is_null(json);
-    size_t begin = json->at;
-    status = has_value && strcmp(key, "auth") == 0
-                 ? kdl_json_string(json, out->basic, sizeof out->basic)
-                 : kdl_json_skip(json);
-    bool is_empty = !has_value || json->at - begin <= strlen("\"\"");
-    out->has_identity |= !is_empty && strcmp(key, "identitytoken") == 0;
-  }
+  kdl_status status = kdl_json_members(json, read_auth_key, out);
   /* The value is a secret: it is in no message. */
   if (status == KDL_OK && out->basic[0] && !is_base64(out->basic))
     status = kdl_fail(KDL_BAD_FILE, "%s: auth: expected base64", json->name);
@@ -59,35 +62,20 @@ static kdl_status read_auth(kdl_json *json, credentials *out) {
   return status;
 }
 
-static kdl_status read_auths(kdl_json *json, const char *host, credentials *out) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = key_is_for(key, host) && !out->basic[0] && !is_null(json) ? read_auth(json, out)
-                                                                       : kdl_json_skip(json);
-  }
-  return status;
+static kdl_status read_host(kdl_json *json, const char *key, void *user) {
+  const reader *from = user;
+  return key_is_for(key, from->host) && !from->out->basic[0] && !is_null(json)
+             ? read_auth(json, from->out)
+             : kdl_json_skip(json);
 }
 
-static kdl_status read_config(kdl_json *json, const char *host, credentials *out) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    bool has_value = !is_null(json);
-    out->has_helper |=
-        has_value && (strcmp(key, "credsStore") == 0 || strcmp(key, "credHelpers") == 0);
-    status =
-        has_value && strcmp(key, "auths") == 0 ? read_auths(json, host, out) : kdl_json_skip(json);
-  }
-  return status;
+static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  bool has_value = !is_null(json);
+  from->out->has_helper |=
+      has_value && (strcmp(key, "credsStore") == 0 || strcmp(key, "credHelpers") == 0);
+  return has_value && strcmp(key, "auths") == 0 ? kdl_json_members(json, read_host, from)
+                                                : kdl_json_skip(json);
 }
 
 kdl_status credentials_read(const char *host, credentials *out_credentials) {
@@ -110,7 +98,7 @@ kdl_status credentials_read(const char *host, credentials *out_credentials) {
                       largest_file);
   kdl_json_start(&json, path, bytes.data, bytes.size);
   if (status == KDL_OK)
-    status = read_config(&json, host, out_credentials);
+    status = kdl_json_members(&json, read_key, &(reader){host, out_credentials});
   cli_bytes_free(&bytes);
   return status;
 }

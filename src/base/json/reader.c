@@ -414,3 +414,33 @@ kdl_status kdl_json_skip(kdl_json *json) {
   } while (json->depth > level);
   return KDL_OK;
 }
+
+size_t kdl_json_at(const kdl_json *json) {
+  size_t at = json->at;
+  while (at < json->size && json->text[at] && strchr(" \t\r\n,:", json->text[at]))
+    ++at;
+  return at;
+}
+
+kdl_status kdl_json_members(kdl_json *json, kdl_json_member *read, void *user) {
+  char key[KDL_JSON_KEY];
+  bool more = true;
+  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
+  while (status == KDL_OK && more) {
+    status = kdl_json_next_key(json, key, sizeof key, &more);
+    if (status == KDL_OK && more)
+      status = read(json, key, user);
+  }
+  return status;
+}
+
+kdl_status kdl_json_items(kdl_json *json, kdl_json_item *read, void *user) {
+  bool more = true;
+  kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
+  while (status == KDL_OK && more) {
+    status = kdl_json_next_item(json, &more);
+    if (status == KDL_OK && more)
+      status = read(json, user);
+  }
+  return status;
+}

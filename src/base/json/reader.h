@@ -2,18 +2,13 @@
 /*
  * JSON (RFC 8259), read in the order it is written, without allocating.
  *
+ *     static kdl_status read_member(kdl_json *json, const char *key, void *memory) {
+ *       return strcmp(key, "memory") == 0 ? kdl_json_number(json, memory) : kdl_json_skip(json);
+ *     }
+ *
  *     kdl_json json;
  *     kdl_json_start(&json, "devices.json", data, size);
- *     char key[32];
- *     bool more;
- *     status = kdl_json_begin(&json, KDL_JSON_OBJECT);
- *     while (status == KDL_OK) {
- *       status = kdl_json_next_key(&json, key, sizeof key, &more);
- *       if (status != KDL_OK || !more)
- *         break;
- *       bool is_memory = strcmp(key, "memory") == 0;
- *       status = is_memory ? kdl_json_number(&json, &memory) : kdl_json_skip(&json);
- *     }
+ *     status = kdl_json_members(&json, read_member, &memory);
  *     if (status == KDL_OK)
  *       status = kdl_json_finish(&json);
  *
@@ -31,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KDL_JSON_DEPTH = 32 };
+enum { KDL_JSON_DEPTH = 32, KDL_JSON_KEY = 512 };
 
 typedef enum kdl_json_kind {
   KDL_JSON_OBJECT,
@@ -68,6 +63,15 @@ kdl_status kdl_json_next_key(kdl_json *json, char *key, size_t room, bool *out_m
 /* Moves to the next item of the innermost array, or leaves it. */
 kdl_status kdl_json_next_item(kdl_json *json, bool *out_more);
 
+/* Reads the value of a member or an item, the whole of it. */
+typedef kdl_status kdl_json_member(kdl_json *json, const char *key, void *user);
+typedef kdl_status kdl_json_item(kdl_json *json, void *user);
+
+/* Calls `read` for each member of the object, or item of the array, that the next value must be,
+ * until one fails. Keys are cut to KDL_JSON_KEY - 1 bytes. */
+kdl_status kdl_json_members(kdl_json *json, kdl_json_member *read, void *user);
+kdl_status kdl_json_items(kdl_json *json, kdl_json_item *read, void *user);
+
 /* The next value, which must be of that kind. A string is decoded to UTF-8, must fit with its NUL,
  * and must hold no NUL of its own; a number must be whole and not negative. */
 kdl_status kdl_json_string(kdl_json *json, char *text, size_t room);
@@ -80,6 +84,9 @@ kdl_status kdl_json_skip(kdl_json *json);
 
 /* Checks that nothing but blanks follows the outermost value. */
 kdl_status kdl_json_finish(kdl_json *json);
+
+/* Where the next value begins, for kdl_json_fail. */
+size_t kdl_json_at(const kdl_json *json);
 
 /* Records "NAME: line 3, column 7: " and the message, for the place of the value read last. */
 kdl_status kdl_json_fail(const kdl_json *json, size_t offset, const char *format, ...)

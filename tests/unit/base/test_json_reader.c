@@ -249,6 +249,75 @@ static void cut_documents_are_refused(void **state) {
   assert_ok(skip_all(whole));
 }
 
+typedef struct {
+  char seen[KDL_JSON_KEY + 64];
+  size_t longest;
+} visits;
+
+static kdl_status see_item(kdl_json *json, void *user) {
+  visits *all = user;
+  uint64_t number;
+  assert_true(json->text[kdl_json_at(json)] >= '0' && json->text[kdl_json_at(json)] <= '9');
+  kdl_status status = kdl_json_number(json, &number);
+  if (status == KDL_OK)
+    snprintf(all->seen + strlen(all->seen), 16, "%u,", (unsigned)number);
+  return status;
+}
+
+static kdl_status see_member(kdl_json *json, const char *key, void *user) {
+  visits *all = user;
+  all->longest = strlen(key) > all->longest ? strlen(key) : all->longest;
+  if (strlen(key) < 8)
+    snprintf(all->seen + strlen(all->seen), 16, "%s:", key);
+  if (strcmp(key, "list") == 0)
+    return kdl_json_items(json, see_item, all);
+  if (strcmp(key, "inner") == 0)
+    return kdl_json_members(json, see_member, all);
+  if (strcmp(key, "bad") == 0)
+    return kdl_json_fail(json, kdl_json_at(json), "found bad");
+  return kdl_json_skip(json);
+}
+
+static kdl_status see_all(const char *text, visits *out) {
+  *out = (visits){.seen = ""};
+  kdl_json json = start(text);
+  kdl_status status = kdl_json_members(&json, see_member, out);
+  return status == KDL_OK ? kdl_json_finish(&json) : status;
+}
+
+static void members_and_items_are_visited_in_order(void **state) {
+  (void)state;
+  visits all;
+  assert_ok(see_all("{}", &all));
+  assert_string_equal(all.seen, "");
+  assert_ok(see_all(" { \"a\" : [ { } ] , \"list\" : [ 1 ,\t2,3 ] , \"inner\": "
+                    "{\"list\":[],\"b\":null}, \"c\":1 } ",
+                    &all));
+  assert_string_equal(all.seen, "a:list:1,2,3,inner:list:b:c:");
+}
+
+static void visits_end_where_one_fails(void **state) {
+  (void)state;
+  visits all;
+  assert_fails(see_all("{\"a\":1,\"inner\":{\"bad\": 2,\"b\":3},\"c\":4}", &all), KDL_BAD_FILE,
+               "t: line 1, column 24: found bad");
+  assert_string_equal(all.seen, "a:inner:bad:");
+  assert_int_equal(see_all("{\"list\":[1,2 3]}", &all), KDL_BAD_FILE);
+  assert_string_equal(all.seen, "list:1,2,");
+  assert_int_equal(see_all("{\"a\":1", &all), KDL_BAD_FILE);
+  assert_int_equal(see_all("[]", &all), KDL_BAD_FILE);
+  assert_int_equal(see_all("{\"list\":{}}", &all), KDL_BAD_FILE);
+}
+
+static void visited_keys_are_cut(void **state) {
+  (void)state;
+  visits all;
+  char text[3 * KDL_JSON_KEY];
+  snprintf(text, sizeof text, "{\"%0*d\":1}", 2 * KDL_JSON_KEY, 0);
+  assert_ok(see_all(text, &all));
+  assert_int_equal(all.longest, KDL_JSON_KEY - 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_and_arrays),
@@ -261,6 +330,9 @@ int main(void) {
       cmocka_unit_test(strings_must_fit_and_keys_are_cut),
       cmocka_unit_test(depth_is_limited),
       cmocka_unit_test(cut_documents_are_refused),
+      cmocka_unit_test(members_and_items_are_visited_in_order),
+      cmocka_unit_test(visits_end_where_one_fails),
+      cmocka_unit_test(visited_keys_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

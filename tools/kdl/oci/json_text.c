@@ -3,16 +3,9 @@
 
 #include <string.h>
 
-size_t oci_json_at(const kdl_json *json) {
-  size_t at = json->at;
-  while (at < json->size && json->text[at] && strchr(" \t\r\n,:", json->text[at]))
-    ++at;
-  return at;
-}
-
 /* Bytes between the quotes, as they stand there. */
 static size_t raw_length(const kdl_json *json) {
-  size_t begin = oci_json_at(json) + 1, at = begin;
+  size_t begin = kdl_json_at(json) + 1, at = begin;
   while (at < json->size && json->text[at] != '"')
     at += json->text[at] == '\\' && at + 1 < json->size ? 2 : 1;
   return at > begin ? at - begin : 0;
@@ -34,7 +27,7 @@ kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text)
 
 kdl_status oci_json_digest(kdl_json *json, char out_digest[OCI_DIGEST_TEXT]) {
   char text[OCI_DIGEST_TEXT + 64];
-  size_t at = oci_json_at(json);
+  size_t at = kdl_json_at(json);
   kdl_status status = kdl_json_string(json, text, sizeof text);
   if (status != KDL_OK)
     return status;

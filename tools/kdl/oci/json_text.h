@@ -7,9 +7,6 @@
 #include "base/json/reader.h"
 #include "oci/digest.h"
 
-/* Where the next value begins, for messages. */
-size_t oci_json_at(const kdl_json *json);
-
 /* Into the arena, whatever its length. */
 kdl_status oci_json_text(kdl_json *json, kdl_arena *arena, kdl_string *out_text);
 

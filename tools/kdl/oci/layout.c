@@ -21,27 +21,29 @@ static kdl_status make_folder(const char *path) {
              : kdl_fail(KDL_IO, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
+typedef struct {
+  char version[32];
+} layout_file;
+
+static kdl_status read_layout_key(kdl_json *json, const char *key, void *user) {
+  layout_file *file = user;
+  return strcmp(key, "imageLayoutVersion") == 0
+             ? kdl_json_string(json, file->version, sizeof file->version)
+             : kdl_json_skip(json);
+}
+
 static kdl_status check_layout(const char *path) {
   cli_bytes bytes;
   kdl_json json;
-  char key[32], version[32] = "";
-  bool more = true;
+  layout_file file = {.version = ""};
   kdl_status status = cli_bytes_read_file(path, &bytes);
   if (status != KDL_OK)
     return status;
   kdl_json_start(&json, path, bytes.data, bytes.size);
-  status = kdl_json_begin(&json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = strcmp(key, "imageLayoutVersion") == 0
-                 ? kdl_json_string(&json, version, sizeof version)
-                 : kdl_json_skip(&json);
-  }
-  if (status == KDL_OK && strncmp(version, "1.", 2) != 0)
+  status = kdl_json_members(&json, read_layout_key, &file);
+  if (status == KDL_OK && strncmp(file.version, "1.", 2) != 0)
     status = kdl_fail(KDL_BAD_FILE, "%s: imageLayoutVersion: found \"%s\", expected 1.0.0", path,
-                      version);
+                      file.version);
   cli_bytes_free(&bytes);
   return status;
 }

@@ -20,8 +20,6 @@
 
 #define KEY_TAG "org.opencontainers.image.ref.name"
 
-enum { longest_key = 256 };
-
 typedef struct {
   char digest[OCI_DIGEST_TEXT];
   uint64_t size;
@@ -31,18 +29,21 @@ typedef struct {
 /* ------------------------------------------------------------------------------------------ */
 /* Reading                                                                                      */
 
-static kdl_status read_tag(kdl_json *json, kdl_arena *arena, entry *out) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status =
-        strcmp(key, KEY_TAG) == 0 ? oci_json_text(json, arena, &out->tag) : kdl_json_skip(json);
-  }
-  return status;
+/* Called with each entry, and with every other key of the index; `raw` is its text. `key` is NULL
+ * for an entry. */
+typedef kdl_status visit_index(void *user, const char *key, const entry *item, kdl_string raw);
+
+typedef struct {
+  kdl_arena *arena;
+  visit_index *visit;
+  void *user;
+  entry item;
+} reader;
+
+static kdl_status read_note(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  return strcmp(key, KEY_TAG) == 0 ? oci_json_text(json, from->arena, &from->item.tag)
+                                   : kdl_json_skip(json);
 }
 
 /* Digests by another method than ours are another tool's, and pass. */
@@ -54,74 +55,47 @@ static kdl_status read_digest(kdl_json *json, kdl_arena *arena, entry *out) {
   return status;
 }
 
-static kdl_status read_entry(kdl_json *json, kdl_arena *arena, entry *out) {
-  char key[longest_key];
-  bool more = true;
-  *out = (entry){.tag = {"", 0}};
-  kdl_status status = kdl_json_begin(json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, "digest") == 0)
-      status = read_digest(json, arena, out);
-    else if (strcmp(key, "size") == 0)
-      status = kdl_json_number(json, &out->size);
-    else if (strcmp(key, "annotations") == 0)
-      status = read_tag(json, arena, out);
-    else
-      status = kdl_json_skip(json);
-  }
-  return status;
+static kdl_status read_entry_key(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  if (strcmp(key, "digest") == 0)
+    return read_digest(json, from->arena, &from->item);
+  if (strcmp(key, "size") == 0)
+    return kdl_json_number(json, &from->item.size);
+  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_note, from)
+                                         : kdl_json_skip(json);
 }
-
-/* Called with each entry, and with every other key of the index; `raw` is its text. `key` is NULL
- * for an entry. */
-typedef kdl_status visit_index(void *user, const char *key, const entry *item, kdl_string raw);
 
 static kdl_string raw_since(const kdl_json *json, size_t begin) {
   return (kdl_string){json->text + begin, json->at - begin};
 }
 
-static kdl_status visit_entries(kdl_json *json, kdl_arena *arena, visit_index *visit, void *user) {
-  bool more = true;
-  entry item;
-  kdl_status status = kdl_json_begin(json, KDL_JSON_ARRAY);
-  while (status == KDL_OK) {
-    status = kdl_json_next_item(json, &more);
-    if (status != KDL_OK || !more)
-      break;
-    size_t begin = oci_json_at(json);
-    status = read_entry(json, arena, &item);
-    if (status == KDL_OK)
-      status = visit(user, NULL, &item, raw_since(json, begin));
-  }
-  return status;
+static kdl_status visit_entry(kdl_json *json, void *user) {
+  reader *from = user;
+  size_t begin = kdl_json_at(json);
+  from->item = (entry){.tag = {"", 0}};
+  kdl_status status = kdl_json_members(json, read_entry_key, from);
+  return status == KDL_OK ? from->visit(from->user, NULL, &from->item, raw_since(json, begin))
+                          : status;
+}
+
+static kdl_status visit_key(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  if (strcmp(key, "manifests") == 0)
+    return kdl_json_items(json, visit_entry, from);
+  size_t begin = kdl_json_at(json);
+  kdl_status status = kdl_json_skip(json);
+  return status == KDL_OK ? from->visit(from->user, key, NULL, raw_since(json, begin)) : status;
 }
 
 static kdl_status visit_all(const char *name, const cli_bytes *bytes, kdl_arena *arena,
                             visit_index *visit, void *user) {
   kdl_json json;
-  char key[longest_key];
-  bool more = true;
+  reader from = {.arena = arena, .visit = visit, .user = user};
   if (bytes->size > OCI_LIMIT_MANIFEST)
     return kdl_fail(KDL_BAD_FILE, "%s: found %zu bytes, expected at most %d", name, bytes->size,
                     OCI_LIMIT_MANIFEST);
   kdl_json_start(&json, name, bytes->data, bytes->size);
-  kdl_status status = kdl_json_begin(&json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, "manifests") == 0) {
-      status = visit_entries(&json, arena, visit, user);
-      continue;
-    }
-    size_t begin = oci_json_at(&json);
-    status = kdl_json_skip(&json);
-    if (status == KDL_OK)
-      status = visit(user, key, NULL, raw_since(&json, begin));
-  }
+  kdl_status status = kdl_json_members(&json, visit_key, &from);
   return status == KDL_OK ? kdl_json_finish(&json) : status;
 }
 

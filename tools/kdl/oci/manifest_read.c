@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { longest_key = 64, longest_type = 256 };
+enum { longest_type = 256 };
 
 typedef struct {
   kdl_json json;
@@ -24,6 +24,8 @@ typedef struct {
 /* Layers                                                                                       */
 
 typedef struct {
+  reader *from;
+  oci_layer *layer;
   size_t at;
   char type[longest_type];
   bool has_digest, has_size, has_image;
@@ -36,10 +38,11 @@ static kdl_status fail_inside(const reader *from, size_t at) {
   return kdl_json_fail(&from->json, at, "%s", message);
 }
 
-static kdl_status read_image(reader *from, layer_state *state, oci_layer *layer) {
+static kdl_status read_image(layer_state *state) {
+  reader *from = state->from;
   kdl_string text = {"", 0};
   oci_record *records;
-  size_t count = 0, at = oci_json_at(&from->json);
+  size_t count = 0, at = kdl_json_at(&from->json);
   kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
   if (status != KDL_OK)
     return status;
@@ -48,7 +51,7 @@ static kdl_status read_image(reader *from, layer_state *state, oci_layer *layer)
     return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
   if (count != 1)
     return kdl_json_fail(&from->json, at, OCI_KEY_IMAGE ": found %zu images, expected one", count);
-  layer->image = records[0];
+  state->layer->image = records[0];
   state->has_image = true;
   return KDL_OK;
 }
@@ -56,7 +59,7 @@ static kdl_status read_image(reader *from, layer_state *state, oci_layer *layer)
 static kdl_status read_choice(reader *from, oci_layer *layer) {
   kdl_string text = {"", 0};
   oci_record *records = NULL;
-  size_t at = oci_json_at(&from->json);
+  size_t at = kdl_json_at(&from->json);
   kdl_status status = oci_json_text(&from->json, &from->manifest->arena, &text);
   if (status != KDL_OK)
     return status;
@@ -71,38 +74,28 @@ static kdl_status read_choice(reader *from, oci_layer *layer) {
   return status == KDL_BAD_FILE ? fail_inside(from, at) : status;
 }
 
-static kdl_status read_layer_notes(reader *from, layer_state *state, oci_layer *layer) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, OCI_KEY_IMAGE) == 0)
-      status = read_image(from, state, layer);
-    else if (strcmp(key, OCI_KEY_CHOICE) == 0)
-      status = read_choice(from, layer);
-    else
-      status = kdl_json_skip(&from->json);
-  }
-  return status;
+static kdl_status read_layer_note(kdl_json *json, const char *key, void *user) {
+  layer_state *state = user;
+  if (strcmp(key, OCI_KEY_IMAGE) == 0)
+    return read_image(state);
+  return strcmp(key, OCI_KEY_CHOICE) == 0 ? read_choice(state->from, state->layer)
+                                          : kdl_json_skip(json);
 }
 
-static kdl_status read_layer_key(reader *from, const char *key, layer_state *state,
-                                 oci_layer *layer) {
+static kdl_status read_layer_key(kdl_json *json, const char *key, void *user) {
+  layer_state *state = user;
   if (strcmp(key, "mediaType") == 0)
-    return kdl_json_string(&from->json, state->type, sizeof state->type);
+    return kdl_json_string(json, state->type, sizeof state->type);
   if (strcmp(key, "digest") == 0) {
     state->has_digest = true;
-    return oci_json_digest(&from->json, layer->digest);
+    return oci_json_digest(json, state->layer->digest);
   }
   if (strcmp(key, "size") == 0) {
     state->has_size = true;
-    return kdl_json_number(&from->json, &layer->size);
+    return kdl_json_number(json, &state->layer->size);
   }
-  return strcmp(key, "annotations") == 0 ? read_layer_notes(from, state, layer)
-                                         : kdl_json_skip(&from->json);
+  return strcmp(key, "annotations") == 0 ? kdl_json_members(json, read_layer_note, state)
+                                         : kdl_json_skip(json);
 }
 
 static kdl_status check_layer(const reader *from, const layer_state *state) {
@@ -118,40 +111,26 @@ static kdl_status check_layer(const reader *from, const layer_state *state) {
 }
 
 static kdl_status read_layer(reader *from, oci_layer *layer) {
-  char key[longest_key];
-  bool more = true;
-  layer_state state = {.at = oci_json_at(&from->json)};
+  layer_state state = {.from = from, .layer = layer, .at = kdl_json_at(&from->json)};
   *layer = (oci_layer){.choice = OCI_CHOICE_DEVICES};
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = read_layer_key(from, key, &state, layer);
-  }
+  kdl_status status = kdl_json_members(&from->json, read_layer_key, &state);
   return status == KDL_OK ? check_layer(from, &state) : status;
 }
 
-static kdl_status read_layers(reader *from) {
+static kdl_status add_layer(kdl_json *json, void *user) {
+  reader *from = user;
   oci_manifest *manifest = from->manifest;
-  bool more = true;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_ARRAY);
-  while (status == KDL_OK) {
-    status = kdl_json_next_item(&from->json, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (manifest->layer_count == OCI_LIMIT_LAYERS)
-      return kdl_json_fail(&from->json, oci_json_at(&from->json),
-                           "layers: found more than %d, expected at most that many",
-                           OCI_LIMIT_LAYERS);
-    oci_layer *layers = kdl_array_grow(manifest->layers, manifest->layer_count, &from->capacity, 16,
-                                       sizeof *layers);
-    if (!layers)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
-    manifest->layers = layers;
-    status = read_layer(from, &layers[manifest->layer_count]);
-    manifest->layer_count += status == KDL_OK;
-  }
+  if (manifest->layer_count == OCI_LIMIT_LAYERS)
+    return kdl_json_fail(json, kdl_json_at(json),
+                         "layers: found more than %d, expected at most that many",
+                         OCI_LIMIT_LAYERS);
+  oci_layer *layers =
+      kdl_array_grow(manifest->layers, manifest->layer_count, &from->capacity, 16, sizeof *layers);
+  if (!layers)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", json->name);
+  manifest->layers = layers;
+  kdl_status status = read_layer(from, &layers[manifest->layer_count]);
+  manifest->layer_count += status == KDL_OK;
   return status;
 }
 
@@ -160,7 +139,7 @@ static kdl_status read_layers(reader *from) {
 
 static kdl_status read_format(reader *from) {
   char text[16];
-  size_t at = oci_json_at(&from->json);
+  size_t at = kdl_json_at(&from->json);
   kdl_status status = kdl_json_string(&from->json, text, sizeof text);
   if (status != KDL_OK)
     return status;
@@ -173,49 +152,39 @@ static kdl_status read_format(reader *from) {
                              text);
 }
 
-static kdl_status read_notes(reader *from) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, OCI_KEY_FORMAT) == 0)
-      status = read_format(from);
-    else if (strcmp(key, OCI_KEY_WHOLE) == 0)
-      status = oci_json_digest(&from->json, from->manifest->whole);
-    else
-      status = kdl_json_skip(&from->json);
-  }
-  return status;
+static kdl_status read_note(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  if (strcmp(key, OCI_KEY_FORMAT) == 0)
+    return read_format(from);
+  return strcmp(key, OCI_KEY_WHOLE) == 0 ? oci_json_digest(json, from->manifest->whole)
+                                         : kdl_json_skip(json);
 }
 
-static kdl_status read_key(reader *from, const char *key) {
+/* What a manifest is of. */
+static kdl_status read_kind(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
   if (strcmp(key, "artifactType") == 0)
-    return kdl_json_string(&from->json, from->type, sizeof from->type);
-  if (strcmp(key, "mediaType") == 0)
-    return kdl_json_string(&from->json, from->media, sizeof from->media);
-  if (strcmp(key, "layers") == 0)
-    return read_layers(from);
-  return strcmp(key, "annotations") == 0 ? read_notes(from) : kdl_json_skip(&from->json);
+    return kdl_json_string(json, from->type, sizeof from->type);
+  return strcmp(key, "mediaType") == 0 ? kdl_json_string(json, from->media, sizeof from->media)
+                                       : kdl_json_skip(json);
+}
+
+static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+  reader *from = user;
+  if (strcmp(key, "annotations") == 0)
+    return kdl_json_members(json, read_note, from);
+  if (strcmp(key, "layers") != 0)
+    return read_kind(json, key, from);
+  return from->manifest->layer_count
+             ? kdl_json_fail(json, kdl_json_at(json), "found a second list of layers, expected one")
+             : kdl_json_items(json, add_layer, from);
 }
 
 /* The kinds first: what is no bundle is not asked for a bundle's keys. Keys come in any order, so
  * that the text is read twice. */
 static kdl_status read_kinds(reader *from) {
-  char key[longest_key];
-  bool more = true;
   kdl_json start = from->json;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = strcmp(key, "layers") == 0 || strcmp(key, "annotations") == 0
-                 ? kdl_json_skip(&from->json)
-                 : read_key(from, key);
-  }
+  kdl_status status = kdl_json_members(&from->json, read_kind, from);
   if (status == KDL_OK)
     status = kdl_json_finish(&from->json);
   from->json = start;
@@ -233,18 +202,7 @@ static kdl_status read_kinds(reader *from) {
 }
 
 static kdl_status read_all(reader *from) {
-  char key[longest_key];
-  bool more = true;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, "layers") == 0 && from->manifest->layer_count)
-      return kdl_json_fail(&from->json, oci_json_at(&from->json),
-                           "found a second list of layers, expected one");
-    status = read_key(from, key);
-  }
+  kdl_status status = kdl_json_members(&from->json, read_key, from);
   if (status == KDL_OK)
     status = kdl_json_finish(&from->json);
   if (status == KDL_OK && (!from->manifest->format || !from->manifest->layer_count))

@@ -74,14 +74,6 @@ typedef struct {
   size_t capacity;
 } reader;
 
-/* Where the next value begins, for messages. */
-static size_t value_at(const kdl_json *json) {
-  size_t at = json->at;
-  while (at < json->size && strchr(" \t\r\n,:", json->text[at]))
-    ++at;
-  return at;
-}
-
 static kdl_status read_text(reader *from, const char **out_text) {
   char text[longest_name];
   kdl_status status = kdl_json_string(&from->json, text, sizeof text);
@@ -93,7 +85,7 @@ static kdl_status read_text(reader *from, const char **out_text) {
 
 /* Of a file beside the manifest: nothing that leads elsewhere. */
 static kdl_status read_file_name(reader *from, const char **out_name) {
-  size_t at = value_at(&from->json);
+  size_t at = kdl_json_at(&from->json);
   const char *name = NULL;
   kdl_status status = read_text(from, &name);
   if (status != KDL_OK || !name)
@@ -111,7 +103,7 @@ static int digit_of(char c) {
 
 static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
   char text[KDL_DIGEST_TEXT];
-  size_t at = value_at(&from->json);
+  size_t at = kdl_json_at(&from->json);
   kdl_status status = kdl_json_string(&from->json, text, sizeof text);
   if (status != KDL_OK)
     return status;
@@ -126,104 +118,88 @@ static kdl_status read_digest(reader *from, kdl_digest *out_digest) {
 
 enum { has_file = 1, has_digest = 2, has_arch = 4, has_size = 8, has_host = 16, has_parts = 32 };
 
-static kdl_status complete(reader *from, size_t at, unsigned has, unsigned wanted,
-                           const char *what) {
-  return (has & wanted) == wanted
-             ? KDL_OK
-             : kdl_json_fail(&from->json, at, "found %s that lacks a key, expected all of them",
-                             what);
-}
+/* An object of the manifest, and which keys it has had. */
+typedef struct {
+  reader *from;
+  split_part *part; /* of a part */
+  unsigned has;
+} object;
 
-static kdl_status read_part(reader *from, split_part *part) {
-  char key[32];
-  bool more = true;
-  unsigned has = 0;
-  size_t at = value_at(&from->json);
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    uint64_t number = 0;
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, "arch") == 0) {
-      status = read_text(from, &part->arch);
-      has |= has_arch;
-    } else if (strcmp(key, "file") == 0) {
-      status = read_file_name(from, &part->file);
-      has |= has_file;
-    } else if (strcmp(key, "size") == 0) {
-      status = kdl_json_number(&from->json, &part->size);
-      has |= has_size;
-    } else if (strcmp(key, "blake2b-256") == 0) {
-      status = read_digest(from, &part->digest);
-      has |= has_digest;
-    } else if (strcmp(key, "images") == 0) {
-      status = kdl_json_number(&from->json, &number);
-      part->images = (size_t)number;
-    } else if (strcmp(key, "image_bytes") == 0) {
-      status = kdl_json_number(&from->json, &part->bytes);
-    } else if (strcmp(key, "needed") == 0) {
-      status = kdl_json_boolean(&from->json, &part->is_needed);
-    } else if (strcmp(key, "mixed") == 0) {
-      status = kdl_json_boolean(&from->json, &part->is_mixed);
-    } else {
-      status = kdl_json_skip(&from->json);
-    }
-  }
-  return status == KDL_OK
-             ? complete(from, at, has, has_arch | has_file | has_size | has_digest, "a part")
-             : status;
-}
-
-static kdl_status read_parts(reader *from) {
-  split_manifest *manifest = from->manifest;
-  bool more = true;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_ARRAY);
-  while (status == KDL_OK) {
-    size_t at = value_at(&from->json);
-    status = kdl_json_next_item(&from->json, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (manifest->part_count == most_parts)
-      return kdl_json_fail(&from->json, at, "found more than %d parts", most_parts);
-    split_part *parts = kdl_array_grow(manifest->parts, manifest->part_count, &from->capacity, 16,
-                                       sizeof *manifest->parts);
-    if (!parts)
-      return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", from->json.name);
-    manifest->parts = parts;
-    parts[manifest->part_count] = (split_part){.arch = NULL};
-    status = read_part(from, &parts[manifest->part_count]);
-    ++manifest->part_count;
-  }
+static kdl_status read_object(object *what, kdl_json_member *read, unsigned wanted,
+                              const char *name) {
+  kdl_json *json = &what->from->json;
+  size_t at = kdl_json_at(json);
+  kdl_status status = kdl_json_members(json, read, what);
+  if (status == KDL_OK && (what->has & wanted) != wanted)
+    return kdl_json_fail(json, at, "found %s that lacks a key, expected all of them", name);
   return status;
 }
 
-static kdl_status read_host(reader *from) {
-  char key[32];
-  bool more = true;
-  unsigned has = 0;
-  size_t at = value_at(&from->json);
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    if (strcmp(key, "file") == 0) {
-      status = read_file_name(from, &from->manifest->host);
-      has |= has_file;
-    } else if (strcmp(key, "blake2b-256") == 0) {
-      status = read_digest(from, &from->manifest->host_digest);
-      has |= has_digest;
-    } else {
-      status = kdl_json_skip(&from->json);
-    }
+static kdl_status read_part_key(kdl_json *json, const char *key, void *user) {
+  object *what = user;
+  split_part *part = what->part;
+  uint64_t number = 0;
+  if (strcmp(key, "arch") == 0) {
+    what->has |= has_arch;
+    return read_text(what->from, &part->arch);
   }
-  return status == KDL_OK ? complete(from, at, has, has_file | has_digest, "a host part") : status;
+  if (strcmp(key, "file") == 0) {
+    what->has |= has_file;
+    return read_file_name(what->from, &part->file);
+  }
+  if (strcmp(key, "size") == 0) {
+    what->has |= has_size;
+    return kdl_json_number(json, &part->size);
+  }
+  if (strcmp(key, "blake2b-256") == 0) {
+    what->has |= has_digest;
+    return read_digest(what->from, &part->digest);
+  }
+  if (strcmp(key, "images") == 0) {
+    kdl_status status = kdl_json_number(json, &number);
+    part->images = (size_t)number;
+    return status;
+  }
+  if (strcmp(key, "image_bytes") == 0)
+    return kdl_json_number(json, &part->bytes);
+  if (strcmp(key, "needed") == 0)
+    return kdl_json_boolean(json, &part->is_needed);
+  return strcmp(key, "mixed") == 0 ? kdl_json_boolean(json, &part->is_mixed) : kdl_json_skip(json);
+}
+
+static kdl_status add_part(kdl_json *json, void *user) {
+  reader *from = user;
+  split_manifest *manifest = from->manifest;
+  if (manifest->part_count == most_parts)
+    return kdl_json_fail(json, kdl_json_at(json), "found more than %d parts", most_parts);
+  split_part *parts = kdl_array_grow(manifest->parts, manifest->part_count, &from->capacity, 16,
+                                     sizeof *manifest->parts);
+  if (!parts)
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory", json->name);
+  manifest->parts = parts;
+  split_part *part = &parts[manifest->part_count++];
+  *part = (split_part){.arch = NULL};
+  return read_object(&(object){from, part, 0}, read_part_key,
+                     has_arch | has_file | has_size | has_digest, "a part");
+}
+
+static kdl_status read_host_key(kdl_json *json, const char *key, void *user) {
+  object *what = user;
+  split_manifest *manifest = what->from->manifest;
+  if (strcmp(key, "file") == 0) {
+    what->has |= has_file;
+    return read_file_name(what->from, &manifest->host);
+  }
+  if (strcmp(key, "blake2b-256") == 0) {
+    what->has |= has_digest;
+    return read_digest(what->from, &manifest->host_digest);
+  }
+  return kdl_json_skip(json);
 }
 
 static kdl_status read_version(reader *from) {
   uint64_t number;
-  size_t at = value_at(&from->json);
+  size_t at = kdl_json_at(&from->json);
   kdl_status status = kdl_json_number(&from->json, &number);
   if (status == KDL_OK && number != version)
     return kdl_json_fail(&from->json, at, "found version %llu of the manifest, expected %d",
@@ -231,56 +207,49 @@ static kdl_status read_version(reader *from) {
   return status;
 }
 
-static kdl_status read_key(reader *from, const char *key, unsigned *has) {
+static kdl_status read_key(kdl_json *json, const char *key, void *user) {
+  object *what = user;
+  reader *from = what->from;
   split_manifest *manifest = from->manifest;
   uint64_t mode = 0;
   kdl_status status;
   if (strcmp(key, "kdl_split") == 0)
     return read_version(from);
   if (strcmp(key, "file") == 0) {
-    *has |= has_file;
+    what->has |= has_file;
     return read_file_name(from, &manifest->file);
   }
   if (strcmp(key, "size") == 0) {
-    *has |= has_size;
-    return kdl_json_number(&from->json, &manifest->size);
+    what->has |= has_size;
+    return kdl_json_number(json, &manifest->size);
   }
   if (strcmp(key, "mode") == 0) {
-    status = kdl_json_number(&from->json, &mode);
+    status = kdl_json_number(json, &mode);
     manifest->mode = (unsigned)mode & 0777;
     return status;
   }
   if (strcmp(key, "blake2b-256") == 0) {
-    *has |= has_digest;
+    what->has |= has_digest;
     return read_digest(from, &manifest->digest);
   }
   if (strcmp(key, "host") == 0) {
-    *has |= has_host;
-    return read_host(from);
+    what->has |= has_host;
+    return read_object(&(object){from, NULL, 0}, read_host_key, has_file | has_digest,
+                       "a host part");
   }
   if (strcmp(key, "parts") == 0) {
-    if (*has & has_parts)
-      return kdl_json_fail(&from->json, from->json.at, "found the key \"parts\" twice");
-    *has |= has_parts;
-    return read_parts(from);
+    if (what->has & has_parts)
+      return kdl_json_fail(json, json->at, "found the key \"parts\" twice");
+    what->has |= has_parts;
+    return kdl_json_items(json, add_part, from);
   }
-  return kdl_json_skip(&from->json);
+  return kdl_json_skip(json);
 }
 
 static kdl_status read_manifest(reader *from) {
-  char key[32];
-  bool more = true;
-  unsigned has = 0;
-  kdl_status status = kdl_json_begin(&from->json, KDL_JSON_OBJECT);
-  while (status == KDL_OK) {
-    status = kdl_json_next_key(&from->json, key, sizeof key, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = read_key(from, key, &has);
-  }
-  if (status == KDL_OK)
-    status = complete(from, 0, has, has_file | has_size | has_digest | has_host | has_parts,
-                      "a manifest");
+  kdl_status status =
+      read_object(&(object){from, NULL, 0}, read_key,
+                  has_file | has_size | has_digest | has_host | has_parts, "a manifest");
   return status == KDL_OK ? kdl_json_finish(&from->json) : status;
 }
 

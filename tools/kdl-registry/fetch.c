@@ -99,29 +99,6 @@ kdl_status fetch_manifest(registry_session *session, const char *reference, cons
 }
 
 /* ------------------------------------------------------------------------------------------ */
-/* The list                                                                                     */
-
-kdl_status blob_list_next(const char **at, const char *end, blob_line *out_line, bool *out_more) {
-  char line[160];
-  const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
-  *out_more = stop != NULL;
-  if (!stop)
-    return *at == end ? KDL_OK : kdl_fail(KDL_BAD_CALL, "--list: found half a line");
-  snprintf(line, sizeof line, "%.*s", (size_t)(stop - *at) < sizeof line ? (int)(stop - *at) : 0,
-           *at);
-  *at = stop + 1;
-  char *size = strchr(line, ' '), *rest = NULL;
-  if (size) {
-    *size++ = '\0';
-    snprintf(out_line->digest, sizeof out_line->digest, "%.79s", line);
-    out_line->size = strtoull(size, &rest, 10);
-  }
-  if (!size || !*size || *rest || !oci_digest_is_valid(out_line->digest))
-    return kdl_fail(KDL_BAD_CALL, "--list: found \"%s\", expected a digest and a size", line);
-  return KDL_OK;
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Blobs                                                                                        */
 
 typedef struct {
@@ -323,19 +300,5 @@ static kdl_status fetch_blob(registry_session *session, const blob_line *blob, c
 }
 
 kdl_status fetch_blobs(registry_session *session, const char *list, const char *folder) {
-  cli_bytes bytes;
-  blob_line blob;
-  bool more = true;
-  kdl_status status = cli_bytes_read(list, &bytes);
-  if (status != KDL_OK)
-    return status;
-  const char *at = bytes.data, *end = at + bytes.size;
-  while (status == KDL_OK) {
-    status = blob_list_next(&at, end, &blob, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = fetch_blob(session, &blob, folder);
-  }
-  cli_bytes_free(&bytes);
-  return status;
+  return blob_list_walk(list, fetch_blob, session, folder);
 }

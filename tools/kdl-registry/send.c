@@ -93,20 +93,8 @@ static kdl_status send_manifest(registry_session *session, const char *reference
 
 kdl_status send_all(registry_session *session, const char *list, const char *folder,
                     const char *reference, const char *digest, uint64_t size) {
-  cli_bytes bytes, manifest;
-  blob_line blob;
-  bool more = true;
-  kdl_status status = cli_bytes_read(list, &bytes);
-  if (status != KDL_OK)
-    return status;
-  const char *at = bytes.data, *end = at + bytes.size;
-  while (status == KDL_OK) {
-    status = blob_list_next(&at, end, &blob, &more);
-    if (status != KDL_OK || !more)
-      break;
-    status = send_blob(session, &blob, folder);
-  }
-  cli_bytes_free(&bytes);
+  cli_bytes manifest;
+  kdl_status status = blob_list_walk(list, send_blob, session, folder);
   if (status == KDL_OK)
     status = oci_layout_read(folder, digest, size, &manifest);
   if (status != KDL_OK)

@@ -19,11 +19,15 @@ kdl_status fetch_blobs(registry_session *session, const char *list, const char *
 kdl_status send_all(registry_session *session, const char *list, const char *folder,
                     const char *reference, const char *digest, uint64_t size);
 
-/* The next line of a list; false at its end. */
+/* A line of a list. */
 typedef struct blob_line {
   char digest[80];
   uint64_t size;
 } blob_line;
-kdl_status blob_list_next(const char **at, const char *end, blob_line *out_line, bool *out_more);
+typedef kdl_status blob_visit(registry_session *session, const blob_line *blob, const char *folder);
+
+/* Calls `visit` for each line, until one fails. */
+kdl_status blob_list_walk(const char *list, blob_visit *visit, registry_session *session,
+                          const char *folder);
 
 #endif

@@ -75,15 +75,12 @@ static kdl_status make_line(const signing *job, const kdl_writer_image *image,
 static kdl_status read_line(const char *path, char out_line[KDL_SIGNATURE_LINE]) {
   cli_bytes bytes;
   kdl_signature signature;
-  kdl_status status = cli_bytes_read(path, &bytes);
+  kdl_status status = cli_signature_open(path, &bytes, &signature);
   if (status != KDL_OK)
     return status;
-  status =
-      kdl_signature_read_file(path, (kdl_string){(const char *)bytes.data, bytes.size}, &signature);
-  if (status == KDL_OK)
-    kdl_signature_write_line(&signature, out_line);
+  kdl_signature_write_line(&signature, out_line);
   cli_bytes_free(&bytes);
-  return status;
+  return KDL_OK;
 }
 
 /* By the key, or with the signature that --attach names. */

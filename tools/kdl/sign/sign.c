@@ -25,6 +25,18 @@ kdl_status cli_secret_key_open(const char *path, kdl_secret_key *out_key) {
   return status;
 }
 
+kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes,
+                              kdl_signature *out_signature) {
+  kdl_status status = cli_bytes_read(path, out_bytes);
+  if (status != KDL_OK)
+    return status;
+  status = kdl_signature_read_file(
+      path, (kdl_string){(const char *)out_bytes->data, out_bytes->size}, out_signature);
+  if (status != KDL_OK)
+    cli_bytes_free(out_bytes);
+  return status;
+}
+
 kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *out_message) {
   size_t all = kdl_image_count(input->lib), count = 0;
   kdl_signed_image *images = calloc(all + 1, sizeof *images);
@@ -73,13 +85,10 @@ kdl_status cli_sign_check_beside(const cli_input *input, const char *path,
                                  const kdl_public_key *key) {
   cli_bytes bytes;
   kdl_signature signature;
-  kdl_status status = cli_bytes_read(path, &bytes);
+  kdl_status status = cli_signature_open(path, &bytes, &signature);
   if (status != KDL_OK)
     return status;
-  status =
-      kdl_signature_read_file(path, (kdl_string){(const char *)bytes.data, bytes.size}, &signature);
-  if (status == KDL_OK)
-    status = check(input, SIZE_MAX, &signature, key);
+  status = check(input, SIZE_MAX, &signature, key);
   cli_bytes_free(&bytes);
   return status;
 }

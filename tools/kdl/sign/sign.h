@@ -10,6 +10,9 @@
 kdl_status cli_public_key_open(const char *path, kdl_public_key *out_key);
 kdl_status cli_secret_key_open(const char *path, kdl_secret_key *out_key);
 
+/* A signature that is a file. It points into the bytes, to be freed after it. */
+kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes, kdl_signature *out_signature);
+
 /* What is signed of the file's images, as they are: of one, or of all that are in no other
  * (SIZE_MAX). malloc'ed. */
 kdl_status cli_sign_message(const cli_input *input, size_t index, kdl_string *out_message);

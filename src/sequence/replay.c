@@ -2,6 +2,7 @@
 /* A run by launches: for backends that have no sequences, and where one cannot be used. The order
  * in which nodes were recorded is one in which they may run. */
 #include "base/error.h"
+#include "base/transfer.h"
 #include "sequence/state.h"
 
 /* A trace has an entry of its own, which adds hidden arguments as any launch does. */
@@ -22,22 +23,12 @@ static kdl_status replay_node(const kdl_runtime *runtime, const kdl_backend_node
   switch (node->kind) {
   case KDL_NODE_LAUNCH:
     return node->is_skipped ? KDL_OK : launch(node, queue);
-  case KDL_NODE_COPY:
-    return table->copy(device, queue, node->to, node->to_offset, node->from, node->from_offset,
-                       node->bytes);
-  case KDL_NODE_WRITE:
-    return table->write(device, queue, node->to, node->to_offset, node->host, node->bytes);
-  case KDL_NODE_READ:
-    return table->read(device, queue, node->host, node->from, node->from_offset, node->bytes);
-  case KDL_NODE_FILL:
-    return table->fill(device, queue, node->to, node->to_offset, node->bytes, node->pattern,
-                       node->pattern_size);
   case KDL_NODE_RECORD:
     return table->event_record(device, node->event, queue);
   case KDL_NODE_WAIT:
     return table->event_wait(device, node->event, queue);
-  default: /* a queue keeps its order */
-    return KDL_OK;
+  default: /* joins are no work: a queue keeps its order */
+    return kdl_transfer(table, device, queue, node);
   }
 }
 

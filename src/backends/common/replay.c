@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "backends/common/replay.h"
 
+#include "base/transfer.h"
+
 static kdl_status replay_node(const kdl_backend_table *table, void *device, void *queue,
                               const kdl_backend_node *node) {
-  switch (node->kind) {
-  case KDL_NODE_LAUNCH:
-    return node->is_skipped ? KDL_OK : node->launch(node->kernel, &node->desc, &node->args, queue);
-  case KDL_NODE_COPY:
-    return table->copy(device, queue, node->to, node->to_offset, node->from, node->from_offset,
-                       node->bytes);
-  case KDL_NODE_WRITE:
-    return table->write(device, queue, node->to, node->to_offset, node->host, node->bytes);
-  case KDL_NODE_READ:
-    return table->read(device, queue, node->host, node->from, node->from_offset, node->bytes);
-  case KDL_NODE_FILL:
-    return table->fill(device, queue, node->to, node->to_offset, node->bytes, node->pattern,
-                       node->pattern_size);
-  default:
-    return KDL_OK;
-  }
+  if (node->kind != KDL_NODE_LAUNCH)
+    return kdl_transfer(table, device, queue, node);
+  return node->is_skipped ? KDL_OK : node->launch(node->kernel, &node->desc, &node->args, queue);
 }
 
 kdl_status kdl_replay_nodes(const kdl_backend_table *table, void *device, void *queue,

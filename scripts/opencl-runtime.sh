@@ -6,34 +6,12 @@
 # Where it cannot be had, the tests that need it are reported as skipped.
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-list=$here/opencl-runtime.txt
-[ $# = 1 ] || {
-  echo "usage: opencl-runtime.sh FOLDER" >&2
-  exit 2
-}
-folder=$1
+name=opencl-runtime tests="tests on Intel's OpenCL" python=python3
+# shellcheck source=scripts/pypi.sh
+. "$(dirname "$0")/pypi.sh"
 
-say() { printf 'opencl-runtime: %s\n' "$*"; }
-skip() {
-  say "$*: tests on Intel's OpenCL will be skipped"
-  exit 0
-}
-
-if cmp -s "$list" "$folder/list.txt"; then
-  exit 0
-fi
-[ "$(uname -m)" = x86_64 ] || skip "there is none for $(uname -m)"
-python3 -m pip --version >/dev/null 2>&1 || skip "pip not found (Debian: python3-pip)"
-
-work=$folder.new
-rm -rf "$work"
-mkdir -p "$work/wheels"
-trap 'rm -rf "$work"' EXIT
-say "fetching Intel's OpenCL runtime for CPUs (270 MB) into $folder"
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-  --require-hashes --retries 1 --timeout 30 --dest "$work/wheels" -r "$list" ||
-  skip "the Python package index did not give it"
+require_x86_64
+fetch "Intel's OpenCL runtime for CPUs (270 MB)" download --dest "$work/wheels"
 
 # A wheel has no links, so that each library is there under all of its names: one is enough.
 python3 - "$work" <<'EOF'
@@ -56,10 +34,6 @@ for wheel in glob.glob(f"{work}/wheels/*.whl"):
 EOF
 rm -rf "$work/wheels"
 mkdir "$work/vendors"
-mkdir -p "$(dirname "$folder")"
 printf '%s\n' "$(cd "$(dirname "$folder")" && pwd)/$(basename "$folder")/libintelocl.so" >"$work/vendors/intel.icd"
-cp "$list" "$work/list.txt"
-rm -rf "$folder"
-mv "$work" "$folder"
-trap - EXIT
+finish
 say "done; its licence is $folder/EULA.txt"

@@ -141,9 +141,9 @@ def KdlDataTile : Pass<"kdl-data-tile", "::mlir::ModuleOp"> {
     the elementwise operations are on tiles. Elsewhere the result is unpacked, and packed once, by the
     loops of both.
 
-    With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`: its
-    sizes are static, neither operand is constant, the right one is not the same in a loop around it,
-    and it has 32 rows or fewer, or no elementwise operation before or behind it that would be fused.
+    With `leave-plain`, a product that tiles would not make faster stays for `kdl-lower-products`:
+    neither operand is constant, the right one is not the same in a loop around it, and it is known to
+    have 32 rows or fewer, or has no elementwise operation before or behind it that would be fused.
   }];
   let options = ukernelOptions # [
     Option<"leavePlain", "leave-plain", "bool", "false",
@@ -248,10 +248,11 @@ def KdlLowerProducts : Pass<"kdl-lower-products", "::mlir::ModuleOp"> {
   let summary = "Lowers products of matrices as they lie to the matmul library's kernels";
   let description = [{
     `linalg.matmul`, `matvec`, `vecmat`, transposed forms, `linalg.contract` and generic ones, on
-    memrefs of static sizes and any strides, of bf16, f16, f32 or signed i8, become calls of
+    memrefs of any strides, of bf16, f16, f32 or signed i8, become calls of
     `kdl_matmul_plain_TYPE_part`, or of `kdl_matmul_pack_TYPE_part` and `kdl_matmul_TYPE_part`: the
-    functions behind `<kdl/matmul.h>`, which decides, too. A fill with zeros just before is not
-    needed. Their bitcode is in `kdl.bitcode` of what is called, and `kdl.calls` names the microkernel
+    functions behind `<kdl/matmul.h>`, which decides, too. Where a size is dynamic, it decides when
+    the program runs, in `kdl_matmul_TYPE_dynamic_scratch`, `_parts` and `_part`, in loops over as
+    much as these take at a time. A fill with zeros just before is not needed. Their bitcode is in `kdl.bitcode` of what is called, and `kdl.calls` names the microkernel
     that is linked into it: the module's own, else the best of the library for the target. With
     `threads` they are made in parts, in an `scf.forall`.
 

@@ -12,6 +12,7 @@ enum { values = 2, has_bias = 0, lhs_is_a = 1 };
 #define microkernel kdl_uk_mma_f32_bf16
 #define microkernel_tile kdl_uk_mma_f32_bf16_tile
 #define microkernel_block kdl_uk_mma_f32_bf16_block
+#define matmul_type KDL_MATMUL_F32_BF16
 #define matmul_name kdl_matmul_f32_bf16
 #define plain_name kdl_matmul_plain_f32_bf16
 #define pack_name kdl_matmul_pack_f32_bf16

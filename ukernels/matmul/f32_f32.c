@@ -10,6 +10,7 @@ enum { values = 1, has_bias = 0, lhs_is_a = 1 };
 #define bias_of(sum) (sum)
 #define microkernel kdl_uk_mma_f32_f32
 #define microkernel_tile kdl_uk_mma_f32_f32_tile
+#define matmul_type KDL_MATMUL_F32_F32
 #define matmul_name kdl_matmul_f32_f32
 #define plain_name kdl_matmul_plain_f32_f32
 #define pack_name kdl_matmul_pack_f32_f32

@@ -10,6 +10,7 @@
  *     microkernel, microkernel_tile                  <kdl/mma.h>
  *     microkernel_block                              where there is one for these types
  *     pack_name, matmul_name, plain_name             of the kernels
+ *     matmul_type                                    as <kdl/matmul.h> names it
  *     lhs_of(element), lhs_line(16 words' elements)  packed left elements
  *     has_bias, bias_of(sum)                         where sums start
  *     lhs_is_a                                       whether the left elements are those of A
@@ -34,6 +35,7 @@
 /* Group memory for one tile at the full depth. */
 #define KDL_KERNEL_SHARED (1 << 18)
 #include <kdl/kernel.h>
+#include <kdl/matmul.h>
 
 /* The names are macros, to be replaced before they are pasted. */
 #define KERNEL(...) KDL_KERNEL(__VA_ARGS__)
@@ -250,8 +252,9 @@ KERNEL(pack_name, (1, 1, 1), (1, 1, 1), (const element *, b), (int64_t, row_stri
 /* Functions that a compiler links into a program of its own: parameters as they are, and which of
  * how many parts of C, by rows or by columns, instead of a launch. They are no kernels, and linked
  * libraries are without them. */
+#define HIDDEN __attribute__((visibility("hidden")))
 #define PART(name) PART_(name)
-#define PART_(name) __attribute__((visibility("hidden"))) void name##_part
+#define PART_(name) HIDDEN void name##_part
 #define GROUP(name) GROUP_(name)
 #define GROUP_(name) name##_group
 
@@ -288,4 +291,46 @@ PART(plain_name)(const element *a, int64_t a_row_stride, int64_t a_column_stride
   kdl_host_group group = group_of(part, parts, by_rows, memory, size);
   GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
                     c_row_stride, c_column_stride, m, n, k, accumulate);
+}
+
+/* Sizes that are known when the program runs: what <kdl/matmul.h> decides of a product is decided
+ * then, for so many threads. B is packed into so many bytes, where there are any; then so many
+ * parts make C. */
+#define DYNAMIC(name, what) DYNAMIC_(name, what)
+#define DYNAMIC_(name, what) name##_dynamic_##what
+
+INLINE kdl_matmul on_threads(uint32_t threads) {
+  return (kdl_matmul){.type = matmul_type, .threads = threads};
+}
+
+HIDDEN uint64_t DYNAMIC(matmul_name, scratch)(uint32_t m, uint32_t n, uint32_t k,
+                                              uint32_t threads) {
+  kdl_matmul matmul = on_threads(threads);
+  return kdl_matmul_packs_as_it_goes(&matmul, m, n, k) ? 0
+                                                       : kdl_matmul_packed_size(matmul_type, n, k);
+}
+
+HIDDEN uint32_t DYNAMIC(matmul_name, parts)(uint32_t m, uint32_t n, uint32_t threads) {
+  kdl_matmul matmul = on_threads(threads);
+  kdl_launch_desc grid = kdl_matmul_grid(&matmul, m, n);
+  return grid.grid[0] * grid.grid[1];
+}
+
+HIDDEN void DYNAMIC(matmul_name, part)(const element *a, int64_t a_row_stride,
+                                       int64_t a_column_stride, const element *b,
+                                       int64_t b_row_stride, int64_t b_column_stride,
+                                       const void *packed, result *c, int64_t c_row_stride,
+                                       int64_t c_column_stride, uint32_t m, uint32_t n, uint32_t k,
+                                       uint32_t accumulate, uint32_t threads, uint32_t part,
+                                       void *memory, uint32_t size) {
+  kdl_matmul matmul = on_threads(threads);
+  kdl_launch_desc grid = kdl_matmul_grid(&matmul, m, n);
+  uint32_t by_rows = grid.grid[1] > 1;
+  kdl_host_group group = group_of(part, grid.grid[by_rows], by_rows, memory, size);
+  if (kdl_matmul_packs_as_it_goes(&matmul, m, n, k))
+    GROUP(plain_name)(&group, a, a_row_stride, a_column_stride, b, b_row_stride, b_column_stride, c,
+                      c_row_stride, c_column_stride, m, n, k, accumulate);
+  else
+    GROUP(matmul_name)(&group, a, a_row_stride, a_column_stride, packed, c, c_row_stride,
+                       c_column_stride, m, n, k, accumulate);
 }

@@ -17,6 +17,7 @@ enum { values = 4 };
 #define microkernel kdl_uk_mma_s32_u8s8
 #define microkernel_tile kdl_uk_mma_s32_u8s8_tile
 #define microkernel_block kdl_uk_mma_s32_s8_block
+#define matmul_type KDL_MATMUL_S32_S8
 #define matmul_name kdl_matmul_s32_s8
 #define plain_name kdl_matmul_plain_s32_s8
 #define pack_name kdl_matmul_pack_s32_s8

@@ -545,11 +545,14 @@ private:
   /// Nothing is packed before the program runs, or for others too, and nothing is fused; or there
   /// are so few rows that packing costs more than multiplying.
   bool gainsNothing(linalg::LinalgOp op) {
-    constexpr uint32_t fewRows = 32; // as in kdl_matmul_packs_as_it_goes
+    constexpr int64_t fewRows = 32; // as in kdl_matmul_packs_as_it_goes
     std::string why;
     FailureOr<PlainProduct> product = matchPlainProduct(op, why);
-    return succeeded(product) && !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
-           !isSameInLoop(op, op->getOperand(1)) && (product->m <= fewRows || !hasNeighbour(op)) &&
+    if (failed(product))
+      return false;
+    bool isNarrow = !ShapedType::isDynamic(product->m) && product->m <= fewRows;
+    return !isConstant(op->getOperand(0)) && !isConstant(op->getOperand(1)) &&
+           !isSameInLoop(op, op->getOperand(1)) && (isNarrow || !hasNeighbour(op)) &&
            succeeded(hasPlainProduct(getOperation(), *product, source(), why));
   }
 

@@ -47,8 +47,8 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
   for (Type type : op->getOperandTypes()) {
     auto shaped = cast<ShapedType>(type);
     elements.push_back(shaped.getElementType());
-    if (!shaped.hasStaticShape() || shaped.getNumElements() == 0)
-      return refuse("found sizes that are 0 or not known, expected others");
+    if (llvm::is_contained(shaped.getShape(), 0))
+      return refuse("found sizes that are 0, expected others");
   }
   std::optional<Kind> kind = kindOf(elements[0], elements[1], elements[2]);
   std::optional<ProductBody> body = matchProductBody(op);
@@ -75,9 +75,7 @@ FailureOr<PlainProduct> kdl::matchPlainProduct(linalg::LinalgOp op, std::string 
     if (range > most)
       return refuse("found more than 2147483647 rows, columns or steps of K");
   }
-  auto size = [&](std::optional<unsigned> loop) {
-    return loop ? static_cast<uint32_t>(ranges[*loop]) : 1;
-  };
+  auto size = [&](std::optional<unsigned> loop) { return loop ? ranges[*loop] : 1; };
   const Name *name =
       llvm::find_if(names, [&](const Name &each) { return each.ukernel == kind->ukernel; });
   return PlainProduct{*kind,
@@ -122,7 +120,14 @@ LogicalResult kdl::hasPlainProduct(ModuleOp module, const PlainProduct &product,
   if (takesTiles(module, product.kind.ukernel, source) &&
       failed(hasBlocks(module, product, source, why)))
     return failure();
-  return success(succeeded(findProducts(nameOf("", product), source, why)));
+  FailureOr<std::string> bitcode = findProducts(nameOf("", product), source, why);
+  if (failed(bitcode))
+    return failure();
+  std::string dynamic = nameOf("", product) + "_dynamic_part";
+  if (product.isStatic() || definesFunction(*bitcode, dynamic))
+    return success();
+  why = "found sizes that are not known, and no function " + dynamic;
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,78 +139,113 @@ namespace {
 class Calls {
 public:
   Calls(OpBuilder &builder, linalg::LinalgOp op, const PlainProduct &product, bool threads,
-        function_ref<func::FuncOp(StringRef, TypeRange)> declare)
+        function_ref<func::FuncOp(StringRef, FunctionType)> declare)
       : builder(builder), where(op.getLoc()), op(op), product(product),
         shape{product.type, threads ? 2U : 1U, nullptr, nullptr, nullptr}, declare(declare) {}
 
   void build();
 
 private:
+  /// So many rows, columns or steps of K from a place on; all of them, where there is none.
+  struct Range {
+    Value at, size;
+  };
+
   Value word(uint32_t value) {
     return arith::ConstantIntOp::create(builder, where, builder.getI32Type(), value);
   }
   Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, where, value); }
-  Value allocate(size_t bytes);
+  Value number(Type type, Value value) {
+    return arith::IndexCastOp::create(builder, where, type, value);
+  }
+  Value allocate(OpFoldResult bytes);
   Value pointer(Value memref, Value offset, int64_t size);
-  SmallVector<Value> matrix(unsigned operand, const PlainMatrix &dims);
-  void parts(uint32_t count, function_ref<void(Value)> body);
-  void call(StringRef name, ArrayRef<ValueRange> arguments);
+  SmallVector<Value> matrix(unsigned operand, const PlainMatrix &dims, Value row = nullptr,
+                            Value column = nullptr);
+  Range range(int64_t size, unsigned operand, std::optional<unsigned> dim, int64_t least);
+  void parts(OpFoldResult count, function_ref<void(Value)> body);
+  ValueRange call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results = {});
   bool startsFromZero();
+  void buildStatic();
+  void buildDynamic();
 
   OpBuilder &builder;
   Location where;
   linalg::LinalgOp op;
   const PlainProduct &product;
   kdl_matmul shape; // for what <kdl/matmul.h> tells of a product
-  function_ref<func::FuncOp(StringRef, TypeRange)> declare;
+  function_ref<func::FuncOp(StringRef, FunctionType)> declare;
 };
 
 /// In whole pages: 1000x1000x1000 in i8 is 2 to 3% faster so than at any 64 bytes.
-Value Calls::allocate(size_t bytes) {
+Value Calls::allocate(OpFoldResult bytes) {
   constexpr int64_t page = 4096;
-  auto type = MemRefType::get({static_cast<int64_t>(bytes)}, builder.getI8Type());
-  return memref::AllocOp::create(builder, where, type, builder.getI64IntegerAttr(page));
+  auto [sizes, values] = decomposeMixedValues({bytes});
+  auto type = MemRefType::get(sizes, builder.getI8Type());
+  return memref::AllocOp::create(builder, where, type, values, builder.getI64IntegerAttr(page));
 }
 
 Value Calls::pointer(Value memref, Value offset, int64_t size) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, where, memref);
   Value bytes = arith::MulIOp::create(builder, where, offset, index(size));
   address = arith::AddIOp::create(builder, where, address, bytes);
-  Value number = arith::IndexCastOp::create(builder, where, builder.getI64Type(), address);
   return LLVM::IntToPtrOp::create(builder, where, LLVM::LLVMPointerType::get(builder.getContext()),
-                                  number);
+                                  number(builder.getI64Type(), address));
 }
 
-/// Where it begins, and the distances of its rows and columns.
-SmallVector<Value> Calls::matrix(unsigned operand, const PlainMatrix &dims) {
+/// Where it begins, from a row and a column on, and the distances of its rows and columns.
+SmallVector<Value> Calls::matrix(unsigned operand, const PlainMatrix &dims, Value row,
+                                 Value column) {
   Value memref = op->getOperand(operand);
   auto type = cast<MemRefType>(memref.getType());
   auto layout = memref::ExtractStridedMetadataOp::create(builder, where, memref);
   auto stride = [&](std::optional<unsigned> dim) -> Value {
-    Value of = dim ? Value(layout.getStrides()[*dim]) : index(1);
-    return arith::IndexCastOp::create(builder, where, builder.getI64Type(), of);
+    return dim ? Value(layout.getStrides()[*dim]) : index(1);
   };
-  return {pointer(memref, layout.getOffset(), type.getElementTypeBitWidth() / 8), stride(dims.row),
-          stride(dims.column)};
+  Value byRow = stride(dims.row), byColumn = stride(dims.column), offset = layout.getOffset();
+  for (auto [at, by] : {std::pair(row, byRow), std::pair(column, byColumn)}) {
+    if (at)
+      offset = arith::AddIOp::create(builder, where, offset,
+                                     arith::MulIOp::create(builder, where, at, by));
+  }
+  return {pointer(memref, offset, type.getElementTypeBitWidth() / 8),
+          number(builder.getI64Type(), byRow), number(builder.getI64Type(), byColumn)};
+}
+
+/// The library takes no more than 2147483647 of anything: a loop, around what is built next, where
+/// there may be more. It has `least` turns or more.
+Calls::Range Calls::range(int64_t size, unsigned operand, std::optional<unsigned> dim,
+                          int64_t least) {
+  constexpr int64_t most = int64_t(1) << 30;
+  if (!ShapedType::isDynamic(size))
+    return {nullptr, word(static_cast<uint32_t>(size))};
+  Value all = memref::DimOp::create(builder, where, op->getOperand(operand), *dim);
+  Value end = least ? arith::MaxSIOp::create(builder, where, all, index(least)) : all;
+  auto loop = scf::ForOp::create(builder, where, index(0), end, index(most));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value at = loop.getInductionVar();
+  Value left = arith::SubIOp::create(builder, where, all, at);
+  left = arith::MinSIOp::create(builder, where, left, index(most));
+  return {at, number(builder.getI32Type(), left)};
 }
 
 /// One part after the other, or on several threads.
-void Calls::parts(uint32_t count, function_ref<void(Value)> body) {
-  if (count == 1)
+void Calls::parts(OpFoldResult count, function_ref<void(Value)> body) {
+  if (isOneInteger(count))
     return body(word(0));
-  auto made =
-      scf::ForallOp::create(builder, where, ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
-                            ValueRange(), std::nullopt);
+  auto made = scf::ForallOp::create(builder, where, ArrayRef<OpFoldResult>{count}, ValueRange(),
+                                    std::nullopt);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(made.getBody());
-  body(arith::IndexCastOp::create(builder, where, builder.getI32Type(), made.getInductionVar(0)));
+  body(number(builder.getI32Type(), made.getInductionVar(0)));
 }
 
-void Calls::call(StringRef name, ArrayRef<ValueRange> arguments) {
+ValueRange Calls::call(const Twine &name, ArrayRef<ValueRange> arguments, TypeRange results) {
   SmallVector<Value> all;
   for (ValueRange some : arguments)
     llvm::append_range(all, some);
-  func::CallOp::create(builder, where, declare(name, ValueRange(all).getTypes()), all);
+  FunctionType type = builder.getFunctionType(ValueRange(all).getTypes(), results);
+  return func::CallOp::create(builder, where, declare(name.str(), type), all).getResults();
 }
 
 /// Whether the last thing that was done to the result is to fill it with zeros, which is not
@@ -227,13 +267,15 @@ bool Calls::startsFromZero() {
   return false;
 }
 
-void Calls::build() {
-  uint32_t m = product.m, n = product.n, k = product.k;
+constexpr uint32_t declaredMemory = 256 << 10; // KDL_KERNEL_SHARED of the kernels
+
+void Calls::buildStatic() {
+  auto m = static_cast<uint32_t>(product.m), n = static_cast<uint32_t>(product.n),
+       k = static_cast<uint32_t>(product.k);
   bool packs = !kdl_matmul_packs_as_it_goes(&shape, m, n, k);
   kdl_launch_desc grid = kdl_matmul_grid(&shape, m, n);
   uint32_t byRows = grid.grid[1] > 1, count = byRows ? grid.grid[1] : grid.grid[0];
-  constexpr uint32_t declared = 256 << 10; // KDL_KERNEL_SHARED of the kernels
-  uint32_t bytes = declared + grid.shared;
+  uint32_t bytes = declaredMemory + grid.shared;
   Value adds = word(startsFromZero() ? 0 : 1);
   SmallVector<Value> a = matrix(0, product.lhs), b = matrix(1, product.rhs),
                      c = matrix(2, product.out);
@@ -241,15 +283,16 @@ void Calls::build() {
   Value packed;
   if (packs) {
     uint32_t of = shape.threads < 2 ? 1 : 8 * shape.threads;
-    packed = allocate(kdl_matmul_packed_size(product.type, n, k));
+    size_t size = kdl_matmul_packed_size(product.type, n, k);
+    packed = allocate(builder.getIndexAttr(static_cast<int64_t>(size)));
     Value to = pointer(packed, index(0), 1);
-    parts(of, [&](Value part) {
+    parts(builder.getIndexAttr(of), [&](Value part) {
       call(nameOf("pack_", product) + "_part", {b, {to, sizes[1], sizes[2], part, word(of)}});
     });
     b = {to};
   }
-  parts(count, [&](Value part) {
-    Value memory = allocate(bytes);
+  parts(builder.getIndexAttr(count), [&](Value part) {
+    Value memory = allocate(builder.getIndexAttr(bytes));
     call(nameOf(packs ? "" : "plain_", product) + "_part",
          {a,
           b,
@@ -260,6 +303,52 @@ void Calls::build() {
   });
   if (packs)
     memref::DeallocOp::create(builder, where, packed);
+}
+
+/// The library decides when the program runs.
+void Calls::buildDynamic() {
+  // The same for all sizes.
+  uint32_t bytes = declaredMemory + kdl_matmul_grid(&shape, 1, 1).shared;
+  std::string name = nameOf("", product) + "_dynamic_";
+  Value adds = word(startsFromZero() ? 0 : 1), threads = word(shape.threads);
+  OpBuilder::InsertionGuard guard(builder);
+  Range m = range(product.m, 2, product.out.row, 0), n = range(product.n, 2, product.out.column, 0),
+        k = range(product.k, 0, product.lhs.column, 1); // zeros for no steps of K
+  if (k.at) {
+    Value first = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, k.at, index(0));
+    adds = arith::SelectOp::create(builder, where, first, adds, word(1));
+  }
+  SmallVector<Value> a = matrix(0, product.lhs, m.at, k.at), b = matrix(1, product.rhs, k.at, n.at),
+                     c = matrix(2, product.out, m.at, n.at);
+  Value scratch =
+      call(name + "scratch", {{m.size, n.size, k.size, threads}}, builder.getI64Type())[0];
+  scratch = number(builder.getIndexType(), scratch);
+  Value packed = allocate(scratch), to = pointer(packed, index(0), 1);
+  uint32_t of = shape.threads < 2 ? 1 : 8 * shape.threads;
+  Value none = arith::CmpIOp::create(builder, where, arith::CmpIPredicate::eq, scratch, index(0));
+  Value packs = arith::SelectOp::create(builder, where, none, index(0), index(of));
+  parts(packs, [&](Value part) {
+    call(nameOf("pack_", product) + "_part", {b, {to, n.size, k.size, part, word(of)}});
+  });
+  Value count = call(name + "parts", {{m.size, n.size, threads}}, builder.getI32Type())[0];
+  parts(number(builder.getIndexType(), count), [&](Value part) {
+    Value memory = allocate(builder.getIndexAttr(bytes));
+    call(name + "part", {a,
+                         b,
+                         {to},
+                         c,
+                         {m.size, n.size, k.size, adds, threads, part, pointer(memory, index(0), 1),
+                          word(bytes)}});
+    memref::DeallocOp::create(builder, where, memory);
+  });
+  memref::DeallocOp::create(builder, where, packed);
+}
+
+void Calls::build() {
+  if (product.isStatic())
+    buildStatic();
+  else
+    buildDynamic();
   op->erase();
 }
 
@@ -328,12 +417,11 @@ LogicalResult LowerProducts::lower(linalg::LinalgOp op, std::string &why) {
   if (failed(bitcode) || !called)
     return failure();
   OpBuilder builder(op);
-  auto declare = [&](StringRef name, TypeRange types) {
+  auto declare = [&](StringRef name, FunctionType type) {
     if (auto known = module.lookupSymbol<func::FuncOp>(name))
       return known;
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
-    auto made =
-        func::FuncOp::create(outside, module.getLoc(), name, outside.getFunctionType(types, {}));
+    auto made = func::FuncOp::create(outside, module.getLoc(), name, type);
     made.setPrivate();
     made->setAttr(bitcodeAttr, outside.getStringAttr(*bitcode));
     made->setAttr(callsAttr, called);

@@ -23,7 +23,9 @@ struct PlainProduct {
   kdl_matmul_type type;
   StringLiteral suffix; // of the library's names
   PlainMatrix lhs, rhs, out;
-  uint32_t m, n, k;
+  int64_t m, n, k; // or ShapedType::kDynamic
+
+  bool isStatic() const { return !ShapedType::isDynamicShape({m, n, k}); }
 };
 
 /// Otherwise what is in the way.

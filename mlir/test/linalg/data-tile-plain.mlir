@@ -38,6 +38,10 @@ func.func @few_rows(%a: tensor<32x64xf32>, %b: tensor<64x80xf32>, %c: tensor<32x
 // CHECK: linalg.mmt4d
 // CHECK-LABEL: func.func @loop(
 // CHECK: linalg.mmt4d
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-NOT: linalg.mmt4d
+// CHECK-LABEL: func.func @dynamic_neighbour(
+// CHECK: linalg.mmt4d
 // CHECK-LABEL: func.func @varies(
 // CHECK-NOT: linalg.mmt4d
 // CHECK: return
@@ -64,6 +68,20 @@ func.func @loop(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
     scf.yield %y : tensor<64x64xf32>
   }
   return %r : tensor<64x64xf32>
+}
+func.func @dynamic(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+func.func @dynamic_neighbour(%a: tensor<?x64xf32>, %b: tensor<64x80xf32>, %c: tensor<?x80xf32>) -> tensor<?x80xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<?x64xf32>, tensor<64x80xf32>) outs(%c : tensor<?x80xf32>) -> tensor<?x80xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<?x80xf32>) outs(%c : tensor<?x80xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %2 = arith.negf %x : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x80xf32>
+  return %1 : tensor<?x80xf32>
 }
 func.func @varies(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf32>, %n: index) -> tensor<64x64xf32> {
   %0 = arith.constant 0 : index

@@ -74,7 +74,60 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 
 // -----
 
-// What stays: batches, sizes that are not known or 0, other types, bytes without a sign, tensors; mmt4d is another pass's.
+// Sizes that are known when the program runs: the library decides then, for as much as it takes at a time. No steps of K are a turn, too, which
+// sets the result to zeros; further ones add to it. Memory for B packed is of the size that the library wants, and packing has no parts where it wants none.
+// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_scratch(i32, i32, i32, i32) -> i64 attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_parts(i32, i32, i32) -> i32 attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-DAG: func.func private @kdl_matmul_f32_f32_dynamic_part({{.*}}) attributes {BITCODE, kdl.calls = @kdl_uk_mma_f32_f32}
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME: %[[A:[^:]*]]: memref<?x?xf32>, %[[B:[^:]*]]: memref<?x?xf32, strided<[?, ?], offset: ?>>, %[[C:[^:]*]]: memref<?x?xf32>
+// CHECK-NOT: linalg.fill
+// CHECK: %[[ADDS:.*]] = arith.constant 0 : i32
+// CHECK: %[[M:.*]] = memref.dim %[[C]], %c0
+// CHECK: %[[STEP:.*]] = arith.constant 1073741824 : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[M]] step %[[STEP]]
+// CHECK: memref.dim %[[C]], %c1
+// CHECK: scf.for
+// CHECK: %[[K:.*]] = memref.dim %[[A]], %c1
+// CHECK: %[[END:.*]] = arith.maxsi %[[K]], %{{.*}} : index
+// CHECK: scf.for %[[AT:.*]] = %{{.*}} to %[[END]] step
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[AT]],
+// CHECK: arith.select %[[FIRST]], %[[ADDS]], %{{.*}} : i32
+// CHECK: %[[SCRATCH:.*]] = func.call @kdl_matmul_f32_f32_dynamic_scratch(
+// CHECK: %[[BYTES:.*]] = arith.index_cast %[[SCRATCH]]
+// CHECK: memref.alloc(%[[BYTES]]) {alignment = 4096 : i64} : memref<?xi8>
+// CHECK: %[[PACKS:.*]] = arith.select %{{.*}} : index
+// CHECK: scf.forall (%{{.*}}) in (%[[PACKS]])
+// CHECK: func.call @kdl_matmul_pack_f32_f32_part(
+// CHECK: %[[PARTS:.*]] = func.call @kdl_matmul_f32_f32_dynamic_parts(
+// CHECK: %[[COUNT:.*]] = arith.index_cast %[[PARTS]]
+// CHECK: scf.forall (%{{.*}}) in (%[[COUNT]])
+// CHECK: func.call @kdl_matmul_f32_f32_dynamic_part(
+// CHECK: memref.dealloc
+// CHECK: memref.dealloc
+// Of one that is not known, there is one loop.
+// CHECK-LABEL: func.func @rows(
+// CHECK: scf.for
+// CHECK-NOT: scf.for {{.*}}step
+// CHECK: func.call @kdl_matmul_f32_f32_dynamic_part(
+// CHECK-LABEL: func.func @stop(
+func.func @dynamic(%a: memref<?x?xf32>, %b: memref<?x?xf32, strided<[?, ?], offset: ?>>, %c: memref<?x?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+  linalg.matmul ins(%a, %b : memref<?x?xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>) outs(%c : memref<?x?xf32>)
+  return
+}
+func.func @rows(%a: memref<?x8xf32>, %b: memref<8x16xf32>, %c: memref<?x16xf32>) {
+  linalg.matmul ins(%a, %b : memref<?x8xf32>, memref<8x16xf32>) outs(%c : memref<?x16xf32>)
+  return
+}
+func.func @stop() {
+  return
+}
+
+// -----
+
+// What stays: batches, sizes of 0, and more of them than the library takes, other types, bytes without a sign, tensors; mmt4d is another pass's.
 // CHECK-LABEL: func.func @stays(
 // CHECK: linalg.batch_matmul
 // CHECK: linalg.matmul
@@ -84,8 +137,8 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 // CHECK: linalg.matmul
 // CHECK: linalg.mmt4d
 // REMARKS: remark: stays linalg.batch_matmul: found a batch, or more than one dimension of rows, columns or K
-// REMARKS: remark: stays linalg.matmul: found sizes that are 0 or not known, expected others
-// REMARKS: remark: stays linalg.matmul: found sizes that are 0 or not known, expected others
+// REMARKS: remark: stays linalg.matmul: found more than 2147483647 rows, columns or steps of K
+// REMARKS: remark: stays linalg.matmul: found sizes that are 0, expected others
 // REMARKS: remark: stays linalg.matmul: found other elements than bf16, f16 or f32 to f32, or signed i8 to i32
 // REMARKS: remark: stays linalg.generic: found other elements than
 // REMARKS-NOT: remark
@@ -93,14 +146,14 @@ func.func @own(%a: memref<4x16xf32>, %b: memref<16x64xf32>, %c: memref<4x64xf32>
 #rhs = affine_map<(m, n, k) -> (k, n)>
 #out = affine_map<(m, n, k) -> (m, n)>
 func.func @stays(%a3: memref<2x4x8xf32>, %b3: memref<2x8x16xf32>, %c3: memref<2x4x16xf32>,
-                 %ad: memref<?x8xf32>, %bd: memref<8x16xf32>, %cd: memref<?x16xf32>,
+                 %ad: memref<?x8xf32>, %bd: memref<8x2147483648xf32>, %cd: memref<?x2147483648xf32>,
                  %a0: memref<4x0xf32>, %b0: memref<0x16xf32>, %c0: memref<4x16xf32>,
                  %a64: memref<4x8xf64>, %b64: memref<8x16xf64>, %c64: memref<4x16xf64>,
                  %au: memref<4x8xi8>, %bu: memref<8x16xi8>, %cu: memref<4x16xi32>,
                  %at: tensor<4x8xf32>, %bt: tensor<8x16xf32>, %ct: tensor<4x16xf32>,
                  %am: memref<1x8x4x1xf32>, %bm: memref<1x8x16x1xf32>, %cm: memref<1x1x4x16xf32>) -> tensor<4x16xf32> {
   linalg.batch_matmul ins(%a3, %b3 : memref<2x4x8xf32>, memref<2x8x16xf32>) outs(%c3 : memref<2x4x16xf32>)
-  linalg.matmul ins(%ad, %bd : memref<?x8xf32>, memref<8x16xf32>) outs(%cd : memref<?x16xf32>)
+  linalg.matmul ins(%ad, %bd : memref<?x8xf32>, memref<8x2147483648xf32>) outs(%cd : memref<?x2147483648xf32>)
   linalg.matmul ins(%a0, %b0 : memref<4x0xf32>, memref<0x16xf32>) outs(%c0 : memref<4x16xf32>)
   linalg.matmul ins(%a64, %b64 : memref<4x8xf64>, memref<8x16xf64>) outs(%c64 : memref<4x16xf64>)
   linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}

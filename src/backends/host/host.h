@@ -67,6 +67,7 @@ typedef struct kdl_host_work {
   uint64_t group_count;
   uint64_t end;                     /* the number behind that of its last group */
   const struct kdl_host_work *next; /* NULL behind the last */
+  uintptr_t origin; /* where the function is that `run` calls; 0: it is the kernel */
 } kdl_host_work;
 
 /* Makes a launch of the kernel, or tells what is wrong with it. A group that fails leaves its words

@@ -34,6 +34,7 @@ kdl_status kdl_host_parallel(uint64_t count, void (*run)(void *context, uint64_t
                                   .block = {1, 1, 1},
                                   .tile = {1, 1, 1}},
                         .group_count = count,
-                        .end = count};
+                        .end = count,
+                        .origin = (uintptr_t)run};
   return kdl_host_run(&work, count);
 }

@@ -4,6 +4,10 @@
  * will take longer than waking the pool does it wake it, so that a tiny launch costs the call of
  * its groups. A launch like an earlier one that was worth it wakes the pool at once. The pool helps
  * one launch at a time; a launch that finds it busy does its own work.
+ *
+ * Programs make several launches or loops in turn, each shorter than waking a thread takes. So a
+ * thread of the pool that was needed looks out for more for a moment before it sleeps, and what
+ * comes meanwhile is shared though it is short. Only where each thread can have a CPU.
  */
 #include "backends/host/host.h"
 
@@ -18,7 +22,13 @@
 #include <unistd.h>
 
 enum {
-  wake_ns = 20000, /* what is left must take longer than this alone to be shared */
+  wake_ns = 20000,     /* what is left must take longer than this alone to be shared */
+  awake_ns = 2000,     /* the same where threads of the pool are awake */
+  join_ns = 500,       /* more for each thread then, as they join one after the other */
+  look_out_ns = 50000, /* how long a thread of the pool looks out for more work, and a launch for
+                          the end of what the pool has begun, before it sleeps */
+  looks_per_time = 64, /* the clock is not read each time */
+  lock_tries = 200,
   chunks_per_thread = 8,
   limit_threads = 1024,
 };
@@ -39,8 +49,13 @@ static struct {
   unsigned started;
   shared_work *work; /* NULL: nothing to join */
   uint64_t number;   /* of the work, so that no thread joins twice */
-  unsigned inside;   /* threads that joined */
   int caller;        /* the CPU where work was last begun; -1: not known */
+
+  /* Written with the lock held, but read without by those that look out. */
+  atomic_uint inside; /* threads that joined */
+  atomic_uint awake;  /* threads that look out for work */
+
+  atomic_uint_least64_t told; /* `number`, once the lock is free */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
@@ -52,6 +67,7 @@ static struct {
 
 static pthread_once_t count_once = PTHREAD_ONCE_INIT;
 static unsigned thread_count;
+static bool looks_out; /* whether threads may wait without sleeping */
 
 static unsigned allowed_cpus(void) {
   cpu_set_t set;
@@ -65,12 +81,14 @@ static void count_threads(void) {
   const char *wanted = kdl_own_services.environment("KDL_HOST_THREADS");
   char *end = NULL;
   unsigned long value = wanted ? strtoul(wanted, &end, 10) : 0;
-  thread_count = allowed_cpus();
+  unsigned cpus = allowed_cpus();
+  thread_count = cpus;
   if (wanted && (*end || value == 0 || value > limit_threads))
     kdl_own_services.log("KDL_HOST_THREADS: found \"%s\", expected 1 to %d; using %u", wanted,
                          limit_threads, thread_count);
   else if (wanted)
     thread_count = (unsigned)value;
+  looks_out = thread_count <= cpus;
 }
 
 /* How many threads a launch may use, the caller's included. */
@@ -143,6 +161,61 @@ static void *take_group_memory(const kdl_host_work *work, bool *out_lacks) {
 }
 
 /* ------------------------------------------------------------------------------------------ */
+/* Waiting                                                                                      */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* The lock is held for less than going to sleep takes. */
+static void take_lock(void) {
+  for (int i = 0; looks_out && i < lock_tries; ++i) {
+    if (pthread_mutex_trylock(&pool.lock) == 0)
+      return;
+    relax();
+  }
+  pthread_mutex_lock(&pool.lock);
+}
+
+/* Whether there was other work than `number` before it was time to sleep. */
+static bool look_out_for_work(uint64_t number) {
+  int64_t end = now_ns() + look_out_ns;
+  do {
+    for (int i = 0; i < looks_per_time; ++i) {
+      if (atomic_load_explicit(&pool.told, memory_order_relaxed) > number)
+        return true;
+      relax();
+    }
+  } while (now_ns() < end);
+  return false;
+}
+
+static void look_out_for_end(void) {
+  int64_t end = now_ns() + look_out_ns;
+  do {
+    for (int i = 0; i < looks_per_time; ++i) {
+      if (atomic_load_explicit(&pool.inside, memory_order_relaxed) == 0)
+        return;
+      relax();
+    }
+  } while (now_ns() < end);
+}
+
+static bool is_awake(void) {
+  return atomic_load_explicit(&pool.awake, memory_order_relaxed) != 0;
+}
+
+/* ------------------------------------------------------------------------------------------ */
 /* The pool                                                                                     */
 
 /* Linux at times wakes a thread on the CPU of the one that wakes it, though another is idle, and
@@ -175,29 +248,45 @@ static void help(shared_work *sharing) {
   kdl_host_group_memory_give(shared);
 }
 
+/* Called with the lock held, and returns with it. */
+static bool wait_awake(void) {
+  uint64_t number = pool.number;
+  atomic_fetch_add_explicit(&pool.awake, 1, memory_order_relaxed);
+  pthread_mutex_unlock(&pool.lock);
+  bool more = look_out_for_work(number);
+  take_lock();
+  atomic_fetch_sub_explicit(&pool.awake, 1, memory_order_relaxed);
+  return more;
+}
+
 static void *serve(void *unused) {
   (void)unused;
   uint64_t last = 0;
+  bool recent = false; /* whether there was work a moment ago */
   pool_place place = {.caller = -1};
-  pthread_mutex_lock(&pool.lock);
+  take_lock();
   for (;;) {
     int caller = pool.caller;
     if (caller != place.caller) {
       pthread_mutex_unlock(&pool.lock);
       keep_away(&place, caller);
-      pthread_mutex_lock(&pool.lock);
+      take_lock();
     }
     if (!pool.work || pool.number == last) {
-      pthread_cond_wait(&pool.wake, &pool.lock);
+      if (recent)
+        recent = wait_awake();
+      else
+        pthread_cond_wait(&pool.wake, &pool.lock);
       continue;
     }
     shared_work *sharing = pool.work;
     last = pool.number;
-    ++pool.inside;
+    atomic_fetch_add_explicit(&pool.inside, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     help(sharing);
-    pthread_mutex_lock(&pool.lock);
-    if (--pool.inside == 0)
+    recent = looks_out;
+    take_lock();
+    if (atomic_fetch_sub_explicit(&pool.inside, 1, memory_order_relaxed) == 1)
       pthread_cond_signal(&pool.idle);
   }
   return NULL;
@@ -224,17 +313,23 @@ static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first
   uint64_t chunk = (total - first) / ((uint64_t)threads * chunks_per_thread);
   shared_work sharing = {.work = work, .total = total, .chunk = chunk ? chunk : 1};
   atomic_init(&sharing.next, first);
-  pthread_mutex_lock(&pool.lock);
+  take_lock();
   start_threads(threads);
   pool.caller = sched_getcpu();
   pool.work = &sharing;
-  ++pool.number;
+  uint64_t number = ++pool.number;
   pthread_cond_broadcast(&pool.wake);
   pthread_mutex_unlock(&pool.lock);
+  atomic_store_explicit(&pool.told, number, memory_order_relaxed);
   run_chunks(&sharing, shared);
-  pthread_mutex_lock(&pool.lock);
-  pool.work = NULL;
-  while (pool.inside)
+  take_lock();
+  pool.work = NULL; /* no other joins */
+  if (looks_out && atomic_load_explicit(&pool.inside, memory_order_relaxed)) {
+    pthread_mutex_unlock(&pool.lock);
+    look_out_for_end();
+    take_lock();
+  }
+  while (atomic_load_explicit(&pool.inside, memory_order_relaxed))
     pthread_cond_wait(&pool.idle, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
 }
@@ -245,22 +340,24 @@ void kdl_host_pool_after_fork(void) {
   pthread_cond_init(&pool.wake, NULL);
   pthread_cond_init(&pool.idle, NULL);
   pool.started = 0;
-  pool.inside = 0;
+  atomic_store(&pool.inside, 0);
+  atomic_store(&pool.awake, 0);
   pool.work = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */
 /* A launch                                                                                     */
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+/* What is left must take longer than this to be shared. */
+static int64_t worth_ns(bool awake) {
+  int64_t ns = awake_ns + (int64_t)join_ns * most_threads();
+  return awake && ns < wake_ns ? ns : wake_ns;
 }
 
 /* Runs groups, twice as many each time, until none is left or the rest is worth sharing. Returns
  * the first that was not run. */
 static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *shared) {
+  double worth = (double)worth_ns(is_awake());
   int64_t start = now_ns();
   uint64_t done = 0;
   for (uint64_t step = 1; done < total; step = done) {
@@ -269,7 +366,7 @@ static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *share
     run_groups(work, done, done + step, shared);
     done += step;
     double spent = (double)(now_ns() - start);
-    if (spent / (double)done * (double)(total - done) > (double)wake_ns)
+    if (spent / (double)done * (double)(total - done) > worth)
       break;
   }
   return done;
@@ -278,14 +375,14 @@ static uint64_t run_alone(const kdl_host_work *work, uint64_t total, void *share
 /* Kinds of launches that were last worth sharing: the same kernel, as many groups. Programs launch
  * several kernels in turn. */
 enum { kinds = 16 };
-static atomic_uint_least64_t worth_sharing[kinds];
+static atomic_uint_least64_t worth_sharing[2][kinds]; /* with threads that sleep, that are awake */
 
 static uint64_t kind_of(const kdl_host_work *work, uint64_t total) {
-  return (uint64_t)(uintptr_t)work->run ^ total << 48;
+  return ((uint64_t)(uintptr_t)work->run ^ work->origin) ^ total << 48;
 }
 /* Functions begin at multiples of 16 bytes. */
-static atomic_uint_least64_t *worth_of(uint64_t kind) {
-  return &worth_sharing[(kind >> 4 ^ kind >> 8 ^ kind >> 48) % kinds];
+static atomic_uint_least64_t *worth_of(uint64_t kind, bool awake) {
+  return &worth_sharing[awake][(kind >> 4 ^ kind >> 8 ^ kind >> 48) % kinds];
 }
 
 /* What is left after `first` groups, with the pool unless it is busy. */
@@ -296,8 +393,11 @@ static void run_rest(const kdl_host_work *work, uint64_t total, uint64_t first, 
   }
   int64_t start = now_ns();
   run_shared(work, total, first, shared);
+  int64_t spent = now_ns() - start;
   uint64_t kind = kind_of(work, total);
-  atomic_store_explicit(worth_of(kind), now_ns() - start > wake_ns ? kind : 0,
+  atomic_store_explicit(worth_of(kind, false), spent > worth_ns(false) ? kind : 0,
+                        memory_order_relaxed);
+  atomic_store_explicit(worth_of(kind, true), spent > worth_ns(true) ? kind : 0,
                         memory_order_relaxed);
   pthread_mutex_unlock(&pool.busy);
 }
@@ -326,7 +426,7 @@ kdl_status kdl_host_run(const kdl_host_work *work, uint64_t total) {
   if (total == 1 || most_threads() == 1) {
     run_groups(work, 0, total, shared);
     first = total;
-  } else if (atomic_load_explicit(worth_of(kind), memory_order_relaxed) != kind) {
+  } else if (atomic_load_explicit(worth_of(kind, is_awake()), memory_order_relaxed) != kind) {
     first = run_alone(work, total, shared);
   }
   if (first < total)

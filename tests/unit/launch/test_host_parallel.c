@@ -4,7 +4,10 @@
 
 #include <kdl/launch.h>
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { most = 5000 };
 
@@ -48,6 +51,36 @@ static void an_iteration_may_do_the_same(void **state) {
     assert_int_equal(atomic_load(&counts[j]), 16);
 }
 
+static atomic_bool elsewhere;
+
+/* About a microsecond. */
+static void note_thread(void *context, uint64_t index) {
+  const pthread_t *caller = context;
+  (void)index;
+  for (volatile int i = 0; i < 500; ++i)
+    ;
+  if (!pthread_equal(*caller, pthread_self()))
+    atomic_store(&elsewhere, true);
+}
+
+/* Too short to wake a thread for, but one that has just worked is awake. */
+static void short_loops_find_threads_awake(void **state) {
+  (void)state;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
+    skip();
+  pthread_t self = pthread_self();
+  unsigned shared = 0;
+  for (int i = 0; i < 2000 && shared < 10; ++i) { /* other processes have the CPUs too */
+    atomic_uint total = 0;
+    assert_int_equal(kdl_host_parallel(most, count, &total), KDL_OK);
+    atomic_store(&elsewhere, false);
+    assert_int_equal(kdl_host_parallel(12, note_thread, &self), KDL_OK);
+    shared += atomic_load(&elsewhere);
+  }
+  assert_int_equal(shared, 10);
+}
+
 static void bad_calls_are_refused(void **state) {
   (void)state;
   assert_fails(kdl_host_parallel(1, NULL, NULL), KDL_BAD_CALL,
@@ -57,9 +90,11 @@ static void bad_calls_are_refused(void **state) {
 }
 
 int main(void) {
+  setenv("KDL_HOST_THREADS", "2", 1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_iteration_runs_once),
       cmocka_unit_test(an_iteration_may_do_the_same),
+      cmocka_unit_test(short_loops_find_threads_awake),
       cmocka_unit_test(bad_calls_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

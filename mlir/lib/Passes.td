@@ -215,6 +215,15 @@ def KdlApproximateMath : Pass<"kdl-approximate-math", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def KdlLowerMaxima : Pass<"kdl-lower-maxima", "::mlir::ModuleOp"> {
+  let summary = "Replaces arith.maximumf and minimumf of f32 and f64 by LLVM's own operations";
+  let description = [{
+    LLVM makes vectors of a loop over `llvm.intr.maximum`, and none of the comparisons that
+    `arith-expand` makes of `arith.maximumf`, in which NaN has to be seen to. The results are the same.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
   let summary = "Moves memory on the stack out of loops";
   let description = [{

@@ -84,6 +84,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   if (options.threads)
     passes.addPass(createKdlOutlineParallel());
   passes.addPass(createKdlHoistAllocas());
+  passes.addPass(createKdlLowerMaxima());
   addText(passes, "func.func(scf-forall-to-for),convert-vector-to-scf,arith-expand,"
                   "convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,"
                   "convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts");

@@ -6,8 +6,11 @@
 // CHECK: llvm.call @malloc
 // CHECK-NOT: llvm.call @free
 // CHECK-NOT: llvm.call @malloc
+// The product of dynamic sizes has two buffers of its own.
 // CHECK-LABEL: llvm.func @by_hand(
-// CHECK-COUNT-1: llvm.call @free
+// CHECK-COUNT-2: llvm.call @malloc
+// CHECK-NOT: llvm.call @malloc
+// CHECK-COUNT-3: llvm.call @free
 // CHECK-NOT: llvm.call @free
 // CHECK-LABEL: llvm.func @mixed(
 // CHECK-COUNT-3: llvm.call @malloc

@@ -40,7 +40,7 @@ endif()
 # another type, level or driver; measuring; configuring several times.
 set(KDL_LONG
     "^examples[.]transformer_(opencl|intel)$|^language[.](x86-64-v[24]|intel-opencl-c|intel-spirv64|gfx11-generic)$|^setup[.]order$"
-    "|^mlir[.]lower-linalg-(f16|i8|sizes-16)$|^tools[.]bench-(matmul|page|slowed)"
+    "|^mlir[.]lower-linalg-(f16|i8|sizes-(16|i8))$|^tools[.]bench-(matmul|page|slowed)"
     "|^ukernels[.]matmul[.]((watched|blocks)[.](f32_f16|f32_f32|s32_s8)|f32_(bf16|f16)[.]avx512)$")
 string(CONCAT KDL_LONG ${KDL_LONG})
 # Under a sanitizer besides: the commands' tests, which are more of compilers, linkers and FileCheck than of kdl, and other

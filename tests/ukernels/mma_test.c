@@ -202,7 +202,7 @@ static int check_blocks(int *checked) {
   enum { lot = kdl_mma_steps * values, height = kdl_mma_block_rows };
   int wrong = 0;
   for (size_t i = 0; i < sizeof heights / sizeof *heights; ++i)
-    for (int32_t columns = 1; columns <= 70; columns += 5)
+    for (int32_t columns = 1; columns <= 70; columns += 11)
       for (int32_t lots = 0; lots <= 3; ++lots, *checked += 2) {
         block b = {.lhs_row = lot,
                    .lhs_lot = height * lot,

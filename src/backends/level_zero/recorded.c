@@ -225,12 +225,13 @@ typedef struct {
   } rows[32];
 } portion;
 
+/* After an error nothing more is set. */
 static void give(portion *p) {
-  if (!p->count || p->error)
-    return;
-  const kdl_ze_mutable_desc all = {.type = KDL_ZE_MUTABLE_COMMANDS_DESC,
-                                   .next = &p->rows[p->count - 1]};
-  p->error = kdl_ze.commands_set(p->list, &all);
+  if (p->count && !p->error) {
+    const kdl_ze_mutable_desc all = {.type = KDL_ZE_MUTABLE_COMMANDS_DESC,
+                                     .next = &p->rows[p->count - 1]};
+    p->error = kdl_ze.commands_set(p->list, &all);
+  }
   p->count = 0;
 }
 

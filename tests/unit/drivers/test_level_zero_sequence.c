@@ -213,6 +213,36 @@ static void queues_do_not_undo_each_other(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+/* More than is set by one call of the driver, of which the first fails: the run is made by launches
+ * and the next one is recorded. */
+static void many_changes_may_be_refused(void **state) {
+  (void)state;
+  enum { launches = 100 };
+  kdl_sequence *sequence;
+  kdl_slot slot;
+  const uint32_t count = n;
+  write_numbers();
+  assert_ok(kdl_sequence_create(device, &sequence));
+  assert_ok(kdl_sequence_scalar(sequence, "a", sizeof(float), &slot));
+  assert_ok(kdl_sequence_buffer(sequence, "x", bytes, &slot));
+  const kdl_operand args[] = {kdl_at_slot(1), kdl_at_slot(2), kdl_at_buffer(buffers[2]),
+                              KDL_VALUE(&count)};
+  for (int i = 0; i < launches; ++i)
+    assert_ok(kdl_sequence_launch_items(sequence, saxpy, kdl_items(kdl_extent1(n)), args, 4));
+  assert_ok(kdl_sequence_finish(sequence));
+  for (int i = 0; i < 4; ++i) {
+    const float a = i ? 2 : 1;
+    const kdl_binding bindings[] = {KDL_BIND_SCALAR(1, &a), kdl_bind_buffer(2, buffers[i > 0])};
+    if (i == 1)
+      inject("zeCommandListUpdateMutableCommandsExp:1:0x70000002");
+    zero(2);
+    assert_ok(kdl_sequence_run(sequence, queue, bindings, 2));
+    expect(2, i ? 4 * launches : launches);
+  }
+  inject("");
+  kdl_sequence_destroy(sequence);
+}
+
 /* Memory that was freed since is not used, also where other memory has its address: the fake loses
  * the device. */
 static void freed_memory_is_recorded_again(void **state) {
@@ -363,6 +393,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(copies_and_fills_are_recorded),
       cmocka_unit_test(a_device_that_is_behind_is_not_waited_for),
       cmocka_unit_test(queues_do_not_undo_each_other),
+      cmocka_unit_test(many_changes_may_be_refused),
       cmocka_unit_test(freed_memory_is_recorded_again),
       cmocka_unit_test(a_sequence_is_destroyed_while_it_runs),
       cmocka_unit_test(others_are_launched),

@@ -232,6 +232,8 @@ kdl_status kdl_capture_run(kdl_capture *head, const kdl_sequence *inner,
                         "kdl_sequence_run: found %zu bindings, expected one for each of %zu slots",
                         count, recording->slot_count);
     else
+      status = kdl_sequence_check_binding(&inner->plan, slot - 1, &bindings[i]);
+    if (status == KDL_OK)
       operands[slot - 1] = operand_of(capture, &recording->slots[slot - 1], &bindings[i]);
   }
   if (status == KDL_OK)

@@ -29,7 +29,8 @@ static kdl_status wrong_device(const kdl_plan *plan, size_t index, const kdl_buf
 }
 
 /* A buffer without memory is a null pointer, and no device's. */
-static kdl_status check_binding(const kdl_plan *plan, size_t index, const kdl_binding *binding) {
+kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
+                                      const kdl_binding *binding) {
   const kdl_recorded_slot *slot = plan->slots[index].recorded;
   switch (slot->kind) {
   case KDL_SLOT_BUFFER:
@@ -137,7 +138,7 @@ static kdl_status run_traced(kdl_sequence *sequence, kdl_state *state, void *que
 
 static kdl_status bind_sorted(const kdl_plan *plan, kdl_state *state, const kdl_binding *bindings) {
   for (size_t i = 0; i < plan->slot_count; ++i) {
-    kdl_status status = check_binding(plan, i, &bindings[i]);
+    kdl_status status = kdl_sequence_check_binding(plan, i, &bindings[i]);
     if (status != KDL_OK)
       return status;
   }

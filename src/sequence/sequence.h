@@ -27,6 +27,10 @@ struct kdl_sequence {
 kdl_status kdl_sequence_take(kdl_sequence *sequence, void *queue, kdl_state **out_state);
 void kdl_sequence_give(kdl_sequence *sequence, kdl_state *state);
 
+/* Whether a run may bind a slot, of the number `index` from 0, to that. */
+kdl_status kdl_sequence_check_binding(const kdl_plan *plan, size_t index,
+                                      const kdl_binding *binding);
+
 /* Gives a state the backend's own sequence, or settles that there is none. */
 kdl_status kdl_sequence_instantiate(kdl_sequence *sequence, kdl_state *state);
 

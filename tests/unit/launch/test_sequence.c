@@ -395,6 +395,35 @@ typedef struct {
   uint32_t number;
 } runner;
 
+/* A run that is captured is held to what any run is. */
+static void a_captured_run_is_checked(void **state) {
+  (void)state;
+  kdl_sequence *inner = created_sequence(), *outer;
+  kdl_queue *own;
+  kdl_buffer memory;
+  kdl_slot slot;
+  char host[64] = {0};
+  assert_ok(kdl_alloc(the_host(), sizeof host, &memory));
+  assert_ok(kdl_device_queue(the_host(), &own));
+  assert_ok(kdl_sequence_host(inner, "host", 0, &slot));
+  assert_ok(
+      kdl_sequence_copy(inner, kdl_at_slot(slot), kdl_at_buffer(memory), (uint64_t)sizeof host));
+  assert_ok(kdl_sequence_finish(inner));
+  kdl_binding binding = kdl_bind_host(slot, host, sizeof host - 1);
+  assert_refused(kdl_sequence_run(inner, own, &binding, 1), KDL_BAD_CALL,
+                 "found 63 bytes, expected at least 64");
+  assert_ok(kdl_capture_begin(own));
+  assert_refused(kdl_sequence_run(inner, own, &binding, 1), KDL_BAD_CALL,
+                 "found 63 bytes, expected at least 64");
+  binding = kdl_bind_host(slot, host, sizeof host);
+  assert_ok(kdl_sequence_run(inner, own, &binding, 1));
+  assert_ok(kdl_capture_end(own, &outer));
+  assert_int_equal(told(outer).node_count, 1);
+  kdl_sequence_destroy(outer);
+  kdl_sequence_destroy(inner);
+  assert_ok(kdl_free(&memory));
+}
+
 static void *run_often(void *user) {
   const runner *self = user;
   uint32_t out[length];
@@ -449,6 +478,7 @@ int main(void) {
       cmocka_unit_test(a_refused_nesting_changes_nothing),
       cmocka_unit_test(what_is_bound_again_is_not_written_again),
       cmocka_unit_test(a_sequence_keeps_its_library),
+      cmocka_unit_test(a_captured_run_is_checked),
       cmocka_unit_test(threads_run_it_at_once),
   };
   return cmocka_run_group_tests(tests, open_it, close_it);

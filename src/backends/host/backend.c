@@ -264,7 +264,6 @@ static const kdl_backend_table table = {
     KDL_IN_PROCESS_MEMORY,
     KDL_IN_PROCESS_NATIVES,
     .kernel_native = kernel_native,
-    .after_fork = kdl_host_pool_after_fork,
     .memory_info = kdl_host_memory_info,
     .sequence_create = kdl_host_sequence_create,
     .sequence_destroy = kdl_host_sequence_destroy,

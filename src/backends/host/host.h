@@ -97,7 +97,4 @@ kdl_status kdl_host_sequence_run(void *device, void *handle, void *queue, const 
 /* The machine's memory: what the system could give, and all of it. */
 kdl_status kdl_host_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
 
-/* In the child of a fork the pool has no threads. */
-void kdl_host_pool_after_fork(void);
-
 #endif

@@ -10,6 +10,7 @@
  * comes meanwhile is shared though it is short. Only where each thread can have a CPU.
  */
 #include "backends/host/host.h"
+#include "system/lock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,6 +63,18 @@ static struct {
           .idle = PTHREAD_COND_INITIALIZER,
           .caller = -1};
 
+/* In the child: its threads are gone, and locks that they held are not released. */
+static void after_fork(void) {
+  pthread_mutex_init(&pool.busy, NULL);
+  pthread_mutex_init(&pool.lock, NULL);
+  pthread_cond_init(&pool.wake, NULL);
+  pthread_cond_init(&pool.idle, NULL);
+  pool.started = 0;
+  atomic_store(&pool.inside, 0);
+  atomic_store(&pool.awake, 0);
+  pool.work = NULL;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* How many                                                                                     */
 
@@ -89,6 +102,7 @@ static void count_threads(void) {
   else if (wanted)
     thread_count = (unsigned)value;
   looks_out = thread_count <= cpus;
+  kdl_fork_tell(after_fork);
 }
 
 /* How many threads a launch may use, the caller's included. */
@@ -332,17 +346,6 @@ static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first
   while (atomic_load_explicit(&pool.inside, memory_order_relaxed))
     pthread_cond_wait(&pool.idle, &pool.lock);
   pthread_mutex_unlock(&pool.lock);
-}
-
-void kdl_host_pool_after_fork(void) {
-  pthread_mutex_init(&pool.busy, NULL);
-  pthread_mutex_init(&pool.lock, NULL);
-  pthread_cond_init(&pool.wake, NULL);
-  pthread_cond_init(&pool.idle, NULL);
-  pool.started = 0;
-  atomic_store(&pool.inside, 0);
-  atomic_store(&pool.awake, 0);
-  pool.work = NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Threads of the host's pool between loops: when they look out for more, when they sleep, and
+ * in a process that was forked. How many there are is settled once a process: each
+ * case has one. */
+#include "support.h"
+
+#include <kdl/launch.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { patience_s = 60, rounds = 20, iterations = 8 };
+
+static _Thread_local bool is_caller;
+static atomic_uint clock_reads; /* by other threads, which read it where they look out */
+static atomic_uint joined;      /* iterations of other threads */
+
+int clock_gettime(clockid_t clock, struct timespec *out_now) {
+  if (!is_caller)
+    atomic_fetch_add(&clock_reads, 1);
+  return (int)syscall(SYS_clock_gettime, clock, out_now);
+}
+
+static void sleep_us(long us) {
+  nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+}
+
+static unsigned cpu_count(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+/* So long that other threads join, also where there is one CPU. */
+static void wait_in_loop(void *context, uint64_t index) {
+  (void)context, (void)index;
+  if (!is_caller)
+    atomic_fetch_add(&joined, 1);
+  sleep_us(500);
+}
+
+static bool loop(void) {
+  return kdl_host_parallel(iterations, wait_in_loop, NULL) == KDL_OK;
+}
+
+/* What `check` says in a process of its own with so many threads. */
+static bool holds_with(unsigned threads, bool (*check)(void)) {
+  pid_t child = fork();
+  if (child == 0) {
+    char text[16];
+    alarm(patience_s);
+    is_caller = true;
+    snprintf(text, sizeof text, "%u", threads);
+    setenv("KDL_HOST_THREADS", text, 1);
+    _exit(check() ? 0 : 1);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool loop_often(void) {
+  bool is_right = true;
+  for (int i = 0; i < rounds; ++i) {
+    is_right &= loop();
+    sleep_us(1000);
+  }
+  return is_right && atomic_load(&joined);
+}
+
+static bool they_look_out(void) {
+  return loop_often() && atomic_load(&clock_reads);
+}
+
+static bool they_do_not_look_out(void) {
+  return loop_often() && !atomic_load(&clock_reads);
+}
+
+/* It would take time of CPUs that other threads of the pool need. */
+static void more_threads_than_cpus_sleep_at_once(void **state) {
+  (void)state;
+  assert_true(holds_with(cpu_count() + 1, they_do_not_look_out));
+  if (cpu_count() > 1)
+    assert_true(holds_with(2, they_look_out));
+}
+
+static bool they_sleep_in_the_end(void) {
+  if (!they_look_out())
+    return false;
+  for (int i = 0; i < 20; ++i) { /* other processes may have the CPUs meanwhile */
+    sleep_us(50000);
+    unsigned before = atomic_load(&clock_reads);
+    sleep_us(50000);
+    if (atomic_load(&clock_reads) == before)
+      return true;
+  }
+  return false;
+}
+
+static void idle_threads_sleep(void **state) {
+  (void)state;
+  if (cpu_count() < 2)
+    skip();
+  assert_true(holds_with(2, they_sleep_in_the_end));
+}
+
+static bool child_has_threads(void) {
+  int status = -1;
+  if (!loop_often())
+    return false;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(patience_s);
+    atomic_store(&joined, 0);
+    _exit(loop_often() ? 0 : 1);
+  }
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Also in a program that uses loops alone, and no device. */
+static void a_forked_process_has_threads_of_its_own(void **state) {
+  (void)state;
+  assert_true(holds_with(2, child_has_threads));
+}
+
+int main(void) {
+  is_caller = true;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(more_threads_than_cpus_sleep_at_once),
+      cmocka_unit_test(idle_threads_sleep),
+      cmocka_unit_test(a_forked_process_has_threads_of_its_own),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

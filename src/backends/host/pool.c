@@ -79,13 +79,15 @@ static void after_fork(void) {
 /* How many                                                                                     */
 
 static pthread_once_t count_once = PTHREAD_ONCE_INIT;
+static cpu_set_t counted; /* CPUs, where `knows_cpus` */
+static bool knows_cpus;
 static unsigned thread_count;
 static bool looks_out; /* whether threads may wait without sleeping */
 
 static unsigned allowed_cpus(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return (unsigned)CPU_COUNT(&set);
+  knows_cpus = sched_getaffinity(0, sizeof counted, &counted) == 0;
+  if (knows_cpus)
+    return (unsigned)CPU_COUNT(&counted);
   long online = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than cpu_set_t holds */
   return online > 0 ? (unsigned)online : 1;
 }
@@ -273,8 +275,11 @@ static bool wait_awake(void) {
   return more;
 }
 
+/* On the CPUs that were counted: the thread that made this one may have been bound to one since. */
 static void *serve(void *unused) {
   (void)unused;
+  if (knows_cpus)
+    (void)sched_setaffinity(0, sizeof counted, &counted);
   uint64_t last = 0;
   bool recent = false; /* whether there was work a moment ago */
   pool_place place = {.caller = -1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Threads of the host's pool between loops: when they look out for more, when they sleep, and
- * in a process that was forked. How many there are is settled once a process: each
+/* Threads of the host's pool between loops: when they look out for more, when they sleep, where
+ * they run, and in a process that was forked. How many there are is settled once a process: each
  * case has one. */
 #include "support.h"
 
@@ -43,6 +43,11 @@ static void wait_in_loop(void *context, uint64_t index) {
   if (!is_caller)
     atomic_fetch_add(&joined, 1);
   sleep_us(500);
+}
+
+/* Shorter than what is shared. */
+static void wait_briefly(void *context, uint64_t index) {
+  (void)context, (void)index;
 }
 
 static bool loop(void) {
@@ -110,6 +115,36 @@ static void idle_threads_sleep(void **state) {
   assert_true(holds_with(2, they_sleep_in_the_end));
 }
 
+static atomic_bool is_elsewhere; /* whether another thread may run on other CPUs than the caller */
+static size_t caller_cpu;
+
+static void look_where(void *context, uint64_t index) {
+  cpu_set_t set;
+  wait_in_loop(context, index);
+  if (!is_caller && sched_getaffinity(0, sizeof set, &set) == 0 && !CPU_ISSET(caller_cpu, &set))
+    atomic_store(&is_elsewhere, true);
+}
+
+static bool they_are_elsewhere(void) {
+  cpu_set_t one;
+  caller_cpu = (size_t)sched_getcpu();
+  CPU_ZERO(&one);
+  CPU_SET(caller_cpu, &one);
+  bool is_right = kdl_host_parallel(2, wait_briefly, NULL) == KDL_OK &&
+                  sched_setaffinity(0, sizeof one, &one) == 0;
+  for (int i = 0; i < rounds && is_right; ++i)
+    is_right = kdl_host_parallel(iterations, look_where, NULL) == KDL_OK;
+  return is_right && atomic_load(&joined) && atomic_load(&is_elsewhere);
+}
+
+/* Else all of them would share that CPU. */
+static void a_caller_that_was_bound_to_a_cpu_is_helped_by_others(void **state) {
+  (void)state;
+  if (cpu_count() < 2)
+    skip();
+  assert_true(holds_with(2, they_are_elsewhere));
+}
+
 static bool child_has_threads(void) {
   int status = -1;
   if (!loop_often())
@@ -134,6 +169,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(more_threads_than_cpus_sleep_at_once),
       cmocka_unit_test(idle_threads_sleep),
+      cmocka_unit_test(a_caller_that_was_bound_to_a_cpu_is_helped_by_others),
       cmocka_unit_test(a_forked_process_has_threads_of_its_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

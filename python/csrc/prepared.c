@@ -48,6 +48,8 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
         !py_queue_of_native(self->kernel->target.device, stream, &queue))
       return NULL;
   }
+  if (py_recording_count && !py_recordings_keep((PyObject *)self->kernel->library))
+    return NULL;
   kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments);
   if (status != KDL_OK)
     return py_raise_for(status, self->kernel->name);

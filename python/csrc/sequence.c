@@ -10,15 +10,59 @@ typedef enum state { state_new, state_recording, state_ready, state_failed } sta
 
 typedef struct py_sequence {
   PyObject head;
-  PyObject *queue; /* a Queue, or NULL: the device's own */
+  struct py_sequence *next; /* of those that are being recorded */
+  PyObject *queue;          /* a Queue, or NULL: the device's own */
   kdl_device *device;
   kdl_sequence *sequence;
   state state;
   size_t slot_count;
+  PyObject *kept;                /* a list of what it needs, or NULL: libraries, sequences */
   PyObject *names;               /* of the slots: a tuple of str */
   PyObject *buffers[most_slots]; /* what each slot is unless a run says otherwise */
   kdl_slot slots[most_slots];
 } py_sequence;
+
+/* ------------------------------------------------------------------------------------------ */
+/* Those that are being recorded                                                                */
+
+/* The interpreter's lock guards both. */
+static py_sequence *recordings;
+size_t py_recording_count;
+
+static void begin_recording(py_sequence *self) {
+  self->state = state_recording;
+  self->next = recordings;
+  recordings = self;
+  ++py_recording_count;
+}
+
+static void end_recording(py_sequence *self) {
+  py_sequence **link = &recordings;
+  while (*link != self)
+    link = &(*link)->next;
+  *link = self->next;
+  --py_recording_count;
+  self->state = state_failed;
+}
+
+static bool keep(py_sequence *self, PyObject *object) {
+  if (!self->kept && !(self->kept = PyList_New(0)))
+    return false;
+  for (Py_ssize_t i = PyList_Size(self->kept); i > 0; --i)
+    if (PyList_GetItem(self->kept, i - 1) == object)
+      return true;
+  return PyList_Append(self->kept, object) == 0;
+}
+
+bool py_recordings_keep(PyObject *object) {
+  for (py_sequence *at = recordings; at; at = at->next)
+    if (!keep(at, object))
+      return false;
+  return true;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* From its creation to its end                                                                 */
 
 static bool take_slots(py_sequence *self, PyObject *keywords) {
   self->names = PyTuple_New(keywords ? PyDict_Size(keywords) : 0);
@@ -78,10 +122,13 @@ static kdl_status own_queue(py_sequence *self, kdl_queue **out_queue) {
 static void sequence_destroy(PyObject *object) {
   py_sequence *self = (py_sequence *)object;
   kdl_queue *queue;
-  if (self->state == state_recording && own_queue(self, &queue) == KDL_OK &&
-      kdl_capture_end(queue, &self->sequence) != KDL_OK)
-    self->sequence = NULL;
+  if (self->state == state_recording) {
+    end_recording(self);
+    if (own_queue(self, &queue) == KDL_OK && kdl_capture_end(queue, &self->sequence) != KDL_OK)
+      self->sequence = NULL;
+  }
   kdl_sequence_destroy(self->sequence);
+  Py_XDECREF(self->kept);
   for (size_t i = 0; i < self->slot_count; ++i)
     Py_DECREF(self->buffers[i]);
   Py_XDECREF(self->names);
@@ -120,7 +167,7 @@ static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
     status = kdl_capture_begin(queue);
   if (status != KDL_OK)
     return py_raise(status);
-  self->state = state_recording;
+  begin_recording(self);
   for (size_t i = 0; i < self->slot_count; ++i) {
     const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(self->names, (Py_ssize_t)i), NULL);
     status = name ? kdl_capture_slot(queue, &buffers[i], name, &self->slots[i]) : KDL_OK;
@@ -128,9 +175,9 @@ static PyObject *sequence_enter(PyObject *object, PyObject *unused) {
       continue;
     if (name)
       py_raise(status);
+    end_recording(self);
     if (kdl_capture_end(queue, &self->sequence) != KDL_OK)
       self->sequence = NULL;
-    self->state = state_failed;
     return NULL;
   }
   Py_INCREF(object);
@@ -148,7 +195,7 @@ static PyObject *sequence_exit(PyObject *object, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "the sequence is not being recorded");
     return NULL;
   }
-  self->state = state_failed;
+  end_recording(self);
   kdl_status status = own_queue(self, &queue);
   if (status == KDL_OK)
     status = kdl_capture_end(queue, &self->sequence);
@@ -206,6 +253,8 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
   if (queue_object == Py_None)
     status = own_queue(self, &queue);
   else if (!py_queue_from(queue_object, self->device, &queue))
+    return NULL;
+  if (py_recording_count && !py_recordings_keep(object))
     return NULL;
   if (status == KDL_OK) {
     Py_BEGIN_ALLOW_THREADS status =
@@ -318,7 +367,8 @@ static PyObject *sequence_open(PyObject *type, PyObject *args, PyObject *keyword
   if (status != KDL_OK)
     py_raise(status);
   self->state = state_ready;
-  if (status == KDL_OK && take_opened(self))
+  if (status == KDL_OK && keep(self, library) && (kernels == Py_None || keep(self, kernels)) &&
+      take_opened(self))
     return (PyObject *)self;
   Py_DECREF(self);
   return NULL;

@@ -142,6 +142,39 @@ def test_a_file_is_opened_for_a_device(parts, tmp_path):
         again.run(x=x)
 
 
+def record(launch, device, **slots):
+    with kdl.Sequence(device, **slots) as sequence:
+        launch()
+    return sequence
+
+
+@pytest.mark.parametrize("how", ["opened", "launched", "prepared", "nested"])
+def test_the_bytes_of_a_library_are_kept(parts, tmp_path, how):
+    kernel, x, y, _ = parts
+    device, slots = kernel.device, {"x": x, "y": y}
+    record(lambda: kernel[4](2.0, x, y, 4), device, **slots).save(tmp_path / "steps.offload")
+    data = bytearray((tmp_path / "steps.offload").read_bytes())
+    library = kdl.open(data)
+    launcher = library.kernel("saxpy", device)[4]
+    if how == "opened":
+        sequence = library.sequence(device)
+    elif how == "prepared":
+        sequence = record(launcher.prepare(2.0, x, y, 4), device, **slots)
+    else:
+        sequence = record(lambda: launcher(2.0, x, y, 4), device, **slots)
+    if how == "nested":
+        sequence = record(sequence.run, device, **slots)
+    del library, launcher
+    gc.collect()
+    with pytest.raises(BufferError):
+        data.clear()
+    sequence.save(tmp_path / "again.offload")
+    assert kdl.open(tmp_path / "again.offload").sequence(device).info()["launches"] == 1
+    del sequence
+    gc.collect()
+    data.clear()
+
+
 def test_what_cannot_be_saved_or_opened(parts, tmp_path):
     kernel, x, y, _ = parts
     with kdl.Sequence(kernel.device, y=y) as sequence:

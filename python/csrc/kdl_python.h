@@ -150,6 +150,9 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
 extern size_t py_recording_count;
 bool py_recordings_keep(PyObject *object);
 
+/* Whether what is given to the device's own queue is recorded. */
+bool py_recordings_have(kdl_device *device);
+
 /* ------------------------------------------------------------------------------------------ */
 /* Errors                                                                                       */
 

@@ -11,6 +11,7 @@ static PyTypeObject *matmul_type, *packed_type;
 typedef struct py_matmul {
   PyObject head;
   kdl_matmul matmul;
+  kdl_device *host;
   PyObject *library; /* whose kernels they are */
 } py_matmul;
 
@@ -100,6 +101,12 @@ static void *room_for(kdl_matmul_type type, uint32_t n, uint32_t k) {
 /* ------------------------------------------------------------------------------------------ */
 /* Multiplying                                                                                  */
 
+/* What is recorded is run later, when memory of this call is gone. */
+static bool is_done_now(const py_matmul *self) {
+  return !py_recordings_have(self->host) ||
+         refuse("queue", "the host's own is being recorded, expected to compute at once");
+}
+
 static kdl_status by_packed(const py_matmul *self, const operand *a, const py_packed *b,
                             const operand *c) {
   kdl_status status;
@@ -185,8 +192,8 @@ static PyObject *matmul_run(PyObject *object, PyObject *args) {
   const char *letters = elements[self->matmul.type].operand;
   operand a = {.view.obj = NULL}, b = {.view.obj = NULL}, c = {.view.obj = NULL};
   bool is_packed = Py_TYPE(right) == packed_type;
-  bool ok = true;
-  if (is_packed && ((py_packed *)right)->matmul->matmul.type != self->matmul.type) {
+  bool ok = is_done_now(self);
+  if (ok && is_packed && ((py_packed *)right)->matmul->matmul.type != self->matmul.type) {
     PyErr_Format(PyExc_TypeError, "matmul: b was packed from %s, a is %s",
                  elements[((py_packed *)right)->matmul->matmul.type].name,
                  elements[self->matmul.type].name);
@@ -226,7 +233,8 @@ static PyObject *matmul_pack(PyObject *object, PyObject *right) {
   py_matmul *self = (py_matmul *)object;
   operand b = {.view.obj = NULL};
   py_packed *packed = NULL;
-  bool ok = operand_from(right, "b", elements[self->matmul.type].operand, 0, &b);
+  bool ok =
+      is_done_now(self) && operand_from(right, "b", elements[self->matmul.type].operand, 0, &b);
   if (ok)
     packed = PyObject_New(py_packed, packed_type);
   if (packed) {
@@ -292,6 +300,7 @@ static PyObject *matmul_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   if (!self)
     return NULL;
   self->matmul = matmul;
+  self->host = host;
   self->library = library;
   Py_INCREF(library);
   return (PyObject *)self;

@@ -61,6 +61,13 @@ bool py_recordings_keep(PyObject *object) {
   return true;
 }
 
+bool py_recordings_have(kdl_device *device) {
+  const py_sequence *at = recordings;
+  while (at && (at->queue || at->device != device))
+    at = at->next;
+  return at != NULL;
+}
+
 /* ------------------------------------------------------------------------------------------ */
 /* From its creation to its end                                                                 */
 

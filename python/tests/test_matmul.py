@@ -203,3 +203,14 @@ def test_the_interpreter_ends_with_packed_matrices_alive():
     done = subprocess.run([sys.executable, "-c", "import kdl, builtins, numpy as np; a = np.ones((9, 9), np.float32)\n"
                            "builtins.keep = kdl.PackedMatrix(a); print((a @ builtins.keep)[0, 0])"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "9.0\n", "")
+
+
+def test_products_are_not_recorded():
+    a, b = np.ones((8, 8), np.float32), np.ones((8, 8), np.float32)
+    with kdl.Sequence("host") as sequence:
+        with pytest.raises(ValueError, match="recorded"):
+            kdl.matmul(a, b)
+        with pytest.raises(ValueError, match="recorded"):
+            kdl.PackedMatrix(b)
+    assert sequence.info()["nodes"] == 0
+    assert kdl.matmul(a, b)[0, 0] == 8

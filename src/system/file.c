@@ -167,29 +167,67 @@ bool kdl_fd_read(int fd, void *data, size_t size, size_t *out_size) {
 /* ------------------------------------------------------------------------------------------ */
 /* Drafts                                                                                       */
 
-/* A new file under a unique name, made as open() would have made `target`. */
-static int create_beside(const char *target, char **out_path) {
-  size_t room = strlen(target) + 32;
-  char *path = malloc(room);
-  if (!path)
-    return -1;
-  int fd = -1;
-  for (int tries = 0; fd < 0 && tries < 100; ++tries) {
-    uint64_t salt;
-    if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
-      break;
-    snprintf(path, room, "%s.%016" PRIx64 ".tmp", target, salt);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST)
-      break;
-  }
-  if (fd < 0) {
+/* A name beside `target` that nothing has, malloc'ed; NULL with errno. Where `target` has a name of
+ * the longest sort, the new one has the beginning of it. */
+static char *unique_beside(const char *target) {
+  enum { suffix = 1 + 16 + 4 };
+  const char *slash = strrchr(target, '/');
+  size_t folder = slash ? (size_t)(slash - target) + 1 : 0, length = strlen(target + folder);
+  uint64_t salt;
+  char *path;
+  if (getrandom(&salt, sizeof salt, 0) != (ssize_t)sizeof salt)
+    return NULL;
+  if (length > NAME_MAX - suffix)
+    length = NAME_MAX - suffix;
+  if (asprintf(&path, "%.*s.%016" PRIx64 ".tmp", (int)(folder + length), target, salt) < 0)
+    return NULL;
+  return path;
+}
+
+/* Calls `make` with such names until one is free: what it returned, and the name; -1 with errno. */
+static int make_beside(const char *target, int (*make)(const char *path, int fd), int fd,
+                       char **out_path) {
+  int made = -1;
+  for (int tries = 0; made < 0 && tries < 100; ++tries) {
+    char *path = unique_beside(target);
+    if (!path)
+      return -1;
+    made = make(path, fd);
+    if (made >= 0) {
+      *out_path = path;
+      return made;
+    }
     int reason = errno;
     free(path);
     errno = reason;
-    return -1;
+    if (reason != EEXIST)
+      break;
   }
-  *out_path = path;
+  return made;
+}
+
+static int create(const char *path, int unused) {
+  (void)unused;
+  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* By its entry in /proc: the other way takes a capability. */
+static int name_file(const char *path, int fd) {
+  char entry[32];
+  snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, entry, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+/* A file without a name, so that nothing is left whatever ends the process; -1 where the file
+ * system has none, or it could not be named later. */
+static int create_nameless(const char *target) {
+  char folder[PATH_MAX], entry[32];
+  int fd = folder_of(target, folder) ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+  snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+  if (fd >= 0 && access(entry, F_OK) != 0) {
+    close(fd);
+    fd = -1;
+  }
   return fd;
 }
 
@@ -202,8 +240,9 @@ static void copy_ownership(int fd, const struct stat *old) {
 }
 
 kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_draft *out_draft) {
-  kdl_file_draft draft = {.shown = shown};
-  draft.fd = create_beside(target, &draft.path);
+  kdl_file_draft draft = {.fd = create_nameless(target), .shown = shown};
+  if (draft.fd < 0)
+    draft.fd = make_beside(target, create, -1, &draft.path);
   if (draft.fd < 0)
     return failed(shown, "create a file beside it");
   *out_draft = draft;
@@ -212,17 +251,21 @@ kdl_status kdl_file_draft_begin(const char *target, const char *shown, kdl_file_
 
 void kdl_file_draft_drop(kdl_file_draft *draft) {
   close(draft->fd);
-  unlink(draft->path);
+  if (draft->path)
+    unlink(draft->path);
   free(draft->path);
 }
 
 kdl_status kdl_file_draft_keep(kdl_file_draft *draft, const char *name) {
   kdl_status status = fsync(draft->fd) == 0 ? KDL_OK : failed(draft->shown, "flush");
+  if (status == KDL_OK && !draft->path &&
+      make_beside(name, name_file, draft->fd, &draft->path) != 0)
+    status = failed(draft->shown, "create a file beside it");
   if (close(draft->fd) != 0 && status == KDL_OK)
     status = failed(draft->shown, "close");
   if (status == KDL_OK && rename(draft->path, name) != 0)
     status = failed(draft->shown, "rename into place");
-  if (status != KDL_OK)
+  if (status != KDL_OK && draft->path)
     unlink(draft->path);
   free(draft->path);
   return status;

@@ -10,9 +10,10 @@
 #include <stddef.h>
 
 /* Writes `size` bytes beside `path`, flushes them and renames the result over it. After any
- * failure, a full disk included, the old file is whole and nothing is left beside it. A symbolic
- * link is followed as kdl_file_follow does, so that the link stays; an existing file keeps its mode
- * without set-id bits, and its owner and group where the caller may set them. */
+ * failure, a full disk included, the old file is whole and nothing is left beside it; also when the
+ * process is killed, where the file system has files without a name. A symbolic link is followed as
+ * kdl_file_follow does, so that the link stays; an existing file keeps its mode without set-id
+ * bits, and its owner and group where the caller may set them. */
 kdl_status kdl_file_save(const char *path, const void *data, size_t size);
 
 /* The same with what `write` writes to the descriptor; where it fails, the old file is whole. */
@@ -33,7 +34,7 @@ kdl_status kdl_file_target(const char *path, char **out_target);
 /* A file that is being written beside the one that it shall become. */
 typedef struct kdl_file_draft {
   int fd;
-  char *path;
+  char *path;        /* NULL: it gets a name when it is whole */
   const char *shown; /* what messages call the file */
 } kdl_file_draft;
 

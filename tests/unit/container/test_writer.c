@@ -5,9 +5,13 @@
 #include "system/file.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Reads every image of a library back into a writer. */
@@ -201,6 +205,44 @@ static void a_full_disk_loses_nothing(void **state) {
   assert_int_equal(entries_here(), 1);
 }
 
+static kdl_status write_half_and_die(void *user, int fd) {
+  (void)user;
+  if (kdl_fd_write(fd, "half", 4))
+    raise(SIGKILL);
+  return KDL_IO;
+}
+
+/* Where the folder's file system has files without a name, as nearly all of Linux's do. */
+static void nothing_is_left_of_a_process_that_is_killed(void **state) {
+  (void)state;
+  int fd = open(".", O_TMPFILE | O_WRONLY, 0600);
+  if (fd < 0) {
+    print_message("skipped: no files without a name: %s\n", strerror(errno));
+    skip();
+  }
+  close(fd);
+  assert_ok(kdl_file_save("f", "precious", 8));
+  pid_t child = fork();
+  if (child == 0)
+    _exit(kdl_file_save_by("f", write_half_and_die, NULL) == KDL_OK);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  expect_content("f", "precious");
+  assert_int_equal(entries_here(), 1);
+}
+
+static void a_name_of_the_longest_sort_is_replaced(void **state) {
+  (void)state;
+  char name[NAME_MAX + 1];
+  memset(name, 'n', NAME_MAX);
+  name[NAME_MAX] = '\0';
+  assert_ok(kdl_file_save(name, "old", 3));
+  assert_ok(kdl_file_save(name, "new", 3));
+  expect_content(name, "new");
+  assert_int_equal(entries_here(), 1);
+}
+
 static void keeps_mode_and_link(void **state) {
   (void)state;
   assert_ok(kdl_file_save("f", "old", 3));
@@ -308,6 +350,8 @@ int main(void) {
       cmocka_unit_test(refuses_what_the_format_cannot_carry),
       cmocka_unit_test(refuses_what_memory_cannot_hold),
       in_folder(a_full_disk_loses_nothing),
+      in_folder(nothing_is_left_of_a_process_that_is_killed),
+      in_folder(a_name_of_the_longest_sort_is_replaced),
       in_folder(set_id_bits_are_not_kept),
       in_folder(what_others_planted_leads_nowhere),
       in_folder(links_in_circles_end),

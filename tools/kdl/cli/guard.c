@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cli/guard.h"
 
+#include "cli/own_folder.h"
 #include "cli/report.h"
 
 #include <signal.h>
@@ -14,6 +15,7 @@ static uintptr_t page_size;
 static void end_program(void) {
   static const char message[] =
       "kdl: error: a file was truncated or became unreadable while being read\n";
+  own_folder_end();
   if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
     _exit(CLI_EXIT_BAD_FILE);
   _exit(CLI_EXIT_BAD_FILE);

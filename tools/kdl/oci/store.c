@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "cache/folder.h"
 #include "cache/settings.h"
+#include "cli/own_folder.h"
 #include "oci/layout.h"
-#include "oci/own_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>

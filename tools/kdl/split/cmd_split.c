@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/own_folder.h"
 #include "cli/report.h"
 #include "commands.h"
 #include "container/digest.h"
 #include "container/writer.h"
 #include "split/split.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -215,17 +215,6 @@ static kdl_status fill(splitting *work) {
   return status;
 }
 
-static void remove_folder(const char *folder) {
-  DIR *dir = opendir(folder);
-  int fd = dir ? dirfd(dir) : -1;
-  struct dirent *entry;
-  while (fd >= 0 && (entry = readdir(dir)))
-    unlinkat(fd, entry->d_name, 0);
-  if (dir)
-    closedir(dir);
-  rmdir(folder);
-}
-
 /* Fills a folder beside the one that it shall become: all of it is there, or nothing. */
 static kdl_status fill_beside(splitting *work, const char *output) {
   size_t length = strlen(output);
@@ -239,6 +228,10 @@ static kdl_status fill_beside(splitting *work, const char *output) {
   kdl_status status = KDL_OK;
   if (!mkdtemp(beside))
     status = kdl_fail(KDL_IO, "%s: cannot make the folder: %s", beside, strerror(errno));
+  if (status == KDL_OK && !own_folder_begin(beside)) {
+    rmdir(beside);
+    status = kdl_fail(KDL_BAD_CALL, "%s: the path is too long", output);
+  }
   if (status == KDL_OK) {
     mode_t mask = umask(0);
     umask(mask);
@@ -249,8 +242,7 @@ static kdl_status fill_beside(splitting *work, const char *output) {
                         errno == ENOTEMPTY || errno == EEXIST
                             ? "found a folder with files in it, expected none or an empty one"
                             : strerror(errno));
-    if (status != KDL_OK)
-      remove_folder(beside);
+    own_folder_end();
   }
   free(beside);
   free(target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* All that removes is called by a handler of signals too: no memory is allocated, no lock taken. */
-#include "oci/own_folder.h"
+#include "cli/own_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>

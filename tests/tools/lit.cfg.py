@@ -25,11 +25,13 @@ Features, for REQUIRES lines; each is true where it can be used here:
   rocm-device-libs          AMD's of ROCm 5 are
   math                      kdl was built with libclc
   terminal                  a pseudo-terminal can be opened
+  tmpfs                     a file system can be mounted in a namespace of the test's own
   PROGRAM                   the program is on PATH: see `programs` below
 """
 
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -89,6 +91,9 @@ try:
     config.available_features.add("terminal")
 except OSError:
     pass
+mount = ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"]
+if shutil.which("unshare") and subprocess.run(mount, check=False, capture_output=True).returncode == 0:
+    config.available_features.add("tmpfs")
 if os.path.exists("/usr/local/cuda/include/cuda_runtime.h"):
     config.available_features.add("cuda-headers")
 libdevice = "/usr/local/cuda/nvvm/libdevice/libdevice.10.bc"

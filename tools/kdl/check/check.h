@@ -122,7 +122,8 @@ typedef struct check {
   uint64_t bytes_found, bytes_done; /* of files */
   bool is_walked;                   /* all files are found */
   bool out_of_memory;
-  bool is_incomplete; /* a file changed while it was read, or memory was short for it */
+  bool is_incomplete; /* a file changed while it was read, memory or room on a disk was short for
+                       * it, or it is damaged and an operand */
 } check;
 
 /* ------------------------------------------------------------------------------------------ */

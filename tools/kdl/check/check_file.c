@@ -61,10 +61,14 @@ static void set_incomplete(check *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
+static _Thread_local bool had_trouble; /* with the file that this thread reads */
+
 void check_add_trouble(check *c, const char *path, const char *message) {
+  had_trouble = true;
   if (cli_guard_was_hit()) /* then the whole file is at fault: check_read_file says so */
     return;
-  if (!message && kdl_error_status() == KDL_NO_MEMORY)
+  kdl_status status = message ? KDL_OK : kdl_error_status();
+  if (status == KDL_NO_MEMORY || status == KDL_IO) /* it is not the file that is at fault */
     set_incomplete(c);
   const char *text = message ? message : kdl_error_message();
   check_trouble trouble = {check_keep(c, path, strlen(path)), check_keep(c, text, strlen(text))};
@@ -298,6 +302,9 @@ static void read_file(check *c, const check_file *file) {
 }
 
 void check_read_file(check *c, const check_file *file) {
+  had_trouble = false;
   read_file(c, file);
+  if (had_trouble && file->is_operand)
+    set_incomplete(c);
   count_read(c, (uint64_t)file->info.st_size);
 }

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "check/check.h"
+#include "system/file.h"
 #include "system/subprocess.h"
 
 #include <errno.h>
@@ -47,6 +48,21 @@ static bool read_at(const check_file *file, uint64_t offset, void *out, size_t s
 /* ------------------------------------------------------------------------------------------ */
 /* Unpacking                                                                                    */
 
+/* The kernel copies within one file system, and not always between two. */
+static bool copy_part(const check_file *file, uint64_t offset, uint64_t size, int to) {
+  char room[1 << 16];
+  for (uint64_t done = 0; done < size;) {
+    size_t part = size - done < sizeof room ? (size_t)(size - done) : sizeof room;
+    ssize_t got = pread(file->fd, room, part, (off_t)(offset + done));
+    if (got == 0)
+      errno = EIO; /* it was longer */
+    if (got <= 0 || !kdl_fd_write(to, room, (size_t)got))
+      return false;
+    done += (uint64_t)got;
+  }
+  return true;
+}
+
 /* The stream by itself, from its first byte to its last, for a program to read. */
 static int open_stream(const check_file *file, uint64_t offset, uint64_t size) {
   char room[CHECK_OPEN_PATH];
@@ -57,18 +73,23 @@ static int open_stream(const check_file *file, uint64_t offset, uint64_t size) {
     return fd;
   }
   int copy = check_make_file();
-  off_t from = (off_t)offset;
-  while (copy >= 0 && size) {
-    ssize_t done = copy_file_range(file->fd, &from, copy, NULL, (size_t)size, 0);
-    if (done <= 0) {
-      close(copy);
-      return -1;
-    }
-    size -= (uint64_t)done;
-  }
-  if (copy >= 0)
-    lseek(copy, 0, SEEK_SET);
-  return copy;
+  if (copy < 0 || (copy_part(file, offset, size, copy) && lseek(copy, 0, SEEK_SET) == 0))
+    return copy;
+  int reason = errno;
+  close(copy);
+  errno = reason;
+  return -1;
+}
+
+/* Programs have words of their own for a disk that is full, and other ones in other languages. It
+ * still is. */
+static kdl_status cannot_unpack(const char *program, const char *words, int to) {
+  static const char zeros[1 << 16];
+  if (!kdl_fd_write(to, zeros, sizeof zeros))
+    return kdl_fail(KDL_IO, "cannot write what %s unpacks: %s", program, strerror(errno));
+  words += strspn(words, "\n"); /* gzip begins with an empty line */
+  return kdl_fail(KDL_BAD_FILE, "%s cannot unpack it: %.*s", program, (int)strcspn(words, "\n"),
+                  words);
 }
 
 static kdl_status run_packer(const char *program, int from, int to, uint64_t most) {
@@ -92,8 +113,7 @@ static kdl_status run_packer(const char *program, int from, int to, uint64_t mos
                       "%s was ended by signal %d (%s); what it unpacks may have %" PRIu64 " bytes",
                       program, outcome->code, strsignal(outcome->code), most);
   else if (status == KDL_OK && outcome->end == KDL_SUBPROCESS_EXITED && outcome->code)
-    status = kdl_fail(KDL_BAD_FILE, "%s cannot unpack it: %.*s", program,
-                      (int)strcspn(outcome->words, "\n"), outcome->words);
+    status = cannot_unpack(program, outcome->words, to);
   else if (status == KDL_OK && outcome->end != KDL_SUBPROCESS_EXITED)
     status = kdl_fail(KDL_IO, "%s did not end", program);
   free(outcome);

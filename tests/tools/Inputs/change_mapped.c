@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Preloaded: a file whose name has "shrinks" in it is cut to one page when it is mapped, or, where
- * it is smaller, to nothing; one with "grows" is written to. */
+ * it is smaller, to nothing; one with "grows" is written to; one with "replaced" makes room for the
+ * file of that name and ".new". */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,10 @@ static void change(int fd, size_t size) {
     return;
   path[length] = '\0';
   if (strstr(path, "shrinks") && truncate(path, size > 4096 ? 4096 : 0) != 0)
+    perror(path);
+  char other[sizeof path + 4];
+  snprintf(other, sizeof other, "%s.new", path);
+  if (strstr(path, "replaced") && access(other, F_OK) == 0 && rename(other, path) != 0)
     perror(path);
   FILE *file = strstr(path, "grows") ? fopen(path, "a") : NULL;
   if (file) {

@@ -81,6 +81,14 @@ static kdl_status map_file(const char *path, int fd, off_t size, cli_bytes *out)
   return KDL_OK;
 }
 
+kdl_status cli_bytes_read_open(const char *path, int fd, cli_bytes *out_bytes) {
+  struct stat info;
+  if (fstat(fd, &info) != 0)
+    return failed(path, "look at it");
+  return S_ISREG(info.st_mode) && !is_stdin(path) ? map_file(path, fd, info.st_size, out_bytes)
+                                                  : read_pipe(path, fd, out_bytes);
+}
+
 kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
   if (is_stdin(path)) {
     if (stdin_used)
@@ -90,14 +98,7 @@ kdl_status cli_bytes_read(const char *path, cli_bytes *out_bytes) {
   int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return failed(path, "open");
-  struct stat info;
-  kdl_status status;
-  if (fstat(fd, &info) != 0)
-    status = failed(path, "look at it");
-  else if (S_ISREG(info.st_mode) && !is_stdin(path))
-    status = map_file(path, fd, info.st_size, out_bytes);
-  else
-    status = read_pipe(path, fd, out_bytes);
+  kdl_status status = cli_bytes_read_open(path, fd, out_bytes);
   if (!is_stdin(path))
     close(fd);
   return status;
@@ -136,18 +137,27 @@ static bool is_pipe(const char *path) {
          (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
+kdl_status cli_input_take(const char *path, cli_bytes *bytes, cli_input *out_input) {
+  *out_input = (cli_input){.name = display_name(path), .bytes = *bytes};
+  kdl_open_opts opts = {.size = sizeof opts, .name = out_input->name};
+  kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &out_input->lib);
+  if (status == KDL_OK)
+    *bytes = (cli_bytes){.data = NULL};
+  return status;
+}
+
 kdl_status cli_input_open(const char *path, cli_input *out_input) {
   *out_input = (cli_input){.name = display_name(path)};
   kdl_open_opts as_it_stands = {.size = sizeof as_it_stands, .flags = KDL_OPEN_FILE};
   if (!is_pipe(path))
     return kdl_open(path, &as_it_stands, &out_input->lib);
-  kdl_status status = cli_bytes_read(path, &out_input->bytes);
+  cli_bytes bytes;
+  kdl_status status = cli_bytes_read(path, &bytes);
   if (status != KDL_OK)
     return status;
-  kdl_open_opts opts = {.size = sizeof opts, .name = out_input->name};
-  status = kdl_open_memory(out_input->bytes.data, out_input->bytes.size, &opts, &out_input->lib);
+  status = cli_input_take(path, &bytes, out_input);
   if (status != KDL_OK)
-    cli_bytes_free(&out_input->bytes);
+    cli_bytes_free(&bytes);
   return status;
 }
 

@@ -43,38 +43,51 @@ static kdl_status refuse_own_options(const cli_args *args) {
   return KDL_OK;
 }
 
+/* By the kind of the file: it stays what it is, or becomes an OffloadBinary. */
+static kdl_status thin_opened(const cli_args *args, thin_source *source, const char *output) {
+  const uint8_t *data = source->bytes.data;
+  uint64_t size = source->bytes.size;
+  bool has_format = cli_args_has(args, "format");
+  if (!has_format && thin_is_zip(data, size))
+    return thin_zip_in_place(args, source, output);
+  if (!has_format && (thin_is_linked_elf(data, size) || thin_is_unmapped(data, size)))
+    return thin_in_place(args, source, output);
+  if (cli_args_has(args, "in-place") && !thin_is_offload_binary(data, size))
+    return kdl_fail(KDL_UNSUPPORTED,
+                    "%s: found a kind of file that is not rewritten in place, expected an ELF "
+                    "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
+                    "OffloadBinary",
+                    source->name);
+  kdl_status status = refuse_own_options(args);
+  return status == KDL_OK ? thin_repack(args, source, output) : status;
+}
+
+/* Where another file takes the name of one that is thinned in place, as by a second process that
+ * does the same, that one is thinned. */
+static kdl_status thin_again(const cli_args *args, const char *output) {
+  enum { most_tries = 100 };
+  bool is_gone = true;
+  kdl_status status = KDL_OK;
+  for (int tries = 0; is_gone && tries < most_tries; ++tries) {
+    thin_source source;
+    status = thin_source_open(args->operands[0], &source);
+    if (status != KDL_OK)
+      return status;
+    status = thin_opened(args, &source, output);
+    is_gone =
+        status == KDL_IO && cli_args_has(args, "in-place") && thin_source_is_replaced(&source);
+    thin_source_close(&source);
+  }
+  return status;
+}
+
 static kdl_status thin(const cli_args *args) {
   const char *output;
-  const char *path = args->operands[0];
-  cli_bytes bytes = {.data = NULL};
   kdl_status status = read_output(args, &output);
-  if (status != KDL_OK)
-    return status;
-  if (!cli_args_has(args, "format") && strcmp(path, "-") != 0) {
-    status = cli_bytes_read(path, &bytes);
-    bool is_archive = status == KDL_OK && thin_is_zip(bytes.data, bytes.size);
-    bool stays = is_archive || (status == KDL_OK && (thin_is_linked_elf(bytes.data, bytes.size) ||
-                                                     thin_is_unmapped(bytes.data, bytes.size)));
-    if (stays) {
-      status = (is_archive ? thin_zip_in_place : thin_in_place)(args, &bytes, output);
-      cli_bytes_free(&bytes);
-      return status;
-    }
-    if (status == KDL_OK && cli_args_has(args, "in-place") &&
-        !thin_is_offload_binary(bytes.data, bytes.size))
-      status = kdl_fail(KDL_UNSUPPORTED,
-                        "%s: found a kind of file that is not rewritten in place, expected an ELF "
-                        "file, an archive, a zip archive, a fatbin, a Clang offload bundle or an "
-                        "OffloadBinary",
-                        path);
-    cli_bytes_free(&bytes);
-  }
   if (status == KDL_OK && cli_args_has(args, "in-place") && cli_args_has(args, "format"))
     status = kdl_fail(KDL_BAD_CALL, "found --in-place and --format, expected one of them: a file "
                                     "stays what it is in place");
-  if (status == KDL_OK)
-    status = refuse_own_options(args);
-  return status == KDL_OK ? thin_repack(args, output) : status;
+  return status == KDL_OK ? thin_again(args, output) : status;
 }
 
 int cli_run_thin(const cli_args *args) {

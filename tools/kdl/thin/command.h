@@ -3,20 +3,20 @@
 #ifndef KDL_TOOL_THIN_COMMAND_H
 #define KDL_TOOL_THIN_COMMAND_H
 
-#include "cli/input.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "thin/source.h"
 #include "thin/thin.h"
 
 /* The same kind of file. `output` is NULL for a dry run. */
-kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
+kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output);
 
 /* The same for the members of a zip archive, which first bytes tell. */
 bool thin_is_zip(const uint8_t *data, uint64_t size);
-kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const char *output);
+kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output);
 
-/* The images in a new OffloadBinary. */
-kdl_status thin_repack(const cli_args *args, const char *output);
+/* The images in a new OffloadBinary; bytes of a pipe are taken from *source. */
+kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output);
 
 /* What was chosen and done, for people or as JSON. `output` is NULL for a dry run. */
 kdl_status thin_tell(const cli_args *args, const thin_input *input, const thin_choice *choice,

@@ -21,9 +21,11 @@ typedef struct {
   const thin_input *input;
   const thin_output *out;
   const thin_report *report;
+  const thin_source *source;
   const char *path;
   bool is_sparse;
   bool is_packed;
+  bool is_in_place;
 } writing;
 
 /* ------------------------------------------------------------------------------------------ */
@@ -141,6 +143,8 @@ static kdl_status write_file(void *user, int fd) {
   if (status != KDL_OK || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
     return status;
   status = read_again(w, fd);
+  if (status == KDL_OK)
+    status = thin_source_check(w->source, w->is_in_place);
   copy_mode(w->input->fd, fd, w->path);
   copy_attributes(w->input->fd, fd, w->path);
   return status;
@@ -156,15 +160,23 @@ static void note_links(const cli_args *args, const thin_input *input) {
              (uintmax_t)info.st_nlink - 1);
 }
 
-static kdl_status thin(const cli_args *args, const thin_input *input, const thin_choice *choice,
-                       const char *output) {
+static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
+                       const thin_choice *choice, const char *output) {
   thin_report report = {.went = NULL};
   thin_output out = {.count = 0};
   thin_shape shape = {.sparse = cli_args_has(args, "sparse")};
   kdl_status status = thin_file(input, choice, &shape, &report, &out);
-  bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
+  bool is_in_place = cli_args_has(args, "in-place");
+  bool is_needed = report.is_changed || !is_in_place;
   if (status == KDL_OK && output && is_needed) {
-    writing w = {input, &out, &report, output, shape.sparse, choice->is_packed};
+    writing w = {.input = input,
+                 .out = &out,
+                 .report = &report,
+                 .source = source,
+                 .path = output,
+                 .is_sparse = shape.sparse,
+                 .is_packed = choice->is_packed,
+                 .is_in_place = is_in_place};
     note_links(args, input);
     status = cli_output_save_by(output, write_file, &w);
   }
@@ -195,16 +207,16 @@ static kdl_status keep_all(const thin_input *input, thin_choice *out_choice) {
   return KDL_OK;
 }
 
-kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const char *output) {
-  const char *path = args->operands[0];
+kdl_status thin_in_place(const cli_args *args, const thin_source *source, const char *output) {
+  const cli_bytes *bytes = &source->bytes;
   cli_devices devices = {.count = 0};
   thin_choice choice = {.count = 0};
-  kdl_open_opts opts = {.size = sizeof opts, .name = path};
-  thin_input input = {.data = bytes->data, .size = bytes->size, .name = path, .fd = -1};
+  kdl_open_opts opts = {.size = sizeof opts, .name = source->name};
+  thin_input input = {
+      .data = bytes->data, .size = bytes->size, .name = source->name, .fd = source->fd};
   kdl_status status = kdl_open_memory(bytes->data, bytes->size, &opts, &input.lib);
   if (status != KDL_OK)
     return status;
-  input.fd = open(path, O_RDONLY | O_CLOEXEC);
   status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,
@@ -212,14 +224,12 @@ kdl_status thin_in_place(const cli_args *args, const cli_bytes *bytes, const cha
                       .compress = cli_args_has(args, "compress"),
                       .explain = cli_args_has(args, "verbose") || cli_args_has(args, "json")};
   if (status == KDL_OK)
-    status = has_device_code(&input) ? thin_choose(&rules, input.lib, path, &choice)
+    status = has_device_code(&input) ? thin_choose(&rules, input.lib, source->name, &choice)
                                      : keep_all(&input, &choice);
   if (status == KDL_OK)
-    status = thin(args, &input, &choice, output);
+    status = thin(args, source, &input, &choice, output);
   thin_choice_free(&choice);
   cli_devices_free(&devices);
-  if (input.fd >= 0)
-    close(input.fd);
   kdl_close(input.lib);
   return status;
 }

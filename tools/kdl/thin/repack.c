@@ -154,9 +154,10 @@ static kdl_status thin(const cli_args *args, const cli_input *input, const char 
   return status;
 }
 
-kdl_status thin_repack(const cli_args *args, const char *output) {
+kdl_status thin_repack(const cli_args *args, thin_source *source, const char *output) {
   cli_input input;
-  kdl_status status = cli_input_open(args->operands[0], &input);
+  kdl_status status = source->fd >= 0 ? cli_input_open(source->path, &input)
+                                      : cli_input_take(source->path, &source->bytes, &input);
   if (status != KDL_OK)
     return status;
   status = thin(args, &input, output);

@@ -93,19 +93,21 @@ static kdl_status print_text(const thin_input *input, const told_list *list,
 }
 
 typedef struct {
-  const thin_input *input;
+  const thin_source *source;
   const thin_output *out;
   const char *path;
+  bool is_in_place;
 } writing;
 
 static kdl_status write_archive(void *user, int fd) {
   const writing *w = user;
-  thin_mapped from = {w->input->data, w->input->size, w->input->fd};
-  return thin_output_write(w->out, &from, fd, false, w->path);
+  thin_mapped from = {w->source->bytes.data, w->source->bytes.size, w->source->fd};
+  kdl_status status = thin_output_write(w->out, &from, fd, false, w->path);
+  return status == KDL_OK ? thin_source_check(w->source, w->is_in_place) : status;
 }
 
-static kdl_status thin(const cli_args *args, const thin_input *input, const thin_rules *rules,
-                       const char *output) {
+static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
+                       const thin_rules *rules, const char *output) {
   thin_report report;
   thin_output out = {.count = 0};
   told_list list = {.count = 0};
@@ -114,9 +116,11 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
     status = kdl_fail(KDL_NO_MEMORY, "%s: out of memory", input->name);
   if (status == KDL_OK && list.count == 0)
     status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
-  bool is_needed = report.is_changed || !cli_args_has(args, "in-place");
+  bool is_in_place = cli_args_has(args, "in-place");
+  bool is_needed = report.is_changed || !is_in_place;
   if (status == KDL_OK && output && is_needed)
-    status = cli_output_save_by(output, write_archive, &(writing){input, &out, output});
+    status =
+        cli_output_save_by(output, write_archive, &(writing){source, &out, output, is_in_place});
   if (status == KDL_OK && cli_args_has(args, "json"))
     status = print_json(input, &list, &report, output);
   else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))
@@ -132,25 +136,23 @@ static kdl_status thin(const cli_args *args, const thin_input *input, const thin
   return status;
 }
 
-kdl_status thin_zip_in_place(const cli_args *args, const cli_bytes *bytes, const char *output) {
-  const char *path = args->operands[0];
+kdl_status thin_zip_in_place(const cli_args *args, const thin_source *source, const char *output) {
   cli_devices devices = {.count = 0};
-  thin_input input = {.data = bytes->data, .size = bytes->size, .name = path, .fd = -1};
+  thin_input input = {.data = source->bytes.data,
+                      .size = source->bytes.size,
+                      .name = source->name,
+                      .fd = source->fd};
   if (cli_args_has(args, "sparse"))
     return kdl_fail(KDL_BAD_CALL,
                     "%s: found --sparse with an archive, expected a shared object or executable",
-                    path);
+                    source->name);
   kdl_status status = cli_devices_given(args, "for", ',', &devices);
   thin_rules rules = {.devices = &devices,
                       .args = args,
                       .keep_ptx = cli_args_has(args, "keep-ptx"),
                       .compress = cli_args_has(args, "compress")};
-  if (status == KDL_OK) {
-    input.fd = open(path, O_RDONLY | O_CLOEXEC);
-    status = thin(args, &input, &rules, output);
-  }
+  if (status == KDL_OK)
+    status = thin(args, source, &input, &rules, output);
   cli_devices_free(&devices);
-  if (input.fd >= 0)
-    close(input.fd);
   return status;
 }

@@ -82,19 +82,24 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
   kdl_queue *queue;
   if (!usable(self) ||
       !PyArg_ParseTupleAndKeywords(args, keywords, is_write ? "O|O&O:write" : "O|O&O:read", names,
-                                   &data, py_byte_count, &offset, &queue_object) ||
-      !queue_for(self, queue_object, &queue))
+                                   &data, py_byte_count, &offset, &queue_object))
     return NULL;
   Py_buffer view;
   if (PyObject_GetBuffer(data, &view, PyBUF_ANY_CONTIGUOUS | (is_write ? 0 : PyBUF_WRITABLE)) < 0)
     return NULL;
+  if (!queue_for(self, queue_object, &queue)) {
+    PyBuffer_Release(&view);
+    return NULL;
+  }
   kdl_status status;
+  py_queue_hold(queue);
   Py_BEGIN_ALLOW_THREADS status =
       is_write ? kdl_write(queue, &self->buffer, offset, view.buf, (uint64_t)view.len)
                : kdl_read(queue, view.buf, &self->buffer, offset, (uint64_t)view.len);
   if (status == KDL_OK)
     status = kdl_sync(queue);
-  Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+  Py_END_ALLOW_THREADS py_queue_release(queue);
+  PyBuffer_Release(&view);
   return done(status);
 }
 
@@ -120,9 +125,11 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
       !usable(source) || !queue_for(self, queue_object, &queue))
     return NULL;
   kdl_status status;
+  py_queue_hold(queue);
   Py_BEGIN_ALLOW_THREADS status =
       kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
-  Py_END_ALLOW_THREADS return done(status);
+  Py_END_ALLOW_THREADS py_queue_release(queue);
+  return done(status);
 }
 
 static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keywords) {

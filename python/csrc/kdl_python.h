@@ -145,6 +145,11 @@ bool py_queue_from(PyObject *object, kdl_device *device, kdl_queue **out_queue);
 /* The queue around a driver's own, which is kept for the next time. */
 bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue);
 
+/* Around work on a queue without the interpreter's lock: other threads may then ask for queues
+ * around other streams, which must not end this one. */
+void py_queue_hold(const kdl_queue *queue);
+void py_queue_release(const kdl_queue *queue);
+
 /* How many sequences are being recorded. While there are any, each of them keeps what a launch
  * needs: the library, whose bytes may be Python's. False with the exception set. */
 extern size_t py_recording_count;

@@ -210,8 +210,9 @@ static PyObject *launch(py_kernel *self, const py_shape *shape, PyObject *queue_
   py_arguments arguments;
   kdl_queue *queue;
   kdl_status status = KDL_OK;
-  bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue) &&
-            (!py_recording_count || py_recordings_keep((PyObject *)self->library));
+  if (py_recording_count && !py_recordings_keep((PyObject *)self->library))
+    return NULL;
+  bool ok = py_kernel_begin(self, queue_object, objects, count, &arguments, &queue);
   if (ok)
     status = py_kernel_give(self, queue, shape, &arguments);
   py_arguments_end(&arguments);

@@ -42,14 +42,14 @@ static PyObject *prepared_call(PyObject *object, PyObject *const *objects, size_
   }
   if (self->may_be_gone && !is_there(self))
     return NULL;
+  if (py_recording_count && !py_recordings_keep((PyObject *)self->kernel->library))
+    return NULL;
   if (self->arguments->stream_from != PY_STREAM_NONE) {
     void *stream;
     if (!py_array_stream(&self->kernel->target, self->arguments, &stream) ||
         !py_queue_of_native(self->kernel->target.device, stream, &queue))
       return NULL;
   }
-  if (py_recording_count && !py_recordings_keep((PyObject *)self->kernel->library))
-    return NULL;
   kdl_status status = py_kernel_give(self->kernel, queue, &self->shape, self->arguments);
   if (status != KDL_OK)
     return py_raise_for(status, self->kernel->name);

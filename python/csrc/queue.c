@@ -14,8 +14,33 @@ static struct native {
   kdl_device *device;
   void *native;
   kdl_queue *queue;
+  unsigned users; /* that work on it without the interpreter's lock */
 } natives[native_count];
 static size_t native_next;
+
+static void add_user(const kdl_queue *queue, int more) {
+  for (size_t i = 0; i < native_count && natives[i].queue; ++i)
+    if (natives[i].queue == queue)
+      natives[i].users += (unsigned)more;
+}
+
+void py_queue_hold(const kdl_queue *queue) {
+  add_user(queue, 1);
+}
+
+void py_queue_release(const kdl_queue *queue) {
+  add_user(queue, -1);
+}
+
+/* The next in turn that nobody works on, or NULL. */
+static struct native *free_slot(void) {
+  for (size_t i = 0; i < native_count; ++i) {
+    struct native *slot = &natives[native_next++ % native_count];
+    if (!slot->users)
+      return slot;
+  }
+  return NULL;
+}
 
 bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue) {
   for (size_t i = 0; i < native_count && natives[i].queue; ++i)
@@ -29,9 +54,15 @@ bool py_queue_of_native(kdl_device *device, void *native, kdl_queue **out_queue)
     py_raise(status);
     return false;
   }
-  struct native *slot = &natives[native_next++ % native_count];
+  struct native *slot = free_slot();
+  if (!slot) {
+    kdl_queue_destroy(queue);
+    PyErr_Format(PyExc_RuntimeError, "queue: more than %d streams are worked on at once",
+                 native_count);
+    return false;
+  }
   kdl_queue_destroy(slot->queue);
-  *slot = (struct native){device, native, queue};
+  *slot = (struct native){device, native, queue, 0};
   *out_queue = queue;
   return true;
 }

@@ -255,18 +255,19 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
       return NULL;
     bindings[i] = kdl_bind_buffer(self->slots[i], buffer);
   }
+  if (py_recording_count && !py_recordings_keep(object))
+    return NULL;
   kdl_queue *queue;
   kdl_status status = KDL_OK;
   if (queue_object == Py_None)
     status = own_queue(self, &queue);
   else if (!py_queue_from(queue_object, self->device, &queue))
     return NULL;
-  if (py_recording_count && !py_recordings_keep(object))
-    return NULL;
   if (status == KDL_OK) {
+    py_queue_hold(queue);
     Py_BEGIN_ALLOW_THREADS status =
         kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
-    Py_END_ALLOW_THREADS
+    Py_END_ALLOW_THREADS py_queue_release(queue);
   }
   if (status != KDL_OK)
     return py_raise(status);

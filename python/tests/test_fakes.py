@@ -4,6 +4,7 @@ import ctypes
 import os
 import struct
 import threading
+import time
 import types
 
 import dlpack
@@ -388,6 +389,34 @@ def test_threads_with_queues_of_their_own(gpu):
     for thread in threads:
         thread.join()
     assert set(results.values()) == {(200, 400, 600, 800)} and len(results) == 6
+
+
+def test_a_queue_that_a_thread_works_on_stays(cuda, monkeypatch, tmp_path):
+    driver, graph = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    streams = [kdl.Queue(cuda.device) for _ in range(130)]  # twice as many as are remembered
+    faults, data, problems = tmp_path / "faults", bytearray(16), []
+    faults.write_text("")
+    monkeypatch.setenv("KDL_FAKE_FAIL", f"@{faults}")
+
+    def read():
+        try:
+            cuda.x.read(data, queue=streams[0].native)
+        except kdl.Error as error:
+            problems.append(str(error))
+    for stream in streams[1:]:  # which may not be waited for
+        assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(stream.native), 2) == 0
+    faults.write_text("cuMemcpyDtoHAsync_v2:1:sleep=500")
+    thread = threading.Thread(target=read)
+    thread.start()
+    time.sleep(0.2)
+    for stream in streams[1:]:
+        cuda.kernel[4](0.0, cuda.x, cuda.y, 4, queue=stream.native)
+    thread.join()
+    faults.write_text("")
+    for stream in streams[1:]:
+        assert driver.cuStreamEndCapture(ctypes.c_void_p(stream.native), ctypes.byref(graph)) == 0
+        driver.cuGraphDestroy(graph)
+    assert problems == [] and struct.unpack("4f", data) == (1, 2, 3, 4)
 
 
 def test_a_kernel_without_a_signature(cuda, gpu_library):

@@ -78,10 +78,34 @@ static bool take_tensor(const py_target *target, const py_param *param, size_t i
 /* ------------------------------------------------------------------------------------------ */
 /* The protocols                                                                                */
 
+/* The package says why it cannot describe an array, and sometimes where in its own code, in more
+ * lines. What is no answer of its own, as an interrupt, is left as it is. */
+static PY_COLD bool no_description(const py_target *target, size_t index) {
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError))
+    return false;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *text = value ? PyObject_Str(value) : NULL;
+  PyObject *lines = text ? PyObject_CallMethod(text, "partition", "s", "\n") : NULL;
+  PyErr_Clear();
+  if (lines)
+    py_argument_error(target, index, "%U", PyTuple_GetItem(lines, 0));
+  else
+    py_argument_error(target, index, "its package does not describe it");
+  Py_XDECREF(lines);
+  Py_XDECREF(text);
+  Py_XDECREF(trace);
+  Py_XDECREF(value);
+  Py_XDECREF(type);
+  return false;
+}
+
 static bool by_exchange(const dl_exchange *api, const py_target *target, const py_param *param,
                         PyObject *object, py_arguments *arguments, size_t index) {
   dl_tensor tensor;
-  if (api->describe(object, &tensor) != 0 || !take_tensor(target, param, index, &tensor, arguments))
+  if (api->describe(object, &tensor) != 0)
+    return PyErr_Occurred() && no_description(target, index);
+  if (!take_tensor(target, param, index, &tensor, arguments))
     return false;
   if (!target->is_host && !arguments->has_stream) {
     if (api->current_stream(tensor.device_type, tensor.device_id, &arguments->stream) != 0)

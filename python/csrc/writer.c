@@ -58,31 +58,67 @@ static bool add(kdl_writer *writer, PyObject *item, bool with_digest) {
   return status == KDL_OK;
 }
 
-static PyObject *pack(PyObject *module, PyObject *args) {
-  (void)module;
-  PyObject *images;
-  int format, with_digest;
-  if (!PyArg_ParseTuple(args, "O!ip:pack", &PyList_Type, &images, &format, &with_digest))
-    return NULL;
+/* A writer with a list of images; NULL with the exception set. */
+static kdl_writer *writer_from(PyObject *images, int format, bool with_digest) {
   kdl_writer *writer;
   kdl_status status = kdl_writer_create(format, &writer);
-  if (status != KDL_OK)
-    return py_raise(status);
-  PyObject *result = NULL;
+  if (status != KDL_OK) {
+    py_raise(status);
+    return NULL;
+  }
   bool ok = true;
   for (Py_ssize_t i = 0; ok && i < PyList_Size(images); ++i)
     ok = add(writer, PyList_GetItem(images, i), with_digest);
+  if (ok)
+    return writer;
+  kdl_writer_destroy(writer);
+  return NULL;
+}
+
+static PyObject *pack(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *images, *result = NULL;
+  int format, with_digest;
+  if (!PyArg_ParseTuple(args, "O!ip:pack", &PyList_Type, &images, &format, &with_digest))
+    return NULL;
+  kdl_writer *writer = writer_from(images, format, with_digest);
+  if (!writer)
+    return NULL;
   void *data;
   size_t size;
-  status = ok ? kdl_writer_finish(writer, &data, &size) : KDL_OK;
-  if (ok && status == KDL_OK) {
+  kdl_status status = kdl_writer_finish(writer, &data, &size);
+  if (status == KDL_OK) {
     result = PyBytes_FromStringAndSize(data, (Py_ssize_t)size);
     free(data);
-  } else if (ok) {
+  } else {
     py_raise(status);
   }
   kdl_writer_destroy(writer);
   return result;
+}
+
+static PyObject *save(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *images, *path;
+  int format, with_digest;
+  if (!PyArg_ParseTuple(args, "O!ipO&:save", &PyList_Type, &images, &format, &with_digest,
+                        PyUnicode_FSConverter, &path))
+    return NULL;
+  PyObject *held = PyList_AsTuple(images); /* others may change the list while it is written */
+  kdl_writer *writer = held ? writer_from(images, format, with_digest) : NULL;
+  kdl_status status = KDL_OK;
+  if (writer) {
+    const char *name = PyBytes_AsString(path);
+    Py_BEGIN_ALLOW_THREADS status = kdl_writer_save(writer, name);
+    Py_END_ALLOW_THREADS kdl_writer_destroy(writer);
+  }
+  Py_XDECREF(held);
+  Py_DECREF(path);
+  if (!writer)
+    return NULL;
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
 }
 
 /* LLVM's number for what the bytes are, which is found by opening them. */
@@ -107,6 +143,9 @@ static PyObject *declared_kind(PyObject *module, PyObject *bytes) {
 static PyMethodDef functions[] = {
     {"pack", pack, METH_VARARGS,
      "pack(images, format, with_digest, /)\n--\n\nThe bytes of an OffloadBinary."},
+    {"save", save, METH_VARARGS,
+     "save(images, format, with_digest, path, /)\n--\n\nAn OffloadBinary as a file, which appears "
+     "whole."},
     {"declared_kind", declared_kind, METH_O,
      "declared_kind(image, /)\n--\n\nLLVM's number for the kind of an image."},
     {NULL, NULL, 0, NULL},

@@ -79,9 +79,13 @@ def _members(source: typing.Any, name: str) -> dict[str, Library]:
             if total > MOST:
                 raise _bad(name, f"found members of {total} bytes, expected at most {MOST}: kdl.check reads larger archives")
             pairs = [(info.filename, _read(archive, info, name)) for info in found]
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        if isinstance(error, _kdl.Error):
-            raise
+    except (_kdl.Error, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise _kdl.FileAccessError(f"{name}: cannot read: {error.strerror}") from error
+        raise _bad(name, f"zip archive: {error}") from error  # of bzip2
+    except Exception as error:  # pylint: disable=broad-exception-caught  # it depends on where the bytes are damaged
         raise _bad(name, f"zip archive: {error}") from error
     return {member: library for member, library in pairs if library is not None}
 

@@ -40,8 +40,8 @@ def command_path() -> str:
 
 def run_command(*arguments: str | os.PathLike[str], codes: Sequence[int] = (0,)) -> str:
     """Runs the command and gives what it wrote, as text; CommandError where its exit code is none of `codes`."""
-    done = subprocess.run([command_path(), *(os.fspath(argument) for argument in arguments)], capture_output=True, text=True, errors="backslashreplace",
-                          check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run([command_path(), *(os.fspath(argument) for argument in arguments)], capture_output=True, encoding="utf-8",
+                          errors="backslashreplace", check=False, stdin=subprocess.DEVNULL)
     if done.returncode not in codes:
         raise CommandError(done.stderr.strip() or f"kdl {arguments[0]} ended with {done.returncode}")
     return done.stdout

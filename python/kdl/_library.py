@@ -227,16 +227,5 @@ class Writer:
         return _kdl.pack(self._images, self._format, self._digest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file beside `path` and renames it there."""
-        target = os.path.realpath(os.fspath(path))
-        draft = f"{target}.{os.getpid()}.tmp"
-        try:
-            with builtins.open(draft, "xb") as file:
-                file.write(self.bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            if os.path.exists(draft):
-                os.unlink(draft)
-            raise
+        """Writes the file, which appears whole or not at all; one that was there keeps its mode."""
+        _kdl.save(self._images, self._format, self._digest, os.fspath(path))

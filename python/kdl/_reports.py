@@ -37,6 +37,11 @@ class Report(Dict[str, Any]):
         return f"<table><caption>{html.escape(self._title)}</caption>{body}</table>"
 
 
+def _text(said: Any) -> str:
+    """A text of the command's: what is no UTF-8 is {"hex": ...} there."""
+    return bytes.fromhex(said["hex"]).decode("utf-8", "backslashreplace") if isinstance(said, dict) else str(said)
+
+
 def _safe(path: Path) -> str:
     """The path so that it is no option: `kdl check -- FILE` would run the file."""
     text = os.fspath(path)
@@ -58,7 +63,7 @@ def check(*paths: Path, device: Devices | None = None) -> Report:
     found = json.loads(run_command("check", "--json", *_specs(device, "device"), *map(_safe, paths), codes=(0, 1, 3)))
     rows: list[list[Any]] = [["LIBRARY", "DEVICE", "RUNS", "KERNELS", "MODULES"]]
     for library in found["libraries"]:
-        name = library["file"] + (f":{library['member']}" if library["member"] else "")
+        name = _text(library["file"]) + (f":{_text(library['member'])}" if library["member"] else "")
         for one in library["devices"]:
             rows.append([name, one["device"].split()[0], one["runs"], f"{one['kernels_native'] + one['kernels_jit']} of {one['kernels']}",
                          f"{one['modules_run']} of {one['modules']}"])
@@ -83,18 +88,19 @@ def thin(path: Path, *, device: Devices | None = None, output: Path | None = Non
 def _images(found: dict[str, Any]) -> Iterable[Sequence[Any]]:
     yield "#", "KIND", "ARCH", "SIZE", "STAYS", "WHY"
     for image in found["images"]:
-        arch = image["arch"] if len(image["arch"]) < 25 else image["arch"][:21] + "..."
-        yield image["index"], image["image_kind"], arch, image["size"], "yes" if image["kept"] else "no", image.get("why", "")
+        arch = _text(image["arch"])
+        yield (image["index"], image["image_kind"], arch if len(arch) < 25 else arch[:21] + "...", image["size"],
+               "yes" if image["kept"] else "no", _text(image.get("why", "")))
 
 
 def _members(found: dict[str, Any]) -> Iterable[Sequence[Any]]:
     yield "MEMBER", "SIZE", "BECOMES", "IMAGES", "STAY"
     for member in found["members"]:
         if "left" in member:
-            yield member["member"], member["left"], "", "", ""
+            yield _text(member["member"]), _text(member["left"]), "", "", ""
         else:
             kept = member["images_kept"]
-            yield member["member"], member["old_size"], member["new_size"], kept + member["images_gone"], kept
+            yield _text(member["member"]), member["old_size"], member["new_size"], kept + member["images_gone"], kept
 
 
 def trace_report(path: Path) -> Report:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Zip archives that kdl.open opens: the members that are libraries, as one."""
+import contextlib
 import io
 import os
 import zipfile
@@ -90,6 +91,17 @@ def test_damaged_archives(package, tmp_path):
         kdl.open(bytes(damaged), name="here")
     with pytest.raises(kdl.BadFileError, match="k.offload"):
         kdl.open(zipped({"k.offload": b"\x10\xff\x10\xad" + bytes(100)}))
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_archives_that_are_damaged_anywhere(compression):
+    data = zipped({"a.txt": "text" * 100, "d/\u00e9": b"\x7fELF" + bytes(300)}, compression=compression)
+    for at in range(4, len(data)):
+        for bits in (0xFF, 0x80, 1):
+            damaged = bytearray(data)
+            damaged[at] ^= bits
+            with contextlib.suppress(kdl.Error):
+                kdl.open(bytes(damaged))
 
 
 def test_archives_that_are_too_large(monkeypatch, package):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Opening, images, explaining, writing."""
+import concurrent.futures
+import os
 import pathlib
 
 import pytest
@@ -48,6 +50,29 @@ def test_writer_round_trip(library, tmp_path):
     assert all(image.metadata["note"] == "by a test" for image in again)
     assert list(tmp_path.iterdir()) == [tmp_path / "again.offload"]
     assert kdl.open(writer.bytes()).kernels() == ["saxpy"]
+
+
+def test_a_file_is_saved_whole_and_keeps_its_mode(library, tmp_path):
+    writer = kdl.Writer()
+    writer.add(library.image(0).bytes(), triple="x86_64-unknown-linux-gnu", arch="x86-64")
+    path = tmp_path / "saved.offload"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    left = tmp_path / f"saved.offload.{os.getpid()}.tmp"  # as of a process that was killed and had this one's number
+    left.write_bytes(b"not ours")
+    writer.save(path)
+    assert path.read_bytes() == writer.bytes() and path.stat().st_mode & 0o777 == 0o640 and left.read_bytes() == b"not ours"
+    with pytest.raises(kdl.FileAccessError, match="no-such"):
+        writer.save(tmp_path / "no-such" / "file")
+
+
+def test_threads_save_the_same_file(library, tmp_path):
+    writer = kdl.Writer()
+    writer.add(library.image(0).bytes(), triple="x86_64-unknown-linux-gnu", arch="x86-64")
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(writer.save, tmp_path / "saved.offload") for _ in range(200)]:
+            done.result()
+    assert list(tmp_path.iterdir()) == [tmp_path / "saved.offload"]
 
 
 def test_errors_are_exceptions_with_what_libkdl_said(library, tmp_path):

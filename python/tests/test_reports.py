@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kdl.check, kdl.thin and kdl.trace: what the commands find out, as data and as tables."""
 import json
+import os
+import shutil
+import subprocess
 import sys
 import zipfile
 
@@ -51,6 +54,25 @@ def test_check_of_this_machine_and_of_what_is_no_library(path, tmp_path):
         kdl.check(tmp_path / "no-such")
     with pytest.raises(kdl.CommandError, match="no-such-gpu"):
         kdl.check(path, device="no-such-gpu")
+
+
+def test_names_that_are_no_utf8(path, tmp_path):
+    odd = tmp_path / "odd"
+    odd.mkdir()
+    shutil.copy(path, odd / "k-\udcff.offload")
+    report = kdl.check(odd, device="a100")
+    assert report["libraries"][0]["file"]["hex"].endswith(b"k-\xff.offload".hex()) and r"k-\xff.offload" in str(report)
+    assert "sm_90" in str(kdl.thin(odd / "k-\udcff.offload", device="h100"))
+
+
+def test_names_do_not_depend_on_the_locale(path, tmp_path):
+    folder = tmp_path / "\u00e9\u00e8"
+    folder.mkdir()
+    shutil.copy(path, folder)
+    program = "import kdl, sys; print(ascii(kdl.check(sys.argv[1], device='a100')['libraries'][0]['file']))"
+    done = subprocess.run([sys.executable, "-c", program, str(folder)], capture_output=True, encoding="ascii", check=True,
+                          env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert done.stdout.strip().endswith(r"/\xe9\xe8/kernels.offload'")
 
 
 def test_thin_says_what_stays_and_why(path):

@@ -269,8 +269,8 @@ void kdl_ze_queue_wait(kdl_ze_device *device, const kdl_ze_queue *wanted) {
  * what is ours is freed all the same. */
 void kdl_ze_queue_destroy(void *device, void *handle) {
   kdl_ze_queue *queue = handle;
-  delist(device, queue);
   (void)kdl_ze_queue_sync(device, queue);
+  delist(device, queue); /* a queue that is not listed is done */
   for (uint32_t i = 0; i < queue->instance_count; ++i)
     kdl_ze_queue_forget(queue, i);
   if (queue->is_owned) {

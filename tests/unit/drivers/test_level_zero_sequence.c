@@ -213,6 +213,43 @@ static void queues_do_not_undo_each_other(void **state) {
   kdl_sequence_destroy(sequence);
 }
 
+static void *destroy_queue(void *destroyed) {
+  kdl_queue_destroy(destroyed);
+  return NULL;
+}
+
+/* The device may be at work on its lists until it has been waited for, which takes a while here. */
+static void a_queue_that_is_being_destroyed_is_not_done(void **state) {
+  (void)state;
+  enum { others = 8 }; /* as many as a sequence has states for, the last one adopted */
+  kdl_sequence *sequence;
+  kdl_queue *first = queue, *more[others], *adopted;
+  pthread_t thread;
+  void *native;
+  write_numbers();
+  zero(3);
+  assert_ok(make_launches(&sequence));
+  for (int i = 0; i < others; ++i)
+    assert_ok(kdl_queue_create(device, NULL, &more[i]));
+  assert_ok(kdl_queue_native(more[others - 1], &native));
+  assert_ok(kdl_queue_adopt(device, native, &adopted));
+  for (int i = 0; i < others; ++i) {
+    queue = i < others - 1 ? more[i] : adopted;
+    assert_ok(run_launches(sequence, 0, 2, n));
+  }
+  inject("zeCommandListHostSynchronize:1:sleep=300");
+  assert_int_equal(pthread_create(&thread, NULL, destroy_queue, adopted), 0);
+  usleep(100000);
+  queue = first;
+  assert_ok(run_launches(sequence, 1, 3, n)); /* in the state that was the adopted queue's */
+  pthread_join(thread, NULL);
+  inject("");
+  expect(3, 4);
+  for (int i = 0; i < others; ++i)
+    kdl_queue_destroy(more[i]);
+  kdl_sequence_destroy(sequence);
+}
+
 /* More than is set by one call of the driver, of which the first fails: the run is made by launches
  * and the next one is recorded. */
 static void many_changes_may_be_refused(void **state) {
@@ -393,6 +430,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(copies_and_fills_are_recorded),
       cmocka_unit_test(a_device_that_is_behind_is_not_waited_for),
       cmocka_unit_test(queues_do_not_undo_each_other),
+      cmocka_unit_test(a_queue_that_is_being_destroyed_is_not_done),
       cmocka_unit_test(many_changes_may_be_refused),
       cmocka_unit_test(freed_memory_is_recorded_again),
       cmocka_unit_test(a_sequence_is_destroyed_while_it_runs),

@@ -275,6 +275,18 @@ def hostile():
     (FOLDER / "secret.zip").write_bytes(changed)
     done = thin("secret.zip", "-o", "no")
     check(done.returncode == 3 and "found no member with device code" in done.stderr, done.stderr)
+    # Mode and attributes stay, as those of libraries do, and other names keep the old archive.
+    make(FOLDER / "own.whl", [("a.fatbin", FATBIN, zipfile.ZIP_STORED)])
+    os.chmod(FOLDER / "own.whl", 0o600)
+    os.link(FOLDER / "own.whl", FOLDER / "other.whl")
+    attributes = [sys.executable, os.path.join(os.path.dirname(__file__), "thin_attributes.py")]
+    subprocess.run([*attributes, "set", "own.whl"], cwd=FOLDER, check=True)
+    check(thin("own.whl", "-o", "new.whl").returncode == 0 and (FOLDER / "new.whl").stat().st_mode & 0o777 == 0o600, "mode of new.whl")
+    done = thin("own.whl", "--in-place")
+    check(done.returncode == 0 and "own.whl: 1 more names" in done.stderr, done.stderr)
+    check((FOLDER / "own.whl").stat().st_mode & 0o777 == 0o600, "mode of own.whl")
+    for name in ("own.whl", "new.whl"):
+        subprocess.run([*attributes, "check", name], cwd=FOLDER, check=True)
     # A full disk leaves the old archive.
     make(FOLDER / "full.whl", [("a.fatbin", FATBIN, zipfile.ZIP_STORED),
                                ("z", bytes(os.urandom(9000)), zipfile.ZIP_STORED)])

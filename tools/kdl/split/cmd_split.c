@@ -161,6 +161,14 @@ static kdl_status digest_file(const char *path, uint64_t *out_size, kdl_digest *
   return KDL_OK;
 }
 
+/* What only some may read of the file, only they may read of its parts. */
+static kdl_status hide(const splitting *work, const char *path) {
+  struct stat info;
+  if (stat(path, &info) == 0 && chmod(path, info.st_mode & work->mode & 0777) == 0)
+    return KDL_OK;
+  return kdl_fail(KDL_IO, "%s: cannot set its mode: %s", path, strerror(errno));
+}
+
 static kdl_status save_part(splitting *work, uint32_t index) {
   split_part *part = &work->plan.parts[index];
   kdl_arena arena = {.blocks = NULL};
@@ -185,6 +193,8 @@ static kdl_status save_part(splitting *work, uint32_t index) {
   if (status == KDL_OK)
     status = cli_output_save_writer(path, writer);
   kdl_writer_destroy(writer);
+  if (status == KDL_OK)
+    status = hide(work, path);
   if (status == KDL_OK)
     status = digest_file(path, &part->size, &part->digest);
   kdl_arena_free(&arena);

@@ -29,41 +29,6 @@ typedef struct {
 } writing;
 
 /* ------------------------------------------------------------------------------------------ */
-/* Attributes                                                                                   */
-
-/* What vouches for the old bytes, or was given to them. */
-static bool is_of_content(const char *name) {
-  static const char *const names[] = {"security.ima", "security.evm", "security.capability"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  }
-  return false;
-}
-
-/* As far as the file system and the user's rights let it. */
-static void copy_attributes(int from, int to, const char *path) {
-  char names[16384], value[65536];
-  ssize_t length = from < 0 ? 0 : flistxattr(from, names, sizeof names);
-  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
-    const char *name = names + at;
-    ssize_t size = is_of_content(name) ? -1 : fgetxattr(from, name, value, sizeof value);
-    if (is_of_content(name))
-      cli_note("%s: %s is not kept: it is of the old contents", path, name);
-    else if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
-      errno = 0;
-  }
-}
-
-/* A new file may be executed where the old one may. */
-static void copy_mode(int from, int to, const char *path) {
-  struct stat old, now, there;
-  bool is_new = stat(path, &there) != 0;
-  if (is_new && from >= 0 && fstat(from, &old) == 0 && fstat(to, &now) == 0)
-    fchmod(to, (now.st_mode | (old.st_mode & 0111)) & old.st_mode & 0777);
-}
-
-/* ------------------------------------------------------------------------------------------ */
 /* Reading again                                                                                */
 
 static bool is_like(bool is_packed, const kdl_image *left, const kdl_image *right) {
@@ -145,20 +110,11 @@ static kdl_status write_file(void *user, int fd) {
   status = read_again(w, fd);
   if (status == KDL_OK)
     status = thin_source_check(w->source, w->is_in_place);
-  copy_mode(w->input->fd, fd, w->path);
-  copy_attributes(w->input->fd, fd, w->path);
+  thin_source_give(w->source, fd, w->path);
   return status;
 }
 
 /* ------------------------------------------------------------------------------------------ */
-
-static void note_links(const cli_args *args, const thin_input *input) {
-  struct stat info;
-  if (cli_args_has(args, "in-place") && input->fd >= 0 && fstat(input->fd, &info) == 0 &&
-      info.st_nlink > 1)
-    cli_note("%s: %ju more names of the file keep the old one", input->name,
-             (uintmax_t)info.st_nlink - 1);
-}
 
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
                        const thin_choice *choice, const char *output) {
@@ -177,7 +133,8 @@ static kdl_status thin(const cli_args *args, const thin_source *source, const th
                  .is_sparse = shape.sparse,
                  .is_packed = choice->is_packed,
                  .is_in_place = is_in_place};
-    note_links(args, input);
+    if (is_in_place)
+      thin_source_note_links(source);
     status = cli_output_save_by(output, write_file, &w);
   }
   if (status == KDL_OK)

@@ -2,10 +2,13 @@
 #include "thin/source.h"
 
 #include "base/error.h"
+#include "cli/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 kdl_status thin_source_open(const char *path, thin_source *out_source) {
@@ -57,4 +60,52 @@ kdl_status thin_source_check(const thin_source *source, bool is_replaced) {
                     "written",
                     source->name);
   return KDL_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+/* Attributes                                                                                   */
+
+/* What vouches for the old bytes, or was given to them. */
+static bool is_of_content(const char *name) {
+  static const char *const names[] = {"security.ima", "security.evm", "security.capability"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* As far as the file system and the user's rights let it. */
+static void copy_attributes(int from, int to, const char *path) {
+  char names[16384], value[65536];
+  ssize_t length = flistxattr(from, names, sizeof names);
+  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
+    const char *name = names + at;
+    ssize_t size = is_of_content(name) ? -1 : fgetxattr(from, name, value, sizeof value);
+    if (is_of_content(name))
+      cli_note("%s: %s is not kept: it is of the old contents", path, name);
+    else if (size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0)
+      errno = 0;
+  }
+}
+
+/* A new file may be read and executed by those who may do so with the old one. */
+static void copy_mode(const struct stat *old, int to, const char *path) {
+  struct stat now, there;
+  bool is_new = stat(path, &there) != 0;
+  if (is_new && fstat(to, &now) == 0)
+    fchmod(to, (now.st_mode | (old->st_mode & 0111)) & old->st_mode & 0777);
+}
+
+void thin_source_give(const thin_source *source, int to, const char *path) {
+  if (source->fd < 0)
+    return;
+  copy_mode(&source->info, to, path);
+  copy_attributes(source->fd, to, path);
+}
+
+void thin_source_note_links(const thin_source *source) {
+  if (source->fd >= 0 && source->info.st_nlink > 1)
+    cli_note("%s: %ju more names of the file keep the old one", source->name,
+             (uintmax_t)source->info.st_nlink - 1);
 }

@@ -24,4 +24,10 @@ void thin_source_close(thin_source *source);
 kdl_status thin_source_check(const thin_source *source, bool is_replaced);
 bool thin_source_is_replaced(const thin_source *source);
 
+/* Gives the new file, which shall be at `path`, the mode and the extended attributes of the old. */
+void thin_source_give(const thin_source *source, int to, const char *path);
+
+/* For a file that is replaced: its other names stay those of the old one. */
+void thin_source_note_links(const thin_source *source);
+
 #endif

@@ -102,8 +102,13 @@ typedef struct {
 static kdl_status write_archive(void *user, int fd) {
   const writing *w = user;
   thin_mapped from = {w->source->bytes.data, w->source->bytes.size, w->source->fd};
+  struct stat info;
   kdl_status status = thin_output_write(w->out, &from, fd, false, w->path);
-  return status == KDL_OK ? thin_source_check(w->source, w->is_in_place) : status;
+  if (status == KDL_OK)
+    status = thin_source_check(w->source, w->is_in_place);
+  if (status == KDL_OK && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+    thin_source_give(w->source, fd, w->path);
+  return status;
 }
 
 static kdl_status thin(const cli_args *args, const thin_source *source, const thin_input *input,
@@ -118,9 +123,12 @@ static kdl_status thin(const cli_args *args, const thin_source *source, const th
     status = kdl_fail(KDL_NO_MATCH, "%s: found no member with device code", input->name);
   bool is_in_place = cli_args_has(args, "in-place");
   bool is_needed = report.is_changed || !is_in_place;
-  if (status == KDL_OK && output && is_needed)
+  if (status == KDL_OK && output && is_needed) {
+    if (is_in_place)
+      thin_source_note_links(source);
     status =
         cli_output_save_by(output, write_archive, &(writing){source, &out, output, is_in_place});
+  }
   if (status == KDL_OK && cli_args_has(args, "json"))
     status = print_json(input, &list, &report, output);
   else if (status == KDL_OK && (!output || cli_args_has(args, "verbose")))

@@ -280,7 +280,9 @@ Value Fusion::initialSums(const Sizes &offsets, const Sizes &wanted) {
   Value acc = chain.product.getDpsInits()[0];
   auto type = cast<RankedTensorType>(acc.getType());
   auto op = acc.getDefiningOp<linalg::LinalgOp>();
-  if (!op || !onlyUser(acc) || op.getNumLoops() != op.getNumParallelLoops() ||
+  // A fill costs nothing to make again, and other products may start from the same.
+  bool isOurs = isa_and_nonnull<linalg::FillOp>(op.getOperation()) || onlyUser(acc);
+  if (!op || !isOurs || op.getNumLoops() != op.getNumParallelLoops() ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
     return slice(acc, offsets, wanted);
   SmallVector<int64_t> most;

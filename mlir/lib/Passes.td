@@ -234,6 +234,16 @@ def KdlHoistAllocas : Pass<"kdl-hoist-allocas", "::mlir::ModuleOp"> {
   }];
 }
 
+def KdlJoinLoops : Pass<"kdl-join-loops", "::mlir::ModuleOp"> {
+  let summary = "Makes one scf.forall of several over as many blocks";
+  let description = [{
+    Of loops on tensors in the same block, of which none needs another's result: the products of one
+    matrix by several, as in attention. Threads meet once behind them, not behind each. To be run
+    where the same empty tensors are not made one any more: each result gets its own.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def KdlOutlineParallel : Pass<"kdl-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "Makes a function of the body of each outermost scf.forall";
   let description = [{

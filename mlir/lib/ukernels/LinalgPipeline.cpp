@@ -53,9 +53,11 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   fuse.target = options.target;
   fuse.library = options.library;
   passes.addPass(createKdlFuseTiles(fuse));
+  addText(passes, "canonicalize,cse");
+  if (options.threads)
+    passes.addPass(createKdlJoinLoops());
   // Sums of a tile are hoisted to where the stack is.
-  addText(passes, "canonicalize,cse,"
-                  "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
+  addText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                   "one-shot-bufferize{bufferize-function-boundaries=1 "
                   "function-boundary-type-conversion=identity-layout-map},"
                   "drop-equivalent-buffer-results,canonicalize,"

@@ -241,6 +241,10 @@ def main():
         constants = {name: value for name, value in p.items() if name != "x"} if options.constants else None
         library = compile_block(options.build, folder, options.threads, constants)
         out, _ = run_block(library, p, constants)
+        if options.threads > 1:
+            (folder / "one").mkdir()
+            alone, _ = run_block(compile_block(options.build, folder / "one", 1, constants), p, constants)
+            print(f"{np.count_nonzero(out.view(np.uint32) != alone.view(np.uint32))} of {out.size} numbers differ from those of one thread")
         error = float(np.abs(out - reference(p)).max())
         lowered = (folder / "llvm.mlir").read_text()
         tiles, plain = lowered.count("llvm.call @kdl_uk_mma"), len(re.findall(r"llvm.call @kdl_matmul_(?:plain_)?[fs]", lowered))

@@ -28,8 +28,9 @@ struct LowerLinalgOptions : public PassPipelineOptions<LowerLinalgOptions> {
       llvm::cl::desc("exp, tanh and erf of f32 are polynomials, which LLVM makes vectors of"),
       llvm::cl::init(false)};
   Option<bool> threads{*this, "threads",
-                       llvm::cl::desc("products run on the threads of libkdl's host device; the "
-                                      "program is linked with libkdl_mlir_runtime"),
+                       llvm::cl::desc("products and other large operations run on the threads of "
+                                      "libkdl's host device; the program is linked with "
+                                      "libkdl_mlir_runtime"),
                        llvm::cl::init(false)};
 };
 
@@ -56,6 +57,7 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
   addText(passes, "canonicalize,cse");
   if (options.threads)
     passes.addPass(createKdlJoinLoops());
+  passes.addPass(createKdlOwnFills());
   // Sums of a tile are hoisted to where the stack is.
   addText(passes, "eliminate-empty-tensors,empty-tensor-to-alloc-tensor,"
                   "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -75,6 +77,8 @@ void buildLowerLinalg(OpPassManager &passes, const LowerLinalgOptions &options) 
     products.threads = options.threads;
     passes.addPass(createKdlLowerProducts(products));
   }
+  if (options.threads)
+    passes.addPass(createKdlShareLoops());
   KdlLowerMmt4dToUkernelsOptions lower;
   lower.target = options.target;
   lower.library = options.library;

@@ -31,15 +31,23 @@ enum {
   looks_per_time = 64, /* the clock is not read each time */
   lock_tries = 200,
   chunks_per_thread = 8,
+  most_shares = 16, /* of a launch; threads look at each of them before they leave */
   limit_threads = 1024,
 };
 
-/* A launch that is shared. */
+/* Groups one after the other that one thread begins with. */
+typedef struct {
+  _Alignas(64) atomic_uint_least64_t next; /* group */
+  uint64_t end;
+} share;
+
+/* A launch that is shared. Each thread takes its own share first, then of the others': so that
+ * launches over the same data in turn find it where it was last used. */
 typedef struct {
   const kdl_host_work *work;
-  atomic_uint_least64_t next; /* group */
-  uint64_t total;
   uint64_t chunk;
+  unsigned count;
+  share shares[most_shares];
 } shared_work;
 
 static struct {
@@ -149,15 +157,33 @@ static void run_groups(const kdl_host_work *work, uint64_t first, uint64_t end, 
   }
 }
 
-static void run_chunks(shared_work *sharing, void *shared) {
-  for (;;) {
-    uint64_t first =
-        atomic_fetch_add_explicit(&sharing->next, sharing->chunk, memory_order_relaxed);
-    if (first >= sharing->total)
+static void run_share(const kdl_host_work *work, share *of, uint64_t chunk, void *shared) {
+  while (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end) {
+    uint64_t first = atomic_fetch_add_explicit(&of->next, chunk, memory_order_relaxed);
+    if (first >= of->end)
       return;
-    uint64_t left = sharing->total - first;
-    run_groups(sharing->work, first, first + (left < sharing->chunk ? left : sharing->chunk),
-               shared);
+    uint64_t left = of->end - first;
+    run_groups(work, first, first + (left < chunk ? left : chunk), shared);
+  }
+}
+
+static void run_chunks(shared_work *sharing, unsigned thread, void *shared) {
+  for (unsigned i = 0; i < sharing->count; ++i)
+    run_share(sharing->work, &sharing->shares[(thread + i) % sharing->count], sharing->chunk,
+              shared);
+}
+
+/* The first group of a share, so that they are all but even. */
+static uint64_t share_begin(uint64_t total, unsigned count, unsigned i) {
+  return total / count * i + total % count * i / count;
+}
+
+/* The groups from `first` on. */
+static void divide(shared_work *sharing, uint64_t total, uint64_t first) {
+  for (unsigned i = 0; i < sharing->count; ++i) {
+    uint64_t begin = share_begin(total, sharing->count, i);
+    sharing->shares[i].end = share_begin(total, sharing->count, i + 1);
+    atomic_init(&sharing->shares[i].next, begin < first ? first : begin);
   }
 }
 
@@ -256,11 +282,11 @@ static void keep_away(pool_place *place, int caller) {
   place->current = moved ? others : now;
 }
 
-static void help(shared_work *sharing) {
+static void help(shared_work *sharing, unsigned thread) {
   bool lacks;
   void *shared = take_group_memory(sharing->work, &lacks);
   if (!lacks)
-    run_chunks(sharing, shared);
+    run_chunks(sharing, thread, shared);
   kdl_host_group_memory_give(shared);
 }
 
@@ -275,9 +301,10 @@ static bool wait_awake(void) {
   return more;
 }
 
-/* On the CPUs that were counted: the thread that made this one may have been bound to one since. */
-static void *serve(void *unused) {
-  (void)unused;
+/* On the CPUs that were counted: the thread that made this one may have been bound to one since.
+ * Threads of the pool are numbered from 1 on; a launch's own is 0. */
+static void *serve(void *number) {
+  unsigned thread = (unsigned)(uintptr_t)number;
   if (knows_cpus)
     (void)sched_setaffinity(0, sizeof counted, &counted);
   uint64_t last = 0;
@@ -302,7 +329,7 @@ static void *serve(void *unused) {
     last = pool.number;
     atomic_fetch_add_explicit(&pool.inside, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
-    help(sharing);
+    help(sharing, thread);
     recent = looks_out;
     take_lock();
     if (atomic_fetch_sub_explicit(&pool.inside, 1, memory_order_relaxed) == 1)
@@ -319,7 +346,7 @@ static void start_threads(unsigned wanted) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (pool.started + 1 < wanted) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, serve, NULL) != 0)
+    if (pthread_create(&thread, NULL, serve, (void *)(uintptr_t)(pool.started + 1)) != 0)
       break;
     pthread_detach(thread);
     ++pool.started;
@@ -330,8 +357,11 @@ static void start_threads(unsigned wanted) {
 static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first, void *shared) {
   unsigned threads = most_threads();
   uint64_t chunk = (total - first) / ((uint64_t)threads * chunks_per_thread);
-  shared_work sharing = {.work = work, .total = total, .chunk = chunk ? chunk : 1};
-  atomic_init(&sharing.next, first);
+  shared_work sharing; /* of whose shares most are not needed */
+  sharing.work = work;
+  sharing.chunk = chunk ? chunk : 1;
+  sharing.count = threads < most_shares ? threads : most_shares;
+  divide(&sharing, total, first);
   take_lock();
   start_threads(threads);
   pool.caller = sched_getcpu();
@@ -340,7 +370,7 @@ static void run_shared(const kdl_host_work *work, uint64_t total, uint64_t first
   pthread_cond_broadcast(&pool.wake);
   pthread_mutex_unlock(&pool.lock);
   atomic_store_explicit(&pool.told, number, memory_order_relaxed);
-  run_chunks(&sharing, shared);
+  run_chunks(&sharing, 0, shared);
   take_lock();
   pool.work = NULL; /* no other joins */
   if (looks_out && atomic_load_explicit(&pool.inside, memory_order_relaxed)) {

@@ -81,6 +81,34 @@ static void short_loops_find_threads_awake(void **state) {
   assert_int_equal(shared, 10);
 }
 
+enum { parts = 8 };
+static pthread_t ran[parts];
+
+/* Some microseconds. */
+static void note_who(void *context, uint64_t index) {
+  (void)context;
+  for (volatile int i = 0; i < 5000; ++i)
+    ;
+  ran[index] = pthread_self();
+}
+
+/* What a thread has used in one loop is what it is given in the next. */
+static void a_thread_is_given_neighbours(void **state) {
+  (void)state;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2)
+    skip();
+  unsigned halves = 0;
+  for (int i = 0; i < 5000 && halves < 20; ++i) { /* other processes have the CPUs too */
+    assert_int_equal(kdl_host_parallel(parts, note_who, NULL), KDL_OK);
+    bool is_half = true;
+    for (unsigned j = 0; j < parts; ++j)
+      is_half &= (pthread_equal(ran[j], pthread_self()) != 0) == (j < parts / 2);
+    halves += is_half;
+  }
+  assert_int_equal(halves, 20);
+}
+
 static void bad_calls_are_refused(void **state) {
   (void)state;
   assert_fails(kdl_host_parallel(1, NULL, NULL), KDL_BAD_CALL,
@@ -95,6 +123,7 @@ int main(void) {
       cmocka_unit_test(each_iteration_runs_once),
       cmocka_unit_test(an_iteration_may_do_the_same),
       cmocka_unit_test(short_loops_find_threads_awake),
+      cmocka_unit_test(a_thread_is_given_neighbours),
       cmocka_unit_test(bad_calls_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

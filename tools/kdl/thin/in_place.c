@@ -3,19 +3,14 @@
  * and only then renamed. */
 #include "base/error.h"
 #include "cli/output.h"
-#include "cli/report.h"
 #include "library/library.h"
 #include "thin/command.h"
 #include "thin/kinds.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 typedef struct {
   const thin_input *input;

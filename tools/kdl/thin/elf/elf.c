@@ -221,10 +221,10 @@ static thin_left_why why_left(const elf_unit *unit, const kdl_image *image) {
   bool is_offload = strncmp(image->label, "offload-binary", 14) == 0;
   bool is_packed = image->source->codec != KDL_CODEC_NONE;
   if (!unit)
-    return is_sycl      ? THIN_LEFT_SYCL
-           : is_offload ? THIN_LEFT_OFFLOAD
-           : is_packed  ? THIN_LEFT_PACKED
-                        : THIN_LEFT_BARE;
+    return is_offload  ? THIN_LEFT_OFFLOAD
+           : is_sycl   ? THIN_LEFT_SYCL
+           : is_packed ? THIN_LEFT_PACKED
+                       : THIN_LEFT_BARE;
   if (unit->hold != ELF_FROZEN)
     return THIN_LEFT_LAST;
   return unit->container.kind == THIN_SYCL      ? THIN_LEFT_SYCL

@@ -7,14 +7,11 @@
 #include "thin/command.h"
 #include "thin/zip/zip.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* What is to be said of the members, once the archive is written. */
 typedef struct {

@@ -64,3 +64,13 @@ kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const cha
   errors->describe(error, words, sizeof words);
   return kdl_own_services.fail(KDL_DEVICE, error, "%s: %s: %s", library, call, words);
 }
+
+kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  uint32_t flags) {
+  if (flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
+    return kdl_own_services.fail(
+        KDL_UNSUPPORTED, 0,
+        "%s:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE or none", errors->backend,
+        ordinal, flags);
+  return KDL_OK;
+}

@@ -53,6 +53,10 @@ void kdl_driver_errors_note(const kdl_driver_errors *errors, uint32_t ordinal, i
 kdl_status kdl_driver_errors_no_start(const kdl_driver_errors *errors, const char *library,
                                       const char *call, int error);
 
+/* Refuses flags of a launch that none of the drivers has. */
+kdl_status kdl_driver_check_flags(const kdl_driver_errors *errors, uint32_t ordinal,
+                                  uint32_t flags);
+
 /* Said where the calls are, for analysers, which see one file at a time. */
 #define kdl_driver_errors_fail(...) kdl_not_ok(kdl_driver_errors_fail(__VA_ARGS__))
 #define kdl_driver_errors_no_memory(...) kdl_not_ok(kdl_driver_errors_no_memory(__VA_ARGS__))

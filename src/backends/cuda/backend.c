@@ -10,12 +10,8 @@ static const kdl_backend_table table = {
     .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "cuda",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_cuda_##slot,
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
-    .queue_capturing = kdl_cuda_queue_capturing,
-    .memory_info = kdl_cuda_memory_info,
-    .sequence_create = kdl_cuda_sequence_create,
-    .sequence_destroy = kdl_cuda_sequence_destroy,
-    .sequence_run = kdl_cuda_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_cuda = {

@@ -49,7 +49,7 @@ static kdl_status add_setting(kdl_cuda_jit *jit, size_t index) {
   return KDL_OK;
 }
 
-kdl_status kdl_cuda_jit_create(const kdl_backend_image *image, kdl_cuda_jit **out_jit) {
+static kdl_status create(const kdl_backend_image *image, kdl_cuda_jit **out_jit) {
   kdl_cuda_jit *jit = calloc(1, sizeof *jit + image->data_size + 1);
   if (!jit)
     return kdl_own_services.fail(KDL_NO_MEMORY, 0, "%s: no memory to compile it", image->name);
@@ -74,14 +74,16 @@ void kdl_cuda_jit_destroy(kdl_cuda_jit *jit) {
   free(jit);
 }
 
-const char *kdl_cuda_jit_text(const kdl_cuda_jit *jit) {
-  return jit->text;
-}
-
-unsigned kdl_cuda_jit_options(kdl_cuda_jit *jit, int **out_options, void ***out_values) {
-  *out_options = jit ? jit->options : NULL;
-  *out_values = jit ? jit->values : NULL;
-  return jit ? jit->count : 0;
+kdl_status kdl_cuda_jit_begin(const kdl_backend_image *image, kdl_cuda_jit **jit,
+                              kdl_cuda_jit_input *out_input) {
+  if (image->kind != KDL_IMAGE_PTX) {
+    *out_input = (kdl_cuda_jit_input){.data = image->data};
+    return KDL_OK;
+  }
+  kdl_status status = *jit ? KDL_OK : create(image, jit);
+  if (*jit)
+    *out_input = (kdl_cuda_jit_input){(*jit)->text, (*jit)->count, (*jit)->options, (*jit)->values};
+  return status;
 }
 
 void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size) {

@@ -143,12 +143,9 @@ static __attribute__((noinline, cold)) kdl_status launch_again(const launch_call
 /* Whatever must be settled before a launch of this shape. */
 kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
-  if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_own_services.fail(
-        KDL_UNSUPPORTED, 0,
-        "cuda:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE "
-        "or none",
-        ordinal, desc->flags);
+  kdl_status status = kdl_driver_check_flags(&kdl_cuda_errors, ordinal, desc->flags);
+  if (status != KDL_OK)
+    return status;
   if (desc->cluster[0] && !kdl_cuda.launch_ex)
     return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,
@@ -162,7 +159,7 @@ kdl_status kdl_cuda_kernel_prepare(kdl_cuda_kernel *kernel, const kdl_launch_des
         "drivers have from CUDA 9 on",
         ordinal);
   if (desc->shared > atomic_load_explicit(&kernel->shared_ready, memory_order_relaxed)) {
-    kdl_status status = kdl_cuda_kernel_allow_shared(kernel, desc->shared);
+    status = kdl_cuda_kernel_allow_shared(kernel, desc->shared);
     if (status != KDL_OK)
       return status;
   }

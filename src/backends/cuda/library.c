@@ -59,21 +59,16 @@ void kdl_cuda_library_release(uint32_t ordinal, kdl_cuda_code *code) {
 }
 
 static kdl_status load(uint32_t ordinal, const kdl_backend_image *image, kdl_cuda_code *code) {
-  if (image->kind == KDL_IMAGE_PTX && !code->jit) {
-    kdl_status status = kdl_cuda_jit_create(image, &code->jit);
-    if (status != KDL_OK)
-      return status;
-  }
-  int *jit_options;
-  void **jit_values;
-  unsigned jit_count = kdl_cuda_jit_options(code->jit, &jit_options, &jit_values);
+  kdl_cuda_jit_input input;
+  kdl_status status = kdl_cuda_jit_begin(image, &code->jit, &input);
+  if (status != KDL_OK)
+    return status;
   /* The bytes outlive the library, so the driver need not copy them. */
   int option = KDL_CUDA_LIBRARY_BINARY_IS_PRESERVED;
   void *value = (void *)(intptr_t)1;
   void *handle;
-  const void *data = code->jit ? kdl_cuda_jit_text(code->jit) : image->data;
-  int error =
-      kdl_cuda.library_load(&handle, data, jit_options, jit_values, jit_count, &option, &value, 1);
+  int error = kdl_cuda.library_load(&handle, input.data, input.options, input.values,
+                                    input.option_count, &option, &value, 1);
   if (error != KDL_CUDA_SUCCESS)
     return kdl_cuda_code_fail(ordinal, error, "cuLibraryLoadData", code->jit);
   code->handle = handle;

@@ -17,17 +17,12 @@ kdl_status kdl_cuda_code_fail(uint32_t ordinal, int error, const char *call,
 
 static kdl_status load_bound(uint32_t ordinal, const kdl_backend_image *image,
                              kdl_cuda_code *code) {
-  if (image->kind == KDL_IMAGE_PTX) {
-    kdl_status status = kdl_cuda_jit_create(image, &code->jit);
-    if (status != KDL_OK)
-      return status;
-  }
-  int *options;
-  void **values;
-  unsigned count = kdl_cuda_jit_options(code->jit, &options, &values);
-  const void *data = code->jit ? kdl_cuda_jit_text(code->jit) : image->data;
-  int error = kdl_cuda.module_load(&code->handle, data, count, options, values);
-  kdl_status status = KDL_OK;
+  kdl_cuda_jit_input input;
+  kdl_status status = kdl_cuda_jit_begin(image, &code->jit, &input);
+  if (status != KDL_OK)
+    return status;
+  int error = kdl_cuda.module_load(&code->handle, input.data, input.option_count, input.options,
+                                   input.values);
   if (error == KDL_CUDA_SUCCESS)
     kdl_cuda_jit_log(code->jit, image->name);
   else

@@ -13,6 +13,7 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_cuda_##name parameters;
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -60,15 +61,19 @@ kdl_status kdl_cuda_check_context(const kdl_cuda_device *device, void *context, 
  * may compile when a kernel is first needed. */
 typedef struct kdl_cuda_jit kdl_cuda_jit;
 
-/* Fails where a KDL_CUDA_JIT_ variable makes no sense. */
-kdl_status kdl_cuda_jit_create(const kdl_backend_image *image, kdl_cuda_jit **out_jit);
+/* What the driver is given: machine code as it is, or PTX ended by a NUL, with options. */
+typedef struct kdl_cuda_jit_input {
+  const void *data;
+  unsigned option_count;
+  int *options;
+  void **values;
+} kdl_cuda_jit_input;
+
+/* Makes *jit where the image is PTX and there is none. Fails where a KDL_CUDA_JIT_ variable makes
+ * no sense. */
+kdl_status kdl_cuda_jit_begin(const kdl_backend_image *image, kdl_cuda_jit **jit,
+                              kdl_cuda_jit_input *out_input);
 void kdl_cuda_jit_destroy(kdl_cuda_jit *jit);
-
-/* The PTX, ended by a NUL. */
-const char *kdl_cuda_jit_text(const kdl_cuda_jit *jit);
-
-/* For the driver. NULL gives no options. */
-unsigned kdl_cuda_jit_options(kdl_cuda_jit *jit, int **out_options, void ***out_values);
 
 /* What the compiler complained of, its lines joined by "; "; "" where it did not. */
 void kdl_cuda_jit_errors(const kdl_cuda_jit *jit, char *text, size_t size);
@@ -154,22 +159,6 @@ kdl_launch_entry kdl_cuda_launch;
 __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_given_block;
 __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_own_block;
 __attribute__((noinline)) kdl_launch_entry kdl_cuda_launch_unusual;
-
-/* ------------------------------------------------------------------------------------------ */
-/* Queues, events, memory                                                                       */
-
-kdl_status kdl_cuda_queue_capturing(void *device, void *queue, int *out_capturing);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Sequences                                                                                    */
-
-kdl_status kdl_cuda_sequence_create(void *device, kdl_backend_sequence *sequence,
-                                    void **out_sequence);
-void kdl_cuda_sequence_destroy(void *device, void *sequence);
-kdl_status kdl_cuda_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
-                                 size_t changed_count);
-
-kdl_status kdl_cuda_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -10,12 +10,8 @@ static const kdl_backend_table table = {
     .flags = KDL_BACKEND_READS_NO_PAIRS | KDL_BACKEND_BINDS_SEQUENCES,
     .name = "hip",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_hip_##slot,
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
-    .queue_capturing = kdl_hip_queue_capturing,
-    .memory_info = kdl_hip_memory_info,
-    .sequence_create = kdl_hip_sequence_create,
-    .sequence_destroy = kdl_hip_sequence_destroy,
-    .sequence_run = kdl_hip_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_hip = {

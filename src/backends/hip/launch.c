@@ -29,12 +29,9 @@ refused(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc, int error, co
 
 static kdl_status check(const kdl_hip_kernel *kernel, const kdl_launch_desc *desc) {
   uint32_t ordinal = kernel->device->ordinal;
-  if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_own_services.fail(
-        KDL_UNSUPPORTED, 0,
-        "hip:%u: found launch flags 0x%x, expected KDL_LAUNCH_COOPERATIVE or "
-        "none",
-        ordinal, desc->flags);
+  kdl_status status = kdl_driver_check_flags(&kdl_hip_errors, ordinal, desc->flags);
+  if (status != KDL_OK)
+    return status;
   if (desc->cluster[0])
     return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,

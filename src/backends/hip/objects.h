@@ -14,6 +14,7 @@
 
 /* The functions of the table. */
 #define KDL_BACKEND_FUNCTION(result, name, parameters) result kdl_hip_##name parameters;
+#define KDL_BACKEND_STREAMS KDL_BACKEND_FUNCTION
 #include "backends/common/functions.def"
 
 /* ------------------------------------------------------------------------------------------ */
@@ -83,22 +84,6 @@ kdl_launch_entry kdl_hip_launch;
 __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_given_block;
 __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_own_block;
 __attribute__((noinline)) kdl_launch_entry kdl_hip_launch_unusual;
-
-/* ------------------------------------------------------------------------------------------ */
-/* Queues, events, memory                                                                       */
-
-kdl_status kdl_hip_queue_capturing(void *device, void *queue, int *out_capturing);
-
-/* ------------------------------------------------------------------------------------------ */
-/* Sequences                                                                                    */
-
-kdl_status kdl_hip_sequence_create(void *device, kdl_backend_sequence *sequence,
-                                   void **out_sequence);
-void kdl_hip_sequence_destroy(void *device, void *sequence);
-kdl_status kdl_hip_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
-                                size_t changed_count);
-
-kdl_status kdl_hip_memory_info(void *device, uint64_t *out_free, uint64_t *out_total);
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 

@@ -11,9 +11,6 @@ static const kdl_backend_table table = {
     .name = "level_zero",
 #define KDL_BACKEND_FUNCTION(result, slot, parameters) .slot = kdl_ze_##slot,
 #include "backends/common/functions.def"
-    .sequence_create = kdl_ze_sequence_create,
-    .sequence_destroy = kdl_ze_sequence_destroy,
-    .sequence_run = kdl_ze_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_level_zero = {

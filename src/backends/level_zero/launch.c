@@ -50,11 +50,9 @@ static inline __attribute__((always_inline)) uint64_t differs(const kdl_ze_last 
 
 static kdl_status check(const kdl_ze_kernel *kernel, const kdl_launch_desc *desc) {
   const kdl_ze_device *device = kernel->device;
-  if (desc->flags & ~(uint32_t)KDL_LAUNCH_COOPERATIVE)
-    return kdl_own_services.fail(KDL_UNSUPPORTED, 0,
-                                 "level_zero:%u: found launch flags 0x%x, expected "
-                                 "KDL_LAUNCH_COOPERATIVE or none",
-                                 device->ordinal, desc->flags);
+  kdl_status status = kdl_driver_check_flags(&kdl_ze_errors, device->ordinal, desc->flags);
+  if (status != KDL_OK)
+    return status;
   if (desc->cluster[0])
     return kdl_own_services.fail(
         KDL_UNSUPPORTED, 0,

@@ -202,14 +202,6 @@ kdl_launch_entry *kdl_ze_entry_of(const kdl_argument_list *list);
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_contended;
 __attribute__((noinline)) kdl_launch_entry kdl_ze_launch_changed;
 
-/* ------------------------------------------------------------------------------------------ */
-/* Sequences                                                                                    */
-
-kdl_status kdl_ze_sequence_create(void *device, kdl_backend_sequence *desc, void **out_sequence);
-void kdl_ze_sequence_destroy(void *device, void *sequence);
-kdl_status kdl_ze_sequence_run(void *device, void *sequence, void *queue, const uint32_t *changed,
-                               size_t changed_count);
-
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

@@ -13,9 +13,6 @@ static const kdl_backend_table table = {
 #define KDL_BACKEND_ADDRESSES(result, name, parameters)
 #include "backends/common/functions.def"
     .address_at = kdl_opencl_address_at,
-    .sequence_create = kdl_opencl_sequence_create,
-    .sequence_destroy = kdl_opencl_sequence_destroy,
-    .sequence_run = kdl_opencl_sequence_run,
 };
 
 const kdl_built_in kdl_built_in_opencl = {

@@ -160,15 +160,6 @@ typedef struct kdl_opencl_queue {
   void *queue; /* cl_command_queue */
 } kdl_opencl_queue;
 
-/* ------------------------------------------------------------------------------------------ */
-/* Sequences                                                                                    */
-
-kdl_status kdl_opencl_sequence_create(void *device, kdl_backend_sequence *sequence,
-                                      void **out_sequence);
-void kdl_opencl_sequence_destroy(void *device, void *sequence);
-kdl_status kdl_opencl_sequence_run(void *device, void *sequence, void *queue,
-                                   const uint32_t *changed, size_t changed_count);
-
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

@@ -6,28 +6,22 @@
 #include <stdlib.h>
 
 kdl_status kdl_event_create(kdl_device *device, kdl_event **out_event) {
-  const kdl_runtime *runtime;
   kdl_status status = KDL_GIVEN(device, out_event);
-  if (status == KDL_OK)
-    status = kdl_runtime_open(device, &runtime);
   if (status != KDL_OK)
     return status;
-  kdl_event *event = calloc(1, sizeof *event);
+  const kdl_runtime *runtime;
+  kdl_event *event = kdl_runtime_make(device, "an event", sizeof *event, &runtime);
   if (!event)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for an event");
+    return kdl_error_status();
   event->runtime = runtime;
-  status = kdl_runtime_hold(runtime);
+  status = runtime->table->event_create(runtime->handle, &event->handle);
   if (status == KDL_OK) {
-    status = runtime->table->event_create(runtime->handle, &event->handle);
-    if (status != KDL_OK)
-      kdl_runtime_drop(runtime);
-  }
-  if (status != KDL_OK) {
+    *out_event = event;
+  } else {
+    kdl_runtime_drop(runtime);
     free(event);
-    return status;
   }
-  *out_event = event;
-  return KDL_OK;
+  return status;
 }
 
 void kdl_event_destroy(kdl_event *event) {

@@ -8,17 +8,9 @@
 
 static kdl_status make(kdl_device *device, kdl_queue **out_queue) {
   const kdl_runtime *runtime;
-  kdl_status status = kdl_runtime_open(device, &runtime);
-  if (status != KDL_OK)
-    return status;
-  kdl_queue *queue = calloc(1, sizeof *queue);
+  kdl_queue *queue = kdl_runtime_make(device, "a queue", sizeof *queue, &runtime);
   if (!queue)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a queue");
-  status = kdl_runtime_hold(runtime);
-  if (status != KDL_OK) {
-    free(queue);
-    return status;
-  }
+    return kdl_error_status();
   queue->runtime = runtime;
   *out_queue = queue;
   return KDL_OK;

@@ -216,6 +216,20 @@ kdl_status kdl_runtime_open(kdl_device *device, const kdl_runtime **out_runtime)
   return status == KDL_OK ? kdl_runtime_open_route(device, route, out_runtime) : status;
 }
 
+void *kdl_runtime_make(kdl_device *device, const char *what, size_t size,
+                       const kdl_runtime **out_runtime) {
+  if (kdl_runtime_open(device, out_runtime) != KDL_OK)
+    return NULL;
+  void *made = calloc(1, size);
+  if (!made) {
+    (void)kdl_fail(KDL_NO_MEMORY, "out of memory for %s", what);
+  } else if (kdl_runtime_hold(*out_runtime) != KDL_OK) {
+    free(made);
+    made = NULL;
+  }
+  return made;
+}
+
 kdl_status kdl_runtime_usable(const kdl_runtime *runtime) {
   if (atomic_load_explicit(&runtime->users, memory_order_relaxed) == is_closed)
     return kdl_fail(KDL_DEVICE, "%s: it was closed: the process is ending", runtime->label);

@@ -72,6 +72,11 @@ kdl_status kdl_runtime_usable(const kdl_runtime *runtime);
 kdl_status kdl_runtime_hold(const kdl_runtime *runtime);
 void kdl_runtime_drop(const kdl_runtime *runtime);
 
+/* Opens the device for one of them, "a queue" or what it is, and holds it: `size` bytes of zeros,
+ * to be freed when the runtime is dropped. NULL where that fails, which is recorded. */
+void *kdl_runtime_make(kdl_device *device, const char *what, size_t size,
+                       const kdl_runtime **out_runtime);
+
 /* ------------------------------------------------------------------------------------------ */
 /* After a fork                                                                                 */
 

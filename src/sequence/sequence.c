@@ -12,20 +12,13 @@
 #include <stdlib.h>
 
 kdl_status kdl_sequence_create(kdl_device *device, kdl_sequence **out_sequence) {
-  const kdl_runtime *runtime;
   kdl_status status = KDL_GIVEN(device, out_sequence);
-  if (status == KDL_OK)
-    status = kdl_runtime_open(device, &runtime);
   if (status != KDL_OK)
     return status;
-  kdl_sequence *sequence = calloc(1, sizeof *sequence);
+  const kdl_runtime *runtime;
+  kdl_sequence *sequence = kdl_runtime_make(device, "a sequence", sizeof *sequence, &runtime);
   if (!sequence)
-    return kdl_fail(KDL_NO_MEMORY, "out of memory for a sequence");
-  status = kdl_runtime_hold(runtime);
-  if (status != KDL_OK) {
-    free(sequence);
-    return status;
-  }
+    return kdl_error_status();
   sequence->recording.device = device;
   sequence->recording.runtime = runtime;
   sequence->recording.last = KDL_NO_NODE;

@@ -118,85 +118,75 @@ static kdl_status read_arguments(const recorder *capture, const kdl_kernel *kern
   return status;
 }
 
+/* What is captured is recorded by one thread at a time. */
+static recorder *enter(kdl_capture *head) {
+  recorder *capture = recorder_of(head);
+  pthread_mutex_lock(&capture->lock);
+  return capture;
+}
+
+static kdl_status leave(recorder *capture, kdl_status status) {
+  pthread_mutex_unlock(&capture->lock);
+  return status;
+}
+
 static kdl_status capture_launch(kdl_capture *head, kdl_kernel *kernel, const kdl_launch_desc *desc,
                                  const kdl_args *args) {
-  recorder *capture = recorder_of(head);
+  recorder *capture = enter(head);
   kdl_operand operands[KDL_LIMIT_ARGS];
-  pthread_mutex_lock(&capture->lock);
   kdl_status status = read_arguments(capture, kernel, args, operands);
   if (status == KDL_OK)
     status = kdl_sequence_launch(capture->sequence, kernel, desc, operands, args->count);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  return leave(capture, status);
 }
 
 static kdl_status capture_launch_items(kdl_capture *head, kdl_kernel *kernel,
                                        const kdl_extent *items, const kdl_args *args) {
-  recorder *capture = recorder_of(head);
+  recorder *capture = enter(head);
   kdl_operand operands[KDL_LIMIT_ARGS];
-  pthread_mutex_lock(&capture->lock);
   kdl_status status = read_arguments(capture, kernel, args, operands);
   if (status == KDL_OK)
     status = kdl_sequence_launch_items(capture->sequence, kernel, kdl_items(*items), operands,
                                        args->count);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  return leave(capture, status);
 }
 
 static kdl_status capture_write(kdl_capture *head, const kdl_buffer *buffer, uint64_t offset,
                                 const void *data, uint64_t size) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_copy(capture->sequence, memory(capture, buffer, offset),
-                                        kdl_at_host((void *)(uintptr_t)data), size);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_copy(capture->sequence, memory(capture, buffer, offset),
+                                          kdl_at_host((void *)(uintptr_t)data), size));
 }
 
 static kdl_status capture_read(kdl_capture *head, void *data, const kdl_buffer *buffer,
                                uint64_t offset, uint64_t size) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_copy(capture->sequence, kdl_at_host(data),
-                                        memory(capture, buffer, offset), size);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_copy(capture->sequence, kdl_at_host(data),
+                                          memory(capture, buffer, offset), size));
 }
 
 static kdl_status capture_copy(kdl_capture *head, const kdl_buffer *to, uint64_t to_offset,
                                const kdl_buffer *from, uint64_t from_offset, uint64_t size) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_copy(capture->sequence, memory(capture, to, to_offset),
-                                        memory(capture, from, from_offset), size);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_copy(capture->sequence, memory(capture, to, to_offset),
+                                          memory(capture, from, from_offset), size));
 }
 
 static kdl_status capture_fill(kdl_capture *head, const kdl_buffer *buffer, uint64_t offset,
                                uint64_t size, const void *pattern, size_t pattern_size) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_fill(capture->sequence, memory(capture, buffer, offset), size,
-                                        pattern, pattern_size);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_fill(capture->sequence, memory(capture, buffer, offset), size,
+                                          pattern, pattern_size));
 }
 
 static kdl_status capture_event_record(kdl_capture *head, kdl_event *event) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_event_record(capture->sequence, event);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_event_record(capture->sequence, event));
 }
 
 static kdl_status capture_event_wait(kdl_capture *head, kdl_event *event) {
-  recorder *capture = recorder_of(head);
-  pthread_mutex_lock(&capture->lock);
-  kdl_status status = kdl_sequence_event_wait(capture->sequence, event);
-  pthread_mutex_unlock(&capture->lock);
-  return status;
+  recorder *capture = enter(head);
+  return leave(capture, kdl_sequence_event_wait(capture->sequence, event));
 }
 
 /* ------------------------------------------------------------------------------------------ */

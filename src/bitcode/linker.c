@@ -33,16 +33,13 @@ enum { default_seconds = 60, limit_seconds = 24 * 60 * 60 };
 /* Limits                                                                                       */
 
 kdl_status kdl_link_limits_read(kdl_link_limits *out_limits) {
-  const char *seconds = kdl_environment("KDL_LD_TIMEOUT");
   const char *memory = kdl_environment("KDL_LD_MEMORY");
-  uint32_t number = default_seconds;
-  size_t at = 0;
+  uint32_t seconds = default_seconds;
   *out_limits = (kdl_link_limits){.memory = DEFAULT_MEMORY};
-  if (seconds && (!kdl_text_number(kdl_text_of(seconds), &at, &number) || seconds[at] || !number ||
-                  number > limit_seconds))
-    return kdl_fail(KDL_BAD_CALL, "KDL_LD_TIMEOUT: found \"%s\", expected seconds, 1 to %d",
-                    seconds, limit_seconds);
-  out_limits->milliseconds = (int64_t)number * 1000;
+  kdl_status status = kdl_environment_seconds("KDL_LD_TIMEOUT", limit_seconds, &seconds);
+  if (status != KDL_OK)
+    return status;
+  out_limits->milliseconds = (int64_t)seconds * 1000;
   if (memory && kdl_size_parse(memory, &out_limits->memory) != KDL_OK) {
     kdl_error_prefix("KDL_LD_MEMORY");
     return KDL_BAD_CALL;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "system/environment.h"
 
+#include "base/error.h"
 #include "base/text.h"
 #include "system/file.h"
 
 #include <kdl/kdl.h>
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -37,6 +39,19 @@ bool kdl_is_privileged(void) {
 const char *kdl_environment(const char *name) {
   const char *value = secure_getenv(name);
   return value && *value ? value : NULL;
+}
+
+kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds) {
+  const char *text = kdl_environment(name);
+  uint32_t number;
+  size_t at = 0;
+  if (!text)
+    return KDL_OK;
+  if (!kdl_text_number(kdl_text_of(text), &at, &number) || text[at] || !number || number > limit)
+    return kdl_fail(KDL_BAD_CALL, "%s: found \"%s\", expected seconds, 1 to %" PRIu32, name, text,
+                    limit);
+  *seconds = number;
+  return KDL_OK;
 }
 
 static pthread_once_t lasting_once = PTHREAD_ONCE_INIT;

@@ -4,6 +4,8 @@
 #ifndef KDL_SYSTEM_ENVIRONMENT_H
 #define KDL_SYSTEM_ENVIRONMENT_H
 
+#include <kdl/kdl.h>
+
 #include <stdarg.h>
 #include <stdbool.h>
 
@@ -12,6 +14,9 @@ bool kdl_is_privileged(void);
 
 /* NULL where unset, empty, or not to be trusted. */
 const char *kdl_environment(const char *name);
+
+/* Seconds that a variable gives, 1 to `limit`; left as they are where it is unset. */
+kdl_status kdl_environment_seconds(const char *name, uint32_t limit, uint32_t *seconds);
 
 /* Those that are asked for on the way to every kernel, as they were when the first was asked for: a
  * walk through the environment takes longer than a choice. */

@@ -48,13 +48,10 @@ typedef struct {
 /* Opening                                                                                      */
 
 kdl_status http_open(const char *schemes, http **out_http) {
-  const char *text = kdl_environment("KDL_REGISTRY_TIMEOUT");
   uint32_t seconds = default_seconds;
-  size_t at = 0;
-  if (text && (!kdl_text_number(kdl_text_of(text), &at, &seconds) || text[at] || !seconds ||
-               seconds > limit_seconds))
-    return kdl_fail(KDL_BAD_CALL, "KDL_REGISTRY_TIMEOUT: found \"%s\", expected seconds, 1 to %d",
-                    text, limit_seconds);
+  kdl_status status = kdl_environment_seconds("KDL_REGISTRY_TIMEOUT", limit_seconds, &seconds);
+  if (status != KDL_OK)
+    return status;
   http *client = calloc(1, sizeof *client);
   if (client && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
     client->curl = curl_easy_init();

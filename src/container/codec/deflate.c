@@ -31,6 +31,18 @@ static kdl_status find(void *library, const char *name, void *slot) {
   return KDL_OK;
 }
 
+/* What was made of `size` bytes; of no size where there was no memory for it. */
+static kdl_status finish(const char *codec, size_t size, void *packed, size_t packed_size,
+                         void **out_packed, size_t *out_size) {
+  if (!packed_size) {
+    free(packed);
+    return kdl_fail(KDL_NO_MEMORY, "%s: out of memory to compress %zu bytes", codec, size);
+  }
+  *out_packed = packed;
+  *out_size = packed_size;
+  return KDL_OK;
+}
+
 static kdl_status pack_zstd(void *library, const void *data, size_t size, void **out_packed,
                             size_t *out_size) {
   zstd_bound_fn *bound;
@@ -46,13 +58,8 @@ static kdl_status pack_zstd(void *library, const void *data, size_t size, void *
   size_t capacity = bound(size);
   void *packed = is_error(capacity) ? NULL : malloc(capacity);
   size_t packed_size = packed ? compress(packed, capacity, data, size, zstd_level) : 0;
-  if (!packed || is_error(packed_size)) {
-    free(packed);
-    return kdl_fail(KDL_NO_MEMORY, "zstd: out of memory to compress %zu bytes", size);
-  }
-  *out_packed = packed;
-  *out_size = packed_size;
-  return KDL_OK;
+  packed_size = is_error(packed_size) ? 0 : packed_size;
+  return finish("zstd", size, packed, packed_size, out_packed, out_size);
 }
 
 static kdl_status pack_zlib(void *library, const void *data, size_t size, void **out_packed,
@@ -66,13 +73,9 @@ static kdl_status pack_zlib(void *library, const void *data, size_t size, void *
     return status;
   unsigned long capacity = bound(size);
   void *packed = capacity < size ? NULL : malloc(capacity);
-  if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0) {
-    free(packed);
-    return kdl_fail(KDL_NO_MEMORY, "zlib: out of memory to compress %zu bytes", size);
-  }
-  *out_packed = packed;
-  *out_size = capacity;
-  return KDL_OK;
+  if (!packed || compress(packed, &capacity, data, size, zlib_level) != 0)
+    capacity = 0;
+  return finish("zlib", size, packed, capacity, out_packed, out_size);
 }
 
 static kdl_status pack_lz4(void *library, const void *data, size_t size, void **out_packed,
@@ -90,13 +93,8 @@ static kdl_status pack_lz4(void *library, const void *data, size_t size, void **
   int capacity = bound((int)size);
   void *packed = malloc((size_t)capacity);
   int packed_size = packed ? compress(data, packed, (int)size, capacity, lz4_level) : 0;
-  if (packed_size <= 0) {
-    free(packed);
-    return kdl_fail(KDL_NO_MEMORY, "lz4: out of memory to compress %zu bytes", size);
-  }
-  *out_packed = packed;
-  *out_size = (size_t)packed_size;
-  return KDL_OK;
+  return finish("lz4", size, packed, packed_size > 0 ? (size_t)packed_size : 0, out_packed,
+                out_size);
 }
 
 typedef kdl_status pack_fn(void *library, const void *data, size_t size, void **out_packed,

@@ -40,16 +40,11 @@
 #define N3_A (N2_A | V87_A | A(RNG))
 #define AMPERE1_A (V86_A | CRYPTO_A | A(SHA3) | A(FP16) | A(FP16FML) | A(RNG))
 
-typedef struct {
-  const char *name;
-  kdl_feature_set set;
-} named_set;
-
 /* Arm ARM, "Armv8-A and Armv9-A architecture extensions"; CPUs: what clang and gcc may use under
  * -mcpu=NAME. Versions whose mandatory features have no tokens here are left out: an image built
  * for one is refused, not trusted. */
 /* NOLINTBEGIN(misc-redundant-expression): sets that are joined may overlap. */
-static const named_set bases[] = {
+static const kdl_cpu_base bases[] = {
     {"armv8-a", {{V80_A, 0}}},
     {"armv8.1-a", {{V81_A, 0}}},
     {"armv8.2-a", {{V82_A, 0}}},
@@ -102,30 +97,24 @@ const char *kdl_aarch64_base_at(size_t index) {
   return index < base_count ? bases[index].name : NULL;
 }
 
-bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error) {
-  size_t end = kdl_text_find(text, 0, "+");
-  kdl_string base = {text.data, end};
-  size_t row = 0;
-  while (row < base_count && !kdl_text_is(base, bases[row].name))
-    ++row;
-  if (row == base_count)
-    return kdl_parse_fail(out_error, 0, "armv8-a to armv9.4-a or a CPU, then +features");
-  kdl_feature_set set = bases[row].set;
-  while (end < text.length) {
-    size_t at = end + 1;
-    end = kdl_text_find(text, at, "+");
-    kdl_string name = {text.data + at, end - at};
-    int bit = kdl_feature_bit(KDL_CLASS_AARCH64, name);
-    if (bit >= 0)
-      kdl_feature_add(&set, (unsigned)bit);
-    else if (kdl_text_is(name, "crypto"))
-      set.word[0] |= CRYPTO_A;
-    else
-      return kdl_parse_fail(out_error, at, "an AArch64 feature, as in +sve2");
-  }
-  kdl_feature_close(KDL_CLASS_AARCH64, &set);
-  *out_set = set;
+static bool add_crypto(kdl_string name, kdl_feature_set *set) {
+  if (!kdl_text_is(name, "crypto"))
+    return false;
+  set->word[0] |= CRYPTO_A;
   return true;
+}
+
+bool kdl_aarch64_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error) {
+  static const kdl_cpu_syntax syntax = {
+      .features = KDL_CLASS_AARCH64,
+      .bases = bases,
+      .base_count = base_count,
+      .marks = "+",
+      .add_other = add_crypto,
+      .expected_base = "armv8-a to armv9.4-a or a CPU, then +features",
+      .expected_feature = "an AArch64 feature, as in +sve2",
+  };
+  return kdl_cpu_read(&syntax, text, out_set, out_error);
 }
 
 void kdl_out_aarch64(kdl_out *out, kdl_feature_set set) {

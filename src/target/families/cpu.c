@@ -3,6 +3,31 @@
 
 #include "target/requirements.h"
 
+bool kdl_cpu_read(const kdl_cpu_syntax *syntax, kdl_string text, kdl_feature_set *out_set,
+                  kdl_parse_error *out_error) {
+  size_t end = kdl_text_find(text, 0, syntax->marks);
+  kdl_string base = {text.data, end};
+  size_t row = 0;
+  while (row < syntax->base_count && !kdl_text_is(base, syntax->bases[row].name))
+    ++row;
+  if (row == syntax->base_count)
+    return kdl_parse_fail(out_error, 0, syntax->expected_base);
+  kdl_feature_set set = syntax->bases[row].set;
+  while (end < text.length) {
+    size_t at = end + 1;
+    end = kdl_text_find(text, at, syntax->marks);
+    kdl_string name = {text.data + at, end - at};
+    int bit = kdl_feature_bit(syntax->features, name);
+    if (bit >= 0)
+      kdl_feature_add(&set, (unsigned)bit);
+    else if (!syntax->add_other(name, &set))
+      return kdl_parse_fail(out_error, at, syntax->expected_feature);
+  }
+  kdl_feature_close(syntax->features, &set);
+  *out_set = set;
+  return true;
+}
+
 void kdl_cpu_image(const kdl_image_desc *desc, kdl_target_family family, kdl_cpu_parse *parse,
                    kdl_image_rule *rule) {
   kdl_feature_set set;

@@ -15,19 +15,24 @@
 #define RVA23 (RVA22 | A(V) | A(ZVFHMIN) | A(ZVBB) | A(ZICOND) | A(ZFA))
 
 /* RISC-V Profiles: what each makes mandatory of the extensions that have a token. */
-static const struct {
-  const char *name;
-  uint64_t set;
-} bases[] = {
-    {"rv64gc", 0},       {"rv64gcv", A(V)},   {"rv64gcb", A(ZBA) | A(ZBB) | A(ZBS)},
-    {"rva20u64", 0},     {"rva22u64", RVA22}, {"rva23u64", RVA23},
-    {"rv64imafdc", 0},   {"riscv64", 0},      {"rv64imafdcv", A(V)},
-    {"generic-rv64", 0}, {"generic", 0},      {"", 0},
+static const kdl_cpu_base bases[] = {
+    {"rv64gc", {{0, 0}}},
+    {"rv64gcv", {{A(V), 0}}},
+    {"rv64gcb", {{A(ZBA) | A(ZBB) | A(ZBS), 0}}},
+    {"rva20u64", {{0, 0}}},
+    {"rva22u64", {{RVA22, 0}}},
+    {"rva23u64", {{RVA23, 0}}},
+    {"rv64imafdc", {{0, 0}}},
+    {"riscv64", {{0, 0}}},
+    {"rv64imafdcv", {{A(V), 0}}},
+    {"generic-rv64", {{0, 0}}},
+    {"generic", {{0, 0}}},
+    {"", {{0, 0}}},
 };
-enum { base_count = sizeof bases / sizeof *bases };
 
 /* Extensions that every such CPU has, or that are part of those above; compilers list them. */
-static bool is_implied(kdl_string name) {
+static bool is_implied(kdl_string name, kdl_feature_set *set) {
+  (void)set;
   static const char *const names[] = {"zicsr",  "zifencei", "zicntr", "zihpm",  "zmmul",   "zaamo",
                                       "zalrsc", "zca",      "zcd",    "zve32x", "zve32f",  "zve64x",
                                       "zve64f", "zve64d",   "zvl32b", "zvl64b", "zvl128b", "zvkb"};
@@ -39,28 +44,16 @@ static bool is_implied(kdl_string name) {
 }
 
 bool kdl_riscv_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error) {
-  size_t end = kdl_text_find(text, 0, "+_");
-  kdl_string base = {text.data, end};
-  size_t row = 0;
-  while (row < base_count && !kdl_text_is(base, bases[row].name))
-    ++row;
-  if (row == base_count)
-    return kdl_parse_fail(out_error, 0,
-                          "rv64gc, rv64gcv or a profile as rva22u64, then _extensions");
-  kdl_feature_set set = {{bases[row].set, 0}};
-  while (end < text.length) {
-    size_t at = end + 1;
-    end = kdl_text_find(text, at, "+_");
-    kdl_string name = {text.data + at, end - at};
-    int bit = kdl_feature_bit(KDL_CLASS_RISCV, name);
-    if (bit >= 0)
-      kdl_feature_add(&set, (unsigned)bit);
-    else if (!is_implied(name))
-      return kdl_parse_fail(out_error, at, "an extension of RISC-V, as in _zbb");
-  }
-  kdl_feature_close(KDL_CLASS_RISCV, &set);
-  *out_set = set;
-  return true;
+  static const kdl_cpu_syntax syntax = {
+      .features = KDL_CLASS_RISCV,
+      .bases = bases,
+      .base_count = sizeof bases / sizeof *bases,
+      .marks = "+_",
+      .add_other = is_implied,
+      .expected_base = "rv64gc, rv64gcv or a profile as rva22u64, then _extensions",
+      .expected_feature = "an extension of RISC-V, as in _zbb",
+  };
+  return kdl_cpu_read(&syntax, text, out_set, out_error);
 }
 
 void kdl_out_riscv(kdl_out *out, kdl_feature_set set) {

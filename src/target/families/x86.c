@@ -87,18 +87,13 @@
 #define ZNVER5_A (ZNVER4_A | A(AVX512_VP2INTERSECT) | A(AVX_VNNI))
 #define ZNVER5_B (ZNVER4_B | B(MOVDIRI) | B(MOVDIR64B))
 
-typedef struct {
-  const char *name;
-  kdl_feature_set set;
-} named_set;
-
-static const named_set levels[] = {
+static const kdl_cpu_base levels[] = {
     {"x86-64", {{V1_A, 0}}},       {"x86-64-v2", {{V2_A, 0}}}, {"x86-64-v3", {{V3_A, V3_B}}},
     {"x86-64-v4", {{V4_A, V3_B}}}, {"x86-64-v1", {{V1_A, 0}}}, {"generic", {{V1_A, 0}}},
     {"x86_64", {{V1_A, 0}}},       {"", {{V1_A, 0}}},
 };
 
-static const named_set cpus[] = {
+static const kdl_cpu_base cpus[] = {
     {"nocona", {{V1_A | A(SSE3) | A(CMPXCHG16B), 0}}},
     {"core2", {{CORE2_A, 0}}},
     {"penryn", {{CORE2_A | A(SSE4_1), 0}}},
@@ -170,7 +165,7 @@ static const named_set cpus[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const named_set *find(const named_set *rows, size_t count, kdl_string name) {
+static const kdl_cpu_base *find(const kdl_cpu_base *rows, size_t count, kdl_string name) {
   for (size_t i = 0; i < count; ++i) {
     if (kdl_text_is(name, rows[i].name))
       return &rows[i];
@@ -185,7 +180,7 @@ const char *kdl_x86_cpu_at(size_t index) {
 bool kdl_x86_parse(kdl_string text, kdl_feature_set *out_set, kdl_parse_error *out_error) {
   size_t end = kdl_text_find(text, 0, "+");
   kdl_string base = {text.data, end};
-  const named_set *row = find(levels, COUNT(levels), base);
+  const kdl_cpu_base *row = find(levels, COUNT(levels), base);
   if (!row)
     row = find(cpus, COUNT(cpus), base);
   if (!row)

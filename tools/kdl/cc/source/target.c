@@ -7,6 +7,7 @@
 #include "device/named.h"
 #include "target/families/aarch64.h"
 #include "target/families/amdgcn.h"
+#include "target/families/cpu.h"
 #include "target/families/nvptx.h"
 #include "target/families/riscv.h"
 #include "target/families/x86.h"
@@ -102,33 +103,35 @@ static void split_cpu(kdl_string name, cc_target *out) {
     kdl_feature_parse(out->features, kdl_text_from(name, plus + 1), &out->plus, NULL);
 }
 
-static bool parse_x86(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = (cc_target){.family = CC_HOST,
-                     .features = KDL_CLASS_X86,
-                     .packed_triple = "x86_64-unknown-linux-gnu",
+static cc_target cpu_target(kdl_feature_class features, const char *triple) {
+  return (cc_target){.family = CC_HOST,
+                     .features = features,
+                     .packed_triple = triple,
                      .vendor = "",
                      .offload_kind = KDL_OFFLOAD_OPENMP};
+}
+
+/* False where not even the beginning is the name of such a CPU. */
+static bool parse_cpu(kdl_string name, kdl_cpu_parse *parse, cc_target *out,
+                      kdl_parse_error *out_error) {
   kdl_parse_error error = {0, NULL};
   bool is_other = kdl_text_is(name, "") || kdl_text_is(name, "generic");
-  if (is_other || (!kdl_x86_parse(name, &out->has, &error) && error.position == 0))
+  if (is_other || (!parse(name, &out->has, &error) && error.position == 0))
     return false;
   *out_error = error;
   split_cpu(name, out);
   return true;
 }
 
+static bool parse_x86(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
+  *out = cpu_target(KDL_CLASS_X86, "x86_64-unknown-linux-gnu");
+  return parse_cpu(name, kdl_x86_parse, out, out_error);
+}
+
 static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = (cc_target){.family = CC_HOST,
-                     .features = KDL_CLASS_AARCH64,
-                     .packed_triple = "aarch64-unknown-linux-gnu",
-                     .vendor = "",
-                     .offload_kind = KDL_OFFLOAD_OPENMP};
-  kdl_parse_error error = {0, NULL};
-  bool is_other = kdl_text_is(name, "") || kdl_text_is(name, "generic");
-  if (is_other || (!kdl_aarch64_parse(name, &out->has, &error) && error.position == 0))
+  *out = cpu_target(KDL_CLASS_AARCH64, "aarch64-unknown-linux-gnu");
+  if (!parse_cpu(name, kdl_aarch64_parse, out, out_error))
     return false;
-  *out_error = error;
-  split_cpu(name, out);
   out->is_cpu = strncmp(out->cpu, "armv", 4) != 0;
   if (strcmp(out->cpu, "aarch64") == 0)
     out->is_cpu = snprintf(out->cpu, sizeof out->cpu, "armv8-a") < 0;
@@ -136,11 +139,7 @@ static bool parse_aarch64(kdl_string name, cc_target *out, kdl_parse_error *out_
 }
 
 static bool parse_riscv(kdl_string name, cc_target *out, kdl_parse_error *out_error) {
-  *out = (cc_target){.family = CC_HOST,
-                     .features = KDL_CLASS_RISCV,
-                     .packed_triple = "riscv64-unknown-linux-gnu",
-                     .vendor = "",
-                     .offload_kind = KDL_OFFLOAD_OPENMP};
+  *out = cpu_target(KDL_CLASS_RISCV, "riscv64-unknown-linux-gnu");
   if (!kdl_text_starts(name, "rv64") && !kdl_text_starts(name, "rva2") &&
       !kdl_text_is(name, "riscv64"))
     return false;

@@ -163,23 +163,21 @@ static void add_asked_features(cc_job *job) {
   kdl_feature_join(&job->needs, asked);
 }
 
+static kdl_status find_kernels(cc_job *job) {
+  return hint(job, read_kernels(job));
+}
+
+/* From the source to the image, each where those before it went well. */
+static kdl_status (*const steps[])(cc_job *job) = {
+    check_language,   find_kernels, cc_check_declarations, read_signatures,
+    cc_check_kernels, cc_find_code, cc_make_image,         cc_check_image,
+};
+
 void cc_job_run(cc_job *job) {
-  kdl_status status = check_language(job);
+  kdl_status status = KDL_OK;
   job->has_int64_atomics = true;
-  if (status == KDL_OK)
-    status = hint(job, read_kernels(job));
-  if (status == KDL_OK)
-    status = cc_check_declarations(job);
-  if (status == KDL_OK)
-    status = read_signatures(job);
-  if (status == KDL_OK)
-    status = cc_check_kernels(job);
-  if (status == KDL_OK)
-    status = cc_find_code(job);
-  if (status == KDL_OK)
-    status = cc_make_image(job);
-  if (status == KDL_OK)
-    status = cc_check_image(job);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && status == KDL_OK; ++i)
+    status = steps[i](job);
   add_asked_features(job);
   if (status != KDL_OK && !job->trouble)
     cc_backend_error_place(job);

@@ -207,22 +207,24 @@ bool elf_image_has_table_in(const elf_image *image, uint64_t offset, uint64_t si
   return false;
 }
 
-kdl_status elf_image_check_apart(const elf_image *image) {
+static kdl_status check_own_tables(const elf_image *image) {
   claim tables[own_tables];
-  kdl_status status = check_sections(image);
-  if (status == KDL_OK)
-    status = check_rewritten(image);
-  if (status == KDL_OK)
-    status = check_described(image);
-  if (status == KDL_OK)
-    status = check_dynamic(image);
   claim_tables(image, tables);
-  for (size_t i = 0; i < own_tables && status == KDL_OK; ++i) {
+  for (size_t i = 0; i < own_tables; ++i) {
     if (elf_image_has_table_in(image, tables[i].offset, tables[i].size))
-      status = MALFORMED(image, tables[i].offset, "headers",
-                         "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
-                         "expected them apart",
-                         tables[i].size);
+      return MALFORMED(image, tables[i].offset, "headers",
+                       "found 0x%" PRIx64 " bytes that the dynamic section leads to as well, "
+                       "expected them apart",
+                       tables[i].size);
   }
+  return KDL_OK;
+}
+
+kdl_status elf_image_check_apart(const elf_image *image) {
+  static kdl_status (*const checks[])(const elf_image *) = {
+      check_sections, check_rewritten, check_described, check_dynamic, check_own_tables};
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == KDL_OK; ++i)
+    status = checks[i](image);
   return status;
 }

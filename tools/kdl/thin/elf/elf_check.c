@@ -287,6 +287,13 @@ static kdl_status check_zone(const elf_checker *c, const elf_zone *zone) {
   return has(c, at, NULL, zone->address + zone->size - at) ? KDL_OK : WRONG(c, "no zeros", at);
 }
 
+static kdl_status check_zones(const elf_checker *c) {
+  kdl_status status = KDL_OK;
+  for (size_t i = 0; i < c->plan->zone_count && status == KDL_OK; ++i)
+    status = check_zone(c, &c->plan->zones[i]);
+  return status;
+}
+
 /* The dynamic section says the same, but for what moved out of the way. */
 static kdl_status check_dynamic(const elf_checker *c) {
   const elf_image *image = &c->plan->image;
@@ -324,6 +331,12 @@ static kdl_status check_sizes(const elf_checker *c) {
   return KDL_OK;
 }
 
+/* Of bytes, when it is known which may differ. */
+static kdl_status (*const checks[])(const elf_checker *c) = {
+    compare_loads, check_zones,           check_dynamic,
+    check_sizes,   elf_check_relocations, elf_check_sections,
+};
+
 kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
   elf_checker c = {.plan = plan, .out = out};
   kdl_status status = read_headers(&c);
@@ -331,18 +344,8 @@ kdl_status elf_plan_check(const elf_plan *plan, const thin_output *out) {
     status = check_described(&c);
   if (status == KDL_OK)
     status = collect_excuses(&c);
-  if (status == KDL_OK)
-    status = compare_loads(&c);
-  for (size_t i = 0; i < plan->zone_count && status == KDL_OK; ++i)
-    status = check_zone(&c, &plan->zones[i]);
-  if (status == KDL_OK)
-    status = check_dynamic(&c);
-  if (status == KDL_OK)
-    status = check_sizes(&c);
-  if (status == KDL_OK)
-    status = elf_check_relocations(&c);
-  if (status == KDL_OK)
-    status = elf_check_sections(&c);
+  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == KDL_OK; ++i)
+    status = checks[i](&c);
   free(c.segments);
   free(c.excuses);
   return status;

@@ -53,33 +53,23 @@ static bool read_memory(const walk *w, uint64_t address, uint8_t *bytes, uint64_
   return true;
 }
 
-static void set_address(table *t, uint64_t address) {
-  t->address = address;
-  t->has_address = true;
-}
+/* The tags of the dynamic section that say where a table is, and how large. */
+static const struct {
+  uint64_t address, size;
+} tags[table_count] = {
+    [rela] = {ELF_DT_RELA, ELF_DT_RELASZ},
+    [plt] = {ELF_DT_JMPREL, ELF_DT_PLTRELSZ},
+    [relr] = {ELF_DT_RELR, ELF_DT_RELRSZ},
+};
 
 static void see_entry(walk *w, uint64_t tag, uint64_t value) {
-  switch (tag) {
-  case ELF_DT_RELA:
-    set_address(&w->tables[rela], value);
-    break;
-  case ELF_DT_RELASZ:
-    w->tables[rela].size = value;
-    break;
-  case ELF_DT_JMPREL:
-    set_address(&w->tables[plt], value);
-    break;
-  case ELF_DT_PLTRELSZ:
-    w->tables[plt].size = value;
-    break;
-  case ELF_DT_RELR:
-    set_address(&w->tables[relr], value);
-    break;
-  case ELF_DT_RELRSZ:
-    w->tables[relr].size = value;
-    break;
-  default:
-    break;
+  for (size_t i = 0; i < table_count; ++i) {
+    if (tag == tags[i].address) {
+      w->tables[i].address = value;
+      w->tables[i].has_address = true;
+    } else if (tag == tags[i].size) {
+      w->tables[i].size = value;
+    }
   }
 }
 

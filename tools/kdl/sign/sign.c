@@ -5,24 +5,26 @@
 
 #include <stdlib.h>
 
-kdl_status cli_public_key_open(const char *path, kdl_public_key *out_key) {
+/* The key that is wanted, of which the other is NULL. */
+static kdl_status open_key(const char *path, kdl_public_key *out_public,
+                           kdl_secret_key *out_secret) {
   cli_bytes bytes;
   kdl_status status = cli_bytes_read(path, &bytes);
   if (status != KDL_OK)
     return status;
-  status = kdl_public_key_read(path, (kdl_string){(const char *)bytes.data, bytes.size}, out_key);
+  kdl_string text = {(const char *)bytes.data, bytes.size};
+  status = out_public ? kdl_public_key_read(path, text, out_public)
+                      : kdl_secret_key_read(path, text, out_secret);
   cli_bytes_free(&bytes);
   return status;
 }
 
+kdl_status cli_public_key_open(const char *path, kdl_public_key *out_key) {
+  return open_key(path, out_key, NULL);
+}
+
 kdl_status cli_secret_key_open(const char *path, kdl_secret_key *out_key) {
-  cli_bytes bytes;
-  kdl_status status = cli_bytes_read(path, &bytes);
-  if (status != KDL_OK)
-    return status;
-  status = kdl_secret_key_read(path, (kdl_string){(const char *)bytes.data, bytes.size}, out_key);
-  cli_bytes_free(&bytes);
-  return status;
+  return open_key(path, NULL, out_key);
 }
 
 kdl_status cli_signature_open(const char *path, cli_bytes *out_bytes,

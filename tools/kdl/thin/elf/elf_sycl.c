@@ -51,6 +51,12 @@ static bool is_in_table(const elf_section *table, uint64_t place) {
   return place - table->address < table->size;
 }
 
+static void *grow(finder *f, void *items, size_t count, size_t *capacity, size_t size) {
+  void *grown = kdl_array_grow(items, count, capacity, 64, size);
+  f->is_short |= !grown;
+  return grown;
+}
+
 static void see_entry(void *user, const elf_pointer *pointer) {
   finder *f = user;
   elf_plan *plan = f->plan;
@@ -59,9 +65,7 @@ static void see_entry(void *user, const elf_pointer *pointer) {
   const uint8_t *entry = elf_image_at(&plan->image, pointer->place, table_entry);
   if (at >= f->table->size || at % table_entry || !entry || !kdl_load_u64(entry + 8))
     return;
-  elf_sycl *images =
-      kdl_array_grow(plan->sycl, plan->sycl_count, &plan->sycl_capacity, 64, sizeof *images);
-  f->is_short |= !images;
+  elf_sycl *images = grow(f, plan->sycl, plan->sycl_count, &plan->sycl_capacity, sizeof *images);
   if (!images)
     return;
   plan->sycl = images;
@@ -94,9 +98,7 @@ static void see_start(void *user, const elf_pointer *pointer) {
   elf_plan *plan = f->plan;
   if (!image_at(plan, pointer->target))
     return;
-  elf_pair *pairs =
-      kdl_array_grow(plan->pairs, plan->pair_count, &plan->pair_capacity, 64, sizeof *pairs);
-  f->is_short |= !pairs;
+  elf_pair *pairs = grow(f, plan->pairs, plan->pair_count, &plan->pair_capacity, sizeof *pairs);
   if (!pairs)
     return;
   plan->pairs = pairs;

@@ -153,13 +153,15 @@ static const thin_move *find_move(const thin_moves *moves, uint64_t from) {
   return NULL;
 }
 
+static uint8_t *copy_table(const object *o, const section *table, thin_output *out) {
+  uint8_t *made = thin_output_add_room(out, (size_t)table->size);
+  return made ? memcpy(made, o->data + table->offset, (size_t)table->size) : NULL;
+}
+
 /* The symbols of a table with their new values; NULL where one has none. */
 static uint8_t *move_symbols(const object *o, const section *table, thin_output *out) {
-  uint8_t *made = thin_output_add_room(out, (size_t)table->size);
-  if (!made)
-    return NULL;
-  memcpy(made, o->data + table->offset, (size_t)table->size);
-  for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+  uint8_t *made = copy_table(o, table, out);
+  for (uint64_t at = 0; made && at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
     uint8_t *symbol = made + at;
     uint16_t index = kdl_load_u16(symbol + 6);
     uint64_t value = kdl_load_u64(symbol + 8), size = kdl_load_u64(symbol + 16), now;
@@ -198,11 +200,8 @@ static const section *section_of(const object *o, const section *relocations, ui
 }
 
 static uint8_t *move_relocations(const object *o, const section *table, thin_output *out) {
-  uint8_t *made = thin_output_add_room(out, (size_t)table->size);
-  if (!made)
-    return NULL;
-  memcpy(made, o->data + table->offset, (size_t)table->size);
-  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
+  uint8_t *made = copy_table(o, table, out);
+  for (uint64_t at = 0; made && at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
     uint8_t *entry = made + at;
     uint64_t now;
     const section *to = section_of(o, table, kdl_load_u64(entry + 8));

@@ -45,15 +45,9 @@ static void buffer_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-static PyObject *done(kdl_status status) {
-  if (status != KDL_OK)
-    return py_raise(status);
-  Py_RETURN_NONE;
-}
-
 static PyObject *buffer_free(PyObject *object, PyObject *unused) {
   (void)unused;
-  return done(release((py_buffer *)object));
+  return py_done(release((py_buffer *)object));
 }
 
 static bool usable(py_buffer *self) {
@@ -100,7 +94,7 @@ static PyObject *transfer(PyObject *object, PyObject *args, PyObject *keywords, 
     status = kdl_sync(queue);
   Py_END_ALLOW_THREADS py_queue_release(queue);
   PyBuffer_Release(&view);
-  return done(status);
+  return py_done(status);
 }
 
 static PyObject *buffer_write(PyObject *self, PyObject *args, PyObject *keywords) {
@@ -129,7 +123,7 @@ static PyObject *buffer_copy(PyObject *object, PyObject *args, PyObject *keyword
   Py_BEGIN_ALLOW_THREADS status =
       kdl_copy(queue, &self->buffer, offset, &source->buffer, source_offset, size);
   Py_END_ALLOW_THREADS py_queue_release(queue);
-  return done(status);
+  return py_done(status);
 }
 
 static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -147,7 +141,7 @@ static PyObject *buffer_fill(PyObject *object, PyObject *args, PyObject *keyword
     return NULL;
   if (size == UINT64_MAX)
     size = offset < self->buffer.size ? self->buffer.size - offset : 0;
-  return done(kdl_fill(queue, &self->buffer, offset, size, pattern, (size_t)pattern_size));
+  return py_done(kdl_fill(queue, &self->buffer, offset, size, pattern, (size_t)pattern_size));
 }
 
 static PyObject *get_address(PyObject *self, void *closure) {
@@ -201,9 +195,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Buffer", sizeof(py_buffer), 0, Py_TPFLAGS_DEFAULT, slots};
-
 int py_buffer_init(PyObject *module) {
-  py_buffer_type = py_add_type(module, &spec);
+  py_buffer_type = py_add_type(module, "kdl._kdl.Buffer", sizeof(py_buffer), 0, slots);
   return py_buffer_type ? 0 : -1;
 }

@@ -147,8 +147,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Device", sizeof(py_device), 0, Py_TPFLAGS_DEFAULT, slots};
-
 static PyObject *devices(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
@@ -201,6 +199,6 @@ int py_device_init(PyObject *module) {
         (PyGetSetDef){fields[i].name, get_field, NULL, fields[i].doc, (void *)&fields[i]};
   properties[count] =
       (PyGetSetDef){"spec", get_spec, NULL, "the device as text, for kdl.device elsewhere", NULL};
-  py_device_type = py_add_type(module, &spec);
+  py_device_type = py_add_type(module, "kdl._kdl.Device", sizeof(py_device), 0, slots);
   return py_device_type ? PyModule_AddFunctions(module, functions) : -1;
 }

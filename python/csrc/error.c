@@ -63,6 +63,12 @@ PyObject *py_raise(kdl_status status) {
   return py_raise_for(status, NULL);
 }
 
+PyObject *py_done(kdl_status status) {
+  if (status != KDL_OK)
+    return py_raise(status);
+  Py_RETURN_NONE;
+}
+
 PyObject *py_raise_for(kdl_status status, const char *prefix) {
   int64_t code = kdl_error_code();
   const char *text = kdl_error_message();

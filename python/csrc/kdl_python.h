@@ -105,10 +105,12 @@ int py_writer_init(PyObject *module);
 int py_matmul_init(PyObject *module);
 int py_error_init(PyObject *module);
 
-/* A type from its spec, as an attribute of the module; NULL with the exception set. */
-PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec);
+/* A type as an attribute of the module, under its name behind "kdl._kdl."; NULL with the exception
+ * set. `flags` are added to Py_TPFLAGS_DEFAULT. */
+PyTypeObject *py_add_type(PyObject *module, const char *name, size_t size, unsigned long flags,
+                          PyType_Slot *slots);
 
-/* Frees an object of a type from a spec. */
+/* Frees an object of such a type. */
 void py_object_free(PyObject *self);
 
 /* Py_tp_new of types whose objects only other calls make: raises TypeError. */
@@ -170,6 +172,9 @@ PyObject *py_raise(kdl_status status) PY_COLD;
 
 /* The same with `prefix: ` in front of the message. */
 PyObject *py_raise_for(kdl_status status, const char *prefix) PY_COLD;
+
+/* None for a call that went well, else as py_raise. */
+PyObject *py_done(kdl_status status);
 
 /* Whether the options of a struct were given by keywords that exist: index of the keyword in the
  * NULL-terminated list; -1 with TypeError set. */

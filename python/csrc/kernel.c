@@ -429,9 +429,7 @@ static PyObject *kernel_sync(PyObject *object, PyObject *unused) {
     Py_BEGIN_ALLOW_THREADS status = kdl_sync(queue);
     Py_END_ALLOW_THREADS
   }
-  if (status != KDL_OK)
-    return py_raise(status);
-  Py_RETURN_NONE;
+  return py_done(status);
 }
 
 static PyObject *get_name(PyObject *self, void *closure) {
@@ -510,14 +508,11 @@ static PyType_Slot launcher_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Kernel", sizeof(py_kernel), 0, Py_TPFLAGS_DEFAULT, slots};
-static PyType_Spec launcher_spec = {"kdl._kdl.Launcher", sizeof(py_launcher), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-                                    launcher_slots};
-
 int py_kernel_init(PyObject *module) {
-  py_kernel_type = py_add_type(module, &spec);
-  py_launcher_type = py_kernel_type ? py_add_type(module, &launcher_spec) : NULL;
+  py_kernel_type = py_add_type(module, "kdl._kdl.Kernel", sizeof(py_kernel), 0, slots);
+  py_launcher_type = py_kernel_type ? py_add_type(module, "kdl._kdl.Launcher", sizeof(py_launcher),
+                                                  Py_TPFLAGS_HAVE_VECTORCALL, launcher_slots)
+                                    : NULL;
   queue_keyword = PyUnicode_InternFromString("queue");
   return py_launcher_type && queue_keyword ? py_prepared_init(module) : -1;
 }

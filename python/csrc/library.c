@@ -352,8 +352,6 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Library", sizeof(py_library), 0, Py_TPFLAGS_DEFAULT, slots};
-
 static PyMethodDef functions[] = {
     {"open_library", (PyCFunction)(void (*)(void))open_library, METH_VARARGS | METH_KEYWORDS,
      "open_library(source, name=None, flags=0)\n--\n\nOpens a path, or bytes that hold a library."},
@@ -361,6 +359,6 @@ static PyMethodDef functions[] = {
 };
 
 int py_library_init(PyObject *module) {
-  py_library_type = py_add_type(module, &spec);
+  py_library_type = py_add_type(module, "kdl._kdl.Library", sizeof(py_library), 0, slots);
   return py_library_type ? PyModule_AddFunctions(module, functions) : -1;
 }

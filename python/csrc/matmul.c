@@ -274,9 +274,6 @@ static PyType_Slot packed_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec packed_spec = {"kdl._kdl.Packed", sizeof(py_packed), 0, Py_TPFLAGS_DEFAULT,
-                                  packed_slots};
-
 /* ------------------------------------------------------------------------------------------ */
 /* The kernels of a type                                                                        */
 
@@ -326,11 +323,10 @@ static PyType_Slot matmul_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec matmul_spec = {"kdl._kdl.Matmul", sizeof(py_matmul), 0, Py_TPFLAGS_DEFAULT,
-                                  matmul_slots};
-
 int py_matmul_init(PyObject *module) {
-  matmul_type = py_add_type(module, &matmul_spec);
-  packed_type = matmul_type ? py_add_type(module, &packed_spec) : NULL;
+  matmul_type = py_add_type(module, "kdl._kdl.Matmul", sizeof(py_matmul), 0, matmul_slots);
+  packed_type = matmul_type
+                    ? py_add_type(module, "kdl._kdl.Packed", sizeof(py_packed), 0, packed_slots)
+                    : NULL;
   return packed_type ? 0 : -1;
 }

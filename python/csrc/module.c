@@ -2,9 +2,11 @@
 /* The module kdl._kdl. */
 #include "usual.h"
 
-PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec) {
-  PyObject *type = PyType_FromSpec(spec);
-  const char *dot = strrchr(spec->name, '.');
+PyTypeObject *py_add_type(PyObject *module, const char *name, size_t size, unsigned long flags,
+                          PyType_Slot *slots) {
+  PyType_Spec spec = {name, (int)size, 0, (unsigned)(Py_TPFLAGS_DEFAULT | flags), slots};
+  PyObject *type = PyType_FromSpec(&spec);
+  const char *dot = strrchr(name, '.');
   if (type && PyObject_SetAttrString(module, dot + 1, type) < 0)
     Py_CLEAR(type);
   return (PyTypeObject *)type;

@@ -158,11 +158,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Prepared", sizeof(py_prepared), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
-                           slots};
-
 int py_prepared_init(PyObject *module) {
-  prepared_type = py_add_type(module, &spec);
+  prepared_type = py_add_type(module, "kdl._kdl.Prepared", sizeof(py_prepared),
+                              Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC, slots);
   return prepared_type ? 0 : -1;
 }

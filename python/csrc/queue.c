@@ -146,18 +146,12 @@ static void queue_destroy(PyObject *object) {
   py_object_free(object);
 }
 
-static PyObject *done(kdl_status status) {
-  if (status != KDL_OK)
-    return py_raise(status);
-  Py_RETURN_NONE;
-}
-
 static PyObject *queue_sync(PyObject *object, PyObject *unused) {
   (void)unused;
   py_queue *self = (py_queue *)object;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_sync(self->queue);
-  Py_END_ALLOW_THREADS return done(status);
+  Py_END_ALLOW_THREADS return py_done(status);
 }
 
 static PyObject *queue_device(PyObject *self, void *closure) {
@@ -203,9 +197,6 @@ static PyType_Slot queue_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec queue_spec = {"kdl._kdl.Queue", sizeof(py_queue), 0, Py_TPFLAGS_DEFAULT,
-                                 queue_slots};
-
 /* ------------------------------------------------------------------------------------------ */
 /* Events                                                                                       */
 
@@ -243,7 +234,7 @@ static PyObject *with_queue(PyObject *object, PyObject *queue_object,
   if (!py_queue_from(queue_object, self->device, &queue))
     return NULL;
   kdl_status status = queue ? KDL_OK : kdl_device_queue(self->device, &queue);
-  return done(status == KDL_OK ? act(self->event, queue) : status);
+  return py_done(status == KDL_OK ? act(self->event, queue) : status);
 }
 
 static PyObject *event_record(PyObject *self, PyObject *queue) {
@@ -258,7 +249,7 @@ static PyObject *event_sync(PyObject *self, PyObject *unused) {
   (void)unused;
   kdl_status status;
   Py_BEGIN_ALLOW_THREADS status = kdl_event_sync(((py_event *)self)->event);
-  Py_END_ALLOW_THREADS return done(status);
+  Py_END_ALLOW_THREADS return py_done(status);
 }
 
 static PyObject *event_query(PyObject *self, PyObject *unused) {
@@ -298,11 +289,10 @@ static PyType_Slot event_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec event_spec = {"kdl._kdl.Event", sizeof(py_event), 0, Py_TPFLAGS_DEFAULT,
-                                 event_slots};
-
 int py_queue_init(PyObject *module) {
-  py_queue_type = py_add_type(module, &queue_spec);
-  py_event_type = py_queue_type ? py_add_type(module, &event_spec) : NULL;
+  py_queue_type = py_add_type(module, "kdl._kdl.Queue", sizeof(py_queue), 0, queue_slots);
+  py_event_type = py_queue_type
+                      ? py_add_type(module, "kdl._kdl.Event", sizeof(py_event), 0, event_slots)
+                      : NULL;
   return py_event_type ? 0 : -1;
 }

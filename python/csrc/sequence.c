@@ -269,9 +269,7 @@ static PyObject *sequence_run(PyObject *object, PyObject *args, PyObject *keywor
         kdl_sequence_run(self->sequence, queue, bindings, self->slot_count);
     Py_END_ALLOW_THREADS py_queue_release(queue);
   }
-  if (status != KDL_OK)
-    return py_raise(status);
-  Py_RETURN_NONE;
+  return py_done(status);
 }
 
 static PyObject *sequence_info(PyObject *object, PyObject *unused) {
@@ -306,9 +304,7 @@ static PyObject *sequence_save(PyObject *object, PyObject *args, PyObject *keywo
   Py_DECREF(path);
   if (PyErr_Occurred())
     return NULL;
-  if (status != KDL_OK)
-    return py_raise(status);
-  Py_RETURN_NONE;
+  return py_done(status);
 }
 
 /* What was opened has slots and nothing that they are unless a run says so. */
@@ -412,10 +408,8 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {"kdl._kdl.Sequence", sizeof(py_sequence), 0, Py_TPFLAGS_DEFAULT, slots};
-
 int py_sequence_init(PyObject *module) {
-  PyTypeObject *type = py_add_type(module, &spec);
+  PyTypeObject *type = py_add_type(module, "kdl._kdl.Sequence", sizeof(py_sequence), 0, slots);
   Py_XDECREF((PyObject *)type); /* the module has it */
   return type ? 0 : -1;
 }

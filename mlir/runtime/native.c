@@ -198,32 +198,31 @@ static bool reaches_host(const kdl_mlir_device *device) {
   return names && names->memory->reaches_host && names->memory->reaches_host(&native);
 }
 
-kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size) {
-  register_call *call;
+/* One of the two calls that take host memory; a size is for the first. */
+static kdl_status call_with(const kdl_mlir_device *device, symbol which, void *data, size_t size) {
+  union {
+    register_call *add;
+    unregister_call *drop;
+  } call;
   if (reaches_host(device))
     return KDL_OK;
-  if (!find(device, symbol_register, "register host memory", &call))
+  if (!find(device, which, "register host memory", &call))
     return KDL_UNSUPPORTED;
   kdl_status status = enter();
   if (status != KDL_OK)
     return status;
-  status = result(names->symbols[symbol_register], call(data, (size_t)size, 0));
+  int code = which == symbol_register ? call.add(data, size, 0) : call.drop(data);
+  status = result(names->symbols[which], code);
   leave();
   return status;
 }
 
+kdl_status kdl_mlir_native_register(const kdl_mlir_device *device, void *data, uint64_t size) {
+  return call_with(device, symbol_register, data, (size_t)size);
+}
+
 kdl_status kdl_mlir_native_unregister(const kdl_mlir_device *device, void *data) {
-  unregister_call *call;
-  if (reaches_host(device))
-    return KDL_OK;
-  if (!find(device, symbol_unregister, "register host memory", &call))
-    return KDL_UNSUPPORTED;
-  kdl_status status = enter();
-  if (status != KDL_OK)
-    return status;
-  status = result(names->symbols[symbol_unregister], call(data));
-  leave();
-  return status;
+  return call_with(device, symbol_unregister, data, 0);
 }
 
 kdl_status kdl_mlir_native_device_pointer(const kdl_mlir_device *device, void *data,

@@ -115,6 +115,13 @@ KERNEL(matmul_tiled) {
   }
 }
 
+static void add_counts(uint32_t *counts, const uint32_t *own) {
+  for (uint32_t i = 0; i < bins; ++i) {
+#pragma omp atomic
+    counts[i] += own[i];
+  }
+}
+
 /* Each part counts by itself, and adds what it counted. */
 KERNEL(histogram) {
   const uint8_t *data = buffers[0];
@@ -125,10 +132,7 @@ KERNEL(histogram) {
     uint32_t own[bins] = {0}, end = n - first < part ? n : first + part;
     for (uint32_t i = first; i < end; ++i)
       ++own[data[i]];
-    for (uint32_t i = 0; i < bins; ++i) {
-#pragma omp atomic
-      counts[i] += own[i];
-    }
+    add_counts(counts, own);
   }
 }
 
@@ -213,10 +217,7 @@ KERNEL(group_histogram) {
     uint32_t own[bins] = {0}, end = n - first < part ? n : first + part;
     for (uint32_t i = first; i < end; ++i)
       ++own[data[i] % bins];
-    for (uint32_t i = 0; i < bins; ++i) {
-#pragma omp atomic
-      counts[i] += own[i];
-    }
+    add_counts(counts, own);
   }
 }
 

@@ -12,22 +12,16 @@
     if (i < n)                                                                                     \
       out[i] = name##suffix(x[i]);                                                                 \
   }
-#define KERNEL_2(name, real, suffix)                                                               \
+#define KERNEL_WITH(second, name, real, suffix)                                                    \
   KDL_BLOCK(256)                                                                                   \
   __gpu_kernel void ulp_##name##suffix(const __gpu_global real *x, const __gpu_global real *y,     \
                                        __gpu_global real *out, uint32_t n) {                       \
     uint32_t i = INDEX;                                                                            \
     if (i < n)                                                                                     \
-      out[i] = name##suffix(x[i], y[i]);                                                           \
+      out[i] = name##suffix(x[i], (second)y[i]);                                                   \
   }
-#define KERNEL_INT(name, real, suffix)                                                             \
-  KDL_BLOCK(256)                                                                                   \
-  __gpu_kernel void ulp_##name##suffix(const __gpu_global real *x, const __gpu_global real *y,     \
-                                       __gpu_global real *out, uint32_t n) {                       \
-    uint32_t i = INDEX;                                                                            \
-    if (i < n)                                                                                     \
-      out[i] = name##suffix(x[i], (int)y[i]);                                                      \
-  }
+#define KERNEL_2(name, real, suffix) KERNEL_WITH(real, name, real, suffix)
+#define KERNEL_INT(name, real, suffix) KERNEL_WITH(int, name, real, suffix)
 #define BOTH_1(name) KERNEL_1(name, float, f) KERNEL_1(name, double, )
 #define BOTH_2(name) KERNEL_2(name, float, f) KERNEL_2(name, double, )
 #define BOTH_INT(name) KERNEL_INT(name, float, f) KERNEL_INT(name, double, )

@@ -15,27 +15,15 @@
 /* Half precision and bfloat16                                                                  */
 
 static inline uint16_t kdl_runtime_bits(_Float16 x) {
-  union {
-    _Float16 value;
-    uint16_t bits;
-  } pun = {x};
-  return pun.bits;
+  return __builtin_bit_cast(uint16_t, x);
 }
 
 static inline _Float16 kdl_runtime_half(double x) {
-  union {
-    uint16_t bits;
-    _Float16 value;
-  } pun = {kdl_narrow_from_double(KDL_NARROW_F16, x)};
-  return pun.value;
+  return __builtin_bit_cast(_Float16, kdl_narrow_from_double(KDL_NARROW_F16, x));
 }
 
 static inline __bf16 kdl_runtime_bf16(double x) {
-  union {
-    uint16_t bits;
-    __bf16 value;
-  } pun = {kdl_narrow_from_double(KDL_NARROW_BF16, x)};
-  return pun.value;
+  return __builtin_bit_cast(__bf16, kdl_narrow_from_double(KDL_NARROW_BF16, x));
 }
 
 KDL_RUNTIME float __extendhfsf2(_Float16 x) {
